@@ -1,0 +1,73 @@
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace millrace {
+namespace {
+
+constexpr std::array rows{
+#define MILLRACE_ERROR(code, http_status, retry_class, sentence) \
+  ErrorRow{#code, http_status, RetryClass::retry_class, sentence},
+#include "base/errors.def"
+#undef MILLRACE_ERROR
+};
+
+constexpr std::size_t detail_limit_bytes = 2048;
+
+// What precedes a credential in the bodies and headers that providers echo.
+constexpr std::array<std::string_view, 8> credential_prefixes{
+    "sk-", "Bearer ", "bearer ", "gsk_", "AIza", "xai-", "key-", "hf_"};
+
+bool is_credential_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ||
+         c == '+' || c == '/' || c == '=' || c == '~';
+}
+
+}  // namespace
+
+const ErrorRow& row_of(Errc code) { return rows[static_cast<std::size_t>(code)]; }
+
+std::string redacted(std::string_view text, std::size_t limit) {
+  if (text.size() > limit) {
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {
+      --limit;
+    }
+    text = text.substr(0, limit);
+  }
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const auto prefix =
+        std::find_if(credential_prefixes.begin(), credential_prefixes.end(),
+                     [&](std::string_view p) { return text.substr(at).starts_with(p); });
+    const bool at_word_start = at == 0 || !is_credential_character(text[at - 1]);
+    if (prefix == credential_prefixes.end() || !at_word_start) {
+      out.push_back(text[at++]);
+      continue;
+    }
+    std::size_t end = at + prefix->size();
+    while (end < text.size() && is_credential_character(text[end])) {
+      ++end;
+    }
+    constexpr std::size_t shortest_credential = 8;
+    if (end - at < shortest_credential) {
+      out.append(text.substr(at, end - at));
+    } else {
+      out.append(*prefix).append("[redacted]");
+    }
+    at = end;
+  }
+  return out;
+}
+
+Error make_error(Errc code, std::string message, std::string_view detail) {
+  Error error;
+  error.code = code;
+  error.message = message.empty() ? std::string(row_of(code).sentence) : std::move(message);
+  error.detail = redacted(detail, detail_limit_bytes);
+  return error;
+}
+
+}  // namespace millrace

@@ -1,0 +1,50 @@
+// The one error type of the engine. Codes, HTTP statuses and sentences come from errors.def.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+enum class Errc : std::uint8_t {
+#define MILLRACE_ERROR(code, http_status, retry_class, sentence) code,
+#include "base/errors.def"
+#undef MILLRACE_ERROR
+};
+
+enum class RetryClass : std::uint8_t { no, yes, later };
+
+// One row of errors.def.
+struct ErrorRow {
+  std::string_view code;
+  int http_status;
+  RetryClass retry;
+  std::string_view sentence;
+};
+
+// Lifetime: the row is static.
+const ErrorRow& row_of(Errc code);
+
+// A failure as a value: what went wrong, whether to try again, and what the peer said.
+struct Error {
+  Errc code = Errc::internal;
+  std::string message;  // one or two sentences that name the cause and the fix
+  std::optional<std::chrono::milliseconds> retry_after;
+  std::optional<int> upstream_status;
+  std::string detail;  // the peer's own words, capped and redacted by make_error
+
+  [[nodiscard]] std::string_view code_name() const { return row_of(code).code; }
+  [[nodiscard]] RetryClass retry() const { return row_of(code).retry; }
+};
+
+// Builds an error; an empty message becomes the sentence of the code's row.
+Error make_error(Errc code, std::string message = {}, std::string_view detail = {});
+
+// Cuts `text` to at most `limit` bytes at a UTF-8 boundary and replaces what looks like a credential.
+// Errors: none; invalid UTF-8 is kept up to the cut.
+std::string redacted(std::string_view text, std::size_t limit);
+
+}  // namespace millrace

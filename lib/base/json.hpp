@@ -1,0 +1,198 @@
+// The one door to JSON. Only json*.cpp includes RapidJSON; everybody else sees Document and Value.
+//
+// Reading: malformed UTF-8 becomes U+FFFD, lone surrogate escapes are kept as WTF-8 (see utf8.hpp), NUL
+// and bytes after the value are refused, the last of two equal keys wins, nesting is limited, numbers
+// stay text. Writing: append_* functions on a std::string.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace millrace::json {
+
+enum class Type : std::uint8_t { null, boolean_false, boolean_true, number, string, array, object };
+
+namespace detail {
+// One entry of the flat tree. Children follow their parent; `end` is the index behind the subtree.
+// An object's children are key, value, key, value.
+struct Node {
+  const char* text = nullptr;  // string or number
+  std::uint32_t size = 0;      // bytes of text, or number of elements or members
+  std::uint32_t end = 0;
+  Type type = Type::null;
+};
+}  // namespace detail
+
+class Value;
+class Items;
+class Members;
+
+// How a lone surrogate (WTF-8 inside) is written.
+enum class Surrogates : std::uint8_t { replace, keep };
+
+// A value of a Document, or nothing. Every accessor of a missing or differently typed value gives an
+// empty answer, never an error.
+// Lifetime: until the Document parses again or ends.
+class Value {
+ public:
+  Value() = default;
+
+  [[nodiscard]] bool exists() const { return tree_ != nullptr; }
+  explicit operator bool() const { return exists(); }
+  [[nodiscard]] bool is(Type type) const { return exists() && node().type == type; }
+  [[nodiscard]] bool is_object() const { return is(Type::object); }
+  [[nodiscard]] bool is_array() const { return is(Type::array); }
+  [[nodiscard]] bool is_string() const { return is(Type::string); }
+  [[nodiscard]] bool is_number() const { return is(Type::number); }
+  [[nodiscard]] bool is_null() const { return is(Type::null); }
+  [[nodiscard]] bool is_true() const { return is(Type::boolean_true); }
+  // True when there is no value or it is null.
+  [[nodiscard]] bool is_nothing() const { return !exists() || is_null(); }
+  // Truth as JavaScript has it: "", 0, -0, false, null and a missing value are false.
+  [[nodiscard]] bool truthy() const;
+
+  // The string's text (WTF-8), or "".
+  [[nodiscard]] std::string_view string() const;
+  // The text of a string that is not empty, or nothing.
+  [[nodiscard]] std::optional<std::string_view> filled_string() const;
+  // The number as it was written, or "".
+  [[nodiscard]] std::string_view number_text() const;
+  // The number when it is an integer that fits.
+  [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<double> number() const;
+
+  // Elements of an array, members of an object, else 0.
+  [[nodiscard]] std::size_t size() const;
+  // A member of an object; the last one when the key is repeated.
+  Value operator[](std::string_view key) const;
+  [[nodiscard]] Items items() const;
+  [[nodiscard]] Members members() const;
+
+  // Appends the value as compact JSON, numbers as they were written.
+  void write(std::string& out, Surrogates surrogates = Surrogates::replace) const;
+  [[nodiscard]] std::string to_json(Surrogates surrogates = Surrogates::replace) const;
+
+ private:
+  friend class Document;
+  friend class Items;
+  friend class Members;
+  Value(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
+  [[nodiscard]] const detail::Node& node() const { return tree_[index_]; }
+
+  const detail::Node* tree_ = nullptr;
+  std::uint32_t index_ = 0;
+};
+
+// The elements of an array, for a range loop.
+class Items {
+ public:
+  class Iterator {
+   public:
+    Iterator(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
+    Value operator*() const { return {tree_, index_}; }
+    Iterator& operator++() {
+      index_ = tree_[index_].end;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return index_ != other.index_; }
+
+   private:
+    const detail::Node* tree_;
+    std::uint32_t index_;
+  };
+
+  [[nodiscard]] Iterator begin() const { return {tree_, first_}; }
+  [[nodiscard]] Iterator end() const { return {tree_, end_}; }
+
+ private:
+  friend class Value;
+  const detail::Node* tree_ = nullptr;
+  std::uint32_t first_ = 0;
+  std::uint32_t end_ = 0;
+};
+
+struct Member {
+  std::string_view key;
+  Value value;
+};
+
+// The members of an object in the order they were written, for a range loop. A repeated key is given
+// each time; the last one counts.
+class Members {
+ public:
+  class Iterator {
+   public:
+    Iterator(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
+    Member operator*() const {
+      return {{tree_[index_].text, tree_[index_].size}, Value(tree_, index_ + 1)};
+    }
+    Iterator& operator++() {
+      index_ = tree_[index_ + 1].end;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return index_ != other.index_; }
+
+   private:
+    const detail::Node* tree_;
+    std::uint32_t index_;
+  };
+
+  [[nodiscard]] Iterator begin() const { return {tree_, first_}; }
+  [[nodiscard]] Iterator end() const { return {tree_, end_}; }
+
+ private:
+  friend class Value;
+  friend class Iterator;
+  const detail::Node* tree_ = nullptr;
+  std::uint32_t first_ = 0;
+  std::uint32_t end_ = 0;
+};
+
+// Owns the text and the tree of one parsed value; parsing again reuses the memory.
+// Thread: any, one at a time.
+class Document {
+ public:
+  static constexpr std::size_t default_depth_limit = 128;
+
+  explicit Document(std::size_t depth_limit = default_depth_limit) : depth_limit_(depth_limit) {}
+
+  // Parses one JSON value, with white space (as JavaScript trims it) around it.
+  // Errors: invalid_json, json_too_deep; the message names the byte offset.
+  // Lifetime: the value is good until the next parse.
+  Result<Value> parse(std::string_view text);
+
+ private:
+  struct Handler;
+
+  std::size_t depth_limit_;
+  std::string buffer_;
+  std::vector<detail::Node> nodes_;
+  std::vector<std::uint32_t> open_;
+};
+
+// Removes what JavaScript's String.prototype.trim removes, at both ends.
+std::string_view trim(std::string_view text);
+
+// True when `text` is one JSON object or array whose brackets are closed: a cheap scan, not a parse.
+bool looks_complete(std::string_view text);
+
+// Appends `text` as a quoted JSON string.
+void append_string(std::string& out, std::string_view text,
+                   Surrogates surrogates = Surrogates::replace);
+// Appends the escaped text without quotes.
+void append_escaped(std::string& out, std::string_view text,
+                    Surrogates surrogates = Surrogates::replace);
+// Appends `"key":"text"` with a comma before it unless the output ends with an opening bracket.
+void append_member(std::string& out, std::string_view key, std::string_view text,
+                   Surrogates surrogates = Surrogates::replace);
+// Appends `"key":json`, `json` being JSON already.
+void append_raw_member(std::string& out, std::string_view key, std::string_view json);
+void append_member(std::string& out, std::string_view key, std::int64_t number);
+
+}  // namespace millrace::json

@@ -1,0 +1,306 @@
+// Reading JSON: one pass that makes the bytes safe, then RapidJSON's in-situ SAX reader into a flat tree.
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#if defined(__SSE2__)
+#define RAPIDJSON_SSE2
+#include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#define RAPIDJSON_NEON
+#endif
+// RapidJSON 1.1.0 asserts on misuse; the reader is used in one place and cannot be misused from outside.
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+
+#include "base/json.hpp"
+#include "base/utf8.hpp"
+
+namespace millrace::json {
+namespace {
+
+using Flags = rapidjson::ParseFlag;
+constexpr unsigned parse_flags = Flags::kParseInsituFlag | Flags::kParseNumbersAsStringsFlag;
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The code unit of `\uXXXX` at `at`, or -1.
+int escape_unit(std::string_view text, std::size_t at) {
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return -1;
+  int unit = 0;
+  for (std::size_t i = at + 2; i < at + 6; ++i) {
+    const int digit = hex_digit(text[i]);
+    if (digit < 0) return -1;
+    unit = unit * 16 + digit;
+  }
+  return unit;
+}
+
+bool is_high(int unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
+bool is_low(int unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
+
+// Index of the first byte from `at` on that needs a look: not ASCII, a backslash or NUL.
+std::size_t skip_plain(std::string_view text, std::size_t at) {
+#if defined(__SSE2__)
+  const __m128i backslash = _mm_set1_epi8('\\');
+  const __m128i zero = _mm_setzero_si128();
+  while (at + 16 <= text.size()) {
+    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
+    const __m128i special =
+        _mm_or_si128(_mm_cmpeq_epi8(block, backslash), _mm_cmpeq_epi8(block, zero));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(special, block)));
+    if (mask != 0) return at + static_cast<std::size_t>(__builtin_ctz(mask));
+    at += 16;
+  }
+#endif
+  while (at < text.size()) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte >= 0x80 || byte == '\\' || byte == 0) break;
+    ++at;
+  }
+  return at;
+}
+
+// Copies `text` so that RapidJSON can take it: see the head of json.hpp. False when there is a NUL.
+bool copy_safely(std::string& out, std::string_view text) {
+  out.clear();
+  std::size_t clean = 0;
+  std::size_t at = 0;
+  const auto replace = [&](std::string_view by, std::size_t length) {
+    out.append(text.data() + clean, at - clean).append(by);
+    at += length;
+    clean = at;
+  };
+  while ((at = skip_plain(text, at)) < text.size()) {
+    const char c = text[at];
+    if (c == 0) return false;
+    if (c != '\\') {
+      const std::string_view rest = text.substr(at);
+      if (const std::size_t length = utf8::sequence_length(rest); length != 0) {
+        at += length;
+      } else {
+        replace(utf8::replacement, utf8::malformed_length(rest));
+      }
+      continue;
+    }
+    const int unit = escape_unit(text, at);
+    if (is_high(unit) && is_low(escape_unit(text, at + 6))) {
+      at += 12;
+    } else if (is_high(unit) || is_low(unit)) {
+      std::string lone;
+      utf8::append_code_point(lone, static_cast<char32_t>(unit));
+      replace(lone, 6);
+    } else {
+      at = std::min(at + 2, text.size());
+    }
+  }
+  out.append(text.data() + clean, text.size() - clean);
+  return true;
+}
+
+constexpr std::array<std::string_view, 25> javascript_spaces{
+    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u00A0", "\uFEFF", "\u1680",
+    "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+    "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  const auto plain = [](char c) { return c > ' ' && static_cast<unsigned char>(c) < 0x80; };
+  while (!text.empty() && !plain(text.front())) {
+    const auto* space = std::find_if(javascript_spaces.begin(), javascript_spaces.end(),
+                                     [&](std::string_view s) { return text.starts_with(s); });
+    if (space == javascript_spaces.end()) break;
+    text.remove_prefix(space->size());
+  }
+  while (!text.empty() && !plain(text.back())) {
+    const auto* space = std::find_if(javascript_spaces.begin(), javascript_spaces.end(),
+                                     [&](std::string_view s) { return text.ends_with(s); });
+    if (space == javascript_spaces.end()) break;
+    text.remove_suffix(space->size());
+  }
+  return text;
+}
+
+// Fills the flat tree from RapidJSON's callbacks; refuses what is nested too deep, which also keeps the
+// recursive reader off the end of the stack.
+struct Document::Handler {
+  Document& document;
+  bool too_deep = false;
+
+  void leaf(Type type, const char* text, std::size_t size) {
+    auto& nodes = document.nodes_;
+    nodes.push_back({text, static_cast<std::uint32_t>(size),
+                     static_cast<std::uint32_t>(nodes.size() + 1), type});
+  }
+  bool open(Type type) {
+    if (document.open_.size() >= document.depth_limit_) {
+      too_deep = true;
+      return false;
+    }
+    document.open_.push_back(static_cast<std::uint32_t>(document.nodes_.size()));
+    leaf(type, nullptr, 0);
+    return true;
+  }
+  bool close(std::size_t count) {
+    detail::Node& node = document.nodes_[document.open_.back()];
+    document.open_.pop_back();
+    node.size = static_cast<std::uint32_t>(count);
+    node.end = static_cast<std::uint32_t>(document.nodes_.size());
+    return true;
+  }
+
+  // RapidJSON's handler concept.
+  bool Null() { return leaf(Type::null, nullptr, 0), true; }
+  bool Bool(bool b) { return leaf(b ? Type::boolean_true : Type::boolean_false, nullptr, 0), true; }
+  bool RawNumber(const char* s, unsigned n, bool) { return leaf(Type::number, s, n), true; }
+  bool String(const char* s, unsigned n, bool) { return leaf(Type::string, s, n), true; }
+  bool Key(const char* s, unsigned n, bool) { return leaf(Type::string, s, n), true; }
+  bool StartObject() { return open(Type::object); }
+  bool EndObject(unsigned count) { return close(count); }
+  bool StartArray() { return open(Type::array); }
+  bool EndArray(unsigned count) { return close(count); }
+  // Never called: numbers arrive as text.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(std::int64_t) { return false; }
+  bool Uint64(std::uint64_t) { return false; }
+  bool Double(double) { return false; }
+};
+
+Result<Value> Document::parse(std::string_view text) {
+  nodes_.clear();
+  open_.clear();
+  constexpr std::size_t size_limit = 0x7FFFFFFF;
+  if (text.size() > size_limit) return make_error(Errc::invalid_json, "The JSON text is too large.");
+  if (!copy_safely(buffer_, trim(text))) {
+    return make_error(Errc::invalid_json, "The JSON text contains a NUL byte.");
+  }
+  Handler handler{*this};
+  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
+  rapidjson::InsituStringStream stream(buffer_.data());
+  const rapidjson::ParseResult result = reader.Parse<parse_flags>(stream, handler);
+  if (handler.too_deep) {
+    return make_error(Errc::json_too_deep, "The JSON is nested deeper than " +
+                                               std::to_string(depth_limit_) + " levels.");
+  }
+  if (result.IsError()) {
+    return make_error(Errc::invalid_json, std::string("Invalid JSON at byte ") +
+                                              std::to_string(result.Offset()) + ": " +
+                                              rapidjson::GetParseError_En(result.Code()));
+  }
+  return Value(nodes_.data(), 0);
+}
+
+bool Value::truthy() const {
+  if (!exists()) return false;
+  switch (node().type) {
+    case Type::null:
+    case Type::boolean_false:
+      return false;
+    case Type::boolean_true:
+    case Type::array:
+    case Type::object:
+      return true;
+    case Type::string:
+      return node().size != 0;
+    case Type::number:
+      return number().value_or(1) != 0;
+  }
+  return false;
+}
+
+std::string_view Value::string() const {
+  return is_string() ? std::string_view(node().text, node().size) : std::string_view();
+}
+
+std::optional<std::string_view> Value::filled_string() const {
+  if (!is_string() || node().size == 0) return std::nullopt;
+  return string();
+}
+
+std::string_view Value::number_text() const {
+  return is_number() ? std::string_view(node().text, node().size) : std::string_view();
+}
+
+std::optional<std::int64_t> Value::integer() const {
+  const std::string_view text = number_text();
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> Value::number() const {
+  const std::string_view text = number_text();
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc()) return std::nullopt;
+  return value;
+}
+
+std::size_t Value::size() const {
+  return is_array() || is_object() ? node().size : 0;
+}
+
+Value Value::operator[](std::string_view key) const {
+  Value found;
+  if (!is_object()) return found;
+  for (std::uint32_t at = index_ + 1; at < node().end; at = tree_[at + 1].end) {
+    if (tree_[at].size == key.size() && std::memcmp(tree_[at].text, key.data(), key.size()) == 0) {
+      found = Value(tree_, at + 1);
+    }
+  }
+  return found;
+}
+
+Items Value::items() const {
+  Items items;
+  if (is_array()) {
+    items.tree_ = tree_;
+    items.first_ = index_ + 1;
+    items.end_ = node().end;
+  }
+  return items;
+}
+
+Members Value::members() const {
+  Members members;
+  if (is_object()) {
+    members.tree_ = tree_;
+    members.first_ = index_ + 1;
+    members.end_ = node().end;
+  }
+  return members;
+}
+
+bool looks_complete(std::string_view text) {
+  text = trim(text);
+  if (text.size() < 2 || (text.front() != '{' && text.front() != '[')) return false;
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      else if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (depth == 0) return false;
+      if (--depth == 0) return at + 1 == text.size();
+    }
+  }
+  return false;
+}
+
+}  // namespace millrace::json
