@@ -1,0 +1,47 @@
+#include "adapter/adapter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view length_sentence =
+    "The response was cut off because it reached the maximum output length.";
+constexpr std::string_view filter_sentence =
+    "The response was stopped by the provider's content filter.";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cut_reasons{{
+    {"length", length_sentence},
+    {"max_output_tokens", length_sentence},
+    {"max_tokens", length_sentence},
+    {"content_filter", filter_sentence},
+    {"content-filter", filter_sentence},
+}};
+
+std::string code_text(const json::Value& code) {
+  if (const auto text = code.filled_string()) return std::string(*text);
+  if (code.is_number() && code.truthy()) return std::string(code.number_text());
+  return {};
+}
+
+}  // namespace
+
+std::optional<ErrorRecord> error_of(const json::Value& record) {
+  const json::Value error = record["error"];
+  if (const auto text = error.filled_string()) return ErrorRecord{std::string(*text), {}};
+  if (!error.is_object()) return std::nullopt;
+  ErrorRecord result{std::string(error["message"].string()), code_text(error["code"])};
+  if (result.message.empty() && result.code.empty()) return std::nullopt;
+  if (result.message.empty()) result.message = "Stream error";
+  return result;
+}
+
+std::optional<std::string_view> cut_sentence(std::string_view reason) {
+  const auto* row = std::find_if(cut_reasons.begin(), cut_reasons.end(),
+                                 [&](const auto& r) { return r.first == reason; });
+  if (row == cut_reasons.end()) return std::nullopt;
+  return row->second;
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,52 @@
+// A stream adapter turns the records of one wire into events. It says to the PartTracker what the
+// vendor said; the Decoder around it owns framing, JSON and errors.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "event/event.hpp"
+#include "event/part_tracker.hpp"
+
+namespace millrace::adapter {
+
+// What an adapter may use.
+// Lifetime: everything outlives the adapter.
+struct Services {
+  event::PartTracker& parts;
+  IdSource& ids;
+  event::Mode mode;
+};
+
+// Holds the state of one stream.
+// Thread: any, one at a time.
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+
+  // Takes one record. `name` is the SSE event name or "". False when the record is not of this
+  // wire.
+  virtual bool on_record(std::string_view name, const json::Value& record) = 0;
+  // The body ended. In strict mode the Decoder closes what is open afterwards.
+  virtual void on_end() {}
+  // True when the wire has said that the answer is complete.
+  [[nodiscard]] virtual bool is_complete() const = 0;
+};
+
+// The error that a record reports instead of an event.
+struct ErrorRecord {
+  std::string message;
+  std::string code;
+};
+
+// Reads `{"error": ...}`: a non-empty string, or an object with a non-empty message or a code.
+std::optional<ErrorRecord> error_of(const json::Value& record);
+
+// The sentence for a finish reason that means the answer was cut, or nothing.
+std::optional<std::string_view> cut_sentence(std::string_view reason);
+
+}  // namespace millrace::adapter

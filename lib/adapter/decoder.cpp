@@ -1,0 +1,155 @@
+#include "adapter/decoder.hpp"
+
+#include <algorithm>
+
+#include "framing/ndjson.hpp"
+#include "framing/sse.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::size_t head_limit_bytes = 64UL * 1024UL;
+
+std::unique_ptr<framing::Framing> make_framing(FramingKind kind,
+                                               const framing::FramingLimits& limits) {
+  switch (kind) {
+    case FramingKind::sse_records:
+      return std::make_unique<framing::SseFraming>(framing::SseDispatch::complete_json, limits);
+    case FramingKind::sse_blocks:
+      return std::make_unique<framing::SseFraming>(framing::SseDispatch::blank_line_or_end, limits);
+    case FramingKind::ndjson: break;
+  }
+  return std::make_unique<framing::NdjsonFraming>(limits);
+}
+
+event::TrackerOptions tracker_options(const Wire& wire, const DecoderOptions& options) {
+  event::TrackerOptions result;
+  result.mode = options.mode;
+  result.tool_arguments_limit_bytes = options.tool_arguments_limit_bytes;
+  result.distinct_ids = !wire.keeps_ids;
+  return result;
+}
+
+}  // namespace
+
+Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
+                 event::EventSink& sink)
+    : wire_(wire),
+      options_(options),
+      parts_(tracker_options(wire, options), ids, sink),
+      framing_(make_framing(wire.framing, options.limits)),
+      adapter_(wire.make(Services{parts_, ids, options.mode})) {}
+
+Decoder::~Decoder() = default;
+
+Result<void> Decoder::feed(std::string_view bytes) {
+  if (done()) return {};
+  remember(bytes);
+  auto result = framing_->feed(bytes, *this);
+  if (!result && strict()) {
+    fail(result.error());
+    return {};
+  }
+  return result;
+}
+
+Result<void> Decoder::finish() {
+  if (done()) return {};
+  auto result = framing_->finish(*this);
+  if (!result && !strict()) return result;
+  if (!result) fail(result.error());
+  if (done() || report_plain_error()) return {};
+  adapter_->on_end();
+  if (strict()) judge_body();
+  return {};
+}
+
+void Decoder::fail(const Error& error) {
+  if (!strict() || done()) return;
+  adapter_->on_end();
+  parts_.fail(error.code_name(), error.message);
+}
+
+void Decoder::remember(std::string_view bytes) {
+  total_bytes_ += bytes.size();
+  if (frames_ > 0 || total_bytes_ > head_limit_bytes) {
+    head_.clear();
+  } else {
+    head_.append(bytes);
+  }
+}
+
+// A body without a single record that is a JSON error, as gateways answer under status 200.
+bool Decoder::report_plain_error() {
+  if (wire_.framing == FramingKind::ndjson || frames_ > 0 || head_.empty()) return false;
+  auto value = document_.parse(head_);
+  if (!value) return false;
+  const auto error = error_of(value.value());
+  if (error) parts_.fail(error->code, error->message);
+  return error.has_value();
+}
+
+// Ends a strict stream: complete, or with the error that says why it is not.
+void Decoder::judge_body() {
+  if (records_ > 0 && adapter_->is_complete()) {
+    parts_.close_all();
+    return;
+  }
+  if (records_ > 0) {
+    fail(make_error(Errc::stream_truncated));
+  } else if (total_bytes_ == 0 || (strangers_ == 0 && json::trim(head_).empty())) {
+    fail(make_error(Errc::stream_empty));
+  } else {
+    fail(make_error(Errc::not_a_stream, "The body is not a stream of the wire \"" +
+                                            std::string(wire_.name) +
+                                            "\". Check the adapter and the address."));
+  }
+}
+
+void Decoder::on_frame(const framing::Frame& frame) {
+  ++frames_;
+  if (!frame.several_lines) {
+    on_payload(frame.event, frame.data);
+    return;
+  }
+  if (auto value = document_.parse(frame.data)) {
+    on_payload(frame.event, frame.data);
+    return;
+  }
+  // Several records whose server wrote no blank line between them.
+  std::string_view rest = frame.data;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    on_payload(frame.event, rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+void Decoder::on_payload(std::string_view name, std::string_view payload) {
+  payload = json::trim(payload);
+  if (done() || payload.empty() || (!wire_.sentinel.empty() && payload == wire_.sentinel)) return;
+  auto value = document_.parse(payload);
+  if (!value) {
+    skip(payload, value.error());
+    return;
+  }
+  if (adapter_->on_record(name, value.value())) {
+    ++records_;
+  } else {
+    ++strangers_;
+  }
+}
+
+void Decoder::skip(std::string_view payload, const Error& error) {
+  constexpr std::size_t shown_bytes = 256;
+  std::string sentence = std::string(wire_.parse_error);
+  if (strict()) {
+    sentence.append(": ").append(error.message);
+    const std::string shown = redacted(payload, shown_bytes);
+    parts_.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, shown});
+  } else {
+    parts_.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, payload});
+  }
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,66 @@
+// Bytes of one wire in, events out: framing, JSON, adapter and tracker in one object.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "adapter/adapter.hpp"
+#include "adapter/wires.hpp"
+#include "event/part_tracker.hpp"
+#include "framing/framing.hpp"
+
+namespace millrace::adapter {
+
+struct DecoderOptions {
+  event::Mode mode = event::Mode::strict;
+  framing::FramingLimits limits;
+  std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
+};
+
+// Decodes one body.
+//
+// In as_received mode a record that is not JSON gives a Warning event and nothing is added at the
+// end of the body; a broken limit is the error of feed. In strict mode every failure ends the
+// stream with one Failed event: a broken limit, a cut, empty or foreign body. Thread: any, one at a
+// time. Lifetime: `ids` and `sink` outlive the decoder.
+class Decoder final : private framing::FrameSink {
+ public:
+  Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids, event::EventSink& sink);
+  ~Decoder() override;
+
+  Result<void> feed(std::string_view bytes);
+  // The body ended normally.
+  Result<void> finish();
+  // The body broke: strict mode turns `error` into a Failed event, once.
+  void fail(const Error& error);
+
+  // True when nothing more can come: an error was given.
+  [[nodiscard]] bool done() const { return parts_.failed(); }
+  // True when the wire has said that the answer is complete.
+  [[nodiscard]] bool is_complete() const { return adapter_->is_complete(); }
+
+ private:
+  void on_frame(const framing::Frame& frame) override;
+  void on_payload(std::string_view name, std::string_view payload);
+  void skip(std::string_view payload, const Error& error);
+  void judge_body();
+  void remember(std::string_view bytes);
+  bool report_plain_error();
+  [[nodiscard]] bool strict() const { return options_.mode == event::Mode::strict; }
+
+  const Wire& wire_;
+  DecoderOptions options_;
+  event::PartTracker parts_;
+  std::unique_ptr<framing::Framing> framing_;
+  std::unique_ptr<Adapter> adapter_;
+  json::Document document_;
+  // The beginning of a body in which no record was found yet: it may be a plain JSON error.
+  std::string head_;
+  std::size_t total_bytes_ = 0;
+  std::size_t frames_ = 0;
+  std::size_t records_ = 0;    // records of this wire
+  std::size_t strangers_ = 0;  // JSON records of some other wire
+};
+
+}  // namespace millrace::adapter

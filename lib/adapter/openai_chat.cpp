@@ -1,0 +1,205 @@
+#include "adapter/openai_chat.hpp"
+
+#include "adapter/usage.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view text_key = "text";
+constexpr std::string_view reasoning_key = "reasoning";
+constexpr std::string_view provider = "openai_chat";
+
+// The choice that counts: the one with index 0, or the only one when it has no index.
+json::Value first_choice(const json::Value& record) {
+  for (const json::Value choice : record["choices"].items()) {
+    const json::Value index = choice["index"];
+    if (choice.is_object() && (index.is_nothing() || index.integer() == 0)) return choice;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
+  if (const auto error = error_of(record)) {
+    flush_usage();
+    services_.parts.fail(error->code, error->message);
+    return true;
+  }
+  const bool is_chunk = record["choices"].is_array() || record["usage"].is_object();
+  if (!is_chunk || record["object"].string() == "chat.completion") return false;
+  if (const json::Value choice = first_choice(record)) on_choice(choice);
+  if (const json::Value usage = record["usage"]; usage.is_object()) {
+    usage_json_.clear();
+    usage.write(usage_json_);
+    model_ = record["model"].string();
+  }
+  if (!saw_citations_) on_citations(record);
+  return true;
+}
+
+void OpenAiChat::on_choice(const json::Value& choice) {
+  if (const json::Value delta = choice["delta"]; delta.is_object()) on_delta(delta);
+  if (const auto reason = choice["finish_reason"].filled_string()) on_finish(*reason);
+}
+
+void OpenAiChat::open_message() {
+  if (announced_) return;
+  flush_usage();
+  announced_ = true;
+  message_id_ = services_.ids.next_id();
+  services_.parts.text_open(text_key, message_id_);
+}
+
+void OpenAiChat::on_delta(const json::Value& delta) {
+  const json::Value content = delta["content"];
+  const bool bare_role = delta["role"].truthy() && !finished_;
+  if (content.truthy() || bare_role) open_message();
+  on_reasoning(delta);
+  on_content(content);
+  if (const auto refusal = delta["refusal"].filled_string()) {
+    open_message();
+    services_.parts.text_delta(text_key, *refusal);
+  }
+  for (const json::Value call : delta["tool_calls"].items()) {
+    if (call.is_object()) on_tool_call(call);
+  }
+  for (const json::Value annotation : delta["annotations"].items()) {
+    services_.parts.pass(event::Citation{message_id_, annotation.to_json()});
+  }
+}
+
+void OpenAiChat::on_content(const json::Value& content) {
+  if (content.is_array()) {
+    on_content_parts(content);
+  } else if (const auto text = content.filled_string()) {
+    services_.parts.text_delta(text_key, *text);
+  }
+}
+
+// Content as a list of typed parts, as Mistral sends it.
+void OpenAiChat::on_content_parts(const json::Value& parts) {
+  for (const json::Value part : parts.items()) {
+    const std::string_view type = part["type"].string();
+    if (type == "text") {
+      if (const auto text = part["text"].filled_string()) {
+        services_.parts.text_delta(text_key, *text);
+      }
+    } else if (type == "thinking") {
+      const json::Value thinking = part["thinking"];
+      on_reasoning_text(thinking.string());
+      for (const json::Value piece : thinking.items()) on_reasoning_text(piece["text"].string());
+    } else if (type == "reference") {
+      services_.parts.pass(event::Citation{message_id_, part.to_json()});
+    }
+  }
+}
+
+void OpenAiChat::on_reasoning(const json::Value& delta) {
+  const json::Value details = delta["reasoning_details"];
+  if (const auto text = delta["reasoning_content"].filled_string()) {
+    on_reasoning_text(*text);
+  } else if (const auto other = delta["reasoning"].filled_string()) {
+    on_reasoning_text(*other);
+  } else {
+    for (const json::Value detail : details.items()) on_reasoning_text(detail["text"].string());
+  }
+  for (const json::Value detail : details.items()) {
+    const bool opaque = !detail["data"].is_nothing() || !detail["signature"].is_nothing();
+    if (opaque) {
+      services_.parts.pass(
+          event::ProviderState{provider, "reasoning_details", message_id_, detail.to_json()});
+    }
+  }
+}
+
+void OpenAiChat::on_reasoning_text(std::string_view text) {
+  if (text.empty()) return;
+  services_.parts.reasoning_delta(reasoning_key, text);
+}
+
+OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry) {
+  const auto index = entry["index"].integer();
+  const std::string_view id = entry["id"].string();
+  const std::string_view name = entry["function"]["name"].string();
+  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
+    if (index ? call->index == *index : (!id.empty() && call->id == id)) {
+      const bool another = !id.empty() && !call->id.empty() && call->id != id && !name.empty();
+      if (another) break;
+      return *call;
+    }
+  }
+  const bool continues =
+      !index && name.empty() && !calls_.empty() && (id.empty() || calls_.back().id.empty());
+  if (continues) return calls_.back();
+  Call& call = calls_.emplace_back();
+  call.index = index.value_or(-1);
+  call.key = "call " + std::to_string(++calls_seen_);
+  return call;
+}
+
+void OpenAiChat::on_tool_call(const json::Value& entry) {
+  const json::Value function = entry["function"];
+  const json::Value arguments = function["arguments"];
+  if (services_.mode == event::Mode::strict) open_message();
+  Call& call = call_for(entry);
+  if (call.id.empty()) call.id = entry["id"].string();
+  services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
+  if (arguments.is_object()) {
+    services_.parts.tool_args(call.key, arguments.to_json(json::Surrogates::keep));
+  } else {
+    services_.parts.tool_args(call.key, arguments.string());
+  }
+  if (const json::Value extra = entry["extra_content"]; extra.is_object()) {
+    services_.parts.pass(event::ProviderState{provider, "extra_content", call.id, extra.to_json()});
+  }
+}
+
+void OpenAiChat::on_finish(std::string_view reason) {
+  finished_ = true;
+  announced_ = false;
+  calls_.clear();
+  event::PartTracker& parts = services_.parts;
+  parts.pass(event::Finish{reason});
+  const auto cut = cut_sentence(reason);
+  if (!cut) {
+    parts.close_all();
+    return;
+  }
+  if (services_.mode == event::Mode::strict) {
+    // The usage record follows the finish; the error waits for it.
+    cut_reason_ = reason;
+    return;
+  }
+  parts.close_reasoning();
+  parts.close_texts();
+  parts.fail(reason, *cut);
+}
+
+void OpenAiChat::on_citations(const json::Value& record) {
+  for (const std::string_view key : {"search_results", "citations"}) {
+    if (const json::Value list = record[key]; list.size() > 0) {
+      saw_citations_ = true;
+      services_.parts.pass(event::Citation{message_id_, list.to_json()});
+      return;
+    }
+  }
+}
+
+void OpenAiChat::flush_usage() {
+  if (usage_json_.empty()) return;
+  const std::string usage = std::move(usage_json_);
+  usage_json_.clear();
+  json::Document document;
+  if (auto value = document.parse(usage)) {
+    services_.parts.pass(read_usage(UsageDialect::openai_chat, "", model_, value.value(), usage));
+  }
+}
+
+void OpenAiChat::on_end() {
+  flush_usage();
+  if (cut_reason_.empty()) return;
+  services_.parts.fail(cut_reason_, *cut_sentence(cut_reason_));
+}
+
+}  // namespace millrace::adapter

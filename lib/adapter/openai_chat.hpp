@@ -1,0 +1,55 @@
+// OpenAI Chat Completions chunks -> events, for SSE and NDJSON framing alike, with the odd
+// spellings of compatible servers: reasoning fields, content as a list of parts, calls without id
+// or index. Source: OpenAI API reference, "Chat completion chunk object" (2026).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "adapter/adapter.hpp"
+
+namespace millrace::adapter {
+
+class OpenAiChat final : public Adapter {
+ public:
+  explicit OpenAiChat(const Services& services) : services_(services) {}
+
+  bool on_record(std::string_view name, const json::Value& record) override;
+  void on_end() override;
+  [[nodiscard]] bool is_complete() const override { return finished_; }
+
+ private:
+  // A tool call that is open: the vendor's index and id, and the tracker's key.
+  struct Call {
+    std::int64_t index = -1;
+    std::string id;
+    std::string key;
+  };
+
+  void on_choice(const json::Value& choice);
+  void on_delta(const json::Value& delta);
+  void on_content(const json::Value& content);
+  void on_content_parts(const json::Value& parts);
+  void on_reasoning(const json::Value& delta);
+  void on_reasoning_text(std::string_view text);
+  void on_tool_call(const json::Value& call);
+  Call& call_for(const json::Value& entry);
+  void on_finish(std::string_view reason);
+  void on_citations(const json::Value& record);
+  void flush_usage();
+  void open_message();
+
+  Services services_;
+  std::string message_id_;
+  std::vector<Call> calls_;
+  std::string usage_json_;  // the latest; some servers report it on every chunk
+  std::string model_;
+  std::string cut_reason_;
+  std::uint64_t calls_seen_ = 0;
+  bool announced_ = false;  // the message of the current step was opened
+  bool finished_ = false;
+  bool saw_citations_ = false;
+};
+
+}  // namespace millrace::adapter

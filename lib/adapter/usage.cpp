@@ -1,0 +1,88 @@
+#include "adapter/usage.hpp"
+
+#include <array>
+#include <optional>
+
+namespace millrace::adapter {
+namespace {
+
+// A member, or a member of a member: `group` is "" for the former.
+struct Path {
+  std::string_view group;
+  std::string_view key;
+};
+
+struct Row {
+  Path input;
+  Path output;
+  Path total;
+  Path reasoning;
+  Path cached;
+  Path cache_write;
+  bool cached_beside_input;  // cached and written tokens are not part of the input count
+};
+
+constexpr std::array<Row, 4> rows{{
+    {{"", "prompt_tokens"},
+     {"", "completion_tokens"},
+     {"", "total_tokens"},
+     {"completion_tokens_details", "reasoning_tokens"},
+     {"prompt_tokens_details", "cached_tokens"},
+     {},
+     false},
+    {{"", "input_tokens"},
+     {"", "output_tokens"},
+     {"", "total_tokens"},
+     {"output_tokens_details", "reasoning_tokens"},
+     {"input_tokens_details", "cached_tokens"},
+     {},
+     false},
+    {{"", "input_tokens"},
+     {"", "output_tokens"},
+     {},
+     {},
+     {"", "cache_read_input_tokens"},
+     {"", "cache_creation_input_tokens"},
+     true},
+    {{"", "input_tokens"},
+     {"", "output_tokens"},
+     {"", "total_tokens"},
+     {"output_token_details", "reasoning"},
+     {"input_token_details", "cache_read"},
+     {"input_token_details", "cache_creation"},
+     false},
+}};
+
+std::optional<std::int64_t> count(const json::Value& usage, const Path& path) {
+  if (path.key.empty()) return std::nullopt;
+  const json::Value group = path.group.empty() ? usage : usage[path.group];
+  const auto value = group[path.key].integer();
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
+}  // namespace
+
+event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::string_view model,
+                        const json::Value& usage, std::string_view usage_json) {
+  const Row& row = rows[static_cast<std::size_t>(dialect)];
+  event::Usage result;
+  result.provider = provider;
+  result.model = model;
+  result.input_tokens = count(usage, row.input);
+  result.output_tokens = count(usage, row.output);
+  result.total_tokens = count(usage, row.total);
+  result.reasoning_tokens = count(usage, row.reasoning);
+  result.cached_input_tokens = count(usage, row.cached);
+  result.cache_write_input_tokens = count(usage, row.cache_write);
+  result.json = usage_json;
+  if (row.cached_beside_input && result.input_tokens) {
+    *result.input_tokens += result.cached_input_tokens.value_or(0);
+    *result.input_tokens += result.cache_write_input_tokens.value_or(0);
+  }
+  if (!result.total_tokens && result.input_tokens && result.output_tokens) {
+    result.total_tokens = *result.input_tokens + *result.output_tokens;
+  }
+  return result;
+}
+
+}  // namespace millrace::adapter

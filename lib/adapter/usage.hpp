@@ -1,0 +1,18 @@
+// Reads token counts out of the vendors' usage objects: one table row a dialect.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/json.hpp"
+#include "event/event.hpp"
+
+namespace millrace::adapter {
+
+enum class UsageDialect : std::uint8_t { openai_chat, openai_responses, anthropic, langchain };
+
+// Lifetime: the result views its arguments.
+event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::string_view model,
+                        const json::Value& usage, std::string_view usage_json);
+
+}  // namespace millrace::adapter

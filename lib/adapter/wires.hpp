@@ -1,0 +1,32 @@
+// The table of wires: how each is framed and which adapter reads it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "adapter/adapter.hpp"
+
+namespace millrace::adapter {
+
+enum class FramingKind : std::uint8_t {
+  sse_records,  // SSE whose records stand in `data:` alone
+  sse_blocks,   // SSE whose event names matter
+  ndjson,
+};
+
+struct Wire {
+  std::string_view name;
+  FramingKind framing;
+  std::string_view sentinel;     // a payload that says nothing, or ""
+  bool keeps_ids;                // ids of the source may be reopened and are never replaced
+  std::string_view parse_error;  // how a record that is not JSON is announced in as_received mode
+  std::unique_ptr<Adapter> (*make)(const Services& services);
+};
+
+std::span<const Wire> wires();
+
+// The wire of this name, or nullptr.
+const Wire* find_wire(std::string_view name);
+
+}  // namespace millrace::adapter

@@ -1,0 +1,64 @@
+// Events -> the bytes of one AG-UI run as server-sent events: RUN_STARTED first, everything closed,
+// one terminal event last, and nothing that the client's version cannot read. Source: AG-UI
+// protocol 1.0; @ag-ui/client 0.0.59 and 1.0.0.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/codec.hpp"
+#include "event/event.hpp"
+
+namespace millrace::encoder {
+
+struct AgUiOptions {
+  std::string thread_id;
+  std::string run_id;
+  std::string parent_run_id;
+  // The protocolVersion of the client's input; "" is a client from before 1.0.
+  std::string client_version;
+};
+
+// Thread: any, one at a time.
+class AgUiEncoder final : public event::EventSink {
+ public:
+  explicit AgUiEncoder(AgUiOptions options);
+
+  // Writes RUN_STARTED.
+  void start();
+  void on_event(const event::Event& event) override;
+  // Writes the terminal event unless it is written.
+  void finish();
+  // Ends the run with RUN_ERROR unless it is ended.
+  void fail(std::string_view code, std::string_view message);
+  [[nodiscard]] bool ended() const { return ended_; }
+
+  // The bytes written since the last take.
+  std::string take();
+  [[nodiscard]] const std::string& pending() const { return out_; }
+
+  // A comment that keeps proxies from closing an idle stream.
+  static constexpr std::string_view keep_alive = ": keep-alive\n\n";
+
+ private:
+  void frame_begin() { out_.append("data: "); }
+  void frame_end() { out_.append("\n\n"); }
+  void write(const event::Event& event);
+  void on_usage(const event::Usage& usage);
+  void on_tool_result(const event::Event& event, const event::ToolResult& result);
+  void on_foreign(const event::Foreign& foreign);
+  void append_usage();
+
+  AgUiOptions options_;
+  bool modern_;  // the client speaks 1.0
+  event::Spelling spelling_;
+  std::string out_;
+  std::string usage_;                    // JSON objects, comma separated
+  std::string finished_members_;         // outcome and result of the source's RUN_FINISHED
+  std::vector<std::string> open_steps_;  // of the source
+  bool started_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace millrace::encoder

@@ -1,0 +1,210 @@
+#include "event/codec.hpp"
+
+#include <array>
+
+namespace millrace::event {
+namespace {
+
+using json::append_member;
+using json::append_raw_member;
+
+// AG-UI's type of each alternative of Body, in its order; an event without one has a name of ours.
+struct Name {
+  std::string_view ag_ui;  // "" when AG-UI has no such event
+  std::string_view ours;   // name after "millrace." or "@"
+};
+constexpr std::array<Name, std::variant_size_v<Body>> names{{
+    {"TEXT_MESSAGE_START", ""},
+    {"TEXT_MESSAGE_CONTENT", ""},
+    {"TEXT_MESSAGE_END", ""},
+    {"REASONING_START", ""},
+    {"REASONING_END", ""},
+    {"REASONING_MESSAGE_START", ""},
+    {"REASONING_MESSAGE_CONTENT", ""},
+    {"REASONING_MESSAGE_END", ""},
+    {"REASONING_ENCRYPTED_VALUE", ""},
+    {"TOOL_CALL_START", ""},
+    {"TOOL_CALL_ARGS", ""},
+    {"TOOL_CALL_END", ""},
+    {"TOOL_CALL_RESULT", ""},
+    {"STATE_SNAPSHOT", ""},
+    {"STATE_DELTA", ""},
+    {"MESSAGES_SNAPSHOT", ""},
+    {"ACTIVITY_SNAPSHOT", ""},
+    {"ACTIVITY_DELTA", ""},
+    {"", "usage"},
+    {"", "provider_state"},
+    {"", "citation"},
+    {"", "interrupt"},
+    {"", "reset"},
+    {"", "retry"},
+    {"", "stage"},
+    {"", "warning"},
+    {"", "finish"},
+    {"RUN_ERROR", ""},
+    {"", "foreign"},
+}};
+
+// Writes the members behind the type; one overload an alternative.
+class Writer {
+ public:
+  Writer(std::string& out, const Spelling& spelling) : out_(out), spelling_(spelling) {}
+
+  void operator()(const TextStart& e) {
+    text("messageId", e.id);
+    text("role", e.role);
+    filled("name", e.name);
+  }
+  void operator()(const TextDelta& e) { message_delta(e.id, e.delta); }
+  void operator()(const TextEnd& e) { text("messageId", e.id); }
+  void operator()(const ReasoningSpanStart& e) { text("messageId", e.id); }
+  void operator()(const ReasoningSpanEnd& e) { text("messageId", e.id); }
+  void operator()(const ReasoningStart& e) {
+    text("messageId", e.id);
+    text("role", "reasoning");
+  }
+  void operator()(const ReasoningDelta& e) { message_delta(e.id, e.delta); }
+  void operator()(const ReasoningEnd& e) { text("messageId", e.id); }
+  void operator()(const EncryptedValue& e) {
+    text("subtype", e.subtype);
+    text("entityId", e.entity_id);
+    text("encryptedValue", e.value);
+  }
+  void operator()(const ToolStart& e) {
+    text("toolCallId", e.id);
+    text("toolCallName", e.name);
+    filled("parentMessageId", e.parent_id);
+  }
+  void operator()(const ToolArgs& e) {
+    text("toolCallId", e.id);
+    text("delta", e.delta);
+  }
+  void operator()(const ToolEnd& e) { text("toolCallId", e.id); }
+  void operator()(const ToolResult& e) {
+    text("messageId", e.message_id);
+    text("toolCallId", e.id);
+    if (!e.parts_json.empty() && spelling_.tool_result_parts) {
+      append_raw_member(out_, "content", e.parts_json);
+    } else {
+      text("content", e.content);
+    }
+    filled("role", e.role);
+    if (e.failed && spelling_.tool_error_members) {
+      append_raw_member(out_, "isError", "true");
+      text("error", e.error);
+    }
+  }
+  void operator()(const StateSnapshot& e) { append_raw_member(out_, "snapshot", e.json); }
+  void operator()(const StateDelta& e) { append_raw_member(out_, "delta", e.json); }
+  void operator()(const MessagesSnapshot& e) { append_raw_member(out_, "messages", e.json); }
+  void operator()(const ActivitySnapshot& e) {
+    text("messageId", e.message_id);
+    text("activityType", e.activity_type);
+    append_raw_member(out_, "content", e.json);
+    if (e.replace) append_raw_member(out_, "replace", *e.replace ? "true" : "false");
+  }
+  void operator()(const ActivityDelta& e) {
+    text("messageId", e.message_id);
+    text("activityType", e.activity_type);
+    append_raw_member(out_, "patch", e.json);
+  }
+  void operator()(const Usage& e) {
+    std::string tokens;
+    write_usage(tokens, e);
+    append_raw_member(out_, "tokens", tokens);
+    if (!e.json.empty()) append_raw_member(out_, "reported", e.json);
+  }
+  void operator()(const ProviderState& e) {
+    text("provider", e.provider);
+    text("kind", e.kind);
+    filled("entityId", e.entity_id);
+    append_raw_member(out_, "state", e.json);
+  }
+  void operator()(const Citation& e) {
+    filled("messageId", e.message_id);
+    append_raw_member(out_, "citation", e.json);
+  }
+  void operator()(const Interrupt& e) { append_raw_member(out_, "interrupt", e.json); }
+  void operator()(const Reset& e) { text("reason", e.reason); }
+  void operator()(const Retry& e) {
+    append_member(out_, "attempt", e.attempt);
+    append_member(out_, "waitMs", e.wait_ms);
+    text("code", e.code);
+    text("message", e.message);
+  }
+  void operator()(const Stage& e) {
+    text("name", e.name);
+    if (!e.json.empty()) append_raw_member(out_, "detail", e.json);
+  }
+  void operator()(const Warning& e) {
+    text("code", e.code);
+    text("message", e.message);
+    filled("payload", e.payload);
+  }
+  void operator()(const Finish& e) { text("reason", e.reason); }
+  void operator()(const Failed& e) {
+    text("message", e.message);
+    filled("code", e.code);
+  }
+  void operator()(const Foreign& e) { append_raw_member(out_, "event", e.json); }
+
+ private:
+  void text(std::string_view key, std::string_view value) {
+    append_member(out_, key, value, spelling_.surrogates);
+  }
+  void filled(std::string_view key, std::string_view value) {
+    if (!value.empty()) text(key, value);
+  }
+  void message_delta(std::string_view id, std::string_view delta) {
+    text("messageId", id);
+    text("delta", delta);
+  }
+
+  std::string& out_;
+  const Spelling& spelling_;
+};
+
+}  // namespace
+
+void write_usage(std::string& out, const Usage& usage) {
+  out.push_back('{');
+  const auto text = [&](std::string_view key, std::string_view value) {
+    if (!value.empty()) append_member(out, key, value);
+  };
+  const auto count = [&](std::string_view key, const std::optional<std::int64_t>& value) {
+    if (value && *value >= 0) append_member(out, key, *value);
+  };
+  text("provider", usage.provider);
+  text("model", usage.model);
+  count("inputTokens", usage.input_tokens);
+  count("outputTokens", usage.output_tokens);
+  count("totalTokens", usage.total_tokens);
+  count("reasoningTokens", usage.reasoning_tokens);
+  count("cachedInputTokens", usage.cached_input_tokens);
+  count("cacheWriteInputTokens", usage.cache_write_input_tokens);
+  out.push_back('}');
+}
+
+void write_json(std::string& out, const Event& event, const Spelling& spelling) {
+  if (const auto* foreign = std::get_if<Foreign>(&event.body)) {
+    out.append(foreign->json);
+    return;
+  }
+  const Name& name = names[event.body.index()];
+  Writer writer(out, spelling);
+  if (!name.ag_ui.empty()) {
+    out.append("{\"type\":\"").append(name.ag_ui).push_back('"');
+    std::visit(writer, event.body);
+  } else if (spelling.extras == Extras::diagnostic) {
+    out.append("{\"type\":\"@").append(name.ours).push_back('"');
+    std::visit(writer, event.body);
+  } else {
+    out.append(R"({"type":"CUSTOM","name":"millrace.)").append(name.ours).append(R"(","value":{)");
+    std::visit(writer, event.body);
+    out.push_back('}');
+  }
+  if (!event.extra.empty()) out.append(",").append(event.extra);
+  out.push_back('}');
+}
+
+}  // namespace millrace::event

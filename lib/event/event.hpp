@@ -1,0 +1,190 @@
+// What a reader of a run sees: the closed Event type. Text, reasoning, tool calls, state and
+// activity as AG-UI knows them, and the typed alternatives that AG-UI lacks.
+//
+// During decoding an event holds views into the frame it came from; whoever keeps it copies.
+// Strings are UTF-8 that may hold lone surrogates (base/utf8.hpp); members named `json` are JSON
+// text. Source: AG-UI protocol 1.0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace millrace::event {
+
+struct TextStart {
+  std::string_view id;
+  std::string_view role = "assistant";
+  std::string_view name = {};
+};
+struct TextDelta {
+  std::string_view id;
+  std::string_view delta;
+};
+struct TextEnd {
+  std::string_view id;
+};
+
+// A reasoning span frames reasoning messages; the two have separate ids.
+struct ReasoningSpanStart {
+  std::string_view id;
+};
+struct ReasoningSpanEnd {
+  std::string_view id;
+};
+struct ReasoningStart {
+  std::string_view id;
+};
+struct ReasoningDelta {
+  std::string_view id;
+  std::string_view delta;
+};
+struct ReasoningEnd {
+  std::string_view id;
+};
+// An opaque value that belongs to a message or a tool call and must be sent back unchanged.
+struct EncryptedValue {
+  std::string_view subtype;  // "message" or "tool-call"
+  std::string_view entity_id;
+  std::string_view value;
+};
+
+struct ToolStart {
+  std::string_view id;
+  std::string_view name;
+  std::string_view parent_id = {};
+};
+struct ToolArgs {
+  std::string_view id;
+  std::string_view delta;
+};
+struct ToolEnd {
+  std::string_view id;
+};
+struct ToolResult {
+  std::string_view message_id;
+  std::string_view id;
+  std::string_view content;
+  std::string_view parts_json = {};  // an array of content parts; replaces content when not empty
+  std::string_view role = {};
+  bool failed = false;
+  std::string_view error = {};  // what failed; may be empty
+};
+
+struct StateSnapshot {
+  std::string_view json;
+};
+struct StateDelta {
+  std::string_view json;
+};
+struct MessagesSnapshot {
+  std::string_view json;
+};
+struct ActivitySnapshot {
+  std::string_view message_id;
+  std::string_view activity_type;
+  std::string_view json;
+  std::optional<bool> replace;
+};
+struct ActivityDelta {
+  std::string_view message_id;
+  std::string_view activity_type;
+  std::string_view json;
+};
+
+// Tokens of one model call; what the provider did not say is absent, never 0.
+struct Usage {
+  std::string_view provider;
+  std::string_view model;
+  std::optional<std::int64_t> input_tokens;
+  std::optional<std::int64_t> output_tokens;
+  std::optional<std::int64_t> total_tokens;
+  std::optional<std::int64_t> reasoning_tokens;
+  std::optional<std::int64_t> cached_input_tokens;
+  std::optional<std::int64_t> cache_write_input_tokens;
+  std::string_view json;  // as the provider reported it
+};
+// Opaque state of a provider (signatures, encrypted reasoning, item ids) that the next request
+// needs.
+struct ProviderState {
+  std::string_view provider;
+  std::string_view kind;
+  std::string_view entity_id;  // message or tool call it belongs to; may be empty
+  std::string_view json;
+};
+struct Citation {
+  std::string_view message_id;
+  std::string_view json;
+};
+// The producer asks a human something before it goes on.
+struct Interrupt {
+  std::string_view json;
+};
+// What was streamed since the step began is void and comes again.
+struct Reset {
+  std::string_view reason;
+};
+struct Retry {
+  std::int64_t attempt = 0;
+  std::int64_t wait_ms = 0;
+  std::string_view code;
+  std::string_view message;
+};
+struct Stage {
+  std::string_view name;
+  std::string_view json;
+};
+// Something was skipped or repaired; the stream goes on.
+struct Warning {
+  std::string_view code;
+  std::string_view message;
+  std::string_view payload = {};  // the record it is about
+};
+// The model ended its turn. `reason` is the provider's own word.
+struct Finish {
+  std::string_view reason;
+};
+// The run failed; nothing follows.
+struct Failed {
+  std::string_view message;
+  std::string_view code = {};
+};
+// An event of the source that has no type here and passes through.
+struct Foreign {
+  std::string_view type;
+  std::string_view json;  // the whole event
+};
+
+using Body =
+    std::variant<TextStart, TextDelta, TextEnd, ReasoningSpanStart, ReasoningSpanEnd,
+                 ReasoningStart, ReasoningDelta, ReasoningEnd, EncryptedValue, ToolStart, ToolArgs,
+                 ToolEnd, ToolResult, StateSnapshot, StateDelta, MessagesSnapshot, ActivitySnapshot,
+                 ActivityDelta, Usage, ProviderState, Citation, Interrupt, Reset, Retry, Stage,
+                 Warning, Finish, Failed, Foreign>;
+
+struct Event {
+  Body body;
+  // Further members of the source event (timestamp, metadata, subagentRunId ...) as JSON text
+  // `"key":value,...` without braces.
+  std::string_view extra = {};
+};
+
+// Takes events one at a time.
+// Lifetime: an event and its views are good during the call only.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on_event(const Event& event) = 0;
+};
+
+// Builds a visitor from lambdas. A visitor of Body has no catch-all, so that a new kind of event is
+// a compile error wherever events are consumed.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace millrace::event

@@ -1,0 +1,343 @@
+#include "event/part_tracker.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/utf8.hpp"
+
+namespace millrace::event {
+
+void PartTracker::emit(const Body& body) {
+  sink_.on_event(Event{body, extra_});
+}
+
+void PartTracker::pass(const Body& body) {
+  if (!failed_) emit(body);
+}
+
+PartTracker::Index PartTracker::find(Kind kind, std::string_view key) const {
+  for (Index at = parts_.size(); at-- > 0;) {
+    const Part& part = parts_[at];
+    if (part.kind == kind && !part.ended && part.key == key) return at;
+  }
+  return none;
+}
+
+bool PartTracker::is_open(std::string_view key) const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const Part& part) { return part.key == key && !part.ended; });
+}
+
+std::string_view PartTracker::id_of(std::string_view key) const {
+  const auto part = std::find_if(parts_.rbegin(), parts_.rend(),
+                                 [&](const Part& p) { return p.key == key && !p.ended; });
+  return part == parts_.rend() ? std::string_view() : std::string_view(part->id);
+}
+
+PartTracker::Index PartTracker::add(Kind kind, std::string_view key, std::string_view id) {
+  Part& part = parts_.emplace_back();
+  part.kind = kind;
+  part.key = key;
+  part.id = id;
+  return parts_.size() - 1;
+}
+
+void PartTracker::claim_id(Part& part) {
+  if (part.id.empty()) part.id = ids_.next_id();
+  if (!strict() || !options_.distinct_ids) return;
+  while (!used_ids_.insert(part.id).second) part.id = ids_.next_id();
+}
+
+void PartTracker::start(Part& part) {
+  claim_id(part);
+  part.started = true;
+  const std::string_view before = extra_;
+  if (!part.extra.empty()) extra_ = part.extra;
+  switch (part.kind) {
+    case Kind::text: emit(TextStart{part.id, part.role, part.name}); break;
+    case Kind::reasoning:
+      if (strict() && options_.reasoning_spans) emit(ReasoningSpanStart{part.id});
+      emit(ReasoningStart{part.id});
+      break;
+    case Kind::tool:
+      emit(ToolStart{part.id, part.name, strict() ? std::string_view(part.parent) : ""});
+      break;
+  }
+  extra_ = before;
+}
+
+// Ends what must not be open beside the part at `at`, then starts it.
+void PartTracker::start_in_order(Index at) {
+  const Kind kind = parts_[at].kind;
+  const std::string key = parts_[at].key;
+  const auto close = [&](Kind other) { close_kind(other, kind == other ? find(kind, key) : none); };
+  if (strict() || kind != Kind::reasoning) close(Kind::reasoning);
+  if (strict() && kind != Kind::reasoning) close(Kind::text);
+  start(parts_[find(kind, key)]);
+}
+
+void PartTracker::send_piece(const Part& part, std::string_view piece) {
+  switch (part.kind) {
+    case Kind::text: emit(TextDelta{part.id, piece}); break;
+    case Kind::reasoning: emit(ReasoningDelta{part.id, piece}); break;
+    case Kind::tool: emit(ToolArgs{part.id, piece}); break;
+  }
+}
+
+// Sends a delta; in strict mode a pair of surrogates that was split between two deltas is joined.
+void PartTracker::send_delta(Part& part, std::string_view delta) {
+  if (!strict()) {
+    send_piece(part, delta);
+    return;
+  }
+  if (!part.held.empty()) {
+    std::string joined;
+    if (utf8::begins_with_low_surrogate(delta)) {
+      utf8::append_code_point(joined, utf8::join_surrogates(part.held, delta));
+      delta.remove_prefix(utf8::surrogate_bytes);
+    } else {
+      joined = part.held;
+    }
+    part.held.clear();
+    joined.append(delta);
+    send_delta(part, joined);
+    return;
+  }
+  if (utf8::ends_with_high_surrogate(delta)) {
+    part.held = delta.substr(delta.size() - utf8::surrogate_bytes);
+    delta.remove_suffix(utf8::surrogate_bytes);
+  }
+  if (!delta.empty()) send_piece(part, delta);
+}
+
+void PartTracker::end(Index at) {
+  Part part = std::move(parts_[at]);
+  erase(at);
+  if (!part.started) return;
+  if (strict() && !part.held.empty()) send_piece(part, part.held);
+  switch (part.kind) {
+    case Kind::text: emit(TextEnd{part.id}); break;
+    case Kind::reasoning:
+      emit(ReasoningEnd{part.id});
+      if (strict() && options_.reasoning_spans) emit(ReasoningSpanEnd{part.id});
+      break;
+    case Kind::tool: emit(ToolEnd{part.id}); break;
+  }
+}
+
+void PartTracker::close_kind(Kind kind, Index except) {
+  const std::string kept = except == none ? std::string() : parts_[except].key;
+  for (Index at = 0; at < parts_.size();) {
+    const Part& part = parts_[at];
+    if (part.kind == kind && part.started && (except == none || part.key != kept)) {
+      end(at);
+    } else {
+      ++at;
+    }
+  }
+}
+
+void PartTracker::text_open(std::string_view key, std::string_view id, std::string_view role,
+                            std::string_view name) {
+  if (failed_ || find(Kind::text, key) != none) return;
+  const Index at = add(Kind::text, key, id);
+  parts_[at].role = role;
+  parts_[at].name = name;
+  if (strict()) {
+    parts_[at].extra = extra_;
+  } else {
+    start(parts_[at]);
+  }
+}
+
+void PartTracker::text_delta(std::string_view key, std::string_view delta) {
+  if (failed_ || (strict() && delta.empty())) return;
+  Index at = find(Kind::text, key);
+  if (at == none) {
+    at = add(Kind::text, key, {});
+    parts_[at].role = "assistant";
+  }
+  if (!parts_[at].started) {
+    start_in_order(at);
+    at = find(Kind::text, key);
+  } else if (!strict()) {
+    close_kind(Kind::reasoning);
+    at = find(Kind::text, key);
+  }
+  send_delta(parts_[at], delta);
+}
+
+void PartTracker::text_close(std::string_view key) {
+  const Index at = find(Kind::text, key);
+  if (!failed_ && at != none) end(at);
+}
+
+void PartTracker::reasoning_open(std::string_view key, std::string_view id) {
+  if (failed_ || find(Kind::reasoning, key) != none) return;
+  const Index at = add(Kind::reasoning, key, id);
+  if (strict()) {
+    parts_[at].extra = extra_;
+  } else {
+    start(parts_[at]);
+  }
+}
+
+void PartTracker::reasoning_delta(std::string_view key, std::string_view delta) {
+  if (failed_ || delta.empty()) return;
+  Index at = find(Kind::reasoning, key);
+  if (at == none) at = add(Kind::reasoning, key, {});
+  if (!parts_[at].started) {
+    start_in_order(at);
+    at = find(Kind::reasoning, key);
+  }
+  send_delta(parts_[at], delta);
+}
+
+void PartTracker::reasoning_close(std::string_view key) {
+  const Index at = find(Kind::reasoning, key);
+  if (!failed_ && at != none) end(at);
+}
+
+bool PartTracker::tool_streaming() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return part.kind == Kind::tool && part.started; });
+}
+
+// Starts the call when enough of it is known and, in strict mode, no other call is streaming.
+void PartTracker::start_tool(Index at, bool at_end) {
+  Part& part = parts_[at];
+  if (part.started) return;
+  if (!at_end && (part.name.empty() || part.id.empty())) return;
+  if (strict() && tool_streaming()) return;
+  const std::string key = part.key;
+  const bool ended = part.ended;
+  close_kind(Kind::reasoning);
+  if (strict()) close_kind(Kind::text);
+  const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) {
+    return p.kind == Kind::tool && !p.started && p.ended == ended && p.key == key;
+  });
+  start(*found);
+  const std::string arguments = std::move(found->held);
+  found->held.clear();
+  if (!arguments.empty()) send_delta(*found, arguments);
+}
+
+void PartTracker::tool_open(std::string_view key, std::string_view id, std::string_view name,
+                            std::string_view parent_id) {
+  if (failed_) return;
+  Index at = find(Kind::tool, key);
+  if (at == none) {
+    at = add(Kind::tool, key, id);
+    parts_[at].extra = extra_;
+  }
+  Part& part = parts_[at];
+  if (!part.started) {
+    if (part.id.empty()) part.id = id;
+    if (part.name.empty()) part.name = name;
+    if (part.parent.empty()) part.parent = parent_id;
+    start_tool(at, false);
+  }
+}
+
+void PartTracker::tool_args(std::string_view key, std::string_view delta) {
+  if (failed_ || delta.empty()) return;
+  Index at = find(Kind::tool, key);
+  if (at == none) return;
+  Part& part = parts_[at];
+  part.argument_bytes += delta.size();
+  if (part.argument_bytes > options_.tool_arguments_limit_bytes && (strict() || !part.started)) {
+    fail(row_of(Errc::tool_arguments_too_large).code,
+         "The arguments of the tool call \"" + part.name + "\" are larger than " +
+             std::to_string(options_.tool_arguments_limit_bytes) + " bytes.");
+    return;
+  }
+  if (!part.started && !part.name.empty() && part.id.empty()) {
+    part.id = ids_.next_id();
+    start_tool(at, false);
+    at = find(Kind::tool, key);
+  }
+  if (parts_[at].started) {
+    send_delta(parts_[at], delta);
+  } else {
+    parts_[at].held.append(delta);
+  }
+}
+
+// Starts and, where the vendor already ended them, ends the calls that waited for their turn.
+void PartTracker::start_next_tool() {
+  while (!tool_streaming()) {
+    const auto next = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) {
+      return part.kind == Kind::tool && !part.started &&
+             (part.ended || (!part.name.empty() && !part.id.empty()));
+    });
+    if (next == parts_.end()) return;
+    const std::string key = next->key;
+    start_tool(static_cast<Index>(next - parts_.begin()), next->ended);
+    const auto started = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) {
+      return part.kind == Kind::tool && part.started;
+    });
+    if (started == parts_.end() || !started->ended) return;
+    end(static_cast<Index>(started - parts_.begin()));
+  }
+}
+
+void PartTracker::tool_close(std::string_view key) {
+  const Index at = find(Kind::tool, key);
+  if (failed_ || at == none) return;
+  if (!parts_[at].started && strict() && tool_streaming()) {
+    parts_[at].ended = true;
+    return;
+  }
+  start_tool(at, true);
+  end(find(Kind::tool, key));
+  if (strict()) start_next_tool();
+}
+
+void PartTracker::tool_result(const ToolResult& result) {
+  if (failed_) return;
+  if (strict()) {
+    const bool open = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+      return part.kind == Kind::tool && part.id == result.id;
+    });
+    if (open) close_tools();
+  }
+  emit(result);
+}
+
+void PartTracker::close_reasoning() {
+  if (!failed_) close_kind(Kind::reasoning);
+}
+
+void PartTracker::close_texts() {
+  if (failed_) return;
+  close_kind(Kind::text);
+  std::erase_if(parts_, [](const Part& part) { return part.kind == Kind::text; });
+}
+
+void PartTracker::close_tools() {
+  for (;;) {
+    const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                   [](const Part& p) { return p.kind == Kind::tool && !p.ended; });
+    if (failed_ || part == parts_.end()) break;
+    const std::string key = part->key;
+    tool_close(key);
+  }
+}
+
+void PartTracker::close_all() {
+  if (failed_) return;
+  close_kind(Kind::reasoning);
+  close_tools();
+  close_kind(Kind::text);
+  parts_.clear();
+}
+
+void PartTracker::fail(std::string_view code, std::string_view message) {
+  if (failed_) return;
+  if (strict()) close_all();
+  emit(Failed{message, code});
+  parts_.clear();
+  failed_ = true;
+}
+
+}  // namespace millrace::event

@@ -1,0 +1,132 @@
+// Keeps the parts of an answer (texts, reasoning, tool calls) in a legal order, whatever the
+// provider sends. Adapters never build part events: they say what the vendor said, and the tracker
+// emits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "event/event.hpp"
+
+namespace millrace::event {
+
+enum class Mode : std::uint8_t {
+  // For drop-in adapters: events appear when and as the vendor's stream says; no end is invented.
+  as_received,
+  // For AG-UI clients: a part starts once and ends once, text and reasoning end before a tool call
+  // starts,
+  // tool calls follow one another, ids are distinct, pairs of surrogates are joined.
+  strict,
+};
+
+struct TrackerOptions {
+  Mode mode = Mode::strict;
+  std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
+  // Replace an id that was used before; off for sources that may reopen a message by its id.
+  bool distinct_ids = true;
+  // Frame reasoning messages by REASONING_START and REASONING_END (strict mode only).
+  bool reasoning_spans = true;
+};
+
+// A `key` is the vendor's name of a part while it is open (an index, an item id); it is never
+// shown. An `id` is what a reader sees; where it is empty a new one is made. Thread: any, one at a
+// time.
+class PartTracker {
+ public:
+  PartTracker(const TrackerOptions& options, IdSource& ids, EventSink& sink)
+      : options_(options), ids_(ids), sink_(sink) {}
+
+  void text_open(std::string_view key, std::string_view id, std::string_view role = "assistant",
+                 std::string_view name = {});
+  // Appends text; opens the part when it is not open.
+  void text_delta(std::string_view key, std::string_view delta);
+  void text_close(std::string_view key);
+
+  void reasoning_open(std::string_view key, std::string_view id);
+  void reasoning_delta(std::string_view key, std::string_view delta);
+  void reasoning_close(std::string_view key);
+
+  // Names a tool call, whole or in pieces: call it again when the id or the name becomes known. It
+  // starts when both are known, or at its first arguments (a missing id is made), or at its end.
+  // `parent_id` is the assistant message that holds the call.
+  void tool_open(std::string_view key, std::string_view id, std::string_view name,
+                 std::string_view parent_id = {});
+  // Appends arguments; does nothing for a call that was never opened.
+  void tool_args(std::string_view key, std::string_view delta);
+  void tool_close(std::string_view key);
+  // Gives a result; ends the call first when it is open (strict mode).
+  void tool_result(const ToolResult& result);
+
+  [[nodiscard]] bool is_open(std::string_view key) const;
+  // The id a reader sees for an open part, or "".
+  // Lifetime: until the next call.
+  [[nodiscard]] std::string_view id_of(std::string_view key) const;
+  [[nodiscard]] bool any_open() const { return !parts_.empty(); }
+
+  void close_reasoning();
+  void close_texts();
+  // Ends the open calls in the order they were opened.
+  void close_tools();
+  // Ends everything: reasoning, calls, texts.
+  void close_all();
+
+  // Ends the run with an error, once; strict mode ends what is open first. Everything after it is
+  // ignored.
+  void fail(std::string_view code, std::string_view message);
+  [[nodiscard]] bool failed() const { return failed_; }
+
+  // Passes an event that has no place in the order.
+  void pass(const Body& body);
+
+  // Members that the events of the next calls carry besides their own (see Event::extra).
+  // Lifetime: the text must live until it is replaced.
+  void set_extra(std::string_view extra) { extra_ = extra; }
+
+ private:
+  enum class Kind : std::uint8_t { text, reasoning, tool };
+  struct Part {
+    Kind kind = Kind::text;
+    bool started = false;  // the reader has seen its start
+    bool ended = false;    // the vendor ended it, but it waits for its turn
+    std::string key;
+    std::string id;
+    std::string name;    // tool name, or name of a text's author
+    std::string role;    // text
+    std::string parent;  // tool
+    std::string held;    // bytes that wait: arguments before the start, or half of a surrogate pair
+    std::string extra;   // extra members of a start that waits
+    std::size_t argument_bytes = 0;
+  };
+  using Index = std::size_t;
+  static constexpr Index none = static_cast<Index>(-1);
+
+  [[nodiscard]] bool strict() const { return options_.mode == Mode::strict; }
+  [[nodiscard]] Index find(Kind kind, std::string_view key) const;
+  Index add(Kind kind, std::string_view key, std::string_view id);
+  void erase(Index at) { parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(at)); }
+  void emit(const Body& body);
+  void claim_id(Part& part);
+  void start(Part& part);
+  void start_in_order(Index at);
+  void end(Index at);
+  void close_kind(Kind kind, Index except = none);
+  void start_tool(Index at, bool at_end);
+  void start_next_tool();
+  [[nodiscard]] bool tool_streaming() const;
+  void send_delta(Part& part, std::string_view delta);
+  void send_piece(const Part& part, std::string_view piece);
+
+  TrackerOptions options_;
+  IdSource& ids_;
+  EventSink& sink_;
+  std::vector<Part> parts_;
+  std::unordered_set<std::string> used_ids_;
+  std::string_view extra_;
+  bool failed_ = false;
+};
+
+}  // namespace millrace::event

@@ -1,0 +1,22 @@
+// Newline-delimited JSON: a record a line, white space around it ignored, blank lines skipped.
+#pragma once
+
+#include <string>
+
+#include "framing/framing.hpp"
+
+namespace millrace::framing {
+
+class NdjsonFraming final : public Framing {
+ public:
+  explicit NdjsonFraming(FramingLimits limits = {}) : limits_(limits) {}
+
+  Result<void> feed(std::string_view bytes, FrameSink& sink) override;
+  Result<void> finish(FrameSink& sink) override;
+
+ private:
+  FramingLimits limits_;
+  std::string carry_;
+};
+
+}  // namespace millrace::framing

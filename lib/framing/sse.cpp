@@ -1,0 +1,170 @@
+#include "framing/sse.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "base/json.hpp"
+
+namespace millrace::framing {
+namespace {
+
+constexpr std::string_view bom = "\xEF\xBB\xBF";
+
+// Finds line ends. The next CR is looked up once and remembered, so that a stream without CR is
+// scanned once, not once a line.
+class LineEnds {
+ public:
+  explicit LineEnds(std::string_view bytes) : bytes_(bytes) {}
+
+  // Index of the first LF or CR from `at` on, or npos.
+  std::size_t next(std::size_t at) {
+    const auto* found =
+        static_cast<const char*>(std::memchr(bytes_.data() + at, '\n', bytes_.size() - at));
+    const std::size_t line_feed =
+        found == nullptr ? std::string_view::npos : static_cast<std::size_t>(found - bytes_.data());
+    if (!carriage_known_ || (carriage_ != std::string_view::npos && carriage_ < at)) {
+      carriage_ = bytes_.find('\r', at);
+      carriage_known_ = true;
+    }
+    return std::min(line_feed, carriage_);
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t carriage_ = 0;
+  bool carriage_known_ = false;
+};
+
+Error too_long(std::size_t limit) {
+  return make_error(Errc::line_too_long,
+                    "A line of the stream is longer than " + std::to_string(limit) + " bytes.");
+}
+
+}  // namespace
+
+// Removes the BOM from the start of the stream. False when more bytes are needed to know.
+bool SseFraming::strip_bom(std::string_view& bytes) {
+  while (bom_seen_ < bom.size() && !bytes.empty()) {
+    if (bytes.front() != bom[bom_seen_]) {
+      carry_.append(bom.substr(0, bom_seen_));
+      at_start_ = false;
+      return true;
+    }
+    ++bom_seen_;
+    bytes.remove_prefix(1);
+  }
+  if (bom_seen_ == bom.size()) at_start_ = false;
+  return !at_start_;
+}
+
+Result<void> SseFraming::feed(std::string_view bytes, FrameSink& sink) {
+  if (at_start_ && !strip_bom(bytes)) return {};
+  if (skip_line_feed_ && !bytes.empty()) {
+    if (bytes.front() == '\n') bytes.remove_prefix(1);
+    skip_line_feed_ = false;
+  }
+  LineEnds ends(bytes);
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const std::size_t line_end = ends.next(at);
+    if (line_end == std::string_view::npos) break;
+    std::string_view line = bytes.substr(at, line_end - at);
+    at = line_end + 1;
+    if (bytes[line_end] == '\r') {
+      if (at == bytes.size()) {
+        skip_line_feed_ = true;
+      } else if (bytes[at] == '\n') {
+        ++at;
+      }
+    }
+    if (carry_.size() + line.size() > limits_.line_bytes) return too_long(limits_.line_bytes);
+    const bool blank_follows = at < bytes.size() && (bytes[at] == '\n' || bytes[at] == '\r');
+    if (carry_.empty()) {
+      MILLRACE_TRY(on_line(line, blank_follows, sink));
+    } else {
+      carry_.append(line);
+      const std::string whole = std::move(carry_);
+      carry_.clear();
+      MILLRACE_TRY(on_line(whole, blank_follows, sink));
+    }
+  }
+  const std::string_view rest = bytes.substr(at);
+  if (carry_.size() + rest.size() > limits_.line_bytes) return too_long(limits_.line_bytes);
+  carry_.append(rest);
+  return {};
+}
+
+Result<void> SseFraming::finish(FrameSink& sink) {
+  if (at_start_) carry_.append(bom.substr(0, bom_seen_));
+  const std::string last = std::move(carry_);
+  carry_.clear();
+  if (dispatch_ == SseDispatch::blank_line) return {};
+  if (!last.empty()) MILLRACE_TRY(on_line(last, false, sink));
+  if (data_lines_ > 0) give_held(sink);
+  return {};
+}
+
+Result<void> SseFraming::on_line(std::string_view line, bool blank_follows, FrameSink& sink) {
+  if (line.empty()) {
+    if (data_lines_ > 0) give_held(sink);
+    event_.clear();
+    return {};
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == 0) return {};
+  if (colon == std::string_view::npos) return on_field(line, {}, blank_follows, sink);
+  std::string_view value = line.substr(colon + 1);
+  if (value.starts_with(' ')) value.remove_prefix(1);
+  return on_field(line.substr(0, colon), value, blank_follows, sink);
+}
+
+Result<void> SseFraming::on_field(std::string_view name, std::string_view value, bool blank_follows,
+                                  FrameSink& sink) {
+  if (name == "data") return on_data(value, blank_follows, sink);
+  if (name == "event") {
+    event_ = value;
+  } else if (name == "id") {
+    if (value.find('\0') == std::string_view::npos) id_ = value;
+  } else if (name == "retry") {
+    std::int64_t milliseconds = 0;
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size(), milliseconds);
+    const bool digits = !value.empty() && value.front() != '-' && error == std::errc() &&
+                        end == value.data() + value.size();
+    if (digits) retry_ = milliseconds;
+  }
+  return {};
+}
+
+Result<void> SseFraming::on_data(std::string_view value, bool blank_follows, FrameSink& sink) {
+  seen_data_ = true;
+  if (data_.size() + value.size() > limits_.event_bytes) {
+    return make_error(Errc::event_too_large, "An event of the stream is larger than " +
+                                                 std::to_string(limits_.event_bytes) + " bytes.");
+  }
+  if (data_lines_ == 0) {
+    if (blank_follows || (dispatch_ == SseDispatch::complete_json && json::looks_complete(value))) {
+      give(value, sink);
+      return {};
+    }
+  }
+  if (data_lines_ > 0) data_.push_back('\n');
+  data_.append(value);
+  ++data_lines_;
+  return {};
+}
+
+void SseFraming::give(std::string_view data, FrameSink& sink) {
+  sink.on_frame(Frame{event_, data, id_, false});
+}
+
+void SseFraming::give_held(FrameSink& sink) {
+  const std::string held = std::move(data_);
+  const bool several = data_lines_ > 1;
+  data_.clear();
+  data_lines_ = 0;
+  sink.on_frame(Frame{event_, held, id_, several});
+}
+
+}  // namespace millrace::framing

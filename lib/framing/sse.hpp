@@ -1,0 +1,61 @@
+// Server-sent events by the rules of the WHATWG HTML standard: LF, CR and CRLF, comments,
+// multi-line data, ids, retry, one BOM, all of them also split between chunks. Source: WHATWG HTML,
+// section "Parsing an event stream" (2026).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "framing/framing.hpp"
+
+namespace millrace::framing {
+
+enum class SseDispatch : std::uint8_t {
+  blank_line,  // as the standard says
+  // For streams whose records stand in `data:` alone: a first data line that is a complete JSON
+  // document is given at its own line end, since some servers end a record with a single LF. At the
+  // end of the stream an unterminated record is given, too.
+  complete_json,
+  // As blank_line, but an unterminated last block is given at the end of the stream.
+  blank_line_or_end,
+};
+
+class SseFraming final : public Framing {
+ public:
+  explicit SseFraming(SseDispatch dispatch, FramingLimits limits = {})
+      : dispatch_(dispatch), limits_(limits) {}
+
+  Result<void> feed(std::string_view bytes, FrameSink& sink) override;
+  Result<void> finish(FrameSink& sink) override;
+
+  // True once a `data` field was seen.
+  [[nodiscard]] bool seen_data() const { return seen_data_; }
+  // The reconnection time the stream asked for, in milliseconds.
+  [[nodiscard]] std::optional<std::int64_t> retry() const { return retry_; }
+  [[nodiscard]] std::string_view last_id() const { return id_; }
+
+ private:
+  Result<void> on_line(std::string_view line, bool blank_follows, FrameSink& sink);
+  Result<void> on_field(std::string_view name, std::string_view value, bool blank_follows,
+                        FrameSink& sink);
+  Result<void> on_data(std::string_view value, bool blank_follows, FrameSink& sink);
+  void give(std::string_view data, FrameSink& sink);
+  void give_held(FrameSink& sink);
+  bool strip_bom(std::string_view& bytes);
+
+  SseDispatch dispatch_;
+  FramingLimits limits_;
+  std::string carry_;  // an unfinished line
+  std::string data_;   // data lines of the event that is not complete
+  std::string event_;
+  std::string id_;
+  std::optional<std::int64_t> retry_;
+  std::size_t data_lines_ = 0;
+  std::size_t bom_seen_ = 0;
+  bool at_start_ = true;
+  bool skip_line_feed_ = false;  // the last chunk ended behind a CR
+  bool seen_data_ = false;
+};
+
+}  // namespace millrace::framing
