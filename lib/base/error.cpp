@@ -17,8 +17,8 @@ constexpr std::array rows{
 constexpr std::size_t detail_limit_bytes = 2048;
 
 // What precedes a credential in the bodies and headers that providers echo.
-constexpr std::array<std::string_view, 8> credential_prefixes{
-    "sk-", "Bearer ", "bearer ", "gsk_", "AIza", "xai-", "key-", "hf_"};
+constexpr std::array<std::string_view, 8> credential_prefixes{"sk-",  "Bearer ", "bearer ", "gsk_",
+                                                              "AIza", "xai-",    "key-",    "hf_"};
 
 bool is_credential_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ||
@@ -27,7 +27,9 @@ bool is_credential_character(char c) {
 
 }  // namespace
 
-const ErrorRow& row_of(Errc code) { return rows[static_cast<std::size_t>(code)]; }
+const ErrorRow& row_of(Errc code) {
+  return rows[static_cast<std::size_t>(code)];
+}
 
 std::string redacted(std::string_view text, std::size_t limit) {
   if (text.size() > limit) {

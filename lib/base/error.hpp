@@ -43,8 +43,8 @@ struct Error {
 // Builds an error; an empty message becomes the sentence of the code's row.
 Error make_error(Errc code, std::string message = {}, std::string_view detail = {});
 
-// Cuts `text` to at most `limit` bytes at a UTF-8 boundary and replaces what looks like a credential.
-// Errors: none; invalid UTF-8 is kept up to the cut.
+// Cuts `text` to at most `limit` bytes at a UTF-8 boundary and replaces what looks like a
+// credential. Errors: none; invalid UTF-8 is kept up to the cut.
 std::string redacted(std::string_view text, std::size_t limit);
 
 }  // namespace millrace

@@ -1,8 +1,8 @@
 // The one door to JSON. Only json*.cpp includes RapidJSON; everybody else sees Document and Value.
 //
-// Reading: malformed UTF-8 becomes U+FFFD, lone surrogate escapes are kept as WTF-8 (see utf8.hpp), NUL
-// and bytes after the value are refused, the last of two equal keys wins, nesting is limited, numbers
-// stay text. Writing: append_* functions on a std::string.
+// Reading: malformed UTF-8 becomes U+FFFD, lone surrogate escapes are kept as WTF-8 (see utf8.hpp),
+// NUL and bytes after the value are refused, the last of two equal keys wins, nesting is limited,
+// numbers stay text. Writing: append_* functions on a std::string.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,8 @@ class Members;
 // How a lone surrogate (WTF-8 inside) is written.
 enum class Surrogates : std::uint8_t { replace, keep };
 
-// A value of a Document, or nothing. Every accessor of a missing or differently typed value gives an
-// empty answer, never an error.
-// Lifetime: until the Document parses again or ends.
+// A value of a Document, or nothing. Every accessor of a missing or differently typed value gives
+// an empty answer, never an error. Lifetime: until the Document parses again or ends.
 class Value {
  public:
   Value() = default;
@@ -122,8 +121,8 @@ struct Member {
   Value value;
 };
 
-// The members of an object in the order they were written, for a range loop. A repeated key is given
-// each time; the last one counts.
+// The members of an object in the order they were written, for a range loop. A repeated key is
+// given each time; the last one counts.
 class Members {
  public:
   class Iterator {
@@ -179,7 +178,8 @@ class Document {
 // Removes what JavaScript's String.prototype.trim removes, at both ends.
 std::string_view trim(std::string_view text);
 
-// True when `text` is one JSON object or array whose brackets are closed: a cheap scan, not a parse.
+// True when `text` is one JSON object or array whose brackets are closed: a cheap scan, not a
+// parse.
 bool looks_complete(std::string_view text);
 
 // Appends `text` as a quoted JSON string.

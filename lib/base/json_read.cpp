@@ -1,4 +1,5 @@
-// Reading JSON: one pass that makes the bytes safe, then RapidJSON's in-situ SAX reader into a flat tree.
+// Reading JSON: one pass that makes the bytes safe, then RapidJSON's in-situ SAX reader into a flat
+// tree.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,8 @@
 #elif defined(__ARM_NEON)
 #define RAPIDJSON_NEON
 #endif
-// RapidJSON 1.1.0 asserts on misuse; the reader is used in one place and cannot be misused from outside.
+// RapidJSON 1.1.0 asserts on misuse; the reader is used in one place and cannot be misused from
+// outside.
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
@@ -43,8 +45,12 @@ int escape_unit(std::string_view text, std::size_t at) {
   return unit;
 }
 
-bool is_high(int unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
-bool is_low(int unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
+bool is_high(int unit) {
+  return unit >= 0xD800 && unit <= 0xDBFF;
+}
+bool is_low(int unit) {
+  return unit >= 0xDC00 && unit <= 0xDFFF;
+}
 
 // Index of the first byte from `at` on that needs a look: not ASCII, a backslash or NUL.
 std::size_t skip_plain(std::string_view text, std::size_t at) {
@@ -129,8 +135,8 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// Fills the flat tree from RapidJSON's callbacks; refuses what is nested too deep, which also keeps the
-// recursive reader off the end of the stack.
+// Fills the flat tree from RapidJSON's callbacks; refuses what is nested too deep, which also keeps
+// the recursive reader off the end of the stack.
 struct Document::Handler {
   Document& document;
   bool too_deep = false;
@@ -179,7 +185,8 @@ Result<Value> Document::parse(std::string_view text) {
   nodes_.clear();
   open_.clear();
   constexpr std::size_t size_limit = 0x7FFFFFFF;
-  if (text.size() > size_limit) return make_error(Errc::invalid_json, "The JSON text is too large.");
+  if (text.size() > size_limit)
+    return make_error(Errc::invalid_json, "The JSON text is too large.");
   if (!copy_safely(buffer_, trim(text))) {
     return make_error(Errc::invalid_json, "The JSON text contains a NUL byte.");
   }
@@ -203,16 +210,12 @@ bool Value::truthy() const {
   if (!exists()) return false;
   switch (node().type) {
     case Type::null:
-    case Type::boolean_false:
-      return false;
+    case Type::boolean_false: return false;
     case Type::boolean_true:
     case Type::array:
-    case Type::object:
-      return true;
-    case Type::string:
-      return node().size != 0;
-    case Type::number:
-      return number().value_or(1) != 0;
+    case Type::object: return true;
+    case Type::string: return node().size != 0;
+    case Type::number: return number().value_or(1) != 0;
   }
   return false;
 }
@@ -289,8 +292,10 @@ bool looks_complete(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (in_string) {
-      if (c == '\\') ++at;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {

@@ -46,9 +46,9 @@ class [[nodiscard]] Result<void> {
 }  // namespace millrace
 
 // Leaves the enclosing function with the error of `expression` when it has one.
-#define MILLRACE_TRY(expression)                                              \
-  do {                                                                        \
-    if (auto millrace_result = (expression); !millrace_result) {              \
-      return std::move(millrace_result).error();                              \
-    }                                                                         \
+#define MILLRACE_TRY(expression)                                 \
+  do {                                                           \
+    if (auto millrace_result = (expression); !millrace_result) { \
+      return std::move(millrace_result).error();                 \
+    }                                                            \
   } while (false)

@@ -11,7 +11,7 @@ std::uint8_t byte_at(std::string_view text, std::size_t at) {
 }
 
 struct Lead {
-  std::size_t length = 0;      // 0: not a lead byte
+  std::size_t length = 0;  // 0: not a lead byte
   std::uint8_t second_min = 0x80;
   std::uint8_t second_max = 0xBF;
 };
@@ -143,7 +143,8 @@ std::size_t utf16_length(std::string_view text) {
   std::size_t units = 0;
   for (const char c : text) {
     const auto byte = static_cast<std::uint8_t>(c);
-    units += static_cast<std::size_t>((byte & 0xC0U) != 0x80U) + static_cast<std::size_t>(byte >= 0xF0U);
+    units +=
+        static_cast<std::size_t>((byte & 0xC0U) != 0x80U) + static_cast<std::size_t>(byte >= 0xF0U);
   }
   return units;
 }

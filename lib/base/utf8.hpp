@@ -1,7 +1,8 @@
-// UTF-8 by the rules of the WHATWG Encoding Standard, and the WTF-8 extension the engine uses inside.
+// UTF-8 by the rules of the WHATWG Encoding Standard, and the WTF-8 extension the engine uses
+// inside.
 //
-// A lone surrogate can reach the engine only through a JSON escape. It is kept as the three bytes that
-// UTF-8 would give it (WTF-8) until an encoder writes it: as U+FFFD, or as the same escape.
+// A lone surrogate can reach the engine only through a JSON escape. It is kept as the three bytes
+// that UTF-8 would give it (WTF-8) until an encoder writes it: as U+FFFD, or as the same escape.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@ namespace millrace::utf8 {
 // Errors: surrogates, overlong forms and code points above U+10FFFF are malformed.
 std::size_t sequence_length(std::string_view text);
 
-// Number of bytes that one U+FFFD replaces at the start of a malformed `text` (maximal subpart rule).
+// Number of bytes that one U+FFFD replaces at the start of a malformed `text` (maximal subpart
+// rule).
 std::size_t malformed_length(std::string_view text);
 
 // True when `text` is well-formed UTF-8.

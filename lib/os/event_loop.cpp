@@ -24,7 +24,9 @@ struct EventLoop::State {
 
 EventLoop::EventLoop() : state_(std::make_unique<State>()) {}
 
-EventLoop::~EventLoop() { stop(); }
+EventLoop::~EventLoop() {
+  stop();
+}
 
 void EventLoop::start() {
   if (state_->thread.joinable()) return;
@@ -51,8 +53,12 @@ void EventLoop::post(std::function<void()> work) {
   asio::post(state_->context, std::move(work));
 }
 
-bool EventLoop::on_loop_thread() const { return std::this_thread::get_id() == state_->thread_id; }
+bool EventLoop::on_loop_thread() const {
+  return std::this_thread::get_id() == state_->thread_id;
+}
 
-asio::io_context& EventLoop::context() { return state_->context; }
+asio::io_context& EventLoop::context() {
+  return state_->context;
+}
 
 }  // namespace millrace::os

@@ -6,7 +6,8 @@ using namespace millrace;
 
 namespace {
 
-std::string round_trip(std::string_view text, json::Surrogates surrogates = json::Surrogates::keep) {
+std::string round_trip(std::string_view text,
+                       json::Surrogates surrogates = json::Surrogates::keep) {
   json::Document document;
   auto value = document.parse(text);
   return value ? value.value().to_json(surrogates) : std::string(value.error().code_name());
@@ -27,18 +28,23 @@ TEST(JsonDocument, LastOfEqualKeysWins) {
 }
 
 TEST(JsonDocument, KeepsLoneSurrogates) {
-  EXPECT_EQ(round_trip(R"(["\ud800x\udc00","\ud83d\ude00"])"), "[\"\\ud800x\\udc00\",\"\xF0\x9F\x98\x80\"]");
+  EXPECT_EQ(round_trip(R"(["\ud800x\udc00","\ud83d\ude00"])"),
+            "[\"\\ud800x\\udc00\",\"\xF0\x9F\x98\x80\"]");
   EXPECT_EQ(round_trip(R"(["\ud800"])", json::Surrogates::replace), "[\"\xEF\xBF\xBD\"]");
   EXPECT_EQ(round_trip(R"(["\\ud800"])"), R"(["\\ud800"])");
 }
 
 TEST(JsonDocument, ReplacesMalformedBytes) {
-  EXPECT_EQ(round_trip("[\"a\xFF" "b\xE2\x82\"]"), "[\"a\xEF\xBF\xBD" "b\xEF\xBF\xBD\"]");
+  EXPECT_EQ(round_trip("[\"a\xFF"
+                       "b\xE2\x82\"]"),
+            "[\"a\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD\"]");
   EXPECT_EQ(round_trip("[\"\xED\xA0\x80\"]"), "[\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"]");
 }
 
 TEST(JsonDocument, RefusesWhatJsonParseRefuses) {
-  for (const std::string_view text : {"", "{", "[1,]", "{\"a\":1}x", "nul", "'a'", "[\"\x01\"]", "[\"\\u12\"]"}) {
+  for (const std::string_view text :
+       {"", "{", "[1,]", "{\"a\":1}x", "nul", "'a'", "[\"\x01\"]", "[\"\\u12\"]"}) {
     EXPECT_EQ(round_trip(text), "invalid_json") << text;
   }
   EXPECT_EQ(round_trip(std::string_view("[1]\0", 4)), "invalid_json");
