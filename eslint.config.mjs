@@ -1,0 +1,78 @@
+import js from '@eslint/js';
+import typescript from 'typescript-eslint';
+
+export default typescript.config(
+  { ignores: ['build/', 'dist/', 'prebuilds/', 'coverage/', 'bench/node_modules/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.mjs', '**/*.cjs'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          ...[
+            'process',
+            'console',
+            'Buffer',
+            'URL',
+            'fetch',
+            'Response',
+            'TextDecoder',
+            'TextEncoder',
+          ],
+          ...['AbortController', 'AbortSignal', 'ReadableStream', 'performance', 'structuredClone'],
+          ...[
+            'setTimeout',
+            'clearTimeout',
+            'setInterval',
+            'clearInterval',
+            'setImmediate',
+            'queueMicrotask',
+          ],
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+  {
+    files: ['**/*.cjs'],
+    languageOptions: {
+      globals: { require: 'readonly', module: 'writable', __dirname: 'readonly' },
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [...typescript.configs.recommendedTypeChecked],
+    languageOptions: {
+      parserOptions: {
+        projectService: true,
+        tsconfigRootDir: new URL('.', import.meta.url).pathname,
+      },
+    },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      // The addon is opened by literal requires, which bundlers can trace.
+      '@typescript-eslint/no-require-imports': 'off',
+      // Async methods that need not wait yet keep the interface's shape.
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['js/**/*.ts'],
+    rules: {
+      'no-console': ['error', { allow: ['error'] }],
+      'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/only-throw-error': 'off',
+    },
+  },
+);

@@ -1,0 +1,276 @@
+// Compiler, tools and libraries: looks for each one on this machine and installs what is missing through
+// apt, or says the exact line to run. Finding everything takes a few file look-ups and no apt call.
+import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+
+import { SetupError, output, run, say } from './report.mjs';
+
+const triplet = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch] ?? '';
+const roots = [process.env.BOOST_ROOT, '/usr/local', '/usr', '/opt/homebrew'].filter(Boolean);
+const includeFolders = [
+  ...(process.env.CPATH ?? '').split(':').filter(Boolean),
+  ...roots.flatMap((root) => [join(root, 'include'), join(root, 'include', triplet), root]),
+];
+const libraryFolders = roots.flatMap((root) => [join(root, 'lib', triplet), join(root, 'lib')]);
+
+// Every requirement: `find` gives the version found ([] when it has none to compare) or undefined; `packages`
+// are Debian's names, the first whose candidate is new enough is taken.
+const requirements = [
+  {
+    name: 'a C++20 compiler (g++ 12 or clang 14, or newer)',
+    profiles: ['start', 'test', 'ci'],
+    find: findCompiler,
+    atLeast: [12],
+    packages: ['g++', 'g++-12'],
+    hint: 'or set CXX to one',
+  },
+  tool('cmake', [3, 25], ['cmake']),
+  tool('ninja', [1, 8], ['ninja-build']),
+  {
+    name: 'Boost',
+    profiles: ['start', 'test', 'ci'],
+    find: () => headerVersion('boost/version.hpp', /BOOST_LIB_VERSION "([\d_]+)"/),
+    atLeast: [1, 81],
+    packages: ['libboost-dev', 'libboost1.81-dev', 'libboost1.83-dev', 'libboost1.88-dev'],
+    hint: 'or unpack a Boost release and set BOOST_ROOT to its folder',
+  },
+  {
+    name: 'libcurl (OpenSSL flavour)',
+    profiles: ['start', 'test', 'ci'],
+    find: findCurl,
+    atLeast: [7, 87],
+    packages: ['libcurl4-openssl-dev'],
+  },
+  header('RapidJSON', 'rapidjson/reader.h', 'rapidjson-dev', ['start', 'test', 'ci']),
+  header('zlib', 'zlib.h', 'zlib1g-dev', ['start', 'test', 'ci']),
+  header('GoogleTest', 'gtest/gtest.h', 'libgtest-dev', ['test', 'ci']),
+  tool('openssl', [1, 1], ['openssl'], ['test', 'ci'], ['version']),
+  tool('clang++', [14], ['clang'], ['ci']),
+  tool('clang-format', [14], ['clang-format'], ['ci']),
+  tool('clang-tidy', [14], ['clang-tidy'], ['ci']),
+  {
+    name: 'libFuzzer',
+    profiles: ['ci'],
+    find: findClangRuntime,
+    atLeast: [],
+    packages: clangRuntimes(),
+  },
+];
+
+// Installed along when apt runs anyway; the build works without.
+const optionalPackages = ['ccache'];
+
+export async function prepareSystem(profile) {
+  const missing = missingFor(profile);
+  if (missing.length === 0) return;
+  say(`missing: ${missing.map((one) => one.name).join('; ')}`);
+  if (!output('apt-get', ['--version'])) throw new SetupError(withoutApt(missing));
+  const elevate = elevation();
+  const packages = await choosePackages(missing, elevate);
+  await confirmRemovals(packages, elevate);
+  if (!elevate) {
+    throw new SetupError(
+      `Administrator rights are needed to install packages. Run this, then try again:\n  ${installLine(packages)}`,
+    );
+  }
+  await apt(elevate, `installing ${packages.length} packages`, installArguments(packages));
+  const still = missingFor(profile);
+  if (still.length > 0) {
+    throw new SetupError(
+      `Installed ${packages.join(' ')}, but these are still not found: ${still.map((one) => one.name).join('; ')}.`,
+    );
+  }
+}
+
+function missingFor(profile) {
+  return requirements.filter((one) => {
+    if (!one.profiles.includes(profile)) return false;
+    const version = one.find();
+    return version === undefined || isOlder(version, one.atLeast);
+  });
+}
+
+// --- finding ---------------------------------------------------------------------------------------
+
+function tool(
+  command,
+  atLeast,
+  packages,
+  profiles = ['start', 'test', 'ci'],
+  args = ['--version'],
+) {
+  const find = () => parseVersion(output(command, args));
+  return { name: `${command} ${atLeast.join('.')} or newer`, profiles, find, atLeast, packages };
+}
+
+function header(name, file, packageName, profiles) {
+  return {
+    name,
+    profiles,
+    find: () => (findHeader(file) ? [] : undefined),
+    atLeast: [],
+    packages: [packageName],
+  };
+}
+
+// Clang 14 and g++ 12 are the floors; clang's number is lifted so that one floor serves both.
+function findCompiler() {
+  const command = process.env.CXX || 'c++';
+  const text = output(command, ['--version']);
+  const version = parseVersion(text);
+  if (!version) return undefined;
+  return /clang/.test(text) ? [version[0] - 2, ...version.slice(1)] : version;
+}
+
+function findCurl() {
+  const gnutls = libraryFolders
+    .map((folder) => join(folder, 'libcurl.so'))
+    .filter(existsSync)
+    .some((file) => realpathSync(file).includes('gnutls'));
+  return gnutls ? undefined : headerVersion('curl/curlver.h', /LIBCURL_VERSION "([\d.]+)/);
+}
+
+function findClangRuntime() {
+  const folder = output('clang++', ['-print-resource-dir'])?.trim();
+  if (!folder || !existsSync(join(folder, 'lib/linux'))) return undefined;
+  return readdirSync(join(folder, 'lib/linux')).some((name) => name.includes('clang_rt.fuzzer'))
+    ? []
+    : undefined;
+}
+
+function clangRuntimes() {
+  const installed = parseVersion(output('clang++', ['--version']))?.[0];
+  return [installed, 14, 18, 19].filter(Boolean).map((major) => `libclang-rt-${major}-dev`);
+}
+
+function findHeader(file) {
+  return includeFolders.map((folder) => join(folder, file)).find(existsSync);
+}
+
+function headerVersion(file, pattern) {
+  const found = findHeader(file);
+  return found && parseVersion(pattern.exec(readFileSync(found, 'utf8'))?.[1]);
+}
+
+// The first dotted (Boost: underscored) number of a text; a Debian epoch in front is dropped.
+export function parseVersion(text) {
+  const number = /(?:^\d+:)?(\d+(?:[._]\d+)*)/.exec(text?.replace(/g\+\+|c\+\+/g, '') ?? '')?.[1];
+  return number?.split(/[._]/).map(Number);
+}
+
+export function isOlder(version, floor) {
+  for (let i = 0; i < floor.length; i++) {
+    const part = version[i] ?? 0;
+    if (part !== floor[i]) return part < floor[i];
+  }
+  return false;
+}
+
+// --- apt -------------------------------------------------------------------------------------------
+
+// Words to put in front of apt-get, or undefined when this user may not install anything.
+function elevation() {
+  if (process.getuid?.() === 0) return [];
+  return output('sudo', ['-n', 'true']) === undefined ? undefined : ['sudo', '-n'];
+}
+
+async function apt(elevate, title, args) {
+  const [command, ...rest] = [
+    ...elevate,
+    'env',
+    'DEBIAN_FRONTEND=noninteractive',
+    'apt-get',
+    ...args,
+  ];
+  await run(title, command, rest, {
+    hint: "The lines above are apt's own; repair that and run again.",
+  });
+}
+
+const installArguments = (packages) => [
+  'install',
+  '-y',
+  '--no-install-recommends',
+  '-o',
+  'DPkg::Lock::Timeout=300',
+  ...packages,
+];
+
+function installLine(packages) {
+  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
+  return `${sudo}apt-get update && ${sudo}apt-get install --no-install-recommends ${packages.join(' ')}`;
+}
+
+function candidates(packages) {
+  const found = new Map();
+  const text = output('apt-cache', ['policy', ...packages]) ?? '';
+  for (const block of text.split(/\n(?=\S)/)) {
+    const name = /^(\S+):$/m.exec(block)?.[1];
+    const version = /Candidate: (\S+)/.exec(block)?.[1];
+    if (name && version && version !== '(none)') found.set(name, version);
+  }
+  return found;
+}
+
+// One Debian package for each missing requirement. The package lists are fetched once when something in
+// them is unknown.
+async function choosePackages(missing, elevate) {
+  const wanted = [...missing.flatMap((one) => one.packages), ...optionalPackages];
+  let known = candidates(wanted);
+  const pick = (one) =>
+    one.packages.find(
+      (name) => known.has(name) && !isOlder(parseVersion(known.get(name)), one.atLeast),
+    );
+  if (elevate && missing.some((one) => !pick(one))) {
+    await apt(elevate, 'reading the package lists', ['update']);
+    known = candidates(wanted);
+  }
+  const unavailable = missing.filter((one) => known.size > 0 && !pick(one));
+  if (unavailable.length > 0)
+    throw new SetupError(unavailable.map((one) => unavailableText(one, known)).join('\n'));
+  const chosen = missing.map((one) => pick(one) ?? one.packages[0]);
+  return [...new Set([...chosen, ...optionalPackages.filter((name) => known.has(name))])];
+}
+
+function unavailableText(one, known) {
+  const offered = one.packages
+    .filter((name) => known.has(name))
+    .map((name) => `${name} ${known.get(name)}`);
+  return (
+    `${one.name}: version ${one.atLeast.join('.') || '(any)'} or newer is needed, and apt offers ` +
+    `${offered.join(', ') || 'none of ' + one.packages.join(', ')}. Install the package ${one.packages.at(-1)} ` +
+    `or newer from another source${one.hint ? ', ' + one.hint : ''}, then run again.`
+  );
+}
+
+// Installing one -dev package can push out another (two Boosts, two flavours of libcurl): never silently.
+async function confirmRemovals(packages, elevate) {
+  const plan = output('apt-get', ['-s', 'install', '--no-install-recommends', ...packages]) ?? '';
+  const removed = [...plan.matchAll(/^Remv (\S+)/gm)].map((match) => match[1]);
+  if (removed.length === 0 || !elevate) return;
+  const text = `installing ${packages.join(' ')} removes ${removed.join(' ')}`;
+  if (agreedBeforehand()) return say(`${text} (agreed by the environment)`);
+  if (!process.stdin.isTTY) {
+    throw new SetupError(
+      `${text}.\nTo agree, run this, or set MILLRACE_SETUP_YES=1:\n  ${installLine(packages)}`,
+    );
+  }
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await prompt.question(`millrace: ${text}. Go on? [y/N] `);
+  prompt.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new SetupError('Nothing was changed.');
+}
+
+function agreedBeforehand() {
+  const ci = process.env.CI ?? '';
+  return process.env.MILLRACE_SETUP_YES === '1' || !['', '0', 'false'].includes(ci);
+}
+
+function withoutApt(missing) {
+  const lines = missing.map(
+    (one) =>
+      `  ${one.name}${one.atLeast.length ? ` (${one.atLeast.join('.')} or newer)` : ''}; Debian's name: ${one.packages[0]}`,
+  );
+  return `Install these with this system's package manager, then run again:\n${lines.join('\n')}`;
+}

@@ -1,0 +1,45 @@
+// Runs what `npm test` promises on the release build: engine tests through ctest, then Jest.
+//   node scripts/test.mjs [all | native | js] [arguments for Jest]
+// Reports go to build/reports; the last line is the sum of both.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { runCtest } from './testing/ctest.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const reports = join(root, 'build/reports');
+const [kind, ...rest] = ['all', 'native', 'js'].includes(process.argv[2])
+  ? process.argv.slice(2)
+  : ['all', ...process.argv.slice(2)];
+
+function runJest() {
+  const report = join(reports, 'jest.json');
+  rmSync(report, { force: true });
+  const jest = join(root, 'node_modules/jest/bin/jest.js');
+  const args = [
+    jest,
+    '--json',
+    '--outputFile',
+    report,
+    '--maxWorkers',
+    String(availableParallelism()),
+    ...rest,
+  ];
+  const done = spawnSync(process.execPath, args, { cwd: root, stdio: ['inherit', 2, 2] });
+  const result = JSON.parse(readFileSync(report, 'utf8'));
+  const crashed = result.numRuntimeErrorTestSuites;
+  const failed = result.numFailedTests + crashed;
+  return { passed: result.numPassedTests, failed: failed || (done.status === 0 ? 0 : 1) };
+}
+
+mkdirSync(reports, { recursive: true });
+const sums = [];
+if (kind !== 'js') sums.push(runCtest(root, 'release'));
+if (kind !== 'native') sums.push(runJest());
+const passed = sums.reduce((sum, one) => sum + one.passed, 0);
+const failed = sums.reduce((sum, one) => sum + one.failed, 0);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
