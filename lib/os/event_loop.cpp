@@ -1,8 +1,5 @@
 #include "os/event_loop.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -10,6 +7,8 @@
 #include <optional>
 #include <thread>
 #include <utility>
+
+#include "os/blocked_signals.hpp"
 
 namespace millrace::os {
 
@@ -32,15 +31,11 @@ void EventLoop::start() {
   if (state_->thread.joinable()) return;
   state_->context.restart();
   state_->work.emplace(state_->context.get_executor());
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;
   state_->thread = std::thread([state = state_.get()] {
     state->thread_id = std::this_thread::get_id();
     state->context.run();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void EventLoop::stop() {

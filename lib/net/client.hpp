@@ -1,0 +1,135 @@
+// The engine's HTTP client: streaming requests over HTTP and HTTPS on the engine thread.
+//
+// HTTP/1.1 only, so that a paused stream holds up nothing but itself and its sender. Environment
+// variables are never read: what the caller wants (CA files) stands in ClientOptions.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "os/resolver.hpp"
+
+namespace millrace::os {
+class EventLoop;
+}
+
+namespace millrace::net {
+
+// How long each phase of a transfer may take; 0 means no limit. There are no other limits in time.
+struct Timeouts {
+  // Name lookup, TCP and TLS; begins again with each redirect.
+  std::chrono::milliseconds connect{10'000};
+  // From the established connection to the first byte of the response head.
+  std::chrono::milliseconds first_byte{0};
+  // Between two arrivals of bytes, whatever they mean. Stands still while the transfer is paused.
+  std::chrono::milliseconds idle{0};
+  // From start to end, redirects and pauses included.
+  std::chrono::milliseconds total{0};
+};
+
+// 0 means no limit.
+struct Limits {
+  std::size_t header_bytes = std::size_t{64} << 10U;   // of all response heads of one request
+  std::size_t decoded_bytes = std::size_t{64} << 20U;  // of the body, after decompression
+};
+
+struct Header {
+  std::string name;
+  std::string value;
+};
+
+enum class Redirects : std::uint8_t {
+  follow,  // as the Fetch standard says, but across origins only harmless headers are sent again
+  report,  // a redirect is an answer like any other
+};
+
+struct Request {
+  std::string method = "GET";
+  std::string url;
+  // Content-Length, Connection and Keep-Alive are the engine's own and left out. The engine adds
+  // Accept, User-Agent and Accept-Encoding where they are missing.
+  std::vector<Header> headers;
+  std::string body;
+  bool has_body = false;  // an empty body is not the same as none
+  Timeouts timeouts;
+  Limits limits;
+  Redirects redirects = Redirects::follow;
+  int max_redirects = 20;
+  // Whether a body with Content-Encoding gzip or deflate is decoded; any other coding is an error.
+  bool decompress = true;
+};
+
+struct ResponseHead {
+  int status = 0;
+  std::string reason;
+  std::vector<Header> headers;  // as received, also Content-Encoding of a body that is decoded
+  std::string url;              // of the last request, without fragment
+  bool redirected = false;
+};
+
+// Receives one transfer. Calls come on the engine thread, in this order: at most one on_head, any
+// number of on_data, exactly one on_done. A handler may call the client; it must not destroy it.
+class TransferHandler {
+ public:
+  virtual ~TransferHandler() = default;
+  virtual void on_head(ResponseHead head) = 0;
+  // Lifetime: `decoded` is valid during the call; at most 16 KiB.
+  virtual void on_data(std::string_view decoded) = 0;
+  // Without an error the body is complete. What arrived before an error has been delivered.
+  // Errors: invalid_argument, invalid_url, name_resolution_failed, connect_failed, tls_failed,
+  // connect_timeout, first_byte_timeout, idle_timeout, total_timeout, connection_lost,
+  // protocol_error, too_many_redirects, headers_too_large, response_too_large,
+  // decompression_failed, unsupported_encoding, cancelled, engine_closed, internal.
+  virtual void on_done(std::optional<Error> error) = 0;
+};
+
+using TransferId = std::uint64_t;
+
+struct ClientOptions {
+  std::string user_agent = "millrace";
+  // PEM file that replaces the system's roots (SSL_CERT_FILE); empty: the system's.
+  std::string ca_file;
+  // Roots trusted besides them: PEM files (NODE_EXTRA_CA_CERTS) and PEM texts. A file that cannot
+  // be read is skipped, and named when a certificate is then not trusted.
+  std::vector<std::string> extra_ca_files;
+  std::vector<std::string> extra_ca_texts;
+  // Connections open at a time, in use or idle, up to which finished ones are kept for reuse.
+  std::size_t kept_connections = 2048;
+  os::ResolverOptions resolver;
+};
+
+// Runs any number of transfers at a time.
+// Thread: engine thread; construct and destroy there too, or while the loop does not run.
+// Lifetime: the loop outlives the client. Destroying the client ends each live transfer with
+// engine_closed, before the destructor returns.
+class Client {
+ public:
+  Client(os::EventLoop& loop, ClientOptions options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Never calls the handler before it returns.
+  TransferId start(Request request, std::shared_ptr<TransferHandler> handler);
+  // Closes the socket at once. on_done follows with `cancelled`, nothing else, and not before
+  // cancel returns. An unknown or ended id is ignored, here and below.
+  void cancel(TransferId id);
+  // Stops on_data and reading from the socket, so that the sender stops too. Up to 16 KiB that
+  // were read already wait inside. on_done may still come when no byte waits.
+  void pause(TransferId id);
+  // May call on_data before it returns, when no handler is running.
+  void resume(TransferId id);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace millrace::net
