@@ -4,27 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { output } from './setup/report.mjs';
+import { sources } from './sources.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
-
-// Tracked and new files that still exist, by suffix.
-export function sources(suffixes) {
-  const args = [
-    '-C',
-    root,
-    'ls-files',
-    '--cached',
-    '--others',
-    '--exclude-standard',
-    '--deduplicate',
-  ];
-  const deleted = new Set(output('git', ['-C', root, 'ls-files', '--deleted'])?.split('\n'));
-  const names = output('git', args)?.split('\n') ?? [];
-  return names.filter(
-    (name) => !deleted.has(name) && suffixes.some((suffix) => name.endsWith(suffix)),
-  );
-}
 
 function formatCpp() {
   // The version of Debian 12 and CI first: versions differ in small things.
@@ -34,13 +17,13 @@ function formatCpp() {
     return 1;
   }
   const mode = check ? ['--dry-run', '--Werror'] : ['-i'];
-  const files = sources(['.cpp', '.hpp']);
+  const files = sources(root, ['.cpp', '.hpp']);
   return spawnSync(command, [...mode, ...files], { cwd: root, stdio: 'inherit' }).status;
 }
 
 function formatRest() {
   const prettier = join(root, 'node_modules/prettier/bin/prettier.cjs');
-  const files = sources(['.ts', '.mjs', '.cjs', '.json', '.yml']);
+  const files = sources(root, ['.ts', '.mjs', '.cjs', '.json', '.yml']);
   const mode = check ? ['--check'] : ['--write'];
   const args = [prettier, ...mode, '--log-level', 'warn', ...files];
   return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status;

@@ -1,7 +1,7 @@
 // Makes this checkout ready to run: node scripts/setup.mjs start | test | ci
 //   start  compiler and libraries, npm packages, the release addon, dist/
 //   test   the same, plus GoogleTest and the engine tests
-//   ci     the same, plus clang, clang-tidy, clang-format and libFuzzer
+//   ci     as start, plus GoogleTest, clang, clang-tidy, clang-format and libFuzzer
 // Every part looks first and does nothing when it has nothing to do. Downloads come from apt and npm alone.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,7 @@ async function main() {
   }
   await prepareSystem(profile);
   await preparePackages(root);
-  await buildEngine(root, profile === 'start' ? { targets: ['millrace_addon'] } : { tests: true });
+  await buildEngine(root, profile === 'test' ? { tests: true } : { targets: ['millrace_addon'] });
   const { buildJavaScript } = await import('./build-js.mjs');
   await buildJavaScript(root);
 }

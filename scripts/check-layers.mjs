@@ -1,0 +1,199 @@
+// Checks the rules that keep the house in shape, over lib/ and native/:
+//   - a room includes only what scripts/layers.json allows, and the engine never includes native/
+//   - a third-party header stays in its room, and out of our headers where layers.json says so
+//   - no brace inside an expression with co_await, unless it is a lambda's body: g++ 12 destroys such
+//     temporaries twice
+//   - no Function::New without guard<...>: a C++ exception that leaves a callback ends the process
+// Prints one line a violation and exits with 1. Tests call violationsIn() with made-up files.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { sources } from './sources.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const layers = JSON.parse(readFileSync(join(root, 'scripts/layers.json'), 'utf8'));
+
+// `files`: path from the root -> text. Gives sentences.
+export function violationsIn(files) {
+  const found = [];
+  const users = layers.third_party.map(() => new Set());
+  for (const [path, text] of files) {
+    const code = withoutCommentsAndStrings(text);
+    found.push(...includeViolations(path, text, users), ...braceViolations(path, code));
+    if (path.startsWith('native/')) found.push(...callbackViolations(path, code));
+  }
+  layers.third_party.forEach((rule, index) => {
+    const count = users[index].size;
+    if (rule.at_most_files && count > rule.at_most_files) {
+      found.push(
+        `${rule.headers.join(', ')} is included by ${count} files; at most ${rule.at_most_files} may`,
+      );
+    }
+  });
+  return found;
+}
+
+// --- includes --------------------------------------------------------------------------------------
+
+const roomOf = (path) => /^lib\/([^/]+)\//.exec(path)?.[1];
+
+function reachable(room, seen = new Set([room])) {
+  for (const next of layers.rooms[room] ?? []) {
+    if (next === '*') Object.keys(layers.rooms).forEach((name) => seen.add(name));
+    else if (!seen.has(next)) reachable(next, seen.add(next));
+  }
+  return seen;
+}
+
+function includeViolations(path, text, users) {
+  const found = [];
+  const room = roomOf(path);
+  if (path.startsWith('lib/') && !(room in layers.rooms))
+    return [`${path}: the room '${room}' has no row in scripts/layers.json`];
+  for (const [, quoted, name] of text.matchAll(/^\s*#\s*include\s*([<"])([^>"]+)[>"]/gm)) {
+    if (quoted === '"') found.push(...ownInclude(path, room, name));
+    found.push(...thirdPartyInclude(path, name, users));
+  }
+  return found;
+}
+
+function ownInclude(path, room, name) {
+  const target = name.split('/')[0];
+  if (!name.includes('/')) {
+    return room ? [`${path}: includes "${name}"; write the path from lib/`] : [];
+  }
+  if (!room || target in layers.rooms === false)
+    return room && target === 'native' ? [`${path}: the engine must not include native/`] : [];
+  return reachable(room).has(target)
+    ? []
+    : [`${path}: '${room}' must not include '${target}' ("${name}")`];
+}
+
+function thirdPartyInclude(path, name, users) {
+  const found = [];
+  layers.third_party.forEach((rule, index) => {
+    const hit = rule.headers.some((header) =>
+      header.endsWith('/') ? name.startsWith(header) : name === header,
+    );
+    if (!hit) return;
+    users[index].add(path);
+    if (!rule.only_in.some((prefix) => path.startsWith(prefix))) {
+      found.push(`${path}: <${name}> belongs in ${rule.only_in.join(', ')}`);
+    } else if (rule.sources_only && path.endsWith('.hpp')) {
+      found.push(
+        `${path}: <${name}> must not be included by a header; hide it behind a pointer to a private struct`,
+      );
+    }
+  });
+  return found;
+}
+
+// --- co_await --------------------------------------------------------------------------------------
+
+function braceViolations(path, code) {
+  const found = [];
+  for (const match of code.matchAll(/\bco_await\b/g)) {
+    if (braceAfter(code, match.index) || braceBefore(code, match.index)) {
+      const line = code.slice(0, match.index).split('\n').length;
+      found.push(
+        `${path}:${line}: a brace in an expression with co_await; name the value first and move it in`,
+      );
+    }
+  }
+  return found;
+}
+
+// From co_await to the end of its expression.
+function braceAfter(code, start) {
+  let depth = 0;
+  for (let at = start; at < code.length; at++) {
+    const c = code[at];
+    if (c === '[' && isLambda(code, at)) at = endOfLambda(code, at);
+    else if ('(['.includes(c)) depth++;
+    else if (')]'.includes(c) && --depth < 0) return false;
+    else if (c === ';' || c === '}') return false;
+    else if (c === '{') return true;
+  }
+  return false;
+}
+
+// From the start of the statement to co_await: an open or finished braced value.
+function braceBefore(code, start) {
+  for (let at = start - 1; at >= 0; at--) {
+    const c = code[at];
+    if (c === ';') return false;
+    if (c === '{') return opensValue(code, at);
+    if (c === '}') return opensValue(code, matchBack(code, at));
+  }
+  return false;
+}
+
+// A brace after a name, a template's end, '=', '(' or ',' starts a value; after ')' or a keyword, a block.
+function opensValue(code, at) {
+  const before = code.slice(0, at).trimEnd();
+  if (/\b(else|do|try|mutable|noexcept|const|override|final)$/.test(before)) return false;
+  if (/\b(namespace|struct|class|enum|union)\s[^;{}()]*$/.test(before)) return false;
+  if (/\)\s*->\s*[\w:<>,\s*&]+$/.test(before)) return false;
+  return /[\w>=(,]$|\breturn$/.test(before);
+}
+
+function matchBack(code, at) {
+  let depth = 0;
+  for (; at >= 0; at--) {
+    if (code[at] === '}') depth++;
+    else if (code[at] === '{' && --depth === 0) return at;
+  }
+  return 0;
+}
+
+// '[' starts a lambda unless it follows a value (then it is an index) or another '[' (an attribute).
+function isLambda(code, at) {
+  return !/[\w)\]]$/.test(code.slice(0, at).trimEnd()) && code[at + 1] !== '[';
+}
+
+function endOfLambda(code, at) {
+  let open = matchForward(code, at, '[', ']') + 1;
+  while (open < code.length && code[open] !== '{' && code[open] !== ';') {
+    open = code[open] === '(' ? matchForward(code, open, '(', ')') + 1 : open + 1;
+  }
+  return matchForward(code, open, '{', '}');
+}
+
+function matchForward(code, at, opening, closing) {
+  let depth = 0;
+  for (; at < code.length; at++) {
+    if (code[at] === opening) depth++;
+    else if (code[at] === closing && --depth === 0) return at;
+  }
+  return code.length;
+}
+
+// --- callbacks -------------------------------------------------------------------------------------
+
+function callbackViolations(path, code) {
+  return [...code.matchAll(/\bFunction::New\b[^;]*;/g)]
+    .filter((match) => !/\bguard</.test(match[0]))
+    .map((match) => {
+      const line = code.slice(0, match.index).split('\n').length;
+      return `${path}:${line}: Function::New without guard<...>; an exception would end the process`;
+    });
+}
+
+// Blanks comments, strings and characters, keeping every line break.
+function withoutCommentsAndStrings(text) {
+  const pattern =
+    /\/\/[^\n]*|\/\*[\s\S]*?\*\/|R"([^(\s]*)\([\s\S]*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![\w])'(?:\\.|[^'\\\n])+'/g;
+  return text.replace(
+    pattern,
+    (match) => (match[0] === '/' ? '' : '""') + match.replace(/[^\n]/g, ''),
+  );
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const names = sources(root, ['.cpp', '.hpp']).filter((name) => /^(lib|native)\//.test(name));
+  const found = violationsIn(names.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
+  for (const line of found) console.error(line);
+  console.log(`check-layers: ${names.length} files, ${found.length} violations`);
+  process.exitCode = found.length > 0 || names.length === 0 ? 1 : 0;
+}

@@ -1,0 +1,47 @@
+// The layering check refuses what it says it refuses, and lets through what the engine writes.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const script = pathToFileURL(join(__dirname, '../../scripts/check-layers.mjs')).href;
+
+function violations(path: string, text: string): string[] {
+  const program = `
+    import { violationsIn } from ${JSON.stringify(script)};
+    console.log(JSON.stringify(violationsIn([[${JSON.stringify(path)}, ${JSON.stringify(text)}]])));`;
+  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program]);
+  return JSON.parse(String(printed)) as string[];
+}
+
+describe('check-layers', () => {
+  it.each([
+    ['lib/base/a.cpp', '#include "event/event.hpp"', /'base' must not include 'event'/],
+    ['lib/adapter/a.cpp', '#include "net/transfer.hpp"', /'adapter' must not include 'net'/],
+    ['lib/base/a.cpp', '#include "native/a.hpp"', /must not include native/],
+    ['lib/cellar/a.cpp', '', /no row/],
+    ['lib/event/a.cpp', '#include <rapidjson/reader.h>', /belongs in lib\/base\/json/],
+    ['lib/net/a.hpp', '#include <curl/curl.h>', /must not be included by a header/],
+    ['lib/net/a.cpp', '#include <napi.h>', /belongs in native/],
+    ['lib/net/a.cpp', 'void f() { co_await g(Options{}); }', /a\.cpp:1: a brace/],
+    ['lib/net/a.cpp', 'x;\nco_return co_await g({1, 2});', /a\.cpp:2: a brace/],
+    ['lib/net/a.cpp', 'auto f() { h(T{1}, co_await g()); }', /a brace/],
+    ['lib/net/a.cpp', 'auto f() { auto x = T{co_await g()}; }', /a brace/],
+    ['native/a.cpp', 'Napi::Function::New(env, work);', /without guard/],
+  ])('refuses %s: %s', (path, text, expected) => {
+    expect(violations(path, text)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each([
+    ['lib/adapter/a.cpp', '#include "base/result.hpp"\n#include "adapter/b.hpp"'],
+    ['lib/app/a.cpp', '#include "http/server.hpp"\n#include "encoder/ag_ui.hpp"'],
+    ['lib/net/a.cpp', 'auto f() { T t{1}; co_await g(std::move(t)); }'],
+    ['lib/net/a.cpp', 'auto f() { co_await g([&](int a) mutable { return T{a}; }, use[1]); }'],
+    ['lib/net/a.cpp', 'auto f() { if (x) { y(); } co_await g(); }'],
+    ['lib/net/a.cpp', 'auto f() -> awaitable<void> { co_await g(); }'],
+    ['lib/net/a.cpp', 'auto f() { while (co_await g()) { h(); } }'],
+    ['lib/net/a.cpp', '// co_await g({1});\nauto s = "co_await g({1})";'],
+    ['native/a.cpp', 'Napi::Function::New(env, guard<work>, "work");'],
+  ])('lets through %s: %s', (path, text) => {
+    expect(violations(path, text)).toEqual([]);
+  });
+});

@@ -1,0 +1,11 @@
+// The installed package through import: the same objects as require() gives, and a working command line.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { version } from 'millrace';
+
+const require = createRequire(import.meta.url);
+assert.equal(version, require('millrace').version);
+assert.equal(version(), require('millrace/package.json').version);
+const cli = require.resolve('../node_modules/.bin/millrace');
+assert.match(String(execFileSync(process.execPath, [cli, '--version'])), /\d+\.\d+\.\d+/);
