@@ -168,6 +168,7 @@ class Document {
 
  private:
   struct Handler;
+  void reuse_memory();
 
   std::size_t depth_limit_;
   std::string buffer_;

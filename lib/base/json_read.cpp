@@ -181,9 +181,18 @@ struct Document::Handler {
   bool Double(double) { return false; }
 };
 
-Result<Value> Document::parse(std::string_view text) {
+// Gives back what one large value made the document take.
+void Document::reuse_memory() {
+  constexpr std::size_t kept_bytes = 256UL * 1024UL;
+  if (buffer_.capacity() > kept_bytes) std::string().swap(buffer_);
+  if (nodes_.capacity() * sizeof(detail::Node) > kept_bytes)
+    std::vector<detail::Node>().swap(nodes_);
   nodes_.clear();
   open_.clear();
+}
+
+Result<Value> Document::parse(std::string_view text) {
+  reuse_memory();
   constexpr std::size_t size_limit = 0x7FFFFFFF;
   if (text.size() > size_limit)
     return make_error(Errc::invalid_json, "The JSON text is too large.");

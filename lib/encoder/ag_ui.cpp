@@ -191,4 +191,9 @@ std::string AgUiEncoder::take() {
   return std::exchange(out_, {});
 }
 
+void AgUiEncoder::take_into(std::string& buffer) {
+  buffer.clear();
+  buffer.swap(out_);
+}
+
 }  // namespace millrace::encoder

@@ -36,6 +36,8 @@ class AgUiEncoder final : public event::EventSink {
 
   // The bytes written since the last take.
   std::string take();
+  // As take, into a buffer that is used again: the two exchange their memory.
+  void take_into(std::string& buffer);
   [[nodiscard]] const std::string& pending() const { return out_; }
 
   // A comment that keeps proxies from closing an idle stream.

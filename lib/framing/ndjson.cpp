@@ -1,6 +1,7 @@
 #include "framing/ndjson.hpp"
 
 #include "base/json.hpp"
+#include "framing/buffer.hpp"
 
 namespace millrace::framing {
 namespace {
@@ -23,22 +24,21 @@ Result<void> NdjsonFraming::feed(std::string_view bytes, FrameSink& sink) {
     if (carry_.empty()) {
       give(bytes.substr(0, end), sink);
     } else {
-      carry_.append(bytes.substr(0, end));
-      const std::string whole = std::move(carry_);
-      carry_.clear();
-      give(whole, sink);
+      append_bounded(carry_, bytes.substr(0, end), limits_.line_bytes);
+      line_.swap(carry_);
+      give(line_, sink);
+      reuse(line_);
     }
     bytes.remove_prefix(end + 1);
   }
   if (!fits(bytes.size())) return too_long();
-  carry_.append(bytes);
+  append_bounded(carry_, bytes, limits_.line_bytes);
   return {};
 }
 
 Result<void> NdjsonFraming::finish(FrameSink& sink) {
-  const std::string last = std::move(carry_);
-  carry_.clear();
-  give(last, sink);
+  line_.swap(carry_);
+  give(line_, sink);
   return {};
 }
 

@@ -17,6 +17,7 @@ class NdjsonFraming final : public Framing {
  private:
   FramingLimits limits_;
   std::string carry_;
+  std::string line_;  // the line being handled; its memory is used again
 };
 
 }  // namespace millrace::framing

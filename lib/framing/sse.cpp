@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/json.hpp"
+#include "framing/buffer.hpp"
 
 namespace millrace::framing {
 namespace {
@@ -64,6 +65,11 @@ Result<void> SseFraming::feed(std::string_view bytes, FrameSink& sink) {
     if (bytes.front() == '\n') bytes.remove_prefix(1);
     skip_line_feed_ = false;
   }
+  if (bytes.size() == 1 && bytes.front() != '\n' && bytes.front() != '\r' &&
+      carry_.size() < limits_.line_bytes) {
+    append_bounded(carry_, bytes, limits_.line_bytes);
+    return {};
+  }
   LineEnds ends(bytes);
   std::size_t at = 0;
   while (at < bytes.size()) {
@@ -83,24 +89,23 @@ Result<void> SseFraming::feed(std::string_view bytes, FrameSink& sink) {
     if (carry_.empty()) {
       MILLRACE_TRY(on_line(line, blank_follows, sink));
     } else {
-      carry_.append(line);
-      const std::string whole = std::move(carry_);
-      carry_.clear();
-      MILLRACE_TRY(on_line(whole, blank_follows, sink));
+      append_bounded(carry_, line, limits_.line_bytes);
+      line_.swap(carry_);
+      MILLRACE_TRY(on_line(line_, blank_follows, sink));
+      reuse(line_);
     }
   }
   const std::string_view rest = bytes.substr(at);
   if (carry_.size() + rest.size() > limits_.line_bytes) return too_long(limits_.line_bytes);
-  carry_.append(rest);
+  append_bounded(carry_, rest, limits_.line_bytes);
   return {};
 }
 
 Result<void> SseFraming::finish(FrameSink& sink) {
   if (at_start_) carry_.append(bom.substr(0, bom_seen_));
-  const std::string last = std::move(carry_);
-  carry_.clear();
+  line_.swap(carry_);
   if (dispatch_ == SseDispatch::blank_line) return {};
-  if (!last.empty()) MILLRACE_TRY(on_line(last, false, sink));
+  if (!line_.empty()) MILLRACE_TRY(on_line(line_, false, sink));
   if (data_lines_ > 0) give_held(sink);
   return {};
 }
@@ -150,7 +155,7 @@ Result<void> SseFraming::on_data(std::string_view value, bool blank_follows, Fra
     }
   }
   if (data_lines_ > 0) data_.push_back('\n');
-  data_.append(value);
+  append_bounded(data_, value, limits_.event_bytes);
   ++data_lines_;
   return {};
 }
@@ -160,11 +165,11 @@ void SseFraming::give(std::string_view data, FrameSink& sink) {
 }
 
 void SseFraming::give_held(FrameSink& sink) {
-  const std::string held = std::move(data_);
+  held_.swap(data_);
   const bool several = data_lines_ > 1;
-  data_.clear();
   data_lines_ = 0;
-  sink.on_frame(Frame{event_, held, id_, several});
+  sink.on_frame(Frame{event_, held_, id_, several});
+  reuse(held_);
 }
 
 }  // namespace millrace::framing

@@ -48,6 +48,9 @@ class SseFraming final : public Framing {
   FramingLimits limits_;
   std::string carry_;  // an unfinished line
   std::string data_;   // data lines of the event that is not complete
+  // What is being handled; kept as members so that their memory is used again.
+  std::string line_;
+  std::string held_;
   std::string event_;
   std::string id_;
   std::optional<std::int64_t> retry_;

@@ -1,0 +1,47 @@
+#include "base/utf8.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace millrace;
+
+TEST(Utf8, ReplacesMaximalSubparts) {
+  const auto replaced = [](std::string_view text) {
+    std::string out;
+    utf8::append_replaced(out, text);
+    return out;
+  };
+  const std::string r(utf8::replacement);
+  EXPECT_EQ(replaced("a\x80z"), "a" + r + "z");
+  EXPECT_EQ(replaced("\xF0\x9F\x98"), r);
+  EXPECT_EQ(replaced("\xF0\x80\x80"), r + r + r);
+  EXPECT_EQ(replaced("\xE2\x82"
+                     "x"),
+            r + "x");
+  EXPECT_EQ(replaced("\xC0\xAF"), r + r);
+  EXPECT_EQ(replaced("\xED\xA0\x80"), r + r + r);
+  EXPECT_EQ(replaced("\xF4\x90\x80\x80"), r + r + r + r);
+  EXPECT_EQ(replaced("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
+}
+
+TEST(Utf8, FindsAnUnfinishedTail) {
+  EXPECT_EQ(utf8::unfinished_tail("a\xE2\x82"), 2U);
+  EXPECT_EQ(utf8::unfinished_tail("a\xF0\x9F\x98"), 3U);
+  EXPECT_EQ(utf8::unfinished_tail("a\xE2\x82\xAC"), 0U);
+  EXPECT_EQ(utf8::unfinished_tail("a\x80"), 0U);
+}
+
+TEST(Utf8, JoinsSurrogates) {
+  std::string high;
+  std::string low;
+  std::string joined;
+  utf8::append_code_point(high, 0xD83D);
+  utf8::append_code_point(low, 0xDE00);
+  EXPECT_TRUE(utf8::ends_with_high_surrogate("x" + high));
+  EXPECT_TRUE(utf8::begins_with_low_surrogate(low));
+  utf8::append_code_point(joined, utf8::join_surrogates(high, low));
+  EXPECT_EQ(joined, "\xF0\x9F\x98\x80");
+}
+
+TEST(Utf8, CountsUtf16Units) {
+  EXPECT_EQ(utf8::utf16_length("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), 5U);
+}
