@@ -68,18 +68,34 @@ export async function prepareSystem(profile) {
   if (!output('apt-get', ['--version'])) throw new SetupError(withoutApt(missing));
   const elevate = elevation();
   const packages = await choosePackages(missing, elevate);
-  await confirmRemovals(packages, elevate);
+  const removed = removals(packages);
   if (!elevate) {
+    const warning = removed.length > 0 ? ` (it removes ${removed.join(' ')})` : '';
     throw new SetupError(
-      `Administrator rights are needed to install packages. Run this, then try again:\n  ${installLine(packages)}`,
+      `Administrator rights are needed to install packages. ` +
+        `Run this${warning}, then try again:\n  ${installLine(packages)}`,
     );
   }
-  await apt(elevate, `installing ${packages.length} packages`, installArguments(packages));
-  const still = missingFor(profile);
+  if (removed.length > 0) await confirm(packages, removed);
+  await install(elevate, packages);
+  const still = missingFor(profile).map((one) => one.name);
   if (still.length > 0) {
     throw new SetupError(
-      `Installed ${packages.join(' ')}, but these are still not found: ${still.map((one) => one.name).join('; ')}.`,
+      `Installed ${packages.join(' ')}, but these are still not found: ${still.join('; ')}.`,
     );
+  }
+}
+
+// Package lists may be older than the archive: a failed download is tried once more after an update.
+async function install(elevate, packages) {
+  const title = `installing ${packages.length} packages`;
+  const args = ['install', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300'];
+  try {
+    await apt(elevate, title, [...args, ...packages]);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    await apt(elevate, 'reading the package lists', ['update']);
+    await apt(elevate, title, [...args, ...packages]);
   }
 }
 
@@ -188,15 +204,6 @@ async function apt(elevate, title, args) {
   });
 }
 
-const installArguments = (packages) => [
-  'install',
-  '-y',
-  '--no-install-recommends',
-  '-o',
-  'DPkg::Lock::Timeout=300',
-  ...packages,
-];
-
 function installLine(packages) {
   const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
   return `${sudo}apt-get update && ${sudo}apt-get install --no-install-recommends ${packages.join(' ')}`;
@@ -213,8 +220,8 @@ function candidates(packages) {
   return found;
 }
 
-// One Debian package for each missing requirement. The package lists are fetched once when something in
-// them is unknown.
+// One Debian package for each missing requirement. The package lists are fetched once when they know none
+// that fits.
 async function choosePackages(missing, elevate) {
   const wanted = [...missing.flatMap((one) => one.packages), ...optionalPackages];
   let known = candidates(wanted);
@@ -226,11 +233,18 @@ async function choosePackages(missing, elevate) {
     await apt(elevate, 'reading the package lists', ['update']);
     known = candidates(wanted);
   }
-  const unavailable = missing.filter((one) => known.size > 0 && !pick(one));
-  if (unavailable.length > 0)
+  const unavailable = missing.filter((one) => !pick(one));
+  if (!elevate && unavailable.some((one) => !one.packages.some((name) => known.has(name)))) {
+    throw new SetupError(
+      'The package lists are empty. Run this, then try again:\n  sudo apt-get update',
+    );
+  }
+  if (unavailable.length > 0) {
     throw new SetupError(unavailable.map((one) => unavailableText(one, known)).join('\n'));
-  const chosen = missing.map((one) => pick(one) ?? one.packages[0]);
-  return [...new Set([...chosen, ...optionalPackages.filter((name) => known.has(name))])];
+  }
+  return [
+    ...new Set([...missing.map(pick), ...optionalPackages.filter((name) => known.has(name))]),
+  ];
 }
 
 function unavailableText(one, known) {
@@ -244,11 +258,14 @@ function unavailableText(one, known) {
   );
 }
 
-// Installing one -dev package can push out another (two Boosts, two flavours of libcurl): never silently.
-async function confirmRemovals(packages, elevate) {
+// What installing would remove.
+function removals(packages) {
   const plan = output('apt-get', ['-s', 'install', '--no-install-recommends', ...packages]) ?? '';
-  const removed = [...plan.matchAll(/^Remv (\S+)/gm)].map((match) => match[1]);
-  if (removed.length === 0 || !elevate) return;
+  return [...plan.matchAll(/^Remv (\S+)/gm)].map((match) => match[1]);
+}
+
+// One -dev package can push out another (two Boosts, two flavours of libcurl): never silently.
+async function confirm(packages, removed) {
   const text = `installing ${packages.join(' ')} removes ${removed.join(' ')}`;
   if (agreedBeforehand()) return say(`${text} (agreed by the environment)`);
   if (!process.stdin.isTTY) {
