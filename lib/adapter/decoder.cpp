@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
 #include "framing/ndjson.hpp"
 #include "framing/sse.hpp"
 
@@ -97,7 +98,7 @@ void Decoder::judge_body() {
   }
   if (records_ > 0) {
     fail(make_error(Errc::stream_truncated));
-  } else if (total_bytes_ == 0 || (strangers_ == 0 && json::trim(head_).empty())) {
+  } else if (total_bytes_ == 0 || (frames_ == 0 && json::trim(head_).empty())) {
     fail(make_error(Errc::stream_empty));
   } else {
     fail(make_error(Errc::not_a_stream, "The body is not a stream of the wire \"" +
@@ -133,11 +134,7 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
     skip(payload, value.error());
     return;
   }
-  if (adapter_->on_record(name, value.value())) {
-    ++records_;
-  } else {
-    ++strangers_;
-  }
+  if (adapter_->on_record(name, value.value())) ++records_;
 }
 
 void Decoder::skip(std::string_view payload, const Error& error) {
@@ -148,7 +145,9 @@ void Decoder::skip(std::string_view payload, const Error& error) {
     const std::string shown = redacted(payload, shown_bytes);
     parts_.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, shown});
   } else {
-    parts_.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, payload});
+    std::string clean;
+    utf8::append_replaced(clean, payload);
+    parts_.pass(event::Warning{row_of(Errc::record_skipped).code, sentence, clean});
   }
 }
 

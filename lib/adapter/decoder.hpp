@@ -59,8 +59,7 @@ class Decoder final : private framing::FrameSink {
   std::string head_;
   std::size_t total_bytes_ = 0;
   std::size_t frames_ = 0;
-  std::size_t records_ = 0;    // records of this wire
-  std::size_t strangers_ = 0;  // JSON records of some other wire
+  std::size_t records_ = 0;  // records of this wire
 };
 
 }  // namespace millrace::adapter

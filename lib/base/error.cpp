@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "base/utf8.hpp"
+
 namespace millrace {
 namespace {
 
@@ -38,6 +40,9 @@ std::string redacted(std::string_view text, std::size_t limit) {
     }
     text = text.substr(0, limit);
   }
+  std::string clean;
+  utf8::append_replaced(clean, text);
+  text = clean;
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {

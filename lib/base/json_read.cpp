@@ -74,6 +74,9 @@ std::size_t skip_plain(std::string_view text, std::size_t at) {
   return at;
 }
 
+// RapidJSON scans strings in aligned blocks of this size, also past the end of the text.
+constexpr std::size_t padding_bytes = 16;
+
 // Copies `text` so that RapidJSON can take it: see the head of json.hpp. False when there is a NUL.
 bool copy_safely(std::string& out, std::string_view text) {
   out.clear();
@@ -108,6 +111,7 @@ bool copy_safely(std::string& out, std::string_view text) {
     }
   }
   out.append(text.data() + clean, text.size() - clean);
+  out.append(padding_bytes, '\0');
   return true;
 }
 

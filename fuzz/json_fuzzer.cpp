@@ -1,0 +1,22 @@
+// What the JSON reader accepts, it writes as JSON that it reads again to the same text.
+#include "base/json.hpp"
+#include "base/utf8.hpp"
+#include "fuzz_support.hpp"
+
+using namespace millrace;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  json::Document document;
+  const auto value = document.parse(text);
+  (void)json::looks_complete(text);
+  if (!value) return 0;
+  const std::string kept = value.value().to_json(json::Surrogates::keep);
+  const std::string replaced = value.value().to_json(json::Surrogates::replace);
+  fuzz::require(utf8::is_valid(kept) && utf8::is_valid(replaced), "the output is UTF-8");
+  json::Document again;
+  const auto second = again.parse(kept);
+  fuzz::require(second.ok(), "the output is JSON");
+  fuzz::require(second.value().to_json(json::Surrogates::keep) == kept, "the output is stable");
+  return 0;
+}

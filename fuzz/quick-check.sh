@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the fuzzers with clang and runs each for an equal share of the time (60 seconds in all).
+# Usage: fuzz/quick-check.sh [SECONDS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+build=build/fuzz
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMILLRACE_ADDON=OFF -DMILLRACE_FUZZ=ON \
+  -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+  -DMILLRACE_SANITIZE=fuzzer-no-link,address,undefined >/dev/null
+ninja -C "$build" -j"$(nproc)" fuzzers >"$build/ninja.log" 2>&1 || { tail -40 "$build/ninja.log"; exit 1; }
+mapfile -t fuzzers < <(find "$build/fuzz" -maxdepth 1 -type f -name '*_fuzzer' | sort)
+share=$((seconds / ${#fuzzers[@]}))
+[ "$share" -ge 1 ] || share=1
+for fuzzer in "${fuzzers[@]}"; do
+  name=$(basename "$fuzzer")
+  corpus="$build/corpus/$name"
+  mkdir -p "$corpus" "$build/failures"
+  seeds=()
+  [ -d "fuzz/seeds/$name" ] && seeds=("fuzz/seeds/$name")
+  echo "$name: $share s"
+  "$fuzzer" "$corpus" "${seeds[@]}" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+    -artifact_prefix="$build/failures/$name-" -print_final_stats=1 >"$build/$name.log" 2>&1 ||
+    { tail -60 "$build/$name.log"; exit 1; }
+  grep -E 'stat::number_of_executed_units' "$build/$name.log" || true
+done
