@@ -116,7 +116,8 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Never calls the handler before it returns.
+  // Never calls the handler before it returns. While the client is being destroyed it gives 0 and
+  // drops the handler uncalled.
   TransferId start(Request request, std::shared_ptr<TransferHandler> handler);
   // Closes the socket at once. on_done follows with `cancelled`, nothing else, and not before
   // cancel returns. An unknown or ended id is ignored, here and below.
@@ -124,7 +125,7 @@ class Client {
   // Stops on_data and reading from the socket, so that the sender stops too. Up to 16 KiB that
   // were read already wait inside. on_done may still come when no byte waits.
   void pause(TransferId id);
-  // May call on_data before it returns, when no handler is running.
+  // What waits is delivered soon after, never before resume returns.
   void resume(TransferId id);
 
  private:

@@ -1,0 +1,26 @@
+// What a request may contain, and what becomes of it at a redirect. No I/O.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "net/client.hpp"
+
+namespace millrace::net {
+
+bool same_name(std::string_view a, std::string_view b);  // header names, without regard to case
+bool has_header(const std::vector<Header>& headers, std::string_view name);
+// The values of all headers of this name, joined by ", ".
+std::string header_value(const std::vector<Header>& headers, std::string_view name);
+
+// Refuses what could not be sent as it is meant, and removes the headers that the engine writes.
+// Errors: invalid_argument. A message names the header, never its value.
+Result<void> check_request(Request& request);
+
+bool is_redirect(int status);
+
+// Makes the request that follows a redirect by the Fetch standard's rules for method and body. To
+// another origin only a few harmless headers go along: a credential can stand in any other.
+void redirect_request(Request& request, int status, bool is_same_origin);
+
+}  // namespace millrace::net

@@ -1,0 +1,145 @@
+// One transfer: its request as it stands after redirects, what has arrived, and libcurl's
+// callbacks. Decides nothing about sockets, names or handles; the client does.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "net/body_decoder.hpp"
+#include "net/ca_bundle.hpp"
+#include "net/client.hpp"
+#include "net/curl_handles.hpp"
+#include "net/deadlines.hpp"
+#include "net/url.hpp"
+#include "os/timer.hpp"
+
+namespace millrace::net {
+
+// Thread: engine thread.
+class Transfer {
+ public:
+  using TimePoint = Deadlines::TimePoint;
+
+  // What is to be done when libcurl has ended a hop.
+  enum class Next : std::uint8_t {
+    finish,  // with error()
+    follow,  // send the redirected request
+    hold,    // decoded bytes wait for a resume
+  };
+
+  struct Hooks {
+    std::function<void()> on_timer;  // a deadline may have passed
+    std::function<void()>
+        on_redirect;  // the rest of this hop can be left unread; from inside libcurl
+  };
+
+  Transfer(os::EventLoop& loop, TransferId id, Request request,
+           std::shared_ptr<TransferHandler> handler, Hooks hooks);
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  [[nodiscard]] TransferId id() const { return id_; }
+  [[nodiscard]] const Url& url() const { return url_; }
+  [[nodiscard]] CURL* easy() const { return easy_.get(); }
+  // Counts the redirects followed; tells a late call for one hop from the next hop.
+  [[nodiscard]] int hop() const { return hop_; }
+
+  // Checks the request and reads its URL.
+  // Errors: invalid_argument, invalid_url.
+  Result<void> prepare();
+  // Sets every option of `easy` for the current hop; `addresses` pins the host when not empty.
+  // False when memory is short.
+  [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses, const CaBundle& roots,
+                            const std::string& user_agent);
+  // Gives the handle back; it must have been removed from libcurl's multi handle.
+  CurlEasy detach() { return std::move(easy_); }
+  // Turns the request into the one that the redirect asks for.
+  // Errors: protocol_error, too_many_redirects.
+  Result<void> follow();
+  Next ended(CURLcode code, const CaBundle& roots);
+
+  void pause();
+  void resume();
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
+  // Delivers decoded bytes that wait inside, as far as the transfer is not paused again.
+  void deliver_waiting();
+  // True, once, when libcurl must be told to go on.
+  bool take_curl_pause() { return std::exchange(is_curl_paused_, false); }
+  // True when an error stands, or libcurl has ended the body and nothing waits any more.
+  [[nodiscard]] bool is_over() const { return error_ || (is_body_ended_ && !waiting_input_); }
+  // What on_done is to be told.
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+  // Sets the error of a limit that has been exceeded; otherwise waits for the next deadline.
+  void check_deadlines();
+  // The first error counts; nothing is delivered after it.
+  void fail(Error error);
+  // Ends the delivery; the handler is the caller's to call once more.
+  [[nodiscard]] bool has_handler() const { return handler_ != nullptr; }
+  std::shared_ptr<TransferHandler> release_handler() { return std::move(handler_); }
+
+ private:
+  static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
+  static int on_connected(void* self, char*, char*, int, int);
+
+  void set_connection_options(const CaBundle& roots);
+  void set_callbacks();
+  void set_method();
+  bool set_headers(const std::string& user_agent);
+  bool set_addresses(const os::Addresses& addresses);
+  void header_line(std::string_view line);
+  void status_line(std::string_view line);
+  void field_line(std::string_view line);
+  void head_complete();
+  void begin_body();
+  void decode(std::string_view input);
+  void deliver(std::string_view decoded);
+  void finish_body();
+  [[nodiscard]] bool is_stopped() const { return error_.has_value() || !handler_; }
+
+  template <class Work>
+  bool guarded(Work work);
+  void received();
+  void rearm();
+  [[nodiscard]] std::string timeout_sentence(Errc code) const;
+
+  TransferId id_;
+  Request request_;
+  std::shared_ptr<TransferHandler> handler_;
+  Hooks hooks_;
+  Deadlines deadlines_;
+  os::Timer timer_;
+  Url url_;
+  int hop_ = 0;
+
+  CurlEasy easy_;
+  CurlList header_list_;
+  CurlList address_list_;
+  std::array<char, CURL_ERROR_SIZE> curl_words_{};
+
+  ResponseHead head_;
+  bool is_head_begun_ = false;
+  bool is_head_complete_ = false;
+  int status_ = 0;
+  std::size_t header_bytes_ = 0;
+  std::string location_;  // not empty: the hop is a redirect to be followed
+
+  std::unique_ptr<BodyDecoder> decoder_;
+  std::size_t decoded_bytes_ = 0;
+  std::optional<std::string> waiting_input_;  // coded bytes kept back by a pause in their middle
+  bool is_paused_ = false;
+  bool is_curl_paused_ = false;
+  bool is_body_ended_ = false;
+  std::optional<Error> end_error_;  // how libcurl ended, told when nothing waits any more
+  std::optional<Error> error_;
+};
+
+}  // namespace millrace::net

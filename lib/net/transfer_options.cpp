@@ -1,0 +1,129 @@
+// The options of libcurl that one hop of a transfer sets; every one of them, since handles are
+// reused.
+
+#include <limits>
+#include <utility>
+
+#include "net/request_rules.hpp"
+#include "net/transfer.hpp"
+
+namespace millrace::net {
+namespace {
+
+constexpr long receive_buffer_bytes = 16L << 10U;
+constexpr long send_buffer_bytes = 16L << 10U;  // the least that libcurl takes
+
+}  // namespace
+
+bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const CaBundle& roots,
+                      const std::string& user_agent) {
+  easy_ = std::move(easy);
+  if (!easy_) return false;
+  curl_words_.front() = '\0';
+  CURL* handle = easy_.get();
+  curl_easy_setopt(handle, CURLOPT_URL, url_.text.c_str());
+  curl_easy_setopt(handle, CURLOPT_PRIVATE, this);
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, curl_words_.data());
+  set_connection_options(roots);
+  set_callbacks();
+  set_method();
+  return set_headers(user_agent) && set_addresses(addresses);
+}
+
+void Transfer::set_connection_options(const CaBundle& roots) {
+  CURL* handle = easy_.get();
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(handle, CURLOPT_PROXY, "");  // none, also none from the environment
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, receive_buffer_bytes);
+  curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer_bytes);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  // If libcurl should ever look up a name itself, ending the transfer must not wait for the answer.
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+  // libcurl divides this between the addresses of a host, and 0 would mean its own 300 seconds.
+  constexpr long no_limit = std::numeric_limits<int>::max();
+  const auto left = deadlines_.left_to_connect(os::Timer::Clock::now());
+  const long limit =
+      left ? static_cast<long>(std::min<std::int64_t>(left->count(), no_limit)) : no_limit;
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, limit);
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 2L);
+  // With a directory of roots besides the file, libcurl would not share the parsed roots.
+  curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);
+  if (!roots.file().empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, roots.file().c_str());
+  if (roots.text().empty()) return;
+  // A copy for each connection, but libcurl may ask for the text as long as the handle is in use.
+  curl_blob text{const_cast<char*>(roots.text().data()), roots.text().size(), CURL_BLOB_NOCOPY};
+  curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &text);
+}
+
+void Transfer::set_callbacks() {
+  CURL* handle = easy_.get();
+  curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, &Transfer::on_connected);
+  curl_easy_setopt(handle, CURLOPT_PREREQDATA, this);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, this);
+}
+
+// Without a body POST, PUT and PATCH still say that its length is 0, as the Fetch standard does.
+void Transfer::set_method() {
+  CURL* handle = easy_.get();
+  const std::string& method = request_.method;
+  const bool announces_length = method == "POST" || method == "PUT" || method == "PATCH";
+  if (method == "HEAD") {
+    curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+  } else if (request_.has_body || announces_length) {
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request_.body.size()));
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request_.body.data());
+  } else {
+    curl_easy_setopt(handle, CURLOPT_HTTPGET, 1L);
+  }
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method.c_str());
+}
+
+bool Transfer::set_headers(const std::string& user_agent) {
+  header_list_ = CurlList();
+  bool added = true;
+  for (const Header& header : request_.headers) {
+    // "name;" is libcurl's way to send a header with an empty value.
+    added = added && header_list_.add(header.value.empty() ? header.name + ";"
+                                                           : header.name + ": " + header.value);
+  }
+  if (!has_header(request_.headers, "accept-encoding")) {
+    added = added && header_list_.add(request_.decompress ? "Accept-Encoding: gzip, deflate"
+                                                          : "Accept-Encoding: identity");
+  }
+  // "name:" removes a header that libcurl would add.
+  added = added && header_list_.add("Expect:");
+  if (!has_header(request_.headers, "content-type")) {
+    added = added && header_list_.add("Content-Type:");
+  }
+  curl_easy_setopt(easy_.get(), CURLOPT_HTTPHEADER, header_list_.get());
+  if (!has_header(request_.headers, "user-agent")) {
+    curl_easy_setopt(easy_.get(), CURLOPT_USERAGENT, user_agent.c_str());
+  }
+  return added;
+}
+
+// A leading "+" lets libcurl forget the addresses again after a minute.
+bool Transfer::set_addresses(const os::Addresses& addresses) {
+  address_list_ = CurlList();
+  if (addresses.empty()) return true;
+  std::string pin = "+" + url_.host + ":" + url_.port;
+  char separator = ':';
+  for (const std::string& address : addresses) {
+    const bool is_ipv6 = address.find(':') != std::string::npos;
+    pin.push_back(std::exchange(separator, ','));
+    pin.append(is_ipv6 ? "[" + address + "]" : address);
+  }
+  const bool added = address_list_.add(pin);
+  curl_easy_setopt(easy_.get(), CURLOPT_RESOLVE, address_list_.get());
+  return added;
+}
+
+}  // namespace millrace::net

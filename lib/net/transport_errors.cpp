@@ -1,0 +1,83 @@
+#include "net/transport_errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace millrace::net {
+namespace {
+
+struct Row {
+  CURLcode code;
+  Errc error;
+};
+constexpr std::array rows{
+    Row{CURLE_URL_MALFORMAT, Errc::invalid_url},
+    Row{CURLE_COULDNT_RESOLVE_HOST, Errc::name_resolution_failed},
+    Row{CURLE_COULDNT_CONNECT, Errc::connect_failed},
+    Row{CURLE_OPERATION_TIMEDOUT, Errc::connect_timeout},  // the only limit that libcurl is given
+    Row{CURLE_UNSUPPORTED_PROTOCOL, Errc::protocol_error},
+    Row{CURLE_WEIRD_SERVER_REPLY, Errc::protocol_error},
+    Row{CURLE_BAD_CONTENT_ENCODING, Errc::unsupported_encoding},
+    Row{CURLE_PARTIAL_FILE, Errc::connection_lost},
+    Row{CURLE_RECV_ERROR, Errc::connection_lost},
+    Row{CURLE_SEND_ERROR, Errc::connection_lost},
+    Row{CURLE_GOT_NOTHING, Errc::connection_lost},
+    Row{CURLE_SSL_CONNECT_ERROR, Errc::tls_failed},
+    Row{CURLE_PEER_FAILED_VERIFICATION, Errc::tls_failed},
+    Row{CURLE_SSL_CERTPROBLEM, Errc::tls_failed},
+    Row{CURLE_SSL_CIPHER, Errc::tls_failed},
+    Row{CURLE_SSL_CACERT_BADFILE, Errc::tls_failed},
+    Row{CURLE_SSL_ISSUER_ERROR, Errc::tls_failed},
+};
+
+// libcurl has one code for several failures; its words tell them apart.
+Errc refined(Errc error, const TransportFailure& failure) {
+  if (failure.code == CURLE_RECV_ERROR && failure.detail.ends_with("in chunked-encoding")) {
+    return Errc::protocol_error;
+  }
+  const bool broke_in_handshake =
+      failure.code == CURLE_SSL_CONNECT_ERROR &&
+      (failure.detail.find("SSL_ERROR_SYSCALL") != std::string_view::npos ||
+       failure.detail.find("Connection reset") != std::string_view::npos);
+  if (broke_in_handshake) return Errc::connection_lost;
+  // The longest header line that libcurl accepts is 100 KiB.
+  if (failure.code == CURLE_OUT_OF_MEMORY && failure.is_in_head && !failure.is_connecting) {
+    return Errc::headers_too_large;
+  }
+  return error;
+}
+
+std::string sentence(Errc error, const TransportFailure& failure, const std::string& origin) {
+  switch (error) {
+    case Errc::connect_failed:
+      return "No connection to " + origin + ": check that the server runs and can be reached.";
+    case Errc::connect_timeout: return "The connection to " + origin + " was not made in time.";
+    case Errc::connection_lost:
+      return failure.is_in_head
+                 ? "The connection to " + origin + " broke before an answer came."
+                 : "The connection to " + origin + " broke before the answer was complete.";
+    case Errc::protocol_error: return origin + " does not speak HTTP correctly.";
+    case Errc::headers_too_large: return "The response headers of " + origin + " are too large.";
+    case Errc::tls_failed:
+      return "The TLS connection to " + origin +
+             " was refused. If its certificate comes from a private authority, name the "
+             "authority's PEM file in NODE_EXTRA_CA_CERTS." +
+             std::string(failure.ca_problem);
+    default: return {};
+  }
+}
+
+}  // namespace
+
+Error transport_error(const TransportFailure& failure, const Url& url) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) {
+    return candidate.code == failure.code;
+  });
+  const Errc error = refined(row == rows.end() ? Errc::internal : row->error, failure);
+  const std::string_view detail =
+      failure.detail.empty() ? curl_easy_strerror(failure.code) : failure.detail;
+  return make_error(error, sentence(error, failure, url.origin()), detail);
+}
+
+}  // namespace millrace::net

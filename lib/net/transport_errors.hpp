@@ -1,0 +1,24 @@
+// libcurl's results as the engine's errors.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <string_view>
+
+#include "base/error.hpp"
+#include "net/url.hpp"
+
+namespace millrace::net {
+
+struct TransportFailure {
+  CURLcode code = CURLE_OK;
+  std::string_view detail;      // libcurl's own words
+  bool is_connecting = false;   // no request was sent yet
+  bool is_in_head = false;      // the response head was not complete
+  std::string_view ca_problem;  // see CaBundle
+};
+
+// Names the origin but never the path or query, which can hold secrets.
+Error transport_error(const TransportFailure& failure, const Url& url);
+
+}  // namespace millrace::net

@@ -1,0 +1,31 @@
+// The URLs a transfer may go to: absolute, http or https, without credentials.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace millrace::net {
+
+struct Url {
+  std::string text;    // normalised, without fragment
+  std::string scheme;  // "http" or "https"
+  std::string host;    // lower case, IPv6 without brackets
+  std::string port;
+
+  // Scheme, host and port: what a message may name, since paths and queries can hold secrets.
+  [[nodiscard]] std::string origin() const;
+  // False for numeric addresses and localhost, which libcurl resolves without asking anybody.
+  [[nodiscard]] bool needs_lookup() const;
+};
+
+// Errors: invalid_url.
+Result<Url> parse_url(std::string_view text);
+
+// Where a Location header leads. Credentials in it are dropped.
+// Errors: protocol_error.
+Result<Url> follow_location(const Url& base, std::string_view location);
+
+}  // namespace millrace::net
