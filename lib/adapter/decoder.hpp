@@ -22,8 +22,9 @@ struct DecoderOptions {
 //
 // In as_received mode a record that is not JSON gives a Warning event and nothing is added at the
 // end of the body; a broken limit is the error of feed. In strict mode every failure ends the
-// stream with one Failed event: a broken limit, a cut, empty or foreign body. Thread: any, one at a
-// time. Lifetime: `ids` and `sink` outlive the decoder.
+// stream with one Failed event: a broken limit, a cut, empty or foreign body.
+// Thread: any, one at a time.
+// Lifetime: `ids` and `sink` outlive the decoder.
 class Decoder final : private framing::FrameSink {
  public:
   Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids, event::EventSink& sink);

@@ -1,6 +1,7 @@
 // OpenAI Chat Completions chunks -> events, for SSE and NDJSON framing alike, with the odd
 // spellings of compatible servers: reasoning fields, content as a list of parts, calls without id
-// or index. Source: OpenAI API reference, "Chat completion chunk object" (2026).
+// or index.
+// Source: OpenAI API reference, "Chat completion chunk object" (2026).
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,8 @@ struct Error {
 Error make_error(Errc code, std::string message = {}, std::string_view detail = {});
 
 // Cuts `text` to at most `limit` bytes at a UTF-8 boundary and replaces what looks like a
-// credential. Errors: none; invalid UTF-8 is kept up to the cut.
+// credential.
+// Errors: none; invalid UTF-8 is kept up to the cut.
 std::string redacted(std::string_view text, std::size_t limit);
 
 }  // namespace millrace

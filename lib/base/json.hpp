@@ -37,7 +37,8 @@ class Members;
 enum class Surrogates : std::uint8_t { replace, keep };
 
 // A value of a Document, or nothing. Every accessor of a missing or differently typed value gives
-// an empty answer, never an error. Lifetime: until the Document parses again or ends.
+// an empty answer, never an error.
+// Lifetime: until the Document parses again or ends.
 class Value {
  public:
   Value() = default;

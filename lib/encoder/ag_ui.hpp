@@ -1,6 +1,6 @@
 // Events -> the bytes of one AG-UI run as server-sent events: RUN_STARTED first, everything closed,
-// one terminal event last, and nothing that the client's version cannot read. Source: AG-UI
-// protocol 1.0; @ag-ui/client 0.0.59 and 1.0.0.
+// one terminal event last, and nothing that the client's version cannot read.
+// Source: AG-UI protocol 1.0; @ag-ui/client 0.0.59 and 1.0.0.
 #pragma once
 
 #include <string>

@@ -3,7 +3,8 @@
 //
 // During decoding an event holds views into the frame it came from; whoever keeps it copies.
 // Strings are UTF-8 that may hold lone surrogates (base/utf8.hpp); members named `json` are JSON
-// text. Source: AG-UI protocol 1.0.
+// text.
+// Source: AG-UI protocol 1.0.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@ struct TrackerOptions {
 };
 
 // A `key` is the vendor's name of a part while it is open (an index, an item id); it is never
-// shown. An `id` is what a reader sees; where it is empty a new one is made. Thread: any, one at a
-// time.
+// shown. An `id` is what a reader sees; where it is empty a new one is made.
+// Thread: any, one at a time.
 class PartTracker {
  public:
   PartTracker(const TrackerOptions& options, IdSource& ids, EventSink& sink)

@@ -29,8 +29,9 @@ struct FramingLimits {
 };
 
 // Bytes in, frames out. Frames that a chunk completes are given before feed returns. The work is
-// linear in the bytes, however they are cut. Errors: line_too_long, event_too_large; after an error
-// the framing must not be fed. Thread: any, one at a time.
+// linear in the bytes, however they are cut.
+// Errors: line_too_long, event_too_large; after an error the framing must not be fed.
+// Thread: any, one at a time.
 class Framing {
  public:
   virtual ~Framing() = default;

@@ -1,6 +1,6 @@
 // Server-sent events by the rules of the WHATWG HTML standard: LF, CR and CRLF, comments,
-// multi-line data, ids, retry, one BOM, all of them also split between chunks. Source: WHATWG HTML,
-// section "Parsing an event stream" (2026).
+// multi-line data, ids, retry, one BOM, all of them also split between chunks.
+// Source: WHATWG HTML, section "Parsing an event stream" (2026).
 #pragma once
 
 #include <cstdint>
