@@ -8,11 +8,15 @@
 namespace millrace::event {
 
 void PartTracker::emit(const Body& body) {
-  sink_.on_event(Event{body, extra_});
+  sink_.on_event(Event{body});
 }
 
 void PartTracker::pass(const Body& body) {
   if (!failed_) emit(body);
+}
+
+void PartTracker::pass(const Event& event) {
+  if (!failed_) sink_.on_event(event);
 }
 
 PartTracker::Index PartTracker::find(Kind kind, std::string_view key) const {
@@ -44,15 +48,17 @@ PartTracker::Index PartTracker::add(Kind kind, std::string_view key, std::string
 
 void PartTracker::claim_id(Part& part) {
   if (part.id.empty()) part.id = ids_.next_id();
-  if (!strict() || !options_.distinct_ids) return;
-  while (!used_ids_.insert(part.id).second) part.id = ids_.next_id();
+  if (!strict() || !options_.distinct_ids || used_ids_.insert(part.id).second) return;
+  part.vendor_id = std::move(part.id);
+  do {
+    part.id = ids_.next_id();
+  } while (!used_ids_.insert(part.id).second);
+  if (part.kind == Kind::tool) renamed_calls_.insert_or_assign(part.vendor_id, part.id);
 }
 
 void PartTracker::start(Part& part) {
   claim_id(part);
   part.started = true;
-  const std::string_view before = extra_;
-  if (!part.extra.empty()) extra_ = part.extra;
   switch (part.kind) {
     case Kind::text: emit(TextStart{part.id, part.role, part.name}); break;
     case Kind::reasoning:
@@ -63,7 +69,6 @@ void PartTracker::start(Part& part) {
       emit(ToolStart{part.id, part.name, strict() ? std::string_view(part.parent) : ""});
       break;
   }
-  extra_ = before;
 }
 
 // Ends what must not be open beside the part at `at`, then starts it.
@@ -123,6 +128,9 @@ void PartTracker::end(Index at) {
       break;
     case Kind::tool: emit(ToolEnd{part.id}); break;
   }
+  if (!part.result) return;
+  const HeldResult& r = *part.result;
+  emit(ToolResult{r.message_id, part.id, r.content, r.parts_json, r.role, r.failed, r.error});
 }
 
 void PartTracker::close_kind(Kind kind, Index except) {
@@ -143,11 +151,7 @@ void PartTracker::text_open(std::string_view key, std::string_view id, std::stri
   const Index at = add(Kind::text, key, id);
   parts_[at].role = role;
   parts_[at].name = name;
-  if (strict()) {
-    parts_[at].extra = extra_;
-  } else {
-    start(parts_[at]);
-  }
+  if (!strict()) start(parts_[at]);
 }
 
 void PartTracker::text_delta(std::string_view key, std::string_view delta) {
@@ -175,11 +179,7 @@ void PartTracker::text_close(std::string_view key) {
 void PartTracker::reasoning_open(std::string_view key, std::string_view id) {
   if (failed_ || find(Kind::reasoning, key) != none) return;
   const Index at = add(Kind::reasoning, key, id);
-  if (strict()) {
-    parts_[at].extra = extra_;
-  } else {
-    start(parts_[at]);
-  }
+  if (!strict()) start(parts_[at]);
 }
 
 void PartTracker::reasoning_delta(std::string_view key, std::string_view delta) {
@@ -191,6 +191,17 @@ void PartTracker::reasoning_delta(std::string_view key, std::string_view delta) 
     at = find(Kind::reasoning, key);
   }
   send_delta(parts_[at], delta);
+}
+
+void PartTracker::reasoning_encrypted(std::string_view key, std::string_view value) {
+  if (failed_) return;
+  Index at = find(Kind::reasoning, key);
+  if (at == none) at = add(Kind::reasoning, key, {});
+  if (!parts_[at].started) {
+    start_in_order(at);
+    at = find(Kind::reasoning, key);
+  }
+  emit(EncryptedValue{"message", parts_[at].id, value});
 }
 
 void PartTracker::reasoning_close(std::string_view key) {
@@ -228,7 +239,6 @@ void PartTracker::tool_open(std::string_view key, std::string_view id, std::stri
   Index at = find(Kind::tool, key);
   if (at == none) {
     at = add(Kind::tool, key, id);
-    parts_[at].extra = extra_;
   }
   Part& part = parts_[at];
   if (!part.started) {
@@ -293,15 +303,46 @@ void PartTracker::tool_close(std::string_view key) {
   if (strict()) start_next_tool();
 }
 
+// The call that the vendor knows by this id, also one that waits.
+PartTracker::Index PartTracker::find_call(std::string_view id) const {
+  for (Index at = parts_.size(); at-- > 0;) {
+    const Part& part = parts_[at];
+    const bool known_as = !part.vendor_id.empty() && part.vendor_id == id;
+    if (part.kind == Kind::tool && (known_as || part.id == id)) return at;
+  }
+  return none;
+}
+
+void PartTracker::hold_result(Part& part, const ToolResult& result) {
+  part.ended = true;
+  HeldResult& held = part.result.emplace();
+  held.message_id = result.message_id;
+  held.content = result.content;
+  held.parts_json = result.parts_json;
+  held.role = result.role;
+  held.error = result.error;
+  held.failed = result.failed;
+}
+
 void PartTracker::tool_result(const ToolResult& result) {
   if (failed_) return;
-  if (strict()) {
-    const bool open = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-      return part.kind == Kind::tool && part.id == result.id;
-    });
-    if (open) close_tools();
+  const Index at = strict() ? find_call(result.id) : none;
+  if (at == none) {
+    ToolResult given = result;
+    const auto renamed = renamed_calls_.find(std::string(result.id));
+    if (renamed != renamed_calls_.end()) given.id = renamed->second;
+    emit(given);
+  } else if (parts_[at].started) {
+    const std::string id = parts_[at].id;
+    ToolResult given = result;
+    given.id = id;
+    end(at);
+    emit(given);
+    start_next_tool();
+  } else {
+    hold_result(parts_[at], result);
+    start_next_tool();
   }
-  emit(result);
 }
 
 void PartTracker::close_reasoning() {

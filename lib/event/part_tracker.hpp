@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -48,6 +50,9 @@ class PartTracker {
 
   void reasoning_open(std::string_view key, std::string_view id);
   void reasoning_delta(std::string_view key, std::string_view delta);
+  // Gives the opaque value that belongs to the part; starts it when it is not started, so that a
+  // thought without text can carry one.
+  void reasoning_encrypted(std::string_view key, std::string_view value);
   void reasoning_close(std::string_view key);
 
   // Names a tool call, whole or in pieces: call it again when the id or the name becomes known. It
@@ -58,7 +63,8 @@ class PartTracker {
   // Appends arguments; does nothing for a call that was never opened.
   void tool_args(std::string_view key, std::string_view delta);
   void tool_close(std::string_view key);
-  // Gives a result; ends the call first when it is open (strict mode).
+  // Gives a result. In strict mode it follows the end of its call: an open call is ended first, and
+  // the result of a call that waits for its turn waits with it.
   void tool_result(const ToolResult& result);
 
   [[nodiscard]] bool is_open(std::string_view key) const;
@@ -81,31 +87,38 @@ class PartTracker {
 
   // Passes an event that has no place in the order.
   void pass(const Body& body);
-
-  // Members that the events of the next calls carry besides their own (see Event::extra).
-  // Lifetime: the text must live until it is replaced.
-  void set_extra(std::string_view extra) { extra_ = extra; }
+  void pass(const Event& event);
 
  private:
   enum class Kind : std::uint8_t { text, reasoning, tool };
+  struct HeldResult {
+    std::string message_id;
+    std::string content;
+    std::string parts_json;
+    std::string role;
+    std::string error;
+    bool failed = false;
+  };
   struct Part {
     Kind kind = Kind::text;
     bool started = false;  // the reader has seen its start
     bool ended = false;    // the vendor ended it, but it waits for its turn
     std::string key;
     std::string id;
-    std::string name;    // tool name, or name of a text's author
-    std::string role;    // text
-    std::string parent;  // tool
-    std::string held;    // bytes that wait: arguments before the start, or half of a surrogate pair
-    std::string extra;   // extra members of a start that waits
+    std::string vendor_id;  // tool: the id before it was replaced
+    std::string name;       // tool name, or name of a text's author
+    std::string role;       // text
+    std::string parent;     // tool
+    std::string held;  // bytes that wait: arguments before the start, or half of a surrogate pair
     std::size_t argument_bytes = 0;
+    std::optional<HeldResult> result;  // of a call that waits for its turn
   };
   using Index = std::size_t;
   static constexpr Index none = static_cast<Index>(-1);
 
   [[nodiscard]] bool strict() const { return options_.mode == Mode::strict; }
   [[nodiscard]] Index find(Kind kind, std::string_view key) const;
+  [[nodiscard]] Index find_call(std::string_view id) const;
   Index add(Kind kind, std::string_view key, std::string_view id);
   void erase(Index at) { parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(at)); }
   void emit(const Body& body);
@@ -116,6 +129,7 @@ class PartTracker {
   void close_kind(Kind kind, Index except = none);
   void start_tool(Index at, bool at_end);
   void start_next_tool();
+  void hold_result(Part& part, const ToolResult& result);
   [[nodiscard]] bool tool_streaming() const;
   void send_delta(Part& part, std::string_view delta);
   void send_piece(const Part& part, std::string_view piece);
@@ -125,7 +139,8 @@ class PartTracker {
   EventSink& sink_;
   std::vector<Part> parts_;
   std::unordered_set<std::string> used_ids_;
-  std::string_view extra_;
+  // The id a reader sees for a tool call whose own id was used before.
+  std::unordered_map<std::string, std::string> renamed_calls_;
   bool failed_ = false;
 };
 
