@@ -86,8 +86,10 @@ bool Decoder::report_plain_error() {
   auto value = document_.parse(head_);
   if (!value) return false;
   const auto error = error_of(value.value());
-  if (error) parts_.fail(error->code, error->message);
-  return error.has_value();
+  if (!error) return false;
+  adapter_->on_record({}, value.value());
+  parts_.fail(error->code, error->message);
+  return true;
 }
 
 // Ends a strict stream: complete, or with the error that says why it is not.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace millrace::adapter {
 namespace {
@@ -83,6 +84,22 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
     result.total_tokens = *result.input_tokens + *result.output_tokens;
   }
   return result;
+}
+
+void merge_usage(std::string& usage_json, const json::Value& later) {
+  if (!later.is_object()) return;
+  json::Document document;
+  std::string merged = "{";
+  if (const auto before = document.parse(usage_json)) {
+    for (const auto& [key, value] : before.value().members()) {
+      if (later[key].is_nothing()) json::append_raw_member(merged, key, value.to_json());
+    }
+  }
+  for (const auto& [key, value] : later.members()) {
+    if (!value.is_null()) json::append_raw_member(merged, key, value.to_json());
+  }
+  merged.push_back('}');
+  usage_json = std::move(merged);
 }
 
 }  // namespace millrace::adapter

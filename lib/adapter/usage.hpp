@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/json.hpp"
@@ -14,5 +15,9 @@ enum class UsageDialect : std::uint8_t { openai_chat, openai_responses, anthropi
 // Lifetime: the result views its arguments.
 event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::string_view model,
                         const json::Value& usage, std::string_view usage_json);
+
+// Merges the members of a later report into `usage_json`, "" or the JSON text of an earlier one:
+// what both have is taken from the later.
+void merge_usage(std::string& usage_json, const json::Value& later);
 
 }  // namespace millrace::adapter

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "adapter/anthropic.hpp"
 #include "adapter/openai_chat.hpp"
 
 namespace millrace::adapter {
@@ -16,6 +17,8 @@ std::unique_ptr<Adapter> make(const Services& services) {
 constexpr std::string_view done = "[DONE]";
 
 constexpr std::array table{
+    Wire{"anthropic", FramingKind::sse_records, "", false, "Failed to parse Anthropic SSE event",
+         make<Anthropic>},
     Wire{"openai_chat", FramingKind::sse_records, done, false, "Failed to parse OpenAI SSE event",
          make<OpenAiChat>},
     Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false,

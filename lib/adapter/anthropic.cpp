@@ -1,0 +1,403 @@
+#include "adapter/anthropic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "adapter/usage.hpp"
+#include "base/error.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view provider = "anthropic";
+constexpr std::string_view text_key = "text";
+constexpr std::string_view thinking_key = "thinking";
+
+// Stop reasons that mean the answer is not whole, besides those that cut_sentence knows.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> stop_sentences{{
+    {"model_context_window_exceeded",
+     "The response was cut off because the model's context window is full."},
+    {"refusal", "The model refused to answer."},
+}};
+
+std::optional<std::string_view> stop_sentence(std::string_view reason) {
+  if (const auto sentence = cut_sentence(reason)) return sentence;
+  const auto* row = std::find_if(stop_sentences.begin(), stop_sentences.end(),
+                                 [&](const auto& r) { return r.first == reason; });
+  if (row == stop_sentences.end()) return std::nullopt;
+  return row->second;
+}
+
+// The object without the members named in `left_out`.
+std::string without(const json::Value& object, std::initializer_list<std::string_view> left_out) {
+  std::string out = "{";
+  for (const auto& [key, value] : object.members()) {
+    if (std::find(left_out.begin(), left_out.end(), key) != left_out.end()) continue;
+    json::append_raw_member(out, key, value.to_json());
+  }
+  out.push_back('}');
+  return out;
+}
+
+// The content of a result as text: a string, the joined texts of a list of texts, else JSON.
+std::string content_text(const json::Value& content) {
+  if (content.is_nothing()) return {};
+  if (content.is_string()) return std::string(content.string());
+  std::string joined;
+  bool only_texts = content.is_array();
+  for (const json::Value item : content.items()) {
+    only_texts = only_texts && item["type"].string() == "text";
+    joined.append(item["text"].string());
+  }
+  return only_texts ? joined : content.to_json();
+}
+
+}  // namespace
+
+struct Anthropic::Row {
+  std::string_view type;
+  Handler handler;
+};
+
+const Anthropic::Row* Anthropic::find_row(std::string_view type) {
+  static constexpr std::array<Row, 8> rows{{
+      {"content_block_delta", &Anthropic::on_block_delta},
+      {"content_block_start", &Anthropic::on_block_start},
+      {"content_block_stop", &Anthropic::on_block_stop},
+      {"ping", &Anthropic::on_ping},
+      {"message_start", &Anthropic::on_message_start},
+      {"message_delta", &Anthropic::on_message_delta},
+      {"message_stop", &Anthropic::on_message_stop},
+      {"error", &Anthropic::on_error},
+  }};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+  return row == rows.end() ? nullptr : row;
+}
+
+Anthropic::Kind Anthropic::kind_of(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, Kind>, 4> kinds{{
+      {"text", Kind::text},
+      {"thinking", Kind::thinking},
+      {"redacted_thinking", Kind::redacted},
+      {"compaction", Kind::compaction},
+  }};
+  const auto* row =
+      std::find_if(kinds.begin(), kinds.end(), [&](const auto& r) { return r.first == type; });
+  if (row != kinds.end()) return row->second;
+  // tool_use, server_tool_use, mcp_tool_use; web_search_tool_result and its many siblings
+  if (type.ends_with("tool_use")) return Kind::tool;
+  return type.ends_with("tool_result") ? Kind::result : Kind::other;
+}
+
+bool Anthropic::on_record(std::string_view /*name*/, const json::Value& record) {
+  if (const Row* row = find_row(record["type"].string())) {
+    (this->*row->handler)(record);
+    return true;
+  }
+  if (!error_of(record)) return false;
+  on_error(record);
+  return true;
+}
+
+void Anthropic::on_ping(const json::Value& /*record*/) {}
+
+void Anthropic::begin_message(std::string_view id) {
+  message_id_ = id;
+  if (message_id_.empty() || !message_ids_.insert(message_id_).second) {
+    message_id_ = services_.ids.next_id();
+  }
+  message_used_ = false;
+  result_given_ = false;
+}
+
+const std::string& Anthropic::message_id() {
+  if (message_id_.empty()) begin_message({});
+  return message_id_;
+}
+
+void Anthropic::on_message_start(const json::Value& record) {
+  const json::Value message = record["message"];
+  const std::string_view id = message["id"].string();
+  model_ = message["model"].string();
+  const bool repeated = in_message_ && source_id_ == id;
+  if (!repeated) {
+    close_blocks();
+    services_.parts.close_all();
+    flush_usage();
+    begin_message(id);
+    source_id_ = id;
+  }
+  in_message_ = true;
+  stopped_ = false;
+  merge_usage(usage_json_, message["usage"]);
+  if (repeated) return;
+  for (const json::Value content : message["content"].items()) {
+    Block& block = add_block({}, kind_of(content["type"].string()));
+    open_block(block, content);
+    close_blocks();
+  }
+  finish(message);
+}
+
+Anthropic::Block& Anthropic::add_block(const json::Value& index, Kind kind) {
+  Block& block = blocks_.emplace_back();
+  block.index = index.integer().value_or(-1);
+  block.kind = kind;
+  return block;
+}
+
+// The open block of this index; the latest when there is no index.
+Anthropic::Block* Anthropic::find_block(const json::Value& index) {
+  const auto wanted = index.integer();
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    if (!wanted || block->index == *wanted) return &*block;
+  }
+  return nullptr;
+}
+
+void Anthropic::on_block_start(const json::Value& record) {
+  const json::Value content = record["content_block"];
+  if (record["index"].integer()) on_block_stop(record);
+  open_block(add_block(record["index"], kind_of(content["type"].string())), content);
+}
+
+void Anthropic::open_block(Block& block, const json::Value& content) {
+  switch (block.kind) {
+    case Kind::text:
+      add_text(content["text"].string());
+      for (const json::Value citation : content["citations"].items()) cite(citation);
+      break;
+    case Kind::thinking:
+      open_thinking();
+      services_.parts.reasoning_delta(thinking_key, content["thinking"].string());
+      block.held = content["signature"].string();
+      break;
+    case Kind::redacted:
+      open_thinking();
+      services_.parts.reasoning_encrypted(thinking_key, content.to_json());
+      break;
+    case Kind::tool: open_tool(block, content); break;
+    case Kind::result: add_result(content); break;
+    case Kind::compaction: block.held = content["content"].string(); break;
+    case Kind::other: keep_state("content_block", message_id(), content); break;
+  }
+}
+
+// The text before a thought and the text behind it are two messages, so that a reader sees the
+// order.
+void Anthropic::open_thinking() {
+  services_.parts.close_texts();
+  services_.parts.reasoning_open(thinking_key, {});
+}
+
+void Anthropic::open_tool(Block& block, const json::Value& content) {
+  if (result_given_) begin_message({});
+  message_used_ = true;
+  block.key = "call " + std::to_string(++parts_seen_);
+  const json::Value input = content["input"];
+  if (input.size() > 0) block.held = input.to_json(json::Surrogates::keep);
+  if (const auto text = input.filled_string()) block.held = *text;
+  const std::string id(content["id"].string());
+  services_.parts.tool_open(block.key, id, content["name"].string(), message_id());
+  if (content["type"].string() != "tool_use") {
+    services_.parts.pass(event::ProviderState{provider, "server_tool", id,
+                                              without(content, {"id", "name", "input"})});
+  } else {
+    keep_state("caller", id, content["caller"]);
+  }
+}
+
+void Anthropic::add_result(const json::Value& block) {
+  const json::Value content = block["content"];
+  const std::string_view call_id = block["tool_use_id"].string();
+  const std::string id = services_.ids.next_id();
+  const std::string text = content_text(content);
+  event::ToolResult result{id, call_id, text};
+  result.role = "tool";
+  result.failed = block["is_error"].is_true() || content["type"].string().ends_with("_error");
+  if (result.failed) {
+    const std::string_view code = content["error_code"].string();
+    result.error = code.empty() ? std::string_view(text) : code;
+  }
+  services_.parts.tool_result(result);
+  services_.parts.pass(event::ProviderState{provider, "server_tool_result", call_id,
+                                            without(block, {"tool_use_id", "content"})});
+  result_given_ = true;
+}
+
+void Anthropic::add_text(std::string_view text) {
+  if (text.empty()) return;
+  event::PartTracker& parts = services_.parts;
+  if (!parts.is_open(text_key)) {
+    if (message_used_ || result_given_) begin_message({});
+    message_used_ = true;
+    parts.text_open(text_key, message_id());
+    parts.text_delta(text_key, text);
+    message_id_ = parts.id_of(text_key);
+  } else {
+    parts.text_delta(text_key, text);
+  }
+}
+
+void Anthropic::cite(const json::Value& citation) {
+  if (citation.is_nothing()) return;
+  // A citation may come before the text it belongs to.
+  const bool next = !services_.parts.is_open(text_key) && (message_used_ || result_given_);
+  if (next) begin_message({});
+  services_.parts.pass(event::Citation{message_id(), citation.to_json()});
+}
+
+void Anthropic::on_block_delta(const json::Value& record) {
+  const json::Value delta = record["delta"];
+  Block* block = find_block(record["index"]);
+  if (block != nullptr) {
+    apply_delta(*block, delta);
+    return;
+  }
+  // Proxies leave out the start of a text block.
+  const std::string_view type = delta["type"].string();
+  if (type == "text_delta" || type == "citations_delta") {
+    apply_delta(add_block(record["index"], Kind::text), delta);
+  } else if (type == "thinking_delta") {
+    open_thinking();
+    apply_delta(add_block(record["index"], Kind::thinking), delta);
+  } else {
+    const std::string payload = redacted(record.to_json(), 256);
+    services_.parts.pass(
+        event::Warning{row_of(Errc::record_skipped).code,
+                       "A delta of a content block that never started was skipped.", payload});
+  }
+}
+
+void Anthropic::apply_delta(Block& block, const json::Value& delta) {
+  const std::string_view type = delta["type"].string();
+  if (type == "text_delta") {
+    add_text(delta["text"].string());
+  } else if (type == "input_json_delta") {
+    const std::string_view piece = delta["partial_json"].string();
+    block.has_arguments = block.has_arguments || !piece.empty();
+    services_.parts.tool_args(block.key, piece);
+  } else if (type == "thinking_delta") {
+    services_.parts.reasoning_delta(thinking_key, delta["thinking"].string());
+  } else if (type == "signature_delta") {
+    block.held.append(delta["signature"].string());
+  } else if (type == "citations_delta") {
+    cite(delta["citation"]);
+  } else if (type == "compaction_delta") {
+    block.held.append(delta["content"].string());
+  }
+}
+
+void Anthropic::on_block_stop(const json::Value& record) {
+  Block* block = find_block(record["index"]);
+  if (block == nullptr) return;
+  close_block(*block);
+  blocks_.erase(blocks_.begin() + (block - blocks_.data()));
+}
+
+void Anthropic::close_block(Block& block) {
+  event::PartTracker& parts = services_.parts;
+  switch (block.kind) {
+    case Kind::thinking:
+      if (!block.held.empty()) parts.reasoning_encrypted(thinking_key, block.held);
+      parts.reasoning_close(thinking_key);
+      break;
+    case Kind::redacted: parts.reasoning_close(thinking_key); break;
+    case Kind::tool:
+      if (!block.has_arguments) {
+        parts.tool_args(block.key, block.held.empty() ? "{}" : std::string_view(block.held));
+      }
+      parts.tool_close(block.key);
+      break;
+    case Kind::compaction: {
+      std::string json = R"({"type":"compaction")";
+      json::append_member(json, "content", block.held);
+      json.push_back('}');
+      parts.pass(event::ProviderState{provider, "compaction", message_id(), json});
+      break;
+    }
+    // A text stays open: the next block may go on with it.
+    case Kind::text:
+    case Kind::result:
+    case Kind::other: break;
+  }
+}
+
+void Anthropic::close_blocks() {
+  for (Block& block : blocks_) close_block(block);
+  blocks_.clear();
+}
+
+void Anthropic::keep_state(std::string_view kind, std::string_view entity_id,
+                           const json::Value& value) {
+  if (!value.is_object()) return;
+  services_.parts.pass(event::ProviderState{provider, kind, entity_id, value.to_json()});
+}
+
+void Anthropic::on_message_delta(const json::Value& record) {
+  const json::Value delta = record["delta"];
+  merge_usage(usage_json_, record["usage"]);
+  keep_state("container", message_id(), delta["container"]);
+  if (const json::Value context = record["context_management"];
+      context["applied_edits"].size() > 0) {
+    keep_state("context_management", message_id(), context);
+  }
+  finish(delta);
+}
+
+// Reads stop_reason and stop_details.
+void Anthropic::finish(const json::Value& delta) {
+  const auto reason = delta["stop_reason"].filled_string();
+  if (!reason) return;
+  close_blocks();
+  services_.parts.close_all();
+  services_.parts.pass(event::Finish{*reason});
+  const auto sentence = stop_sentence(*reason);
+  if (!sentence) return;
+  cut_code_ = *reason;
+  cut_message_ = *sentence;
+  if (const auto words = delta["stop_details"]["explanation"].filled_string()) {
+    cut_message_ = *words;
+  }
+}
+
+void Anthropic::on_message_stop(const json::Value& /*record*/) {
+  close_blocks();
+  services_.parts.close_all();
+  flush_usage();
+  in_message_ = false;
+  stopped_ = true;
+  fail_when_cut();
+}
+
+void Anthropic::on_error(const json::Value& record) {
+  flush_usage();
+  const json::Value error = record["error"];
+  const auto known = error_of(record);
+  const std::string_view type = error["type"].string();
+  services_.parts.fail(type.empty() && known ? std::string_view(known->code) : type,
+                       known ? std::string_view(known->message) : "Stream error");
+}
+
+void Anthropic::flush_usage() {
+  if (usage_json_.empty()) return;
+  const std::string usage = std::exchange(usage_json_, {});
+  json::Document document;
+  if (const auto value = document.parse(usage)) {
+    services_.parts.pass(
+        read_usage(UsageDialect::anthropic, provider, model_, value.value(), usage));
+  }
+}
+
+void Anthropic::fail_when_cut() {
+  if (!cut_code_.empty()) services_.parts.fail(cut_code_, cut_message_);
+}
+
+void Anthropic::on_end() {
+  flush_usage();
+  fail_when_cut();
+}
+
+}  // namespace millrace::adapter

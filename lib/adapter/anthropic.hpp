@@ -1,0 +1,92 @@
+// Anthropic Messages stream -> events: text, thinking with its signature, client and server tools
+// with their results, citations, usage, and the state that the next request needs. Source:
+// Anthropic API reference, "Streaming messages" (2026).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "adapter/adapter.hpp"
+
+namespace millrace::adapter {
+
+// One answer becomes one or more assistant messages: text that follows a call, a result or a
+// thought starts the next one, so that every message holds text first, then its calls, and results
+// never stand between two calls of one message. The first has the provider's id.
+//
+// What the next request needs besides the text: the signature of a thought is an EncryptedValue of
+// the reasoning message; a redacted thought is a reasoning message without text whose
+// EncryptedValue is the JSON text of its block; the rest are ProviderState events of the kinds
+// `server_tool`, `server_tool_result`, `caller`, `compaction`, `container`, `context_management`
+// and `content_block`.
+class Anthropic final : public Adapter {
+ public:
+  explicit Anthropic(const Services& services) : services_(services) {}
+
+  bool on_record(std::string_view name, const json::Value& record) override;
+  void on_end() override;
+  [[nodiscard]] bool is_complete() const override { return stopped_; }
+
+ private:
+  enum class Kind : std::uint8_t { text, thinking, redacted, tool, result, compaction, other };
+  // A content block that is open.
+  struct Block {
+    std::int64_t index = 0;
+    Kind kind = Kind::other;
+    std::string key;   // tool: the tracker's key
+    std::string held;  // signature, summary, or the input that stood in the block's start
+    bool has_arguments = false;
+  };
+  using Handler = void (Anthropic::*)(const json::Value&);
+  struct Row;
+  static const Row* find_row(std::string_view type);
+  static Kind kind_of(std::string_view type);
+
+  void on_message_start(const json::Value& record);
+  void on_block_start(const json::Value& record);
+  void on_block_delta(const json::Value& record);
+  void on_block_stop(const json::Value& record);
+  void on_message_delta(const json::Value& record);
+  void on_message_stop(const json::Value& record);
+  void on_ping(const json::Value& record);
+  void on_error(const json::Value& record);
+
+  Block& add_block(const json::Value& index, Kind kind);
+  Block* find_block(const json::Value& index);
+  void open_block(Block& block, const json::Value& content);
+  void open_thinking();
+  void open_tool(Block& block, const json::Value& content);
+  void close_block(Block& block);
+  void close_blocks();
+  void apply_delta(Block& block, const json::Value& delta);
+  void add_text(std::string_view text);
+  void add_result(const json::Value& block);
+  void cite(const json::Value& citation);
+  void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
+  void finish(const json::Value& delta);
+  void flush_usage();
+  void fail_when_cut();
+  void begin_message(std::string_view id);
+  // The id of the assistant message that takes what comes next.
+  const std::string& message_id();
+
+  Services services_;
+  std::vector<Block> blocks_;
+  std::unordered_set<std::string> message_ids_;
+  std::string source_id_;   // the provider's id of the message
+  std::string message_id_;  // "" until something needs it
+  std::string model_;
+  std::string usage_json_;
+  std::string cut_code_;
+  std::string cut_message_;
+  std::uint64_t parts_seen_ = 0;
+  bool message_used_ = false;  // the assistant message holds text or a call
+  bool result_given_ = false;  // a result stands behind its last call
+  bool in_message_ = false;    // message_start was seen, message_stop was not
+  bool stopped_ = false;
+};
+
+}  // namespace millrace::adapter
