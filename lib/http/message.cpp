@@ -1,0 +1,53 @@
+#include "http/message.hpp"
+
+#include <algorithm>
+
+#include "http/syntax.hpp"
+
+namespace millrace::http {
+namespace {
+
+std::string form_decoded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '%' && at + 2 < text.size() && hex_value(text[at + 1]) >= 0 &&
+        hex_value(text[at + 2]) >= 0) {
+      out.push_back(static_cast<char>(hex_value(text[at + 1]) * 16 + hex_value(text[at + 2])));
+      at += 2;
+    } else {
+      out.push_back(text[at] == '+' ? ' ' : text[at]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string_view> Headers::find(std::string_view name) const {
+  const auto found = std::find_if(fields_.begin(), fields_.end(), [&](const Header& field) {
+    return equal_ignoring_case(field.name, name);
+  });
+  if (found == fields_.end()) return std::nullopt;
+  return found->value;
+}
+
+std::size_t Headers::count(std::string_view name) const {
+  return static_cast<std::size_t>(
+      std::count_if(fields_.begin(), fields_.end(),
+                    [&](const Header& field) { return equal_ignoring_case(field.name, name); }));
+}
+
+std::optional<std::string> Request::query_value(std::string_view name) const {
+  std::string_view rest = query;
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    const std::string_view key = pair.substr(0, pair.find('='));
+    if (form_decoded(key) != name) continue;
+    return form_decoded(pair.substr(std::min(pair.size(), key.size() + 1)));
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace::http

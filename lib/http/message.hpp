@@ -1,0 +1,53 @@
+// The plain data of HTTP: header fields and a complete request.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::http {
+
+struct Header {
+  std::string name;
+  std::string value;
+};
+
+// Header fields in their order; names are compared without regard to case.
+class Headers {
+ public:
+  Headers() = default;
+  Headers(std::initializer_list<Header> fields) : fields_(fields) {}
+
+  void add(std::string name, std::string value) {
+    fields_.push_back({std::move(name), std::move(value)});
+  }
+  // The value of the first field of this name.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  [[nodiscard]] std::size_t count(std::string_view name) const;
+  [[nodiscard]] std::size_t size() const { return fields_.size(); }
+  [[nodiscard]] auto begin() const { return fields_.begin(); }
+  [[nodiscard]] auto end() const { return fields_.end(); }
+
+ private:
+  std::vector<Header> fields_;
+};
+
+// A request whose head and body passed every check.
+struct Request {
+  std::string method;
+  std::string target;  // as it was sent
+  std::string path;    // of the target, still percent-encoded
+  std::string query;   // behind the '?', still percent-encoded
+  Headers headers;
+  std::string body;  // chunks joined
+  std::string remote_address;
+
+  // The first parameter of this name in the query, with '+' and percent escapes decoded.
+  // Errors: none; the bytes need not be UTF-8.
+  [[nodiscard]] std::optional<std::string> query_value(std::string_view name) const;
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,50 @@
+// The HTTP/1.1 server of the engine: listens, admits connections and stops them in order.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "http/options.hpp"
+#include "http/router.hpp"
+
+namespace millrace::os {
+class EventLoop;
+}
+
+namespace millrace::http {
+
+// Thread: any for every method, one at a time; handlers and `done` run on the engine thread.
+// Lifetime: must end before the loop does. Its end closes all connections at once.
+class Server {
+ public:
+  explicit Server(os::EventLoop& loop);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Begins to accept connections. A server listens once.
+  // Shape: the port, which the system chose when ServerOptions::port is 0.
+  // Errors: address_in_use, listen_failed, invalid_option, internal when it listened before.
+  Result<std::uint16_t> listen(ServerOptions options, Router router);
+
+  // What a Host header may name, for people to read; "name:*" stands for any port.
+  [[nodiscard]] const std::vector<std::string>& allowed_hosts() const { return allowed_hosts_; }
+
+  // Accepts no more, lets answers that have begun finish within `drain`, closes the rest and calls
+  // `done` when no connection is left.
+  void stop(std::chrono::milliseconds drain, std::function<void()> done);
+
+ private:
+  struct State;
+
+  os::EventLoop& loop_;
+  std::shared_ptr<State> state_;
+  std::vector<std::string> allowed_hosts_;
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,155 @@
+// What slow, greedy and too many clients get.
+#include <gtest/gtest.h>
+
+#include "server_fixture.hpp"
+
+namespace {
+
+using test::milliseconds;
+using test::RawClient;
+using test::test_options;
+using test::TestServer;
+namespace http = millrace::http;
+
+constexpr milliseconds soon{60};
+
+TEST(HttpLimits, ClosesAConnectionThatSendsNothing) {
+  http::ServerOptions options = test_options();
+  options.times.head = soon;
+  TestServer server(options);
+  RawClient client(server.port);
+  EXPECT_EQ(client.receive_all(), "");
+  EXPECT_TRUE(client.sees_end());
+}
+
+TEST(HttpLimits, RefusesAHeadThatTakesTooLong) {
+  http::ServerOptions options = test_options();
+  options.times.head = soon;
+  TestServer server(options);
+  RawClient client(server.port);
+  client.send("GET /count HTTP/1.1\r\nHost: loc");
+  const auto answer = client.answer();
+  EXPECT_EQ(answer.status, 408);
+  EXPECT_NE(answer.body.find("\"request_timeout\""), std::string::npos);
+  EXPECT_TRUE(client.sees_end());
+}
+
+TEST(HttpLimits, RefusesABodyThatComesTooSlowly) {
+  http::ServerOptions options = test_options();
+  options.times.body_span = soon;
+  TestServer server(options);
+  for (const char* start :
+       {"Content-Length: 5000\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhe"}) {
+    RawClient client(server.port);
+    client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\n" + std::string(start));
+    EXPECT_EQ(client.answer().status, 408);
+    EXPECT_TRUE(client.sees_end());
+  }
+}
+
+TEST(HttpLimits, TakesABodyThatComesSteadily) {
+  http::ServerOptions options = test_options();
+  options.times.body_span = milliseconds(200);
+  options.times.body_bytes_per_second = 100;
+  TestServer server(options);
+  RawClient client(server.port);
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n");
+  for (int i = 0; i < 10; ++i) {
+    client.send(std::string(100, 'a'));
+    std::this_thread::sleep_for(milliseconds(60));
+  }
+  EXPECT_EQ(client.answer().status, 200);
+}
+
+TEST(HttpLimits, ClosesAnIdleConnection) {
+  http::ServerOptions options = test_options();
+  options.times.keep_alive = soon;
+  TestServer server(options);
+  RawClient client(server.port);
+  client.send(server.get("/count"));
+  EXPECT_EQ(client.answer().status, 200);
+  EXPECT_EQ(client.receive_all(), "");
+  EXPECT_TRUE(client.sees_end());
+}
+
+TEST(HttpLimits, EndsAClientThatDoesNotLeaveAfterARefusal) {
+  http::ServerOptions options = test_options();
+  options.times.linger = soon;
+  TestServer server(options);
+  RawClient client(server.port);
+  client.send("BAD\r\n\r\n");
+  EXPECT_EQ(client.answer().status, 400);
+  bool is_open = true;
+  for (int i = 0; i < 200 && is_open; ++i) {
+    is_open = client.send("more");
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_FALSE(is_open);
+}
+
+TEST(HttpLimits, RefusesConnectionsAboveTheLimit) {
+  http::ServerOptions options = test_options();
+  options.max_connections = 2;
+  TestServer server(options);
+  RawClient first(server.port);
+  RawClient second(server.port);
+  first.send(server.get("/count"));
+  second.send(server.get("/count"));
+  EXPECT_EQ(first.answer().status, 200);
+  EXPECT_EQ(second.answer().status, 200);
+  {
+    RawClient third(server.port);
+    third.send(server.get("/count"));
+    const auto answer = third.answer();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.header("Retry-After"), "1");
+    EXPECT_NE(answer.body.find("\"too_many_connections\""), std::string::npos);
+  }
+  first.close();
+  second.close();
+  int status = 0;
+  for (int i = 0; i < 100 && status != 200; ++i) {
+    RawClient next(server.port);
+    next.send(server.get("/count"));
+    status = next.answer().status;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(status, 200);
+}
+
+TEST(HttpLimits, RefusesALargeBodyBeforeItComes) {
+  TestServer server;
+  RawClient client(server.port);
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n"
+      "Expect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.answer().status, 413);
+}
+
+TEST(HttpLimits, LetsAClientReadARefusalWhileItStillSends) {
+  TestServer server;
+  RawClient client(server.port);
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n");
+  client.send(std::string(4 * 1024 * 1024, 'x'));
+  EXPECT_EQ(client.answer().status, 413);
+}
+
+TEST(HttpLimits, MakesAPipeliningClientReadItsAnswers) {
+  std::atomic<int> runs{0};
+  const std::string large(256 * 1024, 'l');
+  TestServer server(test_options(), {{"GET", "/large", [&](auto&&, auto stream) {
+                                        ++runs;
+                                        (void)stream->send(200, {}, large);
+                                      }}});
+  RawClient client(server.port, 4096);
+  std::string requests;
+  constexpr int count = 100;
+  for (int i = 0; i < count; ++i) requests += server.get("/large");
+  client.send(requests);
+  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_LT(runs, count);
+  for (int i = 0; i < count; ++i) ASSERT_EQ(client.answer().body.size(), large.size());
+  EXPECT_EQ(runs, count);
+}
+
+}  // namespace
