@@ -64,6 +64,8 @@ Result<void> Transfer::follow() {
 Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
   if (!error_ && !location_.empty()) return Next::follow;
   is_body_ended_ = true;
+  // libcurl takes a connection that is closed in the middle of the head for a complete answer.
+  if (code == CURLE_OK && !is_head_complete_) code = CURLE_GOT_NOTHING;
   if (code != CURLE_OK && !error_) {
     end_error_ = transport_error({.code = code,
                                   .detail = curl_words_.data(),

@@ -1,0 +1,253 @@
+// What peers do wrong, what callers do wrong, and where redirects lead.
+#include <gtest/gtest.h>
+
+#include "net/client.hpp"
+#include "support/client_rig.hpp"
+#include "support/raw_server.hpp"
+
+namespace millrace::net {
+namespace {
+
+using namespace std::chrono_literals;
+using test::ClientRig;
+using test::Peer;
+using test::RawServer;
+using test::Recorder;
+
+constexpr std::string_view chunked_head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+Request to(const std::string& url) {
+  Request request;
+  request.url = url;
+  return request;
+}
+
+TEST(ClientFailures, TellsWhatThePeerDidWrong) {
+  struct Case {
+    std::string bytes;
+    const char* outcome;
+    const char* body;
+  };
+  const std::string head(chunked_head);
+  const std::vector<Case> cases{
+      {"", "connection_lost", ""},
+      {"HTTP/1.1 200 OK\r\nContent-Le", "connection_lost", ""},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "connection_lost", "abc"},
+      {head + "3\r\nabc\r\n", "connection_lost", "abc"},
+      {head + "3\r\nabc\r\n5\r\nde", "connection_lost", "abcde"},
+      {head + "3\r\nabc\r\nzz\r\nde", "protocol_error", "abc"},
+      {"HTTP/1.1 200 OK\r\n\r\nuntil the end", "ok", "until the end"},
+      {"SSH-2.0-OpenSSH_9.2\r\n", "protocol_error", ""},
+      {"<html>502 Bad Gateway</html>", "protocol_error", ""},
+      {"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "protocol_error", ""},
+      {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "protocol_error", ""},
+      {std::string("HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", 27), "protocol_error", ""},
+  };
+  for (const Case& one : cases) {
+    RawServer server([&](Peer& peer) {
+      peer.read_request();
+      peer.write(one.bytes);
+    });
+    ClientRig rig;
+    const auto recorder = rig.get(server.url("/"));
+    EXPECT_EQ(recorder->outcome(), one.outcome) << one.bytes;
+    EXPECT_EQ(recorder->body(), one.body) << one.bytes;
+  }
+}
+
+TEST(ClientFailures, AResetInTheMiddleComesAfterTheData) {
+  std::promise<void> seen;
+  RawServer server([&](Peer& peer) {
+    peer.read_request();
+    peer.write(chunked_head);
+    peer.write_chunk("data: 1\n\n");
+    peer.write_chunk("data: 2\n\n");
+    seen.get_future().wait();
+    peer.reset();
+  });
+  ClientRig rig;
+  const auto recorder = rig.get(server.url("/"));
+  ASSERT_TRUE(recorder->wait_body(18));
+  seen.set_value();
+  EXPECT_EQ(recorder->outcome(), "connection_lost");
+  EXPECT_EQ(recorder->body(), "data: 1\n\ndata: 2\n\n");
+  EXPECT_EQ(recorder->error().upstream_status, 200);
+  EXPECT_EQ(recorder->error().retry(), RetryClass::yes);
+}
+
+TEST(ClientFailures, NobodyListens) {
+  std::uint16_t port = 0;
+  {
+    port = RawServer([](Peer&) {}).port();
+  }
+  ClientRig rig;
+  const auto recorder = rig.get("http://127.0.0.1:" + std::to_string(port) + "/x?key=hidden");
+  EXPECT_EQ(recorder->outcome(), "connect_failed");
+  const Error error = recorder->error();
+  EXPECT_NE(error.message.find("127.0.0.1:" + std::to_string(port)), std::string::npos);
+  EXPECT_EQ((error.message + error.detail).find("hidden"), std::string::npos);
+}
+
+TEST(ClientFailures, RefusesUrlsItCannotUse) {
+  ClientRig rig;
+  for (const char* url :
+       {"", "nonsense", "/relative", "ftp://127.0.0.1/", "file:///etc/passwd", "http://",
+        "http://user:pass@127.0.0.1/", "http://127.0.0.1/a b", "http://127.0.0.1/\r\nX: y",
+        "http://127.0.0.1:99999/", "http://h\xC3\xB6st.test/", "http://[::1/", "gopher://x/"}) {
+    EXPECT_EQ(rig.get(url)->outcome(), "invalid_url") << url;
+  }
+  EXPECT_EQ(rig.get(std::string("http://127.0.0.1/\0x", 19))->outcome(), "invalid_url");
+}
+
+TEST(ClientFailures, RefusesRequestsThatWouldMeanSomethingElse) {
+  RawServer server([](Peer& peer) {
+    while (!peer.read_request().empty()) peer.write(test::response(200, "", ""));
+  });
+  ClientRig rig;
+  struct Case {
+    const char* method;
+    Header header;
+  };
+  const std::vector<Case> cases{{"GET", {"X", "a\r\nY: b"}},
+                                {"GET", {"X", std::string("a\0b", 3)}},
+                                {"GET", {"X\r\nY", "a"}},
+                                {"GET", {"X Y", "a"}},
+                                {"GET", {"", "a"}},
+                                {"GET", {"X:", "a"}},
+                                {"GET", {"Transfer-Encoding", "chunked"}},
+                                {"GET", {"Upgrade", "h2c"}},
+                                {"GET", {"Content-Length", "7"}},
+                                {"GET / HTTP/1.1\r\n", {"X", "a"}},
+                                {"", {"X", "a"}},
+                                {"CONNECT", {"X", "a"}}};
+  for (const Case& one : cases) {
+    Request request = to(server.url("/"));
+    request.method = one.method;
+    request.headers = {one.header};
+    const auto recorder = rig.start(request);
+    EXPECT_EQ(recorder->outcome(), "invalid_argument") << one.method << " " << one.header.name;
+  }
+  EXPECT_EQ(server.accepted(), 0);
+}
+
+TEST(ClientRedirects, FollowsByTheFetchRules) {
+  struct Case {
+    int status;
+    const char* method;
+    const char* expected;
+  };
+  for (const Case& one :
+       {Case{301, "POST", "GET"}, Case{302, "POST", "GET"}, Case{303, "PUT", "GET"},
+        Case{303, "HEAD", "HEAD"}, Case{301, "PUT", "PUT"}, Case{307, "POST", "POST"},
+        Case{308, "POST", "POST"}}) {
+    std::promise<std::string> second;
+    RawServer server([&](Peer& peer) {
+      peer.read_request();
+      peer.write(test::response(one.status, "Location: ../b?x#frag\r\n", ""));
+      second.set_value(peer.read_request());
+      peer.write(test::response(200, "", ""));
+    });
+    ClientRig rig;
+    Request request = to(server.url("/a/a"));
+    request.method = one.method;
+    request.has_body = request.method == "POST" || request.method == "PUT";
+    request.headers = {{"Authorization", "Bearer k"}};
+    if (request.has_body) {
+      request.body = "body";
+      request.headers.push_back({"Content-Type", "text/plain"});
+    }
+    const auto recorder = rig.start(request);
+    EXPECT_EQ(recorder->outcome(), "ok");
+    EXPECT_EQ(recorder->head().url, server.url("/b?x"));
+    EXPECT_TRUE(recorder->head().redirected);
+    const std::string seen = second.get_future().get();
+    EXPECT_TRUE(seen.starts_with(std::string(one.expected) + " /b?x HTTP/1.1\r\n")) << seen;
+    const bool keeps_body = std::string_view(one.expected).starts_with("P");
+    EXPECT_EQ(seen.ends_with("\r\n\r\nbody"), keeps_body) << seen;
+    EXPECT_EQ(seen.find("Content-Type") != std::string::npos, keeps_body) << seen;
+    EXPECT_NE(seen.find("Authorization: Bearer k"), std::string::npos);
+    EXPECT_EQ(server.accepted(), 1);
+  }
+}
+
+TEST(ClientRedirects, NeverCarryCredentialsToAnotherOrigin) {
+  std::promise<std::string> seen;
+  RawServer target([&](Peer& peer) {
+    seen.set_value(peer.read_request());
+    peer.write(test::response(200, "", "there"));
+  });
+  RawServer server([&](Peer& peer) {
+    peer.read_request();
+    const std::string there = "http://u:p@127.0.0.1:" + std::to_string(target.port()) + "/x";
+    peer.write(test::response(307, "Location: " + there + "\r\n", ""));
+  });
+  ClientRig rig;
+  Request request = to(server.url("/"));
+  request.method = "POST";
+  request.body = "{}";
+  request.has_body = true;
+  request.headers = {{"AUTHORIZATION", "hidden-1"},
+                     {"Cookie", "hidden-2"},
+                     {"x-api-key", "hidden-3"},
+                     {"api-key", "hidden-4"},
+                     {"x-goog-api-key", "hidden-5"},
+                     {"X-Custom-Token", "hidden-6"},
+                     {"Proxy-Authorization", "hidden-7"},
+                     {"Host", "hidden-8"},
+                     {"Content-Type", "application/json"},
+                     {"Accept", "text/event-stream"}};
+  const auto recorder = rig.start(request);
+  EXPECT_EQ(recorder->outcome(), "ok");
+  const std::string there = seen.get_future().get();
+  EXPECT_EQ(there.find("hidden"), std::string::npos) << there;
+  EXPECT_EQ(there.find("uthorization"), std::string::npos) << there;
+  EXPECT_NE(there.find("Content-Type: application/json"), std::string::npos);
+  EXPECT_NE(there.find("Accept: text/event-stream"), std::string::npos);
+  EXPECT_TRUE(there.ends_with("{}"));
+}
+
+TEST(ClientRedirects, EndAtTheLimit) {
+  RawServer server([](Peer& peer) {
+    while (!peer.read_request().empty())
+      peer.write(test::response(302, "Location: /again\r\n", ""));
+  });
+  ClientRig rig;
+  Request request = to(server.url("/"));
+  request.max_redirects = 3;
+  EXPECT_EQ(rig.start(request)->outcome(), "too_many_redirects");
+  request.redirects = Redirects::report;
+  const auto reported = rig.start(request);
+  EXPECT_EQ(reported->outcome(), "ok");
+  EXPECT_EQ(reported->head().status, 302);
+}
+
+TEST(ClientRedirects, RefuseOtherSchemesAndNonsense) {
+  for (const char* location :
+       {"ftp://127.0.0.1/", "file:///etc/passwd", "http://[", "javascript:1"}) {
+    RawServer server([&](Peer& peer) {
+      peer.read_request();
+      peer.write(test::response(302, std::string("Location: ") + location + "\r\n", ""));
+    });
+    ClientRig rig;
+    EXPECT_EQ(rig.get(server.url("/"))->outcome(), "protocol_error") << location;
+  }
+}
+
+TEST(ClientRedirects, AnUnfinishedBodyIsLeftBehind) {
+  RawServer server([](Peer& peer) {
+    const std::string request = peer.read_request();
+    if (request.starts_with("GET /there")) {
+      peer.write(test::response(200, "", "there"));
+      return;
+    }
+    peer.write("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 1000\r\n\r\nstart");
+    peer.closes_within(test::patience);
+  });
+  ClientRig rig;
+  const auto recorder = rig.get(server.url("/"));
+  EXPECT_EQ(recorder->outcome(), "ok");
+  EXPECT_EQ(recorder->body(), "there");
+}
+
+}  // namespace
+}  // namespace millrace::net

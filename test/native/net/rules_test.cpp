@@ -1,0 +1,107 @@
+// The parts of the client that decide without I/O.
+#include <gtest/gtest.h>
+
+#include "net/deadlines.hpp"
+#include "net/request_rules.hpp"
+#include "net/url.hpp"
+
+namespace millrace::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Url, IsNormalised) {
+  const auto url = parse_url("HTTP://Example.COM:80/a?b#c");
+  ASSERT_TRUE(url);
+  EXPECT_EQ(url.value().scheme, "http");
+  EXPECT_EQ(url.value().host, "example.com");
+  EXPECT_EQ(url.value().port, "80");
+  EXPECT_EQ(url.value().origin(), "http://example.com");
+  EXPECT_EQ(url.value().text.find('#'), std::string::npos);
+  EXPECT_EQ(parse_url("https://[2001:DB8::1]:8443/").value().origin(),
+            "https://[2001:db8::1]:8443");
+}
+
+TEST(Url, NeedsALookupOnlyForNames) {
+  for (const char* text : {"http://127.0.0.1/", "http://[::1]/", "http://localhost/",
+                           "http://a.localhost/", "http://2130706433/", "http://0x7f.1/"}) {
+    EXPECT_FALSE(parse_url(text).value().needs_lookup()) << text;
+  }
+  EXPECT_TRUE(parse_url("http://example.com/").value().needs_lookup());
+}
+
+TEST(Url, FollowsLocations) {
+  const Url base = parse_url("https://a.test/x/y?q").value();
+  struct Case {
+    const char* location;
+    const char* text;
+  };
+  for (const Case& one : {Case{"z", "https://a.test/x/z"}, Case{"/z?k", "https://a.test/z?k"},
+                          Case{"//b.test/", "https://b.test/"}, Case{"?r", "https://a.test/x/y?r"},
+                          Case{"http://u:p@c.test:81/#f", "http://c.test:81/"},
+                          Case{"/a b\xC3\xA4", "https://a.test/a%20b%c3%a4"}}) {
+    const auto next = follow_location(base, one.location);
+    ASSERT_TRUE(next) << one.location;
+    EXPECT_EQ(next.value().text, one.text);
+  }
+}
+
+TEST(RequestRules, RemoveTheHeadersThatTheEngineWrites) {
+  Request request;
+  request.headers = {{"Connection", "keep-alive"}, {"X-Kept", "  a \t"}, {"Content-Length", "0"}};
+  ASSERT_TRUE(check_request(request));
+  ASSERT_EQ(request.headers.size(), 1U);
+  EXPECT_EQ(request.headers[0].value, "a");
+  EXPECT_TRUE(has_header(request.headers, "x-kept"));
+}
+
+TEST(RequestRules, NeverNameAValue) {
+  Request request;
+  request.headers = {{"Authorization", "hidden\r\nX: y"}};
+  const auto checked = check_request(request);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("Authorization"), std::string::npos);
+  EXPECT_EQ(checked.error().message.find("hidden"), std::string::npos);
+}
+
+const Deadlines::TimePoint start{};
+
+TEST(Deadlines, OneClockAPhase) {
+  Deadlines deadlines({.connect = 10s, .first_byte = 20s, .idle = 30s, .total = 0s}, start);
+  EXPECT_EQ(deadlines.next(), start + 10s);
+  EXPECT_FALSE(deadlines.expired(start + 9s));
+  EXPECT_EQ(deadlines.expired(start + 10s), Errc::connect_timeout);
+  deadlines.connected(start + 5s);
+  EXPECT_EQ(deadlines.expired(start + 25s), Errc::first_byte_timeout);
+  deadlines.received(start + 6s);
+  deadlines.received(start + 7s);
+  EXPECT_EQ(deadlines.next(), start + 37s);
+  EXPECT_EQ(deadlines.expired(start + 37s), Errc::idle_timeout);
+  deadlines.ended();
+  EXPECT_FALSE(deadlines.next());
+}
+
+TEST(Deadlines, NoLimitMeansNone) {
+  Deadlines deadlines({.connect = 0s, .first_byte = 0s, .idle = 0s, .total = 0s}, start);
+  EXPECT_FALSE(deadlines.next());
+  EXPECT_FALSE(deadlines.left_to_connect(start));
+  EXPECT_FALSE(deadlines.expired(start + 1000h));
+}
+
+TEST(Deadlines, APauseStopsTheClocksThatMeasureThePeer) {
+  Deadlines deadlines({.connect = 10s, .first_byte = 0s, .idle = 30s, .total = 100s}, start);
+  deadlines.pause(start);
+  EXPECT_EQ(deadlines.next(), start + 10s);
+  deadlines.connected(start + 1s);
+  deadlines.received(start + 2s);
+  EXPECT_EQ(deadlines.next(), start + 100s);
+  deadlines.resume(start + 20s);
+  EXPECT_EQ(deadlines.next(), start + 50s);
+  deadlines.pause(start + 40s);
+  deadlines.resume(start + 45s);
+  EXPECT_EQ(deadlines.next(), start + 55s);
+  EXPECT_EQ(deadlines.expired(start + 100s), Errc::total_timeout);
+}
+
+}  // namespace
+}  // namespace millrace::net
