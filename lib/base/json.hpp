@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_numbers.hpp"
 #include "base/result.hpp"
 
 namespace millrace::json {
@@ -175,6 +176,7 @@ class Document {
   std::string buffer_;
   std::vector<detail::Node> nodes_;
   std::vector<std::uint32_t> open_;
+  HiddenNumbers hidden_numbers_;
 };
 
 // Removes what JavaScript's String.prototype.trim removes, at both ends.

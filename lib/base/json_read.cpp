@@ -18,6 +18,7 @@
 #include <rapidjson/reader.h>
 
 #include "base/json.hpp"
+#include "base/json_numbers.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::json {
@@ -143,6 +144,7 @@ std::string_view trim(std::string_view text) {
 // the recursive reader off the end of the stack.
 struct Document::Handler {
   Document& document;
+  const HiddenNumbers& hidden;
   bool too_deep = false;
 
   void leaf(Type type, const char* text, std::size_t size) {
@@ -170,7 +172,17 @@ struct Document::Handler {
   // RapidJSON's handler concept.
   bool Null() { return leaf(Type::null, nullptr, 0), true; }
   bool Bool(bool b) { return leaf(b ? Type::boolean_true : Type::boolean_false, nullptr, 0), true; }
-  bool RawNumber(const char* s, unsigned n, bool) { return leaf(Type::number, s, n), true; }
+  bool RawNumber(const char* s, unsigned n, bool) {
+    if (!hidden.empty()) {
+      const auto number = hidden.find(static_cast<std::size_t>(s - document.buffer_.data()));
+      if (number != hidden.end()) {
+        leaf(Type::number, number->second.data(), number->second.size());
+        return true;
+      }
+    }
+    leaf(Type::number, s, n);
+    return true;
+  }
   bool String(const char* s, unsigned n, bool) { return leaf(Type::string, s, n), true; }
   bool Key(const char* s, unsigned n, bool) { return leaf(Type::string, s, n), true; }
   bool StartObject() { return open(Type::object); }
@@ -203,10 +215,21 @@ Result<Value> Document::parse(std::string_view text) {
   if (!copy_safely(buffer_, trim(text))) {
     return make_error(Errc::invalid_json, "The JSON text contains a NUL byte.");
   }
-  Handler handler{*this};
-  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
-  rapidjson::InsituStringStream stream(buffer_.data());
-  const rapidjson::ParseResult result = reader.Parse<parse_flags>(stream, handler);
+  hidden_numbers_.clear();
+  Handler handler{*this, hidden_numbers_};
+  const auto read = [&] {
+    rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
+    rapidjson::InsituStringStream stream(buffer_.data());
+    return reader.Parse<parse_flags>(stream, handler);
+  };
+  rapidjson::ParseResult result = read();
+  if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
+    nodes_.clear();
+    open_.clear();
+    copy_safely(buffer_, trim(text));
+    hidden_numbers_ = hide_large_numbers(buffer_);
+    result = read();
+  }
   if (handler.too_deep) {
     return make_error(Errc::json_too_deep, "The JSON is nested deeper than " +
                                                std::to_string(depth_limit_) + " levels.");

@@ -20,6 +20,13 @@ TEST(JsonDocument, KeepsNumbersAsWritten) {
             "[1.0,-0,123456789012345678901234567890,1e5]");
 }
 
+TEST(JsonDocument, KeepsNumbersThatNoDoubleHolds) {
+  const std::string long_number(400, '7');
+  const std::string text = "{\"a\":[1e400,\"1e400\\\"\"," + long_number + ",-1E-999,2],\"b\":1e5}";
+  EXPECT_EQ(round_trip(text), text);
+  EXPECT_EQ(round_trip("[1e400,01]"), "invalid_json");
+}
+
 TEST(JsonDocument, LastOfEqualKeysWins) {
   json::Document document;
   auto value = document.parse(R"({"a":1,"a":2})");
