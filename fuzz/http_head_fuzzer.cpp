@@ -1,5 +1,5 @@
-// What the HTTP server makes of a connection's bytes does not depend on how they are cut, and what it
-// accepts has none of the ambiguities it exists to refuse.
+// What the HTTP server makes of a connection's bytes does not depend on how they are cut, and what
+// it accepts has none of the ambiguities it exists to refuse.
 #include <optional>
 #include <string>
 
@@ -103,7 +103,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::feed_in_pieces(bytes, data[0], [&](std::string_view piece) {
     if (!cut.outcome.refusal) cut.feed(piece);
   });
-  fuzz::require(whole.outcome.refusal == cut.outcome.refusal, "the verdict does not depend on cuts");
+  fuzz::require(whole.outcome.refusal == cut.outcome.refusal,
+                "the verdict does not depend on cuts");
   fuzz::require(whole.outcome.requests == cut.outcome.requests, "nor does the count of requests");
   if (!whole.outcome.refusal) fuzz::require(whole.outcome == cut.outcome, "nor do the bodies");
   // Alone: a head that no scanner saw before.

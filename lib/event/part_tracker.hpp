@@ -97,7 +97,7 @@ class PartTracker {
     std::string parts_json;
     std::string role;
     std::string error;
-    bool failed = false;
+    bool failed;  // a default here keeps clang 14 from making the optional below
   };
   struct Part {
     Kind kind = Kind::text;
