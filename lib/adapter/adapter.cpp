@@ -27,11 +27,14 @@ std::string code_text(const json::Value& code) {
 
 }  // namespace
 
+ErrorRecord read_error(const json::Value& error, std::string_view otherwise) {
+  const std::string_view message = error.is_string() ? error.string() : error["message"].string();
+  return {std::string(message.empty() ? otherwise : message), code_text(error["code"])};
+}
+
 std::optional<ErrorRecord> error_of(const json::Value& record) {
   const json::Value error = record["error"];
-  if (const auto text = error.filled_string()) return ErrorRecord{std::string(*text), {}};
-  if (!error.is_object()) return std::nullopt;
-  ErrorRecord result{std::string(error["message"].string()), code_text(error["code"])};
+  ErrorRecord result = read_error(error, {});
   if (result.message.empty() && result.code.empty()) return std::nullopt;
   if (result.message.empty()) result.message = "Stream error";
   return result;

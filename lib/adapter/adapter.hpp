@@ -43,6 +43,10 @@ struct ErrorRecord {
   std::string code;
 };
 
+// Reads an error that is a string or an object with message and code; `otherwise` replaces a
+// message that is missing.
+ErrorRecord read_error(const json::Value& error, std::string_view otherwise);
+
 // Reads `{"error": ...}`: a non-empty string, or an object with a non-empty message or a code.
 std::optional<ErrorRecord> error_of(const json::Value& record);
 

@@ -36,7 +36,7 @@ constexpr std::array<Row, 4> rows{{
      {"", "total_tokens"},
      {"output_tokens_details", "reasoning_tokens"},
      {"input_tokens_details", "cached_tokens"},
-     {},
+     {"input_tokens_details", "cache_write_tokens"},
      false},
     {{"", "input_tokens"},
      {"", "output_tokens"},

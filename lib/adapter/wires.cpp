@@ -4,7 +4,9 @@
 #include <array>
 
 #include "adapter/anthropic.hpp"
+#include "adapter/langgraph.hpp"
 #include "adapter/openai_chat.hpp"
+#include "adapter/openai_responses.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -19,10 +21,14 @@ constexpr std::string_view done = "[DONE]";
 constexpr std::array table{
     Wire{"anthropic", FramingKind::sse_records, "", false, "Failed to parse Anthropic SSE event",
          make<Anthropic>},
+    Wire{"langgraph", FramingKind::sse_blocks, "", false, "Failed to parse LangGraph SSE data",
+         make<LangGraph>},
     Wire{"openai_chat", FramingKind::sse_records, done, false, "Failed to parse OpenAI SSE event",
          make<OpenAiChat>},
     Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false,
          "Failed to parse OpenAI NDJSON chunk", make<OpenAiChat>},
+    Wire{"openai_responses", FramingKind::sse_records, done, false,
+         "Failed to parse OpenAI Responses SSE event", make<OpenAiResponses>},
 };
 
 }  // namespace

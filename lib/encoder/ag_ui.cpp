@@ -11,6 +11,7 @@ namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view protocol_version = "1.0";
+constexpr std::string_view default_reason = "input_required";
 
 // True when `version` is MAJOR.MINOR of at least 1.0.
 bool is_modern(std::string_view version) {
@@ -96,7 +97,7 @@ void AgUiEncoder::on_event(const event::Event& event) {
                  [&](const event::ActivityDelta&) { write(event); },
                  [&](const event::ProviderState&) { write(event); },
                  [&](const event::Citation&) { write(event); },
-                 [&](const event::Interrupt&) { write(event); },
+                 [&](const event::Interrupt& interrupt) { on_interrupt(interrupt); },
                  [&](const event::Reset&) { write(event); },
                  [&](const event::Retry&) { write(event); },
                  [&](const event::Stage&) { write(event); },
@@ -149,6 +150,37 @@ void AgUiEncoder::on_foreign(const event::Foreign& foreign) {
   }
 }
 
+// An interrupt ends the run: RUN_FINISHED says what the client must answer.
+void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
+  json::Document document;
+  const auto parsed = document.parse(interrupt.json);
+  if (!parsed) return;
+  const json::Value& value = parsed.value();
+  const std::string_view reason = interrupt.reason.empty() ? default_reason : interrupt.reason;
+  for (const json::Value item : value.items()) add_interrupt(item, reason);
+  if (!value.is_array() && !value.is_null()) add_interrupt(value, reason);
+}
+
+void AgUiEncoder::add_interrupt(const json::Value& value, std::string_view reason) {
+  std::string id(value["id"].filled_string().value_or(value["interrupt_id"].string()));
+  if (id.empty()) id = options_.run_id + "-interrupt-" + std::to_string(interrupt_ids_.size() + 1);
+  if (std::find(interrupt_ids_.begin(), interrupt_ids_.end(), id) != interrupt_ids_.end()) return;
+  interrupt_ids_.push_back(id);
+  const json::Value question = value["value"].exists() ? value["value"] : value;
+  std::string_view message = question.string();
+  for (const std::string_view key : {"message", "question", "description"}) {
+    if (message.empty()) message = question[key].string();
+  }
+  if (!interrupts_.empty()) interrupts_.push_back(',');
+  interrupts_.push_back('{');
+  json::append_member(interrupts_, "id", id);
+  json::append_member(interrupts_, "reason", reason);
+  if (!message.empty()) json::append_member(interrupts_, "message", message);
+  interrupts_.append(R"(,"metadata":{)");
+  json::append_raw_member(interrupts_, "value", question.to_json());
+  interrupts_.append("}}");
+}
+
 void AgUiEncoder::append_usage() {
   if (!usage_.empty()) json::append_raw_member(out_, "usage", "[" + usage_ + "]");
 }
@@ -168,6 +200,11 @@ void AgUiEncoder::finish() {
   json::append_member(out_, "threadId", options_.thread_id);
   json::append_member(out_, "runId", options_.run_id);
   if (!finished_members_.empty()) out_.append(",").append(finished_members_);
+  if (!interrupts_.empty()) {
+    out_.append(R"(,"outcome":{"type":"interrupt","interrupts":[)")
+        .append(interrupts_)
+        .append("]}");
+  }
   append_usage();
   out_.push_back('}');
   frame_end();

@@ -50,6 +50,8 @@ class AgUiEncoder final : public event::EventSink {
   void on_usage(const event::Usage& usage);
   void on_tool_result(const event::Event& event, const event::ToolResult& result);
   void on_foreign(const event::Foreign& foreign);
+  void on_interrupt(const event::Interrupt& interrupt);
+  void add_interrupt(const json::Value& value, std::string_view reason);
   void append_usage();
 
   AgUiOptions options_;
@@ -59,6 +61,8 @@ class AgUiEncoder final : public event::EventSink {
   std::string usage_;                    // JSON objects, comma separated
   std::string finished_members_;         // outcome and result of the source's RUN_FINISHED
   std::vector<std::string> open_steps_;  // of the source
+  std::string interrupts_;               // JSON objects, comma separated
+  std::vector<std::string> interrupt_ids_;
   bool started_ = false;
   bool ended_ = false;
 };

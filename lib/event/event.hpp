@@ -121,6 +121,7 @@ struct Citation {
 // The producer asks a human something before it goes on.
 struct Interrupt {
   std::string_view json;
+  std::string_view reason = {};  // "<framework>:<name>", or a word of AG-UI's
 };
 // What was streamed since the step began is void and comes again.
 struct Reset {

@@ -1,0 +1,119 @@
+// LangGraph server streams -> events: `messages` (chunks) and `messages/partial` (cumulative),
+// `updates`, `error` and `end`, of the graph and of its subgraphs.
+// Source: LangGraph Platform API reference, "Streaming" (2026); LangChain message JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "adapter/adapter.hpp"
+
+namespace millrace::adapter {
+
+class LangGraph final : public Adapter {
+ public:
+  explicit LangGraph(const Services& services) : services_(services) {}
+
+  bool on_record(std::string_view name, const json::Value& record) override;
+  void on_end() override;
+  // The wire has no sign of completion that every server sends: a body without an error is whole.
+  [[nodiscard]] bool is_complete() const override { return seen_; }
+
+ private:
+  // How messages arrive. The first kind seen counts: a client that asks for both gets both.
+  enum class Flow : std::uint8_t { unknown, chunks, cumulative };
+  // A message of the source with what its metadata says.
+  struct Message {
+    std::string_view type;
+    json::Value body;
+    json::Value metadata;
+  };
+  // The message that is being given. A message of the source may become several.
+  struct Segment {
+    bool open = false;
+    std::string wire_id;
+    std::string id;
+    std::string task;  // checkpoint namespace: tasks of one step run side by side
+    std::optional<std::int64_t> step;
+    bool has_tools = false;
+  };
+  struct Call {
+    std::string wire_id;
+    std::string index;
+    std::string id;
+    std::string key;
+    std::string given;  // arguments given so far; cumulative flow only
+    bool has_arguments = false;
+  };
+  // What was given of a message of the cumulative flow.
+  struct Progress {
+    std::string text;
+    std::string reasoning;
+  };
+  struct Row {
+    std::string_view name;
+    void (LangGraph::*handler)(const json::Value& record);
+  };
+
+  void on_messages(const json::Value& record);
+  void on_partial(const json::Value& record);
+  void on_complete(const json::Value& record);
+  void on_updates(const json::Value& record);
+  void on_values(const json::Value& record);
+  void on_error(const json::Value& record);
+  void on_finish(const json::Value& record);
+  void on_nothing(const json::Value& record);
+
+  void on_list(const json::Value& record, bool complete);
+  void on_message(const json::Value& value, const json::Value& metadata, bool complete);
+  void on_ai_message(const Message& message, bool complete);
+  void on_tool_message(const json::Value& body);
+
+  void enter_segment(const Message& message, std::string_view wire_id, bool has_text);
+  void leave_segment(bool keep_calls = false);
+  std::string_view wire_id_of(const Message& message);
+
+  void give_blocks(const json::Value& content);
+  void give_calls(const json::Value& body, bool complete);
+  void give_chunk(const json::Value& chunk);
+  void give_whole_call(const json::Value& call);
+  void give_arguments(Call& call, const json::Value& arguments);
+  Call* find_call(std::string_view index, std::string_view id);
+  Call& add_call(std::string_view index);
+  void name_call(Call& call, std::string_view id, std::string_view name);
+  void close_calls();
+
+  void keep_usage(const Message& message);
+  void flush_usage();
+  [[nodiscard]] bool strict() const { return services_.mode == event::Mode::strict; }
+  [[nodiscard]] bool cumulative() const { return flow_ == Flow::cumulative; }
+
+  Services services_;
+  Flow flow_ = Flow::unknown;
+  Segment segment_;
+  std::vector<Call> calls_;                      // open ones
+  std::unordered_set<std::string> known_calls_;  // ids of the whole stream
+  std::unordered_set<std::string> used_ids_;     // of messages
+  std::unordered_map<std::string, Progress> progress_;
+  std::string text_;      // scratch: text of several blocks
+  std::string thoughts_;  // scratch
+  std::string made_id_;   // scratch: the id of a message that has none
+  std::string fallback_id_;
+  std::string interrupt_;  // the last one
+  event::Usage usage_;     // counts of one message; its texts stand below
+  std::string usage_json_;
+  std::string usage_wire_id_;
+  std::string usage_model_;
+  std::string usage_provider_;
+  std::uint64_t copies_ = 0;
+  std::uint64_t calls_seen_ = 0;
+  bool nested_ = false;  // the record is a subgraph's
+  bool seen_ = false;
+};
+
+}  // namespace millrace::adapter

@@ -1,0 +1,246 @@
+#include "adapter/openai_items.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace millrace::adapter::openai {
+namespace {
+
+using enum ItemGroup;
+
+constexpr std::string_view list_type = "mcp_list_tools";
+
+constexpr std::array types{
+    ItemType{.type = "message", .group = message},
+    ItemType{.type = "reasoning", .group = reasoning},
+    ItemType{.type = "function_call",
+             .group = call,
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "arguments"},
+    ItemType{.type = "custom_tool_call",
+             .group = call,
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "input"},
+    ItemType{.type = "mcp_call",
+             .group = call,
+             .hosted = true,
+             .arguments_kind = Content::member,
+             .arguments = "arguments",
+             .result_kind = Content::member,
+             .result = "output"},
+    ItemType{.type = list_type,
+             .group = call,
+             .tool = list_type,
+             .hosted = true,
+             .arguments_kind = Content::wrapped,
+             .arguments = "server_label",
+             .result_kind = Content::listing},
+    ItemType{.type = "web_search_call",
+             .group = call,
+             .tool = "web_search",
+             .hosted = true,
+             .arguments_kind = Content::member,
+             .arguments = "action",
+             .result_kind = Content::member,
+             .result = "output"},
+    ItemType{.type = "file_search_call",
+             .group = call,
+             .tool = "file_search",
+             .hosted = true,
+             .arguments_kind = Content::wrapped,
+             .arguments = "queries",
+             .result_kind = Content::member,
+             .result = "results"},
+    ItemType{.type = "code_interpreter_call",
+             .group = call,
+             .tool = "code_interpreter",
+             .hosted = true,
+             .arguments_kind = Content::wrapped,
+             .arguments = "code",
+             .result_kind = Content::member,
+             .result = "outputs"},
+    ItemType{.type = "image_generation_call",
+             .group = call,
+             .tool = "image_generation",
+             .hosted = true,
+             .result_kind = Content::image},
+    ItemType{.type = "computer_call",
+             .group = call,
+             .tool = "computer",
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "action"},
+    ItemType{.type = "local_shell_call",
+             .group = call,
+             .tool = "local_shell",
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "action"},
+    ItemType{.type = "shell_call",
+             .group = call,
+             .tool = "shell",
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "action"},
+    ItemType{.type = "apply_patch_call",
+             .group = call,
+             .tool = "apply_patch",
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "operation"},
+    ItemType{.type = "tool_search_call",
+             .group = call,
+             .tool = "tool_search",
+             .by_call_id = true,
+             .arguments_kind = Content::member,
+             .arguments = "arguments"},
+    ItemType{.type = "function_call_output",
+             .group = result,
+             .result_kind = Content::member,
+             .result = "output",
+             .answers = "function_call"},
+    ItemType{.type = "custom_tool_call_output",
+             .group = result,
+             .result_kind = Content::member,
+             .result = "output",
+             .answers = "custom_tool_call"},
+    ItemType{.type = "local_shell_call_output",
+             .group = result,
+             .result_kind = Content::member,
+             .result = "output",
+             .answers = "local_shell_call"},
+    ItemType{.type = "shell_call_output",
+             .group = result,
+             .result_kind = Content::member,
+             .result = "output",
+             .answers = "shell_call"},
+    ItemType{.type = "apply_patch_call_output",
+             .group = result,
+             .result_kind = Content::member,
+             .result = "output",
+             .answers = "apply_patch_call"},
+    ItemType{.type = "tool_search_output",
+             .group = result,
+             .result_kind = Content::member,
+             .result = "tools",
+             .answers = "tool_search_call"},
+    ItemType{.type = ""},
+};
+
+std::string wrapped(std::string_view key, const json::Value& value) {
+  std::string out = "{";
+  json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
+  out.push_back('}');
+  return out;
+}
+
+bool is_failed(std::string_view status) {
+  return status == "failed" || status == "incomplete";
+}
+
+std::string image_result(const json::Value& item) {
+  const std::string_view status = item["status"].string();
+  std::string out = "{";
+  if (!status.empty()) json::append_member(out, "status", status);
+  if (!is_failed(status)) json::append_member(out, "image", "generated");
+  out.push_back('}');
+  return out;
+}
+
+std::string listing(const json::Value& item) {
+  const json::Value tools = item["tools"];
+  std::string names = "[";
+  for (const json::Value tool : tools.items()) {
+    if (names.size() > 1) names.push_back(',');
+    json::append_string(names, tool["name"].string(), json::Surrogates::keep);
+  }
+  names.push_back(']');
+  std::string out = "{";
+  if (const json::Value label = item["server_label"]; !label.is_nothing()) {
+    json::append_raw_member(out, "server_label", label.to_json(json::Surrogates::keep));
+  }
+  json::append_member(out, "tool_count", static_cast<std::int64_t>(tools.size()));
+  json::append_raw_member(out, "tools", names);
+  out.push_back('}');
+  return out;
+}
+
+// The text of an error object: its message, else the texts of its content, else the whole of it.
+std::string error_text(const json::Value& error) {
+  if (const auto message = error["message"].filled_string()) return std::string(*message);
+  std::string text;
+  for (const json::Value part : error["content"].items()) text.append(part["text"].string());
+  return text.empty() ? error.to_json(json::Surrogates::keep) : text;
+}
+
+}  // namespace
+
+const ItemType& item_type(std::string_view type) {
+  const auto* row = std::find_if(types.begin(), types.end() - 1,
+                                 [&](const ItemType& t) { return t.type == type; });
+  return *row;
+}
+
+std::string call_id_of(const ItemType& type, const json::Value& item,
+                       std::optional<std::int64_t> output_index) {
+  std::string_view id = item["id"].string();
+  if (type.by_call_id && item["call_id"].filled_string()) id = item["call_id"].string();
+  if (!id.empty() || !type.hosted || !output_index) return std::string(id);
+  return std::string(type.type) + "_" + std::to_string(*output_index);
+}
+
+std::string text_or_json(const json::Value& value) {
+  if (value.is_nothing()) return {};
+  return value.is_string() ? std::string(value.string()) : value.to_json(json::Surrogates::keep);
+}
+
+std::string arguments_of(const ItemType& type, const json::Value& item) {
+  json::Value value = item[type.arguments];
+  // Newer computer calls hold a list of actions.
+  if (value.is_nothing() && type.arguments == "action") value = item["actions"];
+  if (type.arguments_kind == Content::none || value.is_nothing()) return {};
+  return type.arguments_kind == Content::wrapped ? wrapped(type.arguments, value)
+                                                 : text_or_json(value);
+}
+
+std::string result_of(const ItemType& type, const json::Value& item) {
+  switch (type.result_kind) {
+    case Content::member: return text_or_json(item[type.result]);
+    case Content::image: return image_result(item);
+    case Content::listing: return listing(item);
+    case Content::wrapped:
+    case Content::none: break;
+  }
+  return {};
+}
+
+std::optional<std::string> failure_of(std::string_view tool, const json::Value& item) {
+  const json::Value error = item["error"];
+  if (const auto text = error.filled_string()) return std::string(*text);
+  if (error.is_object() && error.size() > 0) return error_text(error);
+  const std::string_view status = item["status"].string();
+  if (!is_failed(status)) return std::nullopt;
+  return std::string(tool) + " " + std::string(status);
+}
+
+std::string state_of(const ItemType& type, const json::Value& item) {
+  const bool has_other_id = type.by_call_id && item["call_id"].filled_string();
+  std::string out = "{";
+  json::append_member(out, "type", type.type);
+  const std::size_t bare = out.size();
+  for (const std::string_view key : {"phase", "namespace", "pending_safety_checks"}) {
+    const json::Value value = item[key];
+    if (value.is_string() || value.size() > 0) {
+      json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
+    }
+  }
+  const std::string_view id = item["id"].string();
+  if (!id.empty() && (has_other_id || out.size() > bare)) json::append_member(out, "id", id);
+  if (out.size() == bare) return {};
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace millrace::adapter::openai

@@ -1,0 +1,64 @@
+// The output items of OpenAI Responses as data: which of them are tool calls, what a reader sees as
+// their name, arguments and result, and what the next request needs of them.
+// Source: OpenAI API reference, "Responses streaming events" (2026).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.hpp"
+
+namespace millrace::adapter::openai {
+
+enum class ItemGroup : std::uint8_t {
+  message,
+  reasoning,
+  call,    // a call of a tool, by whomever it is run
+  result,  // the result of a call, as an item of its own
+  other,   // state that nobody reads but the next request needs
+};
+
+// How the arguments or the result of a call stand in its item.
+enum class Content : std::uint8_t {
+  none,
+  member,   // the member itself: text as it is, anything else as JSON
+  wrapped,  // an object that holds the member alone
+  image,    // what became of an image, never the image
+  listing,  // the names of a server's tools
+};
+
+struct ItemType {
+  std::string_view type;
+  ItemGroup group = ItemGroup::other;
+  std::string_view tool = {};  // the tool's name; "" when the item names it
+  bool by_call_id = false;     // the call is known by its call_id, not by the item's id
+  bool hosted = false;         // the provider runs it: it has a result, and never lacks an id
+  Content arguments_kind = Content::none;
+  std::string_view arguments = {};  // member
+  Content result_kind = Content::none;
+  std::string_view result = {};   // member
+  std::string_view answers = {};  // a result: the type of the call it belongs to
+};
+
+// The row of this type; an unknown type has the row of ItemGroup::other.
+const ItemType& item_type(std::string_view type);
+
+// The id by which a reader knows the call, or "".
+std::string call_id_of(const ItemType& type, const json::Value& item,
+                       std::optional<std::int64_t> output_index);
+
+std::string arguments_of(const ItemType& type, const json::Value& item);
+std::string result_of(const ItemType& type, const json::Value& item);
+
+// Text as it is, nothing as "", anything else as JSON.
+std::string text_or_json(const json::Value& value);
+
+// Why the call failed, or nothing when it did not.
+std::optional<std::string> failure_of(std::string_view tool, const json::Value& item);
+
+// The members of a visible item that the next request needs, as a JSON object, or "".
+std::string state_of(const ItemType& type, const json::Value& item);
+
+}  // namespace millrace::adapter::openai

@@ -1,0 +1,427 @@
+#include "adapter/openai_responses.hpp"
+
+#include <algorithm>
+
+#include "adapter/usage.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+using openai::ItemGroup;
+using openai::ItemType;
+
+constexpr std::string_view provider = "openai_responses";
+constexpr std::string_view prefix = "response.";
+
+// True for a message of somebody else than the model.
+bool is_foreign(const json::Value& item) {
+  const auto role = item["role"].filled_string();
+  return item["type"].string() == "message" && role && *role != "assistant";
+}
+
+std::string_view text_of_part(const json::Value& part) {
+  return part[part["type"].string() == "refusal" ? "refusal" : "text"].string();
+}
+
+}  // namespace
+
+bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
+  using Self = OpenAiResponses;
+  // The frequent ones first: the table is searched from its beginning.
+  static constexpr std::array<Row, 22> rows{{
+      {"output_text.delta", &Self::on_text_delta},
+      {"function_call_arguments.delta", &Self::on_arguments_delta},
+      {"reasoning_summary_text.delta", &Self::on_thought_delta, "summary_index", Part::summary},
+      {"reasoning_text.delta", &Self::on_thought_delta, "content_index", Part::thought},
+      {"refusal.delta", &Self::on_text_delta},
+      {"mcp_call_arguments.delta", &Self::on_arguments_delta},
+      {"custom_tool_call_input.delta", &Self::on_arguments_delta},
+      {"output_text.annotation.added", &Self::on_annotation},
+      {"output_item.added", &Self::on_item_added},
+      {"output_item.done", &Self::on_item_done},
+      {"output_text.done", &Self::on_text_done, "text"},
+      {"refusal.done", &Self::on_text_done, "refusal"},
+      {"function_call_arguments.done", &Self::on_arguments_done, "arguments"},
+      {"mcp_call_arguments.done", &Self::on_arguments_done, "arguments"},
+      {"custom_tool_call_input.done", &Self::on_arguments_done, "input"},
+      {"reasoning_summary_text.done", &Self::on_thought_done, "summary_index", Part::summary},
+      {"reasoning_text.done", &Self::on_thought_done, "content_index", Part::thought},
+      {"created", &Self::on_created},
+      {"completed", &Self::on_completed},
+      {"done", &Self::on_completed},
+      {"incomplete", &Self::on_incomplete},
+      {"failed", &Self::on_failed},
+  }};
+  std::string_view type = record["type"].string();
+  if (type == "error" || (type.empty() && error_of(record))) {
+    on_error(record);
+    return true;
+  }
+  if (!type.starts_with(prefix)) return false;
+  type.remove_prefix(prefix.size());
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+  if (row != rows.end()) (this->*row->handler)(record, *row);
+  return true;
+}
+
+// ---- Items
+
+// The item that an event is about: by its id, else by its index, else the last one.
+OpenAiResponses::Item* OpenAiResponses::find(const json::Value& record, ItemGroup group) {
+  const std::string_view id = record["item_id"].string();
+  const auto index = record["output_index"].integer();
+  Item* by_index = nullptr;
+  for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+    if (item->type->group != group) continue;
+    if (id.empty() ? !index : item->id == id) return &*item;
+    if (by_index == nullptr && index && item->index == *index) by_index = &*item;
+  }
+  return by_index;
+}
+
+OpenAiResponses::Item& OpenAiResponses::find_or_add(const json::Value& record, ItemGroup group) {
+  if (Item* item = find(record, group)) return *item;
+  const std::string_view type = group == ItemGroup::message ? "message" : "reasoning";
+  return add(openai::item_type(type), record["item_id"].string(), record["output_index"].integer());
+}
+
+// The item that was announced as `item` was, whose id may have changed since.
+OpenAiResponses::Item* OpenAiResponses::find_same(const ItemType& type, const json::Value& item,
+                                                  std::optional<std::int64_t> index) {
+  const std::string_view id = item["id"].string();
+  const std::string_view call_id = item["call_id"].string();
+  const auto same = [&](const Item& known) {
+    if (known.type != &type) return false;
+    if (!id.empty() && known.id == id) return true;
+    const bool same_call =
+        !type.by_call_id || call_id.empty() || known.call_id.empty() || known.call_id == call_id;
+    return same_call && (index ? known.index == *index : id.empty() && !known.done);
+  };
+  const auto found = std::find_if(items_.rbegin(), items_.rend(), same);
+  return found == items_.rend() ? nullptr : &*found;
+}
+
+OpenAiResponses::Item& OpenAiResponses::add(const ItemType& type, std::string_view id,
+                                            std::optional<std::int64_t> index) {
+  Item& item = items_.emplace_back();
+  item.type = &type;
+  item.id = id;
+  item.index = index.value_or(-1);
+  item.key = "item " + std::to_string(++items_seen_);
+  const bool shows_id = type.group == ItemGroup::message || type.group == ItemGroup::reasoning;
+  if (id.empty() && shows_id) item.id = services_.ids.next_id();
+  if (type.group == ItemGroup::message) message_id_ = item.id;
+  return item;
+}
+
+void OpenAiResponses::on_item_added(const json::Value& record, const Row& /*row*/) {
+  const json::Value value = record["item"];
+  if (!value.is_object() || is_foreign(value)) return;
+  const auto index = record["output_index"].integer();
+  const Item* known = find_same(openai::item_type(value["type"].string()), value, index);
+  if (known == nullptr || known->done) announce(value, index);
+}
+
+OpenAiResponses::Item& OpenAiResponses::announce(const json::Value& value,
+                                                 std::optional<std::int64_t> index) {
+  Item& item = add(openai::item_type(value["type"].string()), value["id"].string(), index);
+  if (item.type->group == ItemGroup::message) services_.parts.text_open(item.key, item.id);
+  if (item.type->group == ItemGroup::call) open_call(item, value);
+  if (item.type->type == "function_call_output") give_output(item, value);
+  return item;
+}
+
+void OpenAiResponses::on_item_done(const json::Value& record, const Row& /*row*/) {
+  finish_item(record["item"], record["output_index"].integer());
+}
+
+void OpenAiResponses::finish_item(const json::Value& value, std::optional<std::int64_t> index) {
+  if (!value.is_object() || is_foreign(value)) return;
+  const ItemType& type = openai::item_type(value["type"].string());
+  Item* known = find_same(type, value, index);
+  if (known != nullptr && known->done) return;
+  Item& item = known != nullptr ? *known : announce(value, index);
+  item.done = true;
+  switch (type.group) {
+    case ItemGroup::message: finish_message(item, value); break;
+    case ItemGroup::reasoning: finish_thoughts(item, value); break;
+    case ItemGroup::call: finish_call(item, value); break;
+    case ItemGroup::result:
+      if (!item.ended) give_output(item, value);
+      break;
+    case ItemGroup::other:
+      give_state(value["type"].string(), value["id"].string(), value.to_json());
+      break;
+  }
+}
+
+// ---- Text
+
+void OpenAiResponses::give_text(const Item& item, std::string_view text) {
+  services_.parts.text_open(item.key, item.id);
+  services_.parts.text_delta(item.key, text);
+}
+
+void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*/) {
+  const json::Value delta = record["delta"];
+  if (!delta.is_string()) return;
+  Item& item = find_or_add(record, ItemGroup::message);
+  give_text(item, delta.string());
+  if (!delta.truthy()) return;
+  item.give(Part::text, item.number(Part::text, record["content_index"]));
+}
+
+// A message may have several parts. Its end is announced at the end of each part in as_received
+// mode, and once, at the end of the item, in strict mode.
+void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
+  const auto text = record[row.member].filled_string();
+  Item* known = find(record, ItemGroup::message);
+  if (known == nullptr && !text) return;
+  Item& item = known != nullptr ? *known : find_or_add(record, ItemGroup::message);
+  const std::int64_t number = item.number(Part::text, record["content_index"]);
+  if (text && item.is_new(Part::text, number)) give_text(item, *text);
+  item.give(Part::text, number);
+  if (services_.mode == event::Mode::as_received) services_.parts.text_close(item.key);
+}
+
+void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
+  std::int64_t number = 0;
+  for (const json::Value part : value["content"].items()) {
+    const std::string_view text = text_of_part(part);
+    if (item.is_new(Part::text, number) && !text.empty()) give_text(item, text);
+    ++number;
+    if (item.has_citations) continue;
+    for (const json::Value annotation : part["annotations"].items()) {
+      services_.parts.pass(event::Citation{item.id, annotation.to_json()});
+    }
+  }
+  services_.parts.text_close(item.key);
+  give_state("item", item.id, openai::state_of(*item.type, value));
+}
+
+void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*/) {
+  Item* item = find(record, ItemGroup::message);
+  if (item == nullptr) return;
+  item->has_citations = true;
+  services_.parts.pass(event::Citation{item->id, record["annotation"].to_json()});
+}
+
+// ---- Reasoning: each part is a message of its own; the first one has the item's id
+
+void OpenAiResponses::give_thought(Item& item, Part part, std::int64_t number,
+                                   std::string_view text) {
+  if (text.empty()) return;
+  event::PartTracker& parts = services_.parts;
+  if (item.thoughts == 0 || item.thought != part || item.thought_number != number) {
+    parts.reasoning_close(item.key);
+    const std::string suffix = item.thoughts > 0 ? ":" + std::to_string(item.thoughts) : "";
+    parts.reasoning_open(item.key, item.id + suffix);
+    ++item.thoughts;
+    item.thought = part;
+    item.thought_number = number;
+  }
+  parts.reasoning_delta(item.key, text);
+  item.give(part, number);
+}
+
+void OpenAiResponses::on_thought_delta(const json::Value& record, const Row& row) {
+  Item& item = find_or_add(record, ItemGroup::reasoning);
+  give_thought(item, row.part, item.number(row.part, record[row.member]), record["delta"].string());
+}
+
+void OpenAiResponses::on_thought_done(const json::Value& record, const Row& row) {
+  Item& item = find_or_add(record, ItemGroup::reasoning);
+  const std::int64_t number = item.number(row.part, record[row.member]);
+  if (item.is_new(row.part, number)) give_thought(item, row.part, number, record["text"].string());
+  services_.parts.reasoning_close(item.key);
+}
+
+void OpenAiResponses::finish_thoughts(Item& item, const json::Value& value) {
+  const auto give_rest = [&](Part part, const json::Value& list) {
+    std::int64_t number = 0;
+    for (const json::Value piece : list.items()) {
+      if (item.is_new(part, number)) give_thought(item, part, number, piece["text"].string());
+      ++number;
+    }
+  };
+  give_rest(Part::summary, value["summary"]);
+  give_rest(Part::thought, value["content"]);
+  event::PartTracker& parts = services_.parts;
+  parts.reasoning_close(item.key);
+  const auto encrypted = value["encrypted_content"].filled_string();
+  if (encrypted && item.thoughts > 0) {
+    parts.pass(event::EncryptedValue{"message", item.id, *encrypted});
+  } else if (encrypted) {
+    parts.reasoning_open(item.key, item.id);
+    parts.reasoning_encrypted(item.key, *encrypted);
+    parts.reasoning_close(item.key);
+  }
+}
+
+// ---- Calls
+
+// The message that holds the calls of this response: its text, or one named after the response.
+std::string_view OpenAiResponses::call_holder() {
+  if (!message_id_.empty()) return message_id_;
+  if (response_id_.empty()) response_id_ = services_.ids.next_id();
+  return response_id_;
+}
+
+void OpenAiResponses::open_call(Item& item, const json::Value& value) {
+  const ItemType& type = *item.type;
+  const std::optional<std::int64_t> index =
+      item.index < 0 ? std::nullopt : std::optional(item.index);
+  if (item.tool.empty()) item.tool = type.tool.empty() ? value["name"].string() : type.tool;
+  if (item.call_id.empty()) item.call_id = openai::call_id_of(type, value, index);
+  if (item.call_id.empty() && type.hosted) item.call_id = services_.ids.next_id();
+  // A result follows a hosted call at once, so that it is a message of its own.
+  const bool held = services_.mode == event::Mode::strict && !type.hosted;
+  services_.parts.tool_open(item.key, item.call_id, item.tool,
+                            held ? call_holder() : std::string_view());
+  if (type.result_kind == openai::Content::listing && !item.ended) {
+    services_.parts.tool_args(item.key, openai::arguments_of(type, value));
+    end_call(item);
+  }
+}
+
+void OpenAiResponses::end_call(Item& item) {
+  item.ended = true;
+  services_.parts.tool_close(item.key);
+}
+
+void OpenAiResponses::on_arguments_delta(const json::Value& record, const Row& /*row*/) {
+  Item* item = find(record, ItemGroup::call);
+  if (item == nullptr || item->ended) return;
+  const json::Value delta = record["delta"];
+  item->has_arguments = item->has_arguments || delta.truthy();
+  if (delta.is_string()) {
+    services_.parts.tool_args(item->key, delta.string());
+  } else {
+    services_.parts.tool_args(item->key, openai::text_or_json(delta));
+  }
+}
+
+void OpenAiResponses::on_arguments_done(const json::Value& record, const Row& row) {
+  Item* item = find(record, ItemGroup::call);
+  if (item == nullptr || item->ended) return;
+  if (const auto name = record["name"].filled_string(); name && item->tool.empty()) {
+    item->tool = *name;
+    services_.parts.tool_open(item->key, item->call_id, *name);
+  }
+  if (!item->has_arguments) {
+    services_.parts.tool_args(item->key, openai::text_or_json(record[row.member]));
+  }
+  end_call(*item);
+}
+
+void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
+  if (!item.ended) {
+    open_call(item, value);  // its id or its name may be known only now
+    if (!item.has_arguments) {
+      services_.parts.tool_args(item.key, openai::arguments_of(*item.type, value));
+    }
+    // In strict mode the result ends the call, so that nothing comes between them.
+    if (!item.type->hosted || services_.mode == event::Mode::as_received) end_call(item);
+  }
+  give_state("item", item.call_id, openai::state_of(*item.type, value));
+  if (!item.type->hosted) return;
+  const std::string content = openai::result_of(*item.type, value);
+  const auto failure = openai::failure_of(item.tool, value);
+  give_result({}, item.call_id, content, failure);
+}
+
+// `id` is the item's; a message must not have the id of the call in strict mode, where the call
+// itself may be the message that has it.
+void OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
+                                  std::string_view content,
+                                  const std::optional<std::string>& failure) {
+  std::string message_id(id);
+  if (id.empty()) message_id = call_id;
+  if (services_.mode == event::Mode::strict && message_id == call_id) message_id += "-output";
+  event::ToolResult result;
+  result.message_id = message_id;
+  result.id = call_id;
+  result.content = content;
+  result.failed = failure.has_value();
+  if (failure) result.error = *failure;
+  services_.parts.tool_result(result);
+}
+
+// A result that is an item of its own.
+void OpenAiResponses::give_output(Item& item, const json::Value& value) {
+  item.ended = true;
+  const std::string content = openai::result_of(*item.type, value);
+  std::string call_id(value["call_id"].string());
+  if (call_id.empty()) {
+    const auto call = std::find_if(items_.rbegin(), items_.rend(), [&](const Item& other) {
+      return other.type->type == item.type->answers;
+    });
+    if (call != items_.rend()) call_id = call->call_id;
+  }
+  give_result(value["id"].string(), call_id, content, std::nullopt);
+}
+
+// ---- Responses
+
+void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) {
+  if (services_.mode == event::Mode::strict) services_.parts.close_all();
+  items_.clear();
+  message_id_.clear();
+  response_id_ = record["response"]["id"].string();
+  complete_ = false;
+}
+
+void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/) {
+  const json::Value response = record["response"];
+  if (services_.mode == event::Mode::strict && items_.empty()) {
+    std::int64_t index = 0;
+    for (const json::Value item : response["output"].items()) finish_item(item, index++);
+  }
+  services_.parts.pass(event::Finish{"completed"});
+  services_.parts.close_all();
+  give_usage(response);
+  if (const auto id = response["id"].filled_string()) {
+    std::string state = "{";
+    json::append_member(state, "id", *id);
+    state.push_back('}');
+    give_state("response", {}, state);
+  }
+  complete_ = true;
+}
+
+void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*/) {
+  const json::Value response = record["response"];
+  const std::string_view reason =
+      response["incomplete_details"]["reason"].filled_string().value_or("incomplete");
+  services_.parts.pass(event::Finish{reason});
+  give_usage(response);
+  services_.parts.fail(reason, cut_sentence(reason).value_or("The response is incomplete."));
+}
+
+void OpenAiResponses::on_failed(const json::Value& record, const Row& /*row*/) {
+  give_usage(record["response"]);
+  const ErrorRecord error = read_error(record["response"]["error"], "Response failed");
+  services_.parts.fail(error.code, error.message);
+}
+
+void OpenAiResponses::on_error(const json::Value& record) {
+  const json::Value nested = record["error"];
+  const ErrorRecord error = read_error(nested.is_nothing() ? record : nested, "Stream error");
+  services_.parts.fail(error.code, error.message);
+}
+
+void OpenAiResponses::give_usage(const json::Value& response) {
+  const json::Value usage = response["usage"];
+  if (!usage.is_object()) return;
+  const std::string text = usage.to_json();
+  services_.parts.pass(
+      read_usage(UsageDialect::openai_responses, "", response["model"].string(), usage, text));
+}
+
+void OpenAiResponses::give_state(std::string_view kind, std::string_view entity,
+                                 const std::string& state) {
+  if (!state.empty()) services_.parts.pass(event::ProviderState{provider, kind, entity, state});
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,111 @@
+// OpenAI Responses events -> events. Items are matched by their id and, for servers that change or
+// omit ids, by their output index; what a server leaves out of the deltas is taken from the events
+// that complete a part, an item or the response.
+// Source: OpenAI API reference, "Responses streaming events" (2026).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adapter/adapter.hpp"
+#include "adapter/openai_items.hpp"
+
+namespace millrace::adapter {
+
+class OpenAiResponses final : public Adapter {
+ public:
+  explicit OpenAiResponses(const Services& services) : services_(services) {}
+
+  bool on_record(std::string_view name, const json::Value& record) override;
+  [[nodiscard]] bool is_complete() const override { return complete_; }
+
+ private:
+  // The numbered parts of an item.
+  enum class Part : std::uint8_t { text, summary, thought };
+  struct Item {
+    const openai::ItemType* type = nullptr;
+    std::int64_t index = -1;  // output_index
+    std::string id;           // as it was first seen
+    std::string key;          // the tracker's
+    std::string call_id;
+    std::string tool;
+    // The highest number of each kind of part whose text was given.
+    std::array<std::int64_t, 3> given{-1, -1, -1};
+    Part thought = Part::text;  // the reasoning part that was begun last: its kind
+    std::int64_t thought_number = -1;
+    std::size_t thoughts = 0;
+    bool has_arguments = false;
+    bool ended = false;  // the call's arguments are complete
+    bool has_citations = false;
+    bool done = false;
+
+    // The number of a part; without one, the last.
+    [[nodiscard]] std::int64_t number(Part part, const json::Value& value) const {
+      return value.integer().value_or(std::max<std::int64_t>(given[at(part)], 0));
+    }
+    [[nodiscard]] bool is_new(Part part, std::int64_t number) const {
+      return number > given[at(part)];
+    }
+    void give(Part part, std::int64_t number) {
+      given[at(part)] = std::max(given[at(part)], number);
+    }
+    static constexpr std::size_t at(Part part) { return static_cast<std::size_t>(part); }
+  };
+  // One kind of event: what it is about and where its value stands.
+  struct Row {
+    std::string_view type;  // without "response."
+    void (OpenAiResponses::*handler)(const json::Value& record, const Row& row);
+    std::string_view member = {};
+    Part part = Part::text;
+  };
+
+  void on_text_delta(const json::Value& record, const Row& row);
+  void on_text_done(const json::Value& record, const Row& row);
+  void on_annotation(const json::Value& record, const Row& row);
+  void on_thought_delta(const json::Value& record, const Row& row);
+  void on_thought_done(const json::Value& record, const Row& row);
+  void on_arguments_delta(const json::Value& record, const Row& row);
+  void on_arguments_done(const json::Value& record, const Row& row);
+  void on_item_added(const json::Value& record, const Row& row);
+  void on_item_done(const json::Value& record, const Row& row);
+  void on_created(const json::Value& record, const Row& row);
+  void on_completed(const json::Value& record, const Row& row);
+  void on_incomplete(const json::Value& record, const Row& row);
+  void on_failed(const json::Value& record, const Row& row);
+  void on_error(const json::Value& record);
+
+  Item* find(const json::Value& record, openai::ItemGroup group);
+  Item& find_or_add(const json::Value& record, openai::ItemGroup group);
+  Item* find_same(const openai::ItemType& type, const json::Value& item,
+                  std::optional<std::int64_t> index);
+  Item& add(const openai::ItemType& type, std::string_view id, std::optional<std::int64_t> index);
+  Item& announce(const json::Value& item, std::optional<std::int64_t> index);
+  void finish_item(const json::Value& item, std::optional<std::int64_t> index);
+
+  void give_text(const Item& item, std::string_view text);
+  void finish_message(Item& item, const json::Value& value);
+  void give_thought(Item& item, Part part, std::int64_t number, std::string_view text);
+  void finish_thoughts(Item& item, const json::Value& value);
+  void open_call(Item& item, const json::Value& value);
+  void end_call(Item& item);
+  void finish_call(Item& item, const json::Value& value);
+  void give_result(std::string_view id, std::string_view call_id, std::string_view content,
+                   const std::optional<std::string>& failure);
+  void give_output(Item& item, const json::Value& value);
+  void give_state(std::string_view kind, std::string_view entity, const std::string& state);
+  void give_usage(const json::Value& response);
+  std::string_view call_holder();
+
+  Services services_;
+  std::vector<Item> items_;  // of the current response
+  std::string response_id_;
+  std::string message_id_;  // the last message of the current response
+  std::uint64_t items_seen_ = 0;
+  bool complete_ = false;
+};
+
+}  // namespace millrace::adapter
