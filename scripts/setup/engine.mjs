@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
-import { output, run } from './report.mjs';
+import { inCi, output, run } from './report.mjs';
 
 // Builds `targets` of a preset. With `tests`, the engine tests are part of the release folder; once they
 // are, they stay configured, so that start and test do not undo each other's work.
@@ -11,11 +11,18 @@ export async function buildEngine(root, { preset = 'release', tests = false, tar
   const folder = join(root, 'build', preset);
   const record = join(folder, 'millrace-configured.json');
   const before = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : {};
-  const now = { root, cxx: process.env.CXX ?? '', tests: tests || before.tests === true };
+  const now = {
+    root,
+    cxx: process.env.CXX ?? '',
+    tests: tests || before.tests === true,
+    // A newer compiler's new warning must not stop a newcomer; it stops CI.
+    strict: inCi(),
+  };
   if (before.root !== root || before.cxx !== now.cxx)
     rmSync(join(folder, 'CMakeCache.txt'), { force: true });
   if (!existsSync(join(folder, 'build.ninja')) || JSON.stringify(before) !== JSON.stringify(now)) {
-    const options = now.tests ? ['-DMILLRACE_TESTS=ON'] : [];
+    const option = (name, on) => `-D${name}=${on ? 'ON' : 'OFF'}`;
+    const options = [option('MILLRACE_TESTS', now.tests), option('MILLRACE_WERROR', now.strict)];
     await run(`configuring ${preset}`, 'cmake', ['--preset', preset, ...options], { cwd: root });
     mkdirSync(folder, { recursive: true });
     writeFileSync(record, JSON.stringify(now));

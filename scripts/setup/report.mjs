@@ -9,6 +9,10 @@ export function say(text) {
   process.stderr.write(`millrace: ${text}\n`);
 }
 
+export function inCi() {
+  return !['', '0', 'false'].includes(process.env.CI ?? '');
+}
+
 // Output of a short command, or undefined when it is missing or fails.
 export function output(command, args = []) {
   const done = spawnSync(command, args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } });
@@ -55,5 +59,6 @@ function collect(child, title) {
   };
   child.stdout.setEncoding('utf8').on('data', take);
   child.stderr.setEncoding('utf8').on('data', take);
-  return () => kept;
+  // What ninja says of the first failure, without the successes before it.
+  return () => kept.slice(Math.max(0, kept.indexOf('FAILED:')));
 }

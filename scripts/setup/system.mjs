@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 
-import { SetupError, output, run, say } from './report.mjs';
+import { SetupError, inCi, output, run, say } from './report.mjs';
 
 const triplet = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch] ?? '';
 const roots = [process.env.BOOST_ROOT, '/usr/local', '/usr', '/opt/homebrew'].filter(Boolean);
@@ -280,8 +280,7 @@ async function confirm(packages, removed) {
 }
 
 function agreedBeforehand() {
-  const ci = process.env.CI ?? '';
-  return process.env.MILLRACE_SETUP_YES === '1' || !['', '0', 'false'].includes(ci);
+  return process.env.MILLRACE_SETUP_YES === '1' || inCi();
 }
 
 function withoutApt(missing) {
