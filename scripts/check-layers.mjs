@@ -1,6 +1,7 @@
 // Checks the rules that keep the house in shape, over lib/ and native/:
 //   - a room includes only what scripts/layers.json allows, and the engine never includes native/
-//   - a third-party header stays in its room, and out of our headers where layers.json says so
+//   - a third-party header stays in its room; where layers.json says "private", so do headers of ours that
+//     include it, directly or not
 //   - no brace inside an expression with co_await, unless it is a lambda's body: g++ 12 destroys such
 //     temporaries twice
 //   - no Function::New without guard<...>: a C++ exception that leaves a callback ends the process
@@ -23,6 +24,7 @@ export function violationsIn(files) {
     found.push(...includeViolations(path, text, users), ...braceViolations(path, code));
     if (path.startsWith('native/')) found.push(...callbackViolations(path, code));
   }
+  found.push(...leakViolations(files));
   layers.third_party.forEach((rule, index) => {
     const count = users[index].size;
     if (rule.at_most_files && count > rule.at_most_files) {
@@ -80,14 +82,44 @@ function thirdPartyInclude(path, name, users) {
     users[index].add(path);
     if (!rule.only_in.some((prefix) => path.startsWith(prefix))) {
       found.push(`${path}: <${name}> belongs in ${rule.only_in.join(', ')}`);
-    } else if (rule.sources_only && path.endsWith('.hpp')) {
-      found.push(
-        `${path}: <${name}> must not be included by a header; hide it behind a pointer to a private struct`,
-      );
     }
   });
   return found;
 }
+
+// Our headers through which a private third-party header would reach another room.
+function leakViolations(files) {
+  const texts = new Map(files);
+  const isPrivate = (name) =>
+    layers.third_party.some(
+      (rule) => rule.private && rule.headers.some((header) => name.startsWith(header)),
+    );
+  const verdicts = new Map();
+  const carries = (path) => {
+    if (!verdicts.has(path)) {
+      verdicts.set(path, false);
+      const names = includesOf(texts.get(path) ?? '');
+      verdicts.set(
+        path,
+        names.some((name) => isPrivate(name) || carries(`lib/${name}`)),
+      );
+    }
+    return verdicts.get(path);
+  };
+  return files.flatMap(([path, text]) =>
+    includesOf(text)
+      .filter(
+        (name) =>
+          texts.has(`lib/${name}`) &&
+          roomOf(`lib/${name}`) !== roomOf(path) &&
+          carries(`lib/${name}`),
+      )
+      .map((name) => `${path}: "${name}" brings a third-party header of another room with it`),
+  );
+}
+
+const includesOf = (text) =>
+  [...text.matchAll(/^\s*#\s*include\s*[<"]([^>"]+)[>"]/gm)].map((match) => match[1]);
 
 // --- co_await --------------------------------------------------------------------------------------
 
