@@ -283,7 +283,8 @@ void LangGraph::give_calls(const json::Value& body, bool complete) {
 LangGraph::Call* LangGraph::find_call(std::string_view index, std::string_view id) {
   const auto found = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& call) {
     if (!id.empty() && call.id == id) return true;
-    const bool same_id = id.empty() || call.id.empty();
+    // An id that comes late belongs to a call that has no arguments yet.
+    const bool same_id = id.empty() || (call.id.empty() && !call.has_arguments);
     return same_id && call.index == index && call.wire_id == segment_.wire_id;
   });
   return found == calls_.rend() ? nullptr : &*found;

@@ -1,0 +1,146 @@
+// Every recorded stream whose wire has an adapter, through the Decoder in both modes: the same
+// events whole, byte by byte and at random splits, and a strict output that AG-UI's clients accept.
+//
+// The recordings stand beside the repository in ../shared/recordings, or where MILLRACE_RECORDINGS
+// says; without them the tests are skipped. Recordings whose wire has no adapter are listed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+
+#include "adapter/decoder.hpp"
+#include "encoder/ag_ui.hpp"
+#include "support/ag_ui_rules.hpp"
+#include "support/collect.hpp"
+
+using namespace millrace;
+
+namespace {
+
+constexpr int splits = 64;
+
+// Recordings that end in an error: the provider's, a refusal, and a last record that is not JSON.
+constexpr std::array<std::string_view, 3> failing{"anthropic-refusal.chunks.txt",
+                                                  "openai-error.1.chunks.txt",
+                                                  "parallel-tool-call-wrapper.1.chunks.txt"};
+
+std::filesystem::path folder() {
+  if (const char* given = std::getenv("MILLRACE_RECORDINGS")) return given;
+  return std::filesystem::path(MILLRACE_SOURCE_DIR) / ".." / "shared" / "recordings";
+}
+
+std::vector<std::filesystem::path> recordings() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder())) {
+    if (entry.path().extension() == ".txt") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string_view wire_of(const json::Value& record) {
+  if (record["choices"].is_array()) return "openai_chat";
+  const std::string_view type = record["type"].string();
+  if (type.starts_with("response.")) return "openai_responses";
+  return type == "message_start" ? "anthropic" : "";
+}
+
+// A recording with its framing. `wire` is nullptr when no adapter reads it.
+struct Recording {
+  std::string name;
+  const adapter::Wire* wire = nullptr;
+  std::string body;
+};
+
+Recording read(const std::filesystem::path& file) {
+  Recording result;
+  result.name = file.filename().string();
+  std::ifstream stream(file);
+  json::Document document;
+  for (std::string line; std::getline(stream, line);) {
+    const auto record = document.parse(line);
+    if (record && result.wire == nullptr) {
+      result.wire = adapter::find_wire(wire_of(record.value()));
+    }
+    const std::string_view type = record ? record.value()["type"].string() : "";
+    if (!type.empty()) result.body.append("event: ").append(type).append("\n");
+    result.body.append("data: ").append(line).append("\n\n");
+  }
+  return result;
+}
+
+// Gives the events to the text that is compared and, in strict mode, to the encoder.
+class Listener final : public event::EventSink {
+ public:
+  void on_event(const event::Event& event) override {
+    event::write_json(text, event, spelling_);
+    text.push_back('\n');
+    encoder.on_event(event);
+  }
+  std::string text;
+  encoder::AgUiEncoder encoder{{"thread", "run", "", "1.0"}};
+
+ private:
+  event::Spelling spelling_{event::Extras::diagnostic, json::Surrogates::keep, true, true};
+};
+
+// Feeds pieces of 1 to `longest` bytes, or everything at once when that is 0.
+void decode(const Recording& recording, event::Mode mode, std::size_t longest, std::mt19937& random,
+            Listener& listener) {
+  CountingIds ids("id-");
+  adapter::DecoderOptions options;
+  options.mode = mode;
+  adapter::Decoder decoder(*recording.wire, options, ids, listener);
+  std::uniform_int_distribution<std::size_t> step(1, std::max<std::size_t>(longest, 1));
+  for (std::string_view rest = recording.body; !rest.empty();) {
+    const std::size_t size = longest == 0 ? rest.size() : std::min(step(random), rest.size());
+    ASSERT_TRUE(decoder.feed(rest.substr(0, size)).ok());
+    rest.remove_prefix(size);
+  }
+  ASSERT_TRUE(decoder.finish().ok());
+}
+
+void check(const Recording& recording, event::Mode mode, std::mt19937& random) {
+  Listener whole;
+  decode(recording, mode, 0, random, whole);
+  EXPECT_FALSE(whole.text.empty());
+  for (int round = 0; round <= splits; ++round) {
+    Listener pieces;
+    decode(recording, mode, round == 0 ? 1 : 8192, random, pieces);
+    ASSERT_EQ(pieces.text, whole.text);
+  }
+  if (mode == event::Mode::as_received) return;
+  whole.encoder.finish();
+  test::AgUiRules rules;
+  rules.check_stream(whole.encoder.pending());
+  EXPECT_EQ(rules.broken(), "");
+  const bool expected = std::find(failing.begin(), failing.end(), recording.name) != failing.end();
+  EXPECT_EQ(rules.run_failed(), expected);
+}
+
+}  // namespace
+
+TEST(Recordings, GiveTheSameLegalEventsHoweverTheyAreCut) {
+  if (!std::filesystem::is_directory(folder())) GTEST_SKIP() << "no recordings in " << folder();
+  const unsigned seed = std::random_device{}();
+  std::mt19937 random(seed);
+  std::size_t checked = 0;
+  for (const auto& file : recordings()) {
+    const Recording recording = read(file);
+    if (recording.wire == nullptr) {
+      std::cout << "no adapter reads " << recording.name << "\n";
+      continue;
+    }
+    SCOPED_TRACE(recording.name + ", seed " + std::to_string(seed));
+    check(recording, event::Mode::strict, random);
+    check(recording, event::Mode::as_received, random);
+    ++checked;
+  }
+  EXPECT_GT(checked, 0U);
+}
