@@ -131,11 +131,11 @@ Result<void> check_host(const Headers& headers) {
 // Splits the target; the absolute form must name the host that the Host header names.
 Result<void> parse_target(RequestHead& head) {
   constexpr std::string_view scheme = "http://";
-  std::string_view rest = head.target;
-  if (rest == "*" && head.method == "OPTIONS") {
-    head.path = rest;
+  if (head.target == "*" && head.method == "OPTIONS") {
+    head.path = head.target;
     return {};
   }
+  std::string_view rest = head.target;
   if (equal_ignoring_case(rest.substr(0, scheme.size()), scheme)) {
     rest.remove_prefix(scheme.size());
     const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
