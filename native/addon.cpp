@@ -1,10 +1,13 @@
 // Entry point of the addon: what require('millrace.node') returns. Loading it starts nothing.
-#include <napi.h>
+#include "base/error.hpp"
+#include "exports.hpp"
+#include "node_api.hpp"
 
 namespace {
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("version", Napi::String::New(env, MILLRACE_VERSION));
+  millrace::native::export_pipe(env, exports);
   return exports;
 }
 

@@ -33,6 +33,12 @@ const ErrorRow& row_of(Errc code) {
   return rows[static_cast<std::size_t>(code)];
 }
 
+Errc code_of(std::string_view name) {
+  const auto* row = std::find_if(rows.begin(), rows.end(),
+                                 [&](const ErrorRow& candidate) { return candidate.code == name; });
+  return row == rows.end() ? Errc::internal : static_cast<Errc>(row - rows.begin());
+}
+
 std::string redacted(std::string_view text, std::size_t limit) {
   if (text.size() > limit) {
     while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {

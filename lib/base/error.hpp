@@ -28,6 +28,9 @@ struct ErrorRow {
 // Lifetime: the row is static.
 const ErrorRow& row_of(Errc code);
 
+// The code of this name; `internal` when there is none.
+Errc code_of(std::string_view name);
+
 // A failure as a value: what went wrong, whether to try again, and what the peer said.
 struct Error {
   Errc code = Errc::internal;

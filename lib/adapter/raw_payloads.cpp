@@ -1,0 +1,54 @@
+#include "adapter/raw_payloads.hpp"
+
+#include "adapter/adapter.hpp"
+#include "base/utf8.hpp"
+#include "event/codec.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::size_t head_limit_bytes = 64UL * 1024UL;
+constexpr std::string_view sentinel = "[DONE]";
+
+}  // namespace
+
+Result<void> RawPayloads::feed(std::string_view bytes) {
+  remember(bytes);
+  return framing_.feed(bytes, *this);
+}
+
+Result<void> RawPayloads::finish() {
+  MILLRACE_TRY(framing_.finish(*this));
+  if (frames_ > 0 || head_.empty()) return {};
+  json::Document document;
+  const auto value = document.parse(head_);
+  if (!value) return {};
+  if (const auto error = error_of(value.value())) {
+    event::write_json(out_, event::Event{event::Failed{error->message, error->code}}, {});
+    out_.push_back(terminator);
+  }
+  return {};
+}
+
+void RawPayloads::remember(std::string_view bytes) {
+  total_bytes_ += bytes.size();
+  if (frames_ > 0 || total_bytes_ > head_limit_bytes) {
+    head_.clear();
+  } else {
+    head_.append(bytes);
+  }
+}
+
+void RawPayloads::on_frame(const framing::Frame& frame) {
+  ++frames_;
+  const std::string_view payload = json::trim(frame.data);
+  if (payload.empty() || payload == sentinel) return;
+  if (utf8::is_valid(payload)) {
+    out_.append(payload);
+  } else {
+    utf8::append_replaced(out_, payload);
+  }
+  out_.push_back(terminator);
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,204 @@
+#include "app/pipe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "adapter/raw_payloads.hpp"
+#include "base/json.hpp"
+#include "event/batch.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::app {
+namespace {
+
+class BytesPipe final : public Pipe {
+ public:
+  void feed(std::string_view bytes) override { output_.append(bytes); }
+  void finish() override {}
+  bool fail(const Error&) override { return false; }
+  [[nodiscard]] bool done() const override { return false; }
+  [[nodiscard]] Shape shape() const override { return Shape::bytes; }
+};
+
+class PayloadsPipe final : public Pipe {
+ public:
+  explicit PayloadsPipe(const PipeSpec& spec) : payloads_(output_, spec.decoder.limits) {}
+
+  void feed(std::string_view bytes) override { report(payloads_.feed(bytes)); }
+  void finish() override { report(payloads_.finish()); }
+  bool fail(const Error&) override { return false; }
+  [[nodiscard]] bool done() const override { return done_; }
+  [[nodiscard]] Shape shape() const override { return Shape::text; }
+
+ private:
+  void report(const Result<void>& result) {
+    if (result) return;
+    done_ = true;
+    // An empty record, which no payload is, announces the error.
+    output_.push_back(adapter::RawPayloads::terminator);
+    output_.append(error_json(result.error())).push_back(adapter::RawPayloads::terminator);
+  }
+
+  adapter::RawPayloads payloads_;
+  bool done_ = false;
+};
+
+class EventsPipe final : public Pipe {
+ public:
+  explicit EventsPipe(const PipeSpec& spec)
+      : strict_(spec.decoder.mode == event::Mode::strict),
+        batch_(output_, spelling()),
+        decoder_(*spec.wire, spec.decoder, ids_, batch_) {}
+
+  void feed(std::string_view bytes) override { report(decoder_.feed(bytes)); }
+  void finish() override { report(decoder_.finish()); }
+  bool fail(const Error& error) override {
+    decoder_.fail(error);
+    return strict_;
+  }
+  [[nodiscard]] bool done() const override { return broken_ || decoder_.done(); }
+  [[nodiscard]] Shape shape() const override { return Shape::items; }
+
+ private:
+  static event::Spelling spelling() {
+    event::Spelling spelling;
+    spelling.extras = event::Extras::diagnostic;
+    spelling.surrogates = json::Surrogates::keep;
+    spelling.tool_error_members = true;
+    return spelling;
+  }
+  void report(const Result<void>& result) {
+    if (result) return;
+    broken_ = true;
+    batch_.add_json(R"({"type":"@error","error":)" + error_json(result.error()) + "}");
+  }
+
+  bool strict_;
+  bool broken_ = false;
+  os::RandomIds ids_;
+  event::JsonBatch batch_;
+  adapter::Decoder decoder_;
+};
+
+class AgUiPipe final : public Pipe {
+ public:
+  explicit AgUiPipe(const PipeSpec& spec)
+      : encoder_(spec.run), decoder_(*spec.wire, spec.decoder, ids_, encoder_) {
+    encoder_.start();
+    if (spec.run_started) encoder_.take();
+    collect();
+  }
+
+  void feed(std::string_view bytes) override {
+    report(decoder_.feed(bytes));
+    collect();
+  }
+  void finish() override {
+    report(decoder_.finish());
+    encoder_.finish();
+    collect();
+  }
+  bool fail(const Error& error) override {
+    decoder_.fail(error);
+    encoder_.fail(error.code_name(), error.message);
+    collect();
+    return true;
+  }
+  [[nodiscard]] bool done() const override { return encoder_.ended(); }
+  [[nodiscard]] Shape shape() const override { return Shape::bytes; }
+
+ private:
+  void report(const Result<void>& result) {
+    if (!result) encoder_.fail(result.error().code_name(), result.error().message);
+  }
+  void collect() {
+    if (output_.empty()) {
+      output_ = encoder_.take();
+    } else {
+      output_.append(encoder_.take());
+    }
+  }
+
+  os::RandomIds ids_;
+  encoder::AgUiEncoder encoder_;
+  adapter::Decoder decoder_;
+};
+
+constexpr std::array<std::pair<std::string_view, PipeSpec::Kind>, 4> kinds{{
+    {"bytes", PipeSpec::Kind::bytes},
+    {"payloads", PipeSpec::Kind::payloads},
+    {"events", PipeSpec::Kind::events},
+    {"ag_ui", PipeSpec::Kind::ag_ui},
+}};
+
+void read_limit(const json::Value& value, std::size_t& limit) {
+  const auto number = value.integer();
+  if (number && *number > 0) limit = static_cast<std::size_t>(*number);
+}
+
+void read_limits(const json::Value& limits, adapter::DecoderOptions& options) {
+  read_limit(limits["lineBytes"], options.limits.line_bytes);
+  read_limit(limits["eventBytes"], options.limits.event_bytes);
+  read_limit(limits["toolArgumentsBytes"], options.tool_arguments_limit_bytes);
+}
+
+}  // namespace
+
+Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_json) {
+  PipeSpec spec;
+  const auto* row =
+      std::find_if(kinds.begin(), kinds.end(), [&](const auto& r) { return r.first == kind; });
+  if (row == kinds.end()) {
+    return make_error(Errc::invalid_option, "No pipe is called '" + std::string(kind) + "'.");
+  }
+  spec.kind = row->second;
+  json::Document document;
+  auto parsed = document.parse(options_json);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& options = parsed.value();
+  const bool strict = options["strict"].is_true() || spec.kind == PipeSpec::Kind::ag_ui;
+  spec.decoder.mode = strict ? event::Mode::strict : event::Mode::as_received;
+  read_limits(options["limits"], spec.decoder);
+  spec.run.thread_id = options["threadId"].string();
+  spec.run.run_id = options["runId"].string();
+  spec.run.parent_run_id = options["parentRunId"].string();
+  spec.run.client_version = options["protocolVersion"].string();
+  spec.run_started = options["runStarted"].is_true();
+  if (spec.kind == PipeSpec::Kind::bytes || spec.kind == PipeSpec::Kind::payloads) return spec;
+  spec.wire = adapter::find_wire(options["wire"].string());
+  if (spec.wire == nullptr) {
+    return make_error(Errc::unknown_wire,
+                      "No adapter reads the wire '" + std::string(options["wire"].string()) + "'.");
+  }
+  return spec;
+}
+
+std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec) {
+  switch (spec.kind) {
+    case PipeSpec::Kind::payloads: return std::make_unique<PayloadsPipe>(spec);
+    case PipeSpec::Kind::events: return std::make_unique<EventsPipe>(spec);
+    case PipeSpec::Kind::ag_ui: return std::make_unique<AgUiPipe>(spec);
+    case PipeSpec::Kind::bytes: break;
+  }
+  return std::make_unique<BytesPipe>();
+}
+
+std::string error_json(const Error& error) {
+  constexpr std::array<std::string_view, 3> retry_names{"no", "yes", "later"};
+  std::string out = "{";
+  json::append_member(out, "code", error.code_name());
+  json::append_member(out, "message", error.message);
+  if (!error.detail.empty()) json::append_member(out, "detail", error.detail);
+  if (error.upstream_status) {
+    json::append_member(out, "status", std::int64_t{*error.upstream_status});
+  }
+  json::append_member(out, "retry", retry_names[static_cast<std::size_t>(error.retry())]);
+  if (error.retry_after) {
+    json::append_member(out, "retryAfterMs", std::int64_t{error.retry_after->count()});
+  }
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace millrace::app

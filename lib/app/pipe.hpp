@@ -1,0 +1,72 @@
+// What becomes of a body's bytes before a reader in the host gets them: nothing, the texts of its
+// SSE records, the events of its wire, or the bytes of an AG-UI run.
+//
+// A pipe decides and waits for nothing. The engine runs one a stream on its own thread; a host that
+// has the bytes already runs one on its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "adapter/decoder.hpp"
+#include "base/result.hpp"
+#include "encoder/ag_ui.hpp"
+#include "event/codec.hpp"
+
+namespace millrace::app {
+
+// How the output is handed to the host.
+enum class Shape : std::uint8_t {
+  bytes,
+  text,   // UTF-8
+  items,  // `,{...},{...}`, to be closed by event::close_batch: a JSON array of events
+};
+
+// Thread: any, one at a time.
+class Pipe {
+ public:
+  virtual ~Pipe() = default;
+
+  virtual void feed(std::string_view bytes) = 0;
+  // The body ended normally.
+  virtual void finish() = 0;
+  // The body broke. False when the output cannot say so, and the reader must be told otherwise.
+  [[nodiscard]] virtual bool fail(const Error& error) = 0;
+  // True when nothing more can come and the rest of the body is of no use.
+  [[nodiscard]] virtual bool done() const = 0;
+  [[nodiscard]] virtual Shape shape() const = 0;
+
+  // What came out and was not taken; the caller clears it.
+  [[nodiscard]] std::string& output() { return output_; }
+
+ protected:
+  std::string output_;
+};
+
+struct PipeSpec {
+  enum class Kind : std::uint8_t { bytes, payloads, events, ag_ui };
+
+  Kind kind = Kind::bytes;
+  const adapter::Wire* wire = nullptr;  // of events and ag_ui
+  adapter::DecoderOptions decoder;
+  encoder::AgUiOptions run;
+  bool run_started = false;  // the reader has RUN_STARTED already
+};
+
+// Reads `kind` (bytes, payloads, events, ag_ui) and its options.
+// Shape: {"wire": string, "strict": boolean, "limits": {"lineBytes", "eventBytes",
+// "toolArgumentsBytes": number}, "threadId", "runId", "parentRunId", "protocolVersion": string,
+// "runStarted": boolean}.
+// Errors: invalid_option, invalid_json, unknown_wire.
+Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_json);
+
+std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec);
+
+// An error as a host receives it.
+// Shape: {"code", "message": string, "detail"?: string, "status"?: number, "retry": "no" | "yes" |
+// "later", "retryAfterMs"?: number}.
+std::string error_json(const Error& error);
+
+}  // namespace millrace::app

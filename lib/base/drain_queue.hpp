@@ -1,0 +1,102 @@
+// Hands what streams produce on one thread over to a reader on another: the border between the
+// engine thread and a host's event loop.
+//
+// What a stream produced waits here until its reader asks. The reader is woken once, whatever
+// number of streams have something for it, and takes everything in one visit. A stream whose
+// reader is slow is told to pause.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace millrace {
+
+// Tells the reader's thread to call drain().
+// Thread: wake from any; it must not call the queue.
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  virtual void wake() = 0;
+};
+
+struct DrainLimits {
+  // A stream pauses at this many bytes; one that was read empty may go on.
+  std::size_t stream_bytes = std::size_t{256} << 10U;
+  // With this many bytes of all streams together, a stream pauses at `floor_bytes` already, so
+  // that a reader that keeps up never waits for one that does not.
+  std::size_t total_bytes = std::size_t{64} << 20U;
+  std::size_t floor_bytes = std::size_t{16} << 10U;
+};
+
+// Thread: push_head, push and end from the producing thread; everything else from the reader's.
+// Lifetime: the waker outlives the queue.
+class DrainQueue {
+ public:
+  using StreamId = std::uint64_t;
+
+  // What was waiting of one stream, in this order.
+  struct Batch {
+    StreamId stream = 0;
+    std::optional<std::string> head;  // what came before the data, once
+    std::string data;
+    std::optional<std::string> end;  // the last of the stream, which is forgotten with it
+    bool was_paused = false;         // the producer waits to be resumed
+  };
+
+  DrainQueue(Waker& waker, DrainLimits limits) : waker_(waker), limits_(limits) {}
+
+  // Makes a stream known, with a reader that waits.
+  void open(StreamId stream);
+
+  // All three ignore a stream that was dropped.
+  void push_head(StreamId stream, std::string head);
+  // False when the producer shall pause until a batch with `was_paused` is taken.
+  [[nodiscard]] bool push(StreamId stream, std::string_view data);
+  void end(StreamId stream, std::string end);
+
+  // Gives what is there, or nothing and notes that the reader waits.
+  std::optional<Batch> take(StreamId stream);
+  // Answers a wake-up: what is there for each reader that waits.
+  std::vector<Batch> drain();
+  // Forgets a stream and what it holds.
+  void drop(StreamId stream);
+
+  // Readers that wait; while there is one, the host must stay alive.
+  [[nodiscard]] std::size_t waiting() const;
+  [[nodiscard]] std::size_t buffered_bytes() const;
+
+ private:
+  struct Stream {
+    std::optional<std::string> head;
+    std::string data;
+    std::optional<std::string> end;
+    bool reader_waits = false;
+    bool paused = false;
+    bool is_ready = false;  // listed in ready_
+
+    [[nodiscard]] bool has_something() const { return head || end || !data.empty(); }
+  };
+  using Streams = std::unordered_map<StreamId, Stream>;
+
+  // Lists a stream for the next drain; true when the reader must be woken for it.
+  bool offer(StreamId id, Stream& stream);
+  Batch collect(Streams::iterator at);
+
+  Waker& waker_;
+  const DrainLimits limits_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  Streams streams_;
+  std::vector<StreamId> ready_;  // streams with something for a reader that waits
+  std::size_t waiting_ = 0;
+  std::size_t buffered_bytes_ = 0;
+  bool wake_pending_ = false;
+};
+
+}  // namespace millrace

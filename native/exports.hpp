@@ -1,0 +1,16 @@
+// What each file of this folder adds to the addon's exports.
+#pragma once
+
+#include <string>
+
+#include "app/pipe.hpp"
+#include "node_api.hpp"
+
+namespace millrace::native {
+
+void export_pipe(Napi::Env env, Napi::Object exports);
+
+// A pipe's output as a JavaScript value; `output` is used up.
+Napi::Value to_output(napi_env env, std::string& output, app::Shape shape);
+
+}  // namespace millrace::native

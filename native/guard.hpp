@@ -1,0 +1,59 @@
+// The edge between JavaScript and the engine: every exported function is a guard<fn> or a
+// method<T, fn>, since a C++ exception that leaves a Node-API callback ends the process.
+//
+// Errors leave as a thrown string, the JSON text of app::error_json; JavaScript makes the error
+// object. An object made here would belong to Node's own realm and fail `instanceof` in others.
+#pragma once
+
+#include <exception>
+
+#include "app/pipe.hpp"
+#include "base/error.hpp"
+#include "node_api.hpp"
+
+namespace millrace::native {
+
+// Throws `error` into JavaScript; the caller returns at once.
+inline Napi::Value raise(napi_env env, const Error& error) {
+  const std::string text = app::error_json(error);
+  napi_value value = nullptr;
+  if (napi_create_string_utf8(env, text.data(), text.size(), &value) == napi_ok) {
+    napi_throw(env, value);
+  }
+  return {};
+}
+
+namespace detail {
+
+template <class Call>
+napi_value call_guarded(napi_env env, napi_callback_info info, Call&& call) noexcept {
+  try {
+    const Napi::CallbackInfo arguments(env, info);
+    return call(arguments);
+  } catch (const std::exception& exception) {
+    raise(env, make_error(Errc::internal, exception.what()));
+  } catch (...) {
+    raise(env, make_error(Errc::internal));
+  }
+  return nullptr;
+}
+
+}  // namespace detail
+
+using Function = Napi::Value (*)(const Napi::CallbackInfo&);
+
+template <Function fn>
+napi_value guard(napi_env env, napi_callback_info info) noexcept {
+  return detail::call_guarded(env, info, fn);
+}
+
+// Sets `exports[name]` to a guarded function.
+template <Function fn>
+void set_function(Napi::Env env, Napi::Object exports, const char* name) {
+  napi_value function = nullptr;
+  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, guard<fn>, nullptr, &function) == napi_ok) {
+    exports.Set(name, Napi::Value(env, function));
+  }
+}
+
+}  // namespace millrace::native
