@@ -1,8 +1,29 @@
-// Finds and opens the addon. Every path is a literal, so that bundlers can trace it.
+// Finds and opens the addon, once per environment.
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 
-/** What the addon exports. */
+import { MillraceError } from './errors';
+
+/** Turns a body's bytes into what a reader wants, on the calling thread. */
+export interface NativePipe {
+  feed(bytes: Uint8Array): string | Buffer | undefined;
+  finish(): string | Buffer | undefined;
+  take(): string | Buffer | undefined;
+  /** The body broke; true when the output says so. */
+  fail(code: string, message: string): boolean;
+  /** True when the rest of the body is of no use. */
+  done(): boolean;
+}
+
+export type PipeKind = 'bytes' | 'payloads' | 'events' | 'ag_ui';
+
+/**
+ * What the addon exports. Options and errors cross as JSON text, payloads as strings and Buffers;
+ * an error is thrown as a string (see errorFromNative).
+ */
 export interface Addon {
   readonly version: string;
+  readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
 }
 
 let opened: Addon | undefined;
@@ -13,30 +34,97 @@ export function addon(): Addon {
   return opened;
 }
 
+/** One place where an addon may be; `load` holds the path as a literal, so that bundlers see it. */
+interface Place {
+  path: () => string;
+  load: () => unknown;
+}
+
 function open(): Addon {
   const tried: string[] = [];
-  for (const load of candidates()) {
+  let found = false;
+  for (const place of places()) {
+    let path: string;
     try {
-      return load() as Addon;
+      path = place.path();
     } catch (error) {
-      tried.push(error instanceof Error ? error.message : String(error));
+      tried.push(firstLine(error));
+      continue;
+    }
+    found = true;
+    try {
+      bindSymbolsDeeply(path);
+      return place.load() as Addon;
+    } catch (error) {
+      tried.push(`${path}: ${firstLine(error)}`);
     }
   }
-  throw new Error(
-    `millrace: no addon for ${process.platform}-${process.arch} could be opened. ` +
-      `Build it with 'npm run build' in a checkout.\n${tried.join('\n')}`,
+  const platform = `${process.platform}-${process.arch}`;
+  const fix =
+    "Install the package for this platform, build it with 'npm run build' in a checkout, or set " +
+    'MILLRACE_BINARY to the path of a millrace.node.';
+  throw new MillraceError(
+    found ? 'addon_load_failed' : 'addon_not_found',
+    `The native addon for ${platform} ` +
+      `${found ? 'cannot be loaded' : 'was not found'}. ${fix}\nTried:\n  ${tried.join('\n  ')}`,
   );
 }
 
-function candidates(): (() => unknown)[] {
-  const list = [(): unknown => require('../../build/release/millrace.node')];
-  switch (`${process.platform}-${process.arch}`) {
-    case 'linux-x64':
-      list.push(() => require('../../prebuilds/linux-x64-glibc/millrace.node') as unknown);
-      break;
-    case 'linux-arm64':
-      list.push(() => require('../../prebuilds/linux-arm64-glibc/millrace.node') as unknown);
-      break;
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n', 1)[0] ?? text;
+}
+
+// A checkout's own build comes before its prebuilds/, which a past `npm pack` may have left behind;
+// a packed package has no build/.
+function places(): Place[] {
+  const given = process.env['MILLRACE_BINARY'];
+  if (given) {
+    return [{ path: () => require.resolve(given), load: () => require(given) as unknown }];
   }
-  return list;
+  const build: Place = {
+    path: () => require.resolve('../../build/release/millrace.node'),
+    load: () => require('../../build/release/millrace.node') as unknown,
+  };
+  const prebuild = prebuilds[`${process.platform}-${process.arch}-${libc()}`];
+  return prebuild ? [build, prebuild] : [build];
+}
+
+const prebuilds: Partial<Record<string, Place>> = {
+  'linux-x64-glibc': {
+    path: () => require.resolve('../../prebuilds/linux-x64-glibc/millrace.node'),
+    load: () => require('../../prebuilds/linux-x64-glibc/millrace.node') as unknown,
+  },
+  'linux-arm64-glibc': {
+    path: () => require.resolve('../../prebuilds/linux-arm64-glibc/millrace.node'),
+    load: () => require('../../prebuilds/linux-arm64-glibc/millrace.node') as unknown,
+  },
+};
+
+function libc(): 'glibc' | 'musl' {
+  return mappedFiles().includes('/ld-musl-') ? 'musl' : 'glibc';
+}
+
+let maps: string | undefined;
+
+function mappedFiles(): string {
+  if (maps === undefined) {
+    try {
+      maps = readFileSync('/proc/self/maps', 'latin1');
+    } catch {
+      maps = '';
+    }
+  }
+  return maps;
+}
+
+// Node exports OpenSSL, zlib and nghttp2 symbols of its own, to which the references of the system's
+// libcurl would be bound. A first mapping with RTLD_DEEPBIND keeps them apart; the later require
+// takes the same mapping. Where malloc is replaced (sanitizers, jemalloc) deep binding mixes two
+// allocators, and plain loading is the lesser risk.
+function bindSymbolsDeeply(path: string): void {
+  const { RTLD_LAZY, RTLD_DEEPBIND } = constants.dlopen;
+  if (process.platform !== 'linux' || !RTLD_DEEPBIND || libc() === 'musl') return;
+  if (/\/lib(asan|tsan|ubsan|jemalloc|tcmalloc|mimalloc)[^/]*\.so/.test(mappedFiles())) return;
+  process.dlopen({ exports: {} }, path, RTLD_LAZY | RTLD_DEEPBIND);
 }

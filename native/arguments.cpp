@@ -32,8 +32,9 @@ Result<std::string_view> bytes_at(const Napi::CallbackInfo& info, std::size_t in
   void* data = nullptr;
   bool is_array = false;
   napi_is_typedarray(info.Env(), value, &is_array);
-  if (!is_array || napi_get_typedarray_info(info.Env(), value, &type, &size, &data, nullptr,
-                                            nullptr) != napi_ok ||
+  if (!is_array ||
+      napi_get_typedarray_info(info.Env(), value, &type, &size, &data, nullptr, nullptr) !=
+          napi_ok ||
       type != napi_uint8_array) {
     return wrong_type(index, "a Uint8Array");
   }

@@ -1,6 +1,7 @@
-// Every check that needs no run: eslint, TypeScript (strict), the layering rules, and clang-tidy on the C++
-// files that differ from the main branch (on all of the deciding core with --all, or when nothing differs).
-//   node scripts/lint.mjs [--all] [eslint | types | layers | tidy]...
+// Every check that needs no run: eslint, TypeScript (strict), the layering rules, generated files, and
+// clang-tidy on the C++ files that differ from the main branch (on all of the deciding core with --all, or
+// when nothing differs).
+//   node scripts/lint.mjs [--all] [eslint | types | layers | generated | tidy]...
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -69,6 +70,7 @@ const checks = {
   eslint: () => node('node_modules/eslint/bin/eslint.js', '.'),
   types: () => node('node_modules/typescript/bin/tsc', '-p', '.'),
   layers: () => node('scripts/check-layers.mjs'),
+  generated: () => node('scripts/generate-errors.mjs', '--check'),
   tidy: () => tidy(process.argv.includes('--all')),
 };
 const asked = process.argv.slice(2).filter((name) => name in checks);

@@ -249,9 +249,7 @@ export interface SubagentFinishedEvent extends EventBase {
   subagentRunId: string;
   result?: unknown;
   outcome?:
-    | { type: 'success' }
-    | { type: 'suspended'; interruptIds?: string[] | undefined }
-    | undefined;
+    { type: 'success' } | { type: 'suspended'; interruptIds?: string[] | undefined } | undefined;
 }
 export interface SubagentErrorEvent extends EventBase {
   type: 'SUBAGENT_ERROR';

@@ -1,0 +1,158 @@
+// The stream adapters: each reads one wire as AG-UI events.
+import type { StreamAdapter } from '../../types/channels';
+import { MillraceError } from '../errors';
+import type { PipeSpec } from '../transport/source';
+import { openSource } from '../transport/source';
+import type { DiagnosticHooks, ProviderState, UsageReport } from './diagnostics';
+import { EngineEventReader } from './engine-events';
+import type { EventReader } from './event-stream';
+import { EventStream } from './event-stream';
+import { PayloadEventReader } from './payload-events';
+
+/** Upper bounds; a stream that breaks one ends with an error of the code named. */
+export interface StreamLimits {
+  /** Bytes of a line, default 8 MiB; `line_too_long`. */
+  lineBytes?: number;
+  /** Bytes of an event, default 8 MiB; `event_too_large`. */
+  eventBytes?: number;
+  /** Bytes of one call's arguments, default 1 MiB; `tool_arguments_too_large`. */
+  toolArgumentsBytes?: number;
+}
+
+export interface AgUIAdapterOptions {
+  limits?: StreamLimits;
+}
+
+export interface AdapterOptions {
+  /** Called with the tokens that the provider reports. */
+  onUsage?: (usage: UsageReport) => void;
+  /** Called with opaque state that the next request must carry. */
+  onState?: (state: ProviderState) => void;
+  /** Give usage, state, citations and interrupts also as CUSTOM `millrace.*` events. */
+  extended?: boolean;
+  limits?: StreamLimits;
+}
+
+export interface LangGraphAdapterOptions extends AdapterOptions {
+  /** Called with the value of `__interrupt__` when the graph waits for a human. */
+  onInterrupt?: (interrupt: unknown) => void;
+}
+
+/** What the rest of the package knows about an adapter made here. */
+export interface AdapterTraits {
+  wire: string;
+  limits: StreamLimits;
+  /** Callbacks that need events as objects. */
+  hasHooks: boolean;
+}
+
+const known = new WeakMap<object, AdapterTraits>();
+
+/** The traits of an adapter of this package; undefined for anybody else's. */
+export function traitsOf(adapter: object): AdapterTraits | undefined {
+  return known.get(adapter);
+}
+
+function makeAdapter(traits: AdapterTraits, spec: PipeSpec, read: () => EventReader) {
+  const adapter = {
+    parse: (response: Response) => new EventStream(() => openSource(response, spec), read()),
+  };
+  known.set(adapter, traits);
+  // parse<Event> only renames the events' type; see StreamAdapter.
+  return adapter as StreamAdapter;
+}
+
+// What differs between the wires that the engine turns into events.
+interface WireRow {
+  name: string;
+  wire: string;
+  // Legal AG-UI and millrace.* events, instead of what the drop-in adapters promise.
+  strict?: boolean;
+}
+
+function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAdapter {
+  const { strict = false } = row;
+  const limits = checkLimits(row.name, options.limits);
+  const hooks: DiagnosticHooks = {
+    onUsage: checkCallback(row.name, 'onUsage', options.onUsage),
+    onState: checkCallback(row.name, 'onState', options.onState),
+    onInterrupt: checkCallback(row.name, 'onInterrupt', options.onInterrupt),
+    extended: strict || (checkBoolean(row.name, 'extended', options.extended) ?? false),
+    logSkipped: !strict,
+  };
+  const hasHooks = Boolean(hooks.onUsage ?? hooks.onState ?? hooks.onInterrupt);
+  const spec: PipeSpec = { kind: 'events', options: { wire: row.wire, strict, limits } };
+  const traits = { wire: row.wire, limits, hasHooks };
+  return makeAdapter(traits, spec, () => new EngineEventReader(hooks));
+}
+
+/** Reads AG-UI events; each is what JSON.parse makes of its record, unchanged. */
+export function agUIAdapter(options: AgUIAdapterOptions = {}): StreamAdapter {
+  checkOptions('agUIAdapter', options);
+  const limits = checkLimits('agUIAdapter', options.limits);
+  const traits = { wire: 'ag_ui', limits, hasHooks: false };
+  const spec: PipeSpec = { kind: 'payloads', options: { limits } };
+  return makeAdapter(traits, spec, () => new PayloadEventReader());
+}
+
+/** Reads OpenAI Chat Completions as server-sent events. */
+export function openAIAdapter(options: AdapterOptions = {}): StreamAdapter {
+  checkOptions('openAIAdapter', options);
+  return engineAdapter({ name: 'openAIAdapter', wire: 'openai_chat' }, options);
+}
+
+/** Reads Chat Completions as lines of JSON: what the OpenAI SDK's toReadableStream() writes. */
+export function openAIReadableStreamAdapter(options: AdapterOptions = {}): StreamAdapter {
+  const name = 'openAIReadableStreamAdapter';
+  checkOptions(name, options);
+  return engineAdapter({ name, wire: 'openai_chat_ndjson' }, options);
+}
+
+/** Reads the OpenAI Responses and Conversations APIs. */
+export function openAIResponsesAdapter(options: AdapterOptions = {}): StreamAdapter {
+  const name = 'openAIResponsesAdapter';
+  checkOptions(name, options);
+  return engineAdapter({ name, wire: 'openai_responses' }, options);
+}
+
+/** Reads the `messages` stream mode of LangGraph. */
+export function langGraphAdapter(options: LangGraphAdapterOptions = {}): StreamAdapter {
+  checkOptions('langGraphAdapter', options);
+  return engineAdapter({ name: 'langGraphAdapter', wire: 'langgraph' }, options);
+}
+
+/**
+ * Reads Anthropic Messages. The events are a legal AG-UI order; what AG-UI has no event for comes as
+ * CUSTOM `millrace.*`, and a cut or foreign body ends in RUN_ERROR.
+ */
+export function anthropicAdapter(options: AdapterOptions = {}): StreamAdapter {
+  checkOptions('anthropicAdapter', options);
+  return engineAdapter({ name: 'anthropicAdapter', wire: 'anthropic', strict: true }, options);
+}
+
+function checkOptions(name: string, options: unknown): void {
+  if (typeof options === 'object' && options !== null) return;
+  throw new MillraceError('invalid_option', `${name}() takes an object of options, or nothing.`);
+}
+
+function checkCallback<T>(name: string, option: string, value: T): T {
+  if (value === undefined || typeof value === 'function') return value;
+  throw new MillraceError('invalid_option', `${name}: ${option} must be a function.`);
+}
+
+function checkBoolean(name: string, option: string, value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw new MillraceError('invalid_option', `${name}: ${option} must be true or false.`);
+}
+
+function checkLimits(name: string, limits: unknown): StreamLimits {
+  if (limits === undefined) return {};
+  if (typeof limits !== 'object' || limits === null) {
+    throw new MillraceError('invalid_option', `${name}: limits must be an object.`);
+  }
+  for (const [key, value] of Object.entries(limits)) {
+    if (Number.isSafeInteger(value) && (value as number) > 0) continue;
+    throw new MillraceError('invalid_option', `${name}: limits.${key} must be a positive integer.`);
+  }
+  return limits;
+}

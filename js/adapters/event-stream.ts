@@ -1,0 +1,93 @@
+// The iterator behind parse(): outputs of a pipe in, events out, one at a time.
+import type { AGUIEvent } from '../../types/events';
+import type { Output, Source } from '../transport/source';
+
+/** Takes outputs apart. */
+export interface EventReader {
+  load(output: Output): void;
+  /** The next event of what was loaded; undefined when it is used up. */
+  next(): AGUIEvent | undefined;
+}
+
+/**
+ * An iterator written by hand: an async generator costs three times as much an event.
+ * Nothing happens before the first next(). Leaving the loop cancels the body.
+ */
+export class EventStream implements AsyncIterableIterator<AGUIEvent> {
+  readonly #open: () => Source;
+  readonly #reader: EventReader;
+  #source: Source | undefined;
+  #done = false;
+  // The read that is under way; calls of next() wait for it in their order.
+  #reading: Promise<void> | undefined;
+
+  constructor(open: () => Source, reader: EventReader) {
+    this.#open = open;
+    this.#reader = reader;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<AGUIEvent, undefined>> {
+    if (this.#reading) return this.#reading.then(() => this.next());
+    let event: AGUIEvent | undefined;
+    try {
+      event = this.#done ? undefined : this.#reader.next();
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (event) {
+      // Nothing follows an error of the run.
+      if (event.type === 'RUN_ERROR') this.#stop();
+      return Promise.resolve({ value: event, done: false });
+    }
+    if (this.#done) return Promise.resolve({ value: undefined, done: true });
+    return this.#fill().then(() => this.next());
+  }
+
+  // Reads until there is an output, or the body ended; an error is this call's own.
+  #fill(): Promise<void> {
+    const filling = this.#read();
+    const clear = (): void => {
+      this.#reading = undefined;
+    };
+    this.#reading = filling.then(clear, clear);
+    return filling;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#source ??= this.#open();
+      const output = await this.#source.read();
+      if (output === undefined) this.#done = true;
+      else if (!this.#done) this.#reader.load(output);
+    } catch (error) {
+      this.#done = true;
+      throw error;
+    }
+  }
+
+  async #fail(error: unknown): Promise<never> {
+    this.#stop();
+    throw error;
+  }
+
+  #stop(): void {
+    this.#done = true;
+    void this.#source?.cancel();
+  }
+
+  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
+    this.#done = true;
+    await this.#source?.cancel();
+    return { value: undefined, done: true };
+  }
+
+  async throw(error?: unknown): Promise<IteratorResult<AGUIEvent, undefined>> {
+    this.#done = true;
+    await this.#source?.cancel(error);
+    throw error;
+  }
+}

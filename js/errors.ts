@@ -1,0 +1,72 @@
+// The one error class of the package.
+import type { ErrorCode } from '../types/errors';
+
+// Marks our errors for other copies of this module and other realms, where instanceof fails.
+const marker = Symbol.for('millrace.error');
+
+/** What an error says besides its code and message. */
+export interface MillraceErrorDetails {
+  /** The HTTP status that the peer answered with. */
+  status?: number | undefined;
+  /** Whether the same request may be sent again; false when absent. */
+  retryable?: boolean | undefined;
+  /** How long to wait before that, in milliseconds. */
+  retryAfterMs?: number | undefined;
+  /** What the peer said, shortened and without credentials. */
+  detail?: string | undefined;
+  cause?: unknown;
+}
+
+/**
+ * A failure with a stable code. The message names the cause and the fix.
+ * `MillraceError.is(error)` recognises one also across realms and copies of the package.
+ */
+export class MillraceError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  declare readonly status?: number;
+  declare readonly retryAfterMs?: number;
+  declare readonly detail?: string;
+
+  constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    Object.defineProperty(this, 'name', { value: 'MillraceError', configurable: true });
+    Object.defineProperty(this, marker, { value: true });
+    this.code = code;
+    this.retryable = details.retryable ?? false;
+    if (details.status !== undefined) this.status = details.status;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    if (details.detail !== undefined) this.detail = details.detail;
+  }
+
+  /** True for an error of this package, with this code when one is given. */
+  static is(error: unknown, code?: ErrorCode): error is MillraceError {
+    return (
+      typeof error === 'object' &&
+      error !== null &&
+      marker in error &&
+      (code === undefined || (error as { code?: unknown }).code === code)
+    );
+  }
+}
+
+interface NativeError {
+  code: ErrorCode;
+  message: string;
+  detail?: string;
+  status?: number;
+  retry: 'no' | 'yes' | 'later';
+  retryAfterMs?: number;
+}
+
+/** The error that the engine described as JSON text. */
+export function errorFromNative(json: string, cause?: unknown): MillraceError {
+  const { code, message, detail, status, retry, retryAfterMs } = JSON.parse(json) as NativeError;
+  const details = { detail, status, retryAfterMs, retryable: retry !== 'no' };
+  return new MillraceError(code, message, cause === undefined ? details : { ...details, cause });
+}
+
+/** The engine throws its errors as JSON text, since an error object would be of another realm. */
+export function rethrow(thrown: unknown): never {
+  throw typeof thrown === 'string' ? errorFromNative(thrown) : thrown;
+}

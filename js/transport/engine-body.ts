@@ -1,0 +1,19 @@
+// Bodies that the engine's own transport produces, found again by their ReadableStream.
+import type { PipeSpec, Source } from './source';
+
+/** The engine's end of a body that nobody has read yet. */
+export interface EngineBody {
+  /** Takes the body over; `stream` is locked from then on. */
+  open(stream: ReadableStream<Uint8Array>, spec: PipeSpec): Source;
+}
+
+const bodies = new WeakMap<ReadableStream, EngineBody>();
+
+export function rememberEngineBody(stream: ReadableStream, body: EngineBody): void {
+  bodies.set(stream, body);
+}
+
+/** The engine's end of this body, or undefined when the bytes come from elsewhere. */
+export function engineBodyOf(stream: ReadableStream): EngineBody | undefined {
+  return bodies.get(stream);
+}

@@ -1,0 +1,131 @@
+// Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit.
+
+/** Every error code and the HTTP status that our own server gives it. Codes never change. */
+export interface ErrorStatuses {
+  /** An argument has the wrong type or value. HTTP 400; fails again. */
+  invalid_argument: 400;
+  /** An option has the wrong type or value. HTTP 400; fails again. */
+  invalid_option: 400;
+  /** The URL cannot be used. HTTP 400; fails again. */
+  invalid_url: 400;
+  /** No adapter has this name. HTTP 400; fails again. */
+  unknown_wire: 400;
+  /** No message format has this name. HTTP 400; fails again. */
+  unknown_format: 400;
+  /** No model provider has this name. HTTP 400; fails again. */
+  unknown_provider: 400;
+  /** The messages do not have the shape of the format. HTTP 400; fails again. */
+  invalid_messages: 400;
+  /** The provider needs an API key. HTTP 401; fails again. */
+  missing_api_key: 401;
+  /** The response body is already read or locked. HTTP 400; fails again. */
+  response_used: 400;
+  /** The response has no body. HTTP 400; fails again. */
+  response_empty: 400;
+  /** The text is not valid JSON. HTTP 400; fails again. */
+  invalid_json: 400;
+  /** The JSON is nested deeper than the limit. HTTP 400; fails again. */
+  json_too_deep: 400;
+  /** A line of the stream is longer than the limit. HTTP 502; fails again. */
+  line_too_long: 502;
+  /** An event of the stream is larger than the limit. HTTP 502; fails again. */
+  event_too_large: 502;
+  /** The decoded response is larger than the limit. HTTP 502; fails again. */
+  response_too_large: 502;
+  /** The response headers are larger than the limit. HTTP 502; fails again. */
+  headers_too_large: 502;
+  /** The arguments of a tool call are larger than the limit. HTTP 502; fails again. */
+  tool_arguments_too_large: 502;
+  /** The compressed body cannot be decoded. HTTP 502; fails again. */
+  decompression_failed: 502;
+  /** The body has a content encoding that was not asked for. HTTP 502; fails again. */
+  unsupported_encoding: 502;
+  /** The stream ended before the answer was complete. HTTP 502; may be sent again. */
+  stream_truncated: 502;
+  /** The stream ended without an event. HTTP 502; may be sent again. */
+  stream_empty: 502;
+  /** The body is not a stream of this wire. HTTP 502; fails again. */
+  not_a_stream: 502;
+  /** A record of the stream could not be read and was skipped. HTTP 502; fails again. */
+  record_skipped: 502;
+  /** The host name cannot be resolved. HTTP 502; may be sent again. */
+  name_resolution_failed: 502;
+  /** The connection cannot be made. HTTP 502; may be sent again. */
+  connect_failed: 502;
+  /** The connection was not made within the limit. HTTP 504; may be sent again. */
+  connect_timeout: 504;
+  /** No answer began within the limit. HTTP 504; may be sent again. */
+  first_byte_timeout: 504;
+  /** The stream was silent for longer than the limit. HTTP 504; may be sent again. */
+  idle_timeout: 504;
+  /** The call took longer than the limit. HTTP 504; may be sent again. */
+  total_timeout: 504;
+  /** The TLS connection was refused or the certificate is not trusted. HTTP 502; fails again. */
+  tls_failed: 502;
+  /** The connection broke before the answer was complete. HTTP 502; may be sent again. */
+  connection_lost: 502;
+  /** The peer does not speak HTTP correctly. HTTP 502; fails again. */
+  protocol_error: 502;
+  /** The request was redirected too often. HTTP 502; fails again. */
+  too_many_redirects: 502;
+  /** The call was cancelled. HTTP 499; fails again. */
+  cancelled: 499;
+  /** The engine is closed. HTTP 503; fails again. */
+  engine_closed: 503;
+  /** The provider reported an error. HTTP 502; may be sent again. */
+  provider_error: 502;
+  /** The provider refused the request. HTTP 400; fails again. */
+  provider_bad_request: 400;
+  /** The provider refused the credentials. HTTP 401; fails again. */
+  authentication_failed: 401;
+  /** The credentials do not allow this call. HTTP 403; fails again. */
+  permission_denied: 403;
+  /** The provider does not know this model or address. HTTP 404; fails again. */
+  model_not_found: 404;
+  /** The provider's rate limit is reached. HTTP 429; may be sent again later. */
+  rate_limited: 429;
+  /** The provider is overloaded. HTTP 503; may be sent again later. */
+  provider_overloaded: 503;
+  /** The request is not valid HTTP. HTTP 400; fails again. */
+  bad_request: 400;
+  /** The request body does not have the expected shape. HTTP 400; fails again. */
+  invalid_body: 400;
+  /** The Host header is not in the allow list. HTTP 403; fails again. */
+  host_not_allowed: 403;
+  /** The Origin header is not in the allow list. HTTP 403; fails again. */
+  origin_not_allowed: 403;
+  /** There is no such route. HTTP 404; fails again. */
+  route_not_found: 404;
+  /** The route does not allow this method. HTTP 405; fails again. */
+  method_not_allowed: 405;
+  /** The request did not arrive within the limit. HTTP 408; may be sent again. */
+  request_timeout: 408;
+  /** The request needs a Content-Length or chunked body. HTTP 411; fails again. */
+  length_required: 411;
+  /** The request body is larger than the limit. HTTP 413; fails again. */
+  body_too_large: 413;
+  /** The request target is longer than the limit. HTTP 414; fails again. */
+  target_too_long: 414;
+  /** The request body must be application/json. HTTP 415; fails again. */
+  unsupported_media_type: 415;
+  /** The Expect header cannot be met. HTTP 417; fails again. */
+  expectation_failed: 417;
+  /** The request headers are larger than the limit. HTTP 431; fails again. */
+  request_headers_too_large: 431;
+  /** The HTTP version is not supported. HTTP 505; fails again. */
+  http_version_not_supported: 505;
+  /** The server has no room for another connection. HTTP 503; may be sent again later. */
+  too_many_connections: 503;
+  /** The address and port are already in use. HTTP 500; fails again. */
+  address_in_use: 500;
+  /** The server cannot listen on the address. HTTP 500; fails again. */
+  listen_failed: 500;
+  /** No native addon for this platform was found. HTTP 500; fails again. */
+  addon_not_found: 500;
+  /** The native addon was found but cannot be loaded. HTTP 500; fails again. */
+  addon_load_failed: 500;
+  /** An invariant of the engine was broken. HTTP 500; fails again. */
+  internal: 500;
+}
+
+export type ErrorCode = keyof ErrorStatuses;
