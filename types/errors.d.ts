@@ -88,6 +88,16 @@ export interface ErrorStatuses {
   provider_overloaded: 503;
   /** The request is not valid HTTP. HTTP 400; fails again. */
   bad_request: 400;
+  /** The request line is not valid HTTP/1.1. HTTP 400; fails again. */
+  invalid_request_line: 400;
+  /** A request header is not valid HTTP/1.1. HTTP 400; fails again. */
+  invalid_header: 400;
+  /** The request needs exactly one valid Host header. HTTP 400; fails again. */
+  invalid_host: 400;
+  /** The request does not say clearly how long its body is. HTTP 400; fails again. */
+  invalid_body_length: 400;
+  /** The chunked request body is malformed. HTTP 400; fails again. */
+  invalid_chunk: 400;
   /** The request body does not have the expected shape. HTTP 400; fails again. */
   invalid_body: 400;
   /** The Host header is not in the allow list. HTTP 403; fails again. */
@@ -112,6 +122,8 @@ export interface ErrorStatuses {
   expectation_failed: 417;
   /** The request headers are larger than the limit. HTTP 431; fails again. */
   request_headers_too_large: 431;
+  /** The only transfer coding of request bodies is chunked. HTTP 501; fails again. */
+  transfer_coding_not_supported: 501;
   /** The HTTP version is not supported. HTTP 505; fails again. */
   http_version_not_supported: 505;
   /** The server has no room for another connection. HTTP 503; may be sent again later. */
