@@ -1,6 +1,7 @@
 #include "adapter/openai_responses.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "adapter/usage.hpp"
 
@@ -12,6 +13,7 @@ using openai::ItemType;
 
 constexpr std::string_view provider = "openai_responses";
 constexpr std::string_view prefix = "response.";
+constexpr std::ptrdiff_t items_limit = 1024;
 
 // True for a message of somebody else than the model.
 bool is_foreign(const json::Value& item) {
@@ -104,6 +106,9 @@ OpenAiResponses::Item* OpenAiResponses::find_same(const ItemType& type, const js
 
 OpenAiResponses::Item& OpenAiResponses::add(const ItemType& type, std::string_view id,
                                             std::optional<std::int64_t> index) {
+  // Late events about items of long ago find nothing; the search for the others stays short.
+  if (std::ssize(items_) >= items_limit)
+    items_.erase(items_.begin(), items_.begin() + items_limit / 2);
   Item& item = items_.emplace_back();
   item.type = &type;
   item.id = id;

@@ -38,6 +38,14 @@ std::string_view PartTracker::id_of(std::string_view key) const {
   return part == parts_.rend() ? std::string_view() : std::string_view(part->id);
 }
 
+// Every lookup runs through the open parts, so that their number is bounded.
+bool PartTracker::is_full() {
+  if (parts_.size() < options_.open_parts_limit) return false;
+  fail(row_of(Errc::too_many_parts).code, "More than " + std::to_string(options_.open_parts_limit) +
+                                              " parts of the answer are open at a time.");
+  return true;
+}
+
 PartTracker::Index PartTracker::add(Kind kind, std::string_view key, std::string_view id) {
   Part& part = parts_.emplace_back();
   part.kind = kind;
@@ -147,7 +155,7 @@ void PartTracker::close_kind(Kind kind, Index except) {
 
 void PartTracker::text_open(std::string_view key, std::string_view id, std::string_view role,
                             std::string_view name) {
-  if (failed_ || find(Kind::text, key) != none) return;
+  if (failed_ || find(Kind::text, key) != none || is_full()) return;
   const Index at = add(Kind::text, key, id);
   parts_[at].role = role;
   parts_[at].name = name;
@@ -158,6 +166,7 @@ void PartTracker::text_delta(std::string_view key, std::string_view delta) {
   if (failed_ || (strict() && delta.empty())) return;
   Index at = find(Kind::text, key);
   if (at == none) {
+    if (is_full()) return;
     at = add(Kind::text, key, {});
     parts_[at].role = "assistant";
   }
@@ -177,7 +186,7 @@ void PartTracker::text_close(std::string_view key) {
 }
 
 void PartTracker::reasoning_open(std::string_view key, std::string_view id) {
-  if (failed_ || find(Kind::reasoning, key) != none) return;
+  if (failed_ || find(Kind::reasoning, key) != none || is_full()) return;
   const Index at = add(Kind::reasoning, key, id);
   if (!strict()) start(parts_[at]);
 }
@@ -185,6 +194,7 @@ void PartTracker::reasoning_open(std::string_view key, std::string_view id) {
 void PartTracker::reasoning_delta(std::string_view key, std::string_view delta) {
   if (failed_ || delta.empty()) return;
   Index at = find(Kind::reasoning, key);
+  if (at == none && is_full()) return;
   if (at == none) at = add(Kind::reasoning, key, {});
   if (!parts_[at].started) {
     start_in_order(at);
@@ -196,6 +206,7 @@ void PartTracker::reasoning_delta(std::string_view key, std::string_view delta) 
 void PartTracker::reasoning_encrypted(std::string_view key, std::string_view value) {
   if (failed_) return;
   Index at = find(Kind::reasoning, key);
+  if (at == none && is_full()) return;
   if (at == none) at = add(Kind::reasoning, key, {});
   if (!parts_[at].started) {
     start_in_order(at);
@@ -238,6 +249,7 @@ void PartTracker::tool_open(std::string_view key, std::string_view id, std::stri
   if (failed_) return;
   Index at = find(Kind::tool, key);
   if (at == none) {
+    if (is_full()) return;
     at = add(Kind::tool, key, id);
   }
   Part& part = parts_[at];

@@ -28,6 +28,7 @@ enum class Mode : std::uint8_t {
 struct TrackerOptions {
   Mode mode = Mode::strict;
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
+  std::size_t open_parts_limit = 1024;
   // Replace an id that was used before; off for sources that may reopen a message by its id.
   bool distinct_ids = true;
   // Frame reasoning messages by REASONING_START and REASONING_END (strict mode only).
@@ -119,6 +120,7 @@ class PartTracker {
   [[nodiscard]] bool strict() const { return options_.mode == Mode::strict; }
   [[nodiscard]] Index find(Kind kind, std::string_view key) const;
   [[nodiscard]] Index find_call(std::string_view id) const;
+  bool is_full();
   Index add(Kind kind, std::string_view key, std::string_view id);
   void erase(Index at) { parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(at)); }
   void emit(const Body& body);

@@ -279,3 +279,19 @@ TEST(PartTracker, LimitsTheArgumentsOfACall) {
   bench.parts.tool_args("k", "4");
   EXPECT_NE(bench.collector.lines.back().find("tool_arguments_too_large"), std::string::npos);
 }
+
+TEST(PartTracker, LimitsTheOpenParts) {
+  for (const event::Mode mode : {event::Mode::strict, event::Mode::as_received}) {
+    event::TrackerOptions options;
+    options.mode = mode;
+    options.open_parts_limit = 2;
+    Bench bench(options);
+    bench.parts.tool_open("a", "1", "f");
+    bench.parts.tool_open("b", "2", "f");
+    bench.parts.tool_args("b", "{}");
+    EXPECT_FALSE(bench.parts.failed());
+    bench.parts.tool_open("c", "3", "f");
+    EXPECT_NE(bench.collector.lines.back().find("too_many_parts"), std::string::npos);
+    EXPECT_EQ(bench.text().find(R"("toolCallId":"3")"), std::string::npos);
+  }
+}
