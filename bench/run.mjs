@@ -1,0 +1,94 @@
+// npm run bench: builds the measuring programs, installs what Millrace is compared with, runs the tables and prints
+// them.
+// A missed goal is printed; only a failure (a crash, a wrong answer, a lost stream) makes the exit code 1.
+import { parseArgs } from 'node:util';
+
+import { buildEngine } from '../scripts/setup/engine.mjs';
+import { preparePackages } from '../scripts/setup/packages.mjs';
+import { say } from '../scripts/setup/report.mjs';
+import { describeMachine, describeVersions, isBusy } from './support/machine.mjs';
+import { bench, root } from './support/paths.mjs';
+import { printHead, printTable } from './support/print.mjs';
+
+const tableNames = ['engine', 'parse', 'replay', 'streams', 'startup'];
+
+const help = `Usage: npm run bench [-- OPTIONS]
+
+  --quick          a bounded sample of every table, at most a minute after the build
+  --only NAMES     only these tables, comma separated: ${tableNames.join(', ')}
+  --json           one JSON document on standard output and nothing else there (npm run --silent bench)
+  --help           this text
+
+Progress goes to standard error. A missed goal is no error.`;
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', default: tableNames.join(',') },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const only = values.only.split(',').map((name) => name.trim());
+  const unknown = only.filter((name) => !tableNames.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(`No table '${unknown[0]}': use ${tableNames.join(', ')}.`);
+  }
+  return { ...values, only };
+}
+
+async function prepare() {
+  await preparePackages(bench);
+  await buildEngine(root, { preset: 'bench', targets: ['engine_bench'] });
+}
+
+async function runTable(name, options) {
+  const table = await import(`./tables/${name}.mjs`);
+  const started = performance.now();
+  say(`measuring: ${table.title}`);
+  const seconds = (full, quick) => (options.quick ? quick : full);
+  const result = { rows: [], goals: [], failures: [] };
+  try {
+    Object.assign(result, await table.run({ quick: options.quick, seconds }));
+  } catch (error) {
+    result.failures = [error.stack];
+  }
+  const took = Number(((performance.now() - started) / 1000).toFixed(1));
+  const { columns, notes = [], title } = table;
+  return { name, title, columns, notes, seconds: took, ...result };
+}
+
+async function main() {
+  const options = readOptions();
+  if (options.help) return process.stdout.write(`${help}\n`);
+  await prepare();
+  const machine = describeMachine();
+  const versions = describeVersions();
+  const write = options.json ? () => {} : (line) => process.stdout.write(`${line}\n`);
+  printHead(machine, versions, isBusy(machine), write);
+  const tables = [];
+  for (const name of tableNames.filter((one) => options.only.includes(one))) {
+    const table = await runTable(name, options);
+    tables.push(table);
+    printTable(table, write);
+  }
+  const failures = tables.flatMap((table) =>
+    table.failures.map((text) => `${table.name}: ${text}`),
+  );
+  for (const text of failures) process.stderr.write(`millrace: failed: ${text}\n`);
+  const goals = tables.flatMap((table) => table.goals);
+  const met = goals.filter((goal) => goal.met).length;
+  write(`\n${met} of ${goals.length} goals met, ${failures.length} failures`);
+  if (options.json) {
+    const busy = isBusy(machine);
+    const document = { schema: 1, quick: options.quick, busy, machine, versions, tables, failures };
+    process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  }
+  process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+main().catch((error) => {
+  process.stderr.write(`millrace: bench stopped. ${error.message}\n`);
+  process.exitCode = 1;
+});

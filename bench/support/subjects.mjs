@@ -1,0 +1,77 @@
+// The servers that the table about many streams measures. Each start() gives { pid, port, path, stop } and, for
+// servers in Node, ask() for what only the process itself knows.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+import { start } from './children.mjs';
+import { root } from './paths.mjs';
+
+async function startProxy(file, provider) {
+  const child = start(file, { provider: provider.url }, { seconds: 300, flags: ['--expose-gc'] });
+  const { port } = await child.answer();
+  return { ...child, port, path: '/agent' };
+}
+
+// The command line of the package, as `npm start` runs it.
+async function startServe(provider) {
+  const child = spawn(
+    process.execPath,
+    [
+      '--import',
+      join(root, 'bench/support/tether.mjs'),
+      join(root, 'dist/cjs/cli/main.js'),
+      'serve',
+      '--port',
+      '0',
+      '--model',
+      'openai:example',
+    ],
+    {
+      env: {
+        ...process.env,
+        OPENAI_BASE_URL: provider.url,
+        OPENAI_API_KEY: 'none',
+        MILLRACE_BENCH_SECONDS: '300',
+      },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
+  );
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const port = await new Promise((resolve, reject) => {
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        said += text;
+        const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(said);
+        if (found) resolve(Number(found[1]));
+      });
+    }
+    ended.then(() => reject(new Error(`millrace serve ended early: ${said}`)));
+  });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), 5000);
+    await ended;
+    clearTimeout(late);
+  };
+  return { pid: child.pid, port, path: '/agent', stop };
+}
+
+export const subjects = [
+  { key: 'serve', label: 'millrace serve', start: startServe },
+  {
+    key: 'pipe',
+    label: 'pipeAGUI into a Node response',
+    start: (to) => startProxy('servers/millrace-pipe.mjs', to),
+  },
+  {
+    key: 'web',
+    label: 'toAGUIResponse, a web Response',
+    start: (to) => startProxy('servers/millrace-web.mjs', to),
+  },
+  {
+    key: 'javascript',
+    label: 'hand-written JavaScript proxy',
+    start: (to) => startProxy('servers/js-proxy.mjs', to),
+  },
+];

@@ -1,0 +1,48 @@
+// The two native traffic programs (native/mock_provider.cpp, native/stream_load.cpp) and how to talk to them.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { madeFiles } from './data.mjs';
+import { root } from './paths.mjs';
+
+// They end when their standard input does, so also when this process dies.
+function startProgram(name, args) {
+  const program = join(root, 'build/bench/bench/native', name);
+  const child = spawn(program, args.map(String), { stdio: ['pipe', 'pipe', 'inherit'] });
+  const waiting = [];
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => waiting.shift()?.resolve(JSON.parse(line)));
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  ended.then((code) => {
+    for (const one of waiting) one.reject(new Error(`${name} ended early (${code})`));
+  });
+  const answer = () => new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+  return {
+    pid: child.pid,
+    answer,
+    ask(command) {
+      child.stdin.write(`${command}\n`);
+      return answer();
+    },
+    async stop() {
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+// A provider on a free port; `files` are the bodies it replays.
+export async function startProvider(files = []) {
+  const [answer] = madeFiles('openai_chat', { count: 1, deltas: 256 });
+  const provider = startProgram('mock_provider', [answer, ...files]);
+  const { port } = await provider.answer();
+  return { ...provider, port, url: `http://127.0.0.1:${port}/v1` };
+}
+
+// Readers of the streams of one server.
+export async function startLoad(port, path) {
+  const load = startProgram('stream_load', [port, path]);
+  await load.answer();
+  return load;
+}
