@@ -169,9 +169,9 @@ function headerVersion(file, pattern) {
   return found && parseVersion(pattern.exec(readFileSync(found, 'utf8'))?.[1]);
 }
 
-// The first dotted (Boost: underscored) number of a text; a Debian epoch in front is dropped.
+// The first dotted number of a text ("1_81", as Boost writes it, counts), without a Debian epoch.
 export function parseVersion(text) {
-  const number = /(?:^\d+:)?(\d+(?:[._]\d+)*)/.exec(text?.replace(/g\+\+|c\+\+/g, '') ?? '')?.[1];
+  const number = /\d+(?:[._]\d+)+/.exec(text?.replace(/^\d+:|x86_64/g, '') ?? '')?.[0];
   return number?.split(/[._]/).map(Number);
 }
 
