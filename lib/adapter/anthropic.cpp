@@ -32,9 +32,9 @@ std::optional<std::string_view> stop_sentence(std::string_view reason) {
 // The object without the members named in `left_out`.
 std::string without(const json::Value& object, std::initializer_list<std::string_view> left_out) {
   std::string out = "{";
-  for (const auto& [key, value] : object.members()) {
-    if (std::find(left_out.begin(), left_out.end(), key) != left_out.end()) continue;
-    json::append_raw_member(out, key, value.to_json());
+  for (const json::Member& member : object.members()) {
+    if (std::find(left_out.begin(), left_out.end(), member.key) != left_out.end()) continue;
+    json::append_member(out, member);
   }
   out.push_back('}');
   return out;

@@ -91,12 +91,12 @@ void merge_usage(std::string& usage_json, const json::Value& later) {
   json::Document document;
   std::string merged = "{";
   if (const auto before = document.parse(usage_json)) {
-    for (const auto& [key, value] : before.value().members()) {
-      if (later[key].is_nothing()) json::append_raw_member(merged, key, value.to_json());
+    for (const json::Member& member : before.value().members()) {
+      if (later[member.key].is_nothing()) json::append_member(merged, member);
     }
   }
-  for (const auto& [key, value] : later.members()) {
-    if (!value.is_null()) json::append_raw_member(merged, key, value.to_json());
+  for (const json::Member& member : later.members()) {
+    if (!member.value.is_null()) json::append_member(merged, member);
   }
   merged.push_back('}');
   usage_json = std::move(merged);

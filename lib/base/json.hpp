@@ -198,5 +198,7 @@ void append_member(std::string& out, std::string_view key, std::string_view text
 // Appends `"key":json`, `json` being JSON already.
 void append_raw_member(std::string& out, std::string_view key, std::string_view json);
 void append_member(std::string& out, std::string_view key, std::int64_t number);
+// Appends a member of another object, its key escaped.
+void append_member(std::string& out, const Member& member);
 
 }  // namespace millrace::json

@@ -126,6 +126,13 @@ void append_member(std::string& out, std::string_view key, std::int64_t number) 
   out.append(digits.data(), end);
 }
 
+void append_member(std::string& out, const Member& member) {
+  if (!out.empty() && out.back() != '{' && out.back() != '[') out.push_back(',');
+  append_string(out, member.key);
+  out.push_back(':');
+  member.value.write(out);
+}
+
 void Value::write(std::string& out, Surrogates surrogates) const {
   if (!exists()) return;
   switch (node().type) {

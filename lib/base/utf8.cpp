@@ -139,6 +139,26 @@ char32_t join_surrogates(std::string_view high, std::string_view low) {
   return 0x10000U + ((unit(high) - 0xD800U) << 10U) + (unit(low) - 0xDC00U);
 }
 
+std::string_view join_split_pair(std::string& held, std::string_view piece, std::string& scratch) {
+  if (!held.empty() && !piece.empty()) {
+    scratch.clear();
+    if (begins_with_low_surrogate(piece)) {
+      append_code_point(scratch, join_surrogates(held, piece));
+      piece.remove_prefix(surrogate_bytes);
+    } else {
+      scratch.append(held);
+    }
+    scratch.append(piece);
+    held.clear();
+    piece = scratch;
+  }
+  if (ends_with_high_surrogate(piece)) {
+    held = piece.substr(piece.size() - surrogate_bytes);
+    piece.remove_suffix(surrogate_bytes);
+  }
+  return piece;
+}
+
 std::size_t utf16_length(std::string_view text) {
   std::size_t units = 0;
   for (const char c : text) {

@@ -41,6 +41,11 @@ inline constexpr std::string_view replacement = "\xEF\xBF\xBD";
 // The code point of a WTF-8 surrogate pair, `high` and `low` being three bytes each.
 char32_t join_surrogates(std::string_view high, std::string_view low);
 
+// Joins a surrogate pair that two pieces of one text split between them. A high surrogate at the
+// end of `piece` stays in `held` until the next piece; gives what can be written now.
+// Lifetime: the result views `piece` or `scratch`.
+std::string_view join_split_pair(std::string& held, std::string_view piece, std::string& scratch);
+
 // Number of UTF-16 code units of valid UTF-8.
 std::size_t utf16_length(std::string_view text);
 

@@ -103,24 +103,8 @@ void PartTracker::send_delta(Part& part, std::string_view delta) {
     send_piece(part, delta);
     return;
   }
-  if (!part.held.empty()) {
-    std::string joined;
-    if (utf8::begins_with_low_surrogate(delta)) {
-      utf8::append_code_point(joined, utf8::join_surrogates(part.held, delta));
-      delta.remove_prefix(utf8::surrogate_bytes);
-    } else {
-      joined = part.held;
-    }
-    part.held.clear();
-    joined.append(delta);
-    send_delta(part, joined);
-    return;
-  }
-  if (utf8::ends_with_high_surrogate(delta)) {
-    part.held = delta.substr(delta.size() - utf8::surrogate_bytes);
-    delta.remove_suffix(utf8::surrogate_bytes);
-  }
-  if (!delta.empty()) send_piece(part, delta);
+  const std::string_view piece = utf8::join_split_pair(part.held, delta, scratch_);
+  if (!piece.empty()) send_piece(part, piece);
 }
 
 void PartTracker::end(Index at) {
@@ -385,10 +369,10 @@ void PartTracker::close_all() {
   parts_.clear();
 }
 
-void PartTracker::fail(std::string_view code, std::string_view message) {
+void PartTracker::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (failed_) return;
   if (strict()) close_all();
-  emit(Failed{message, code});
+  sink_.on_event(Event{Failed{message, code}, extra});
   parts_.clear();
   failed_ = true;
 }

@@ -82,8 +82,8 @@ class PartTracker {
   void close_all();
 
   // Ends the run with an error, once; strict mode ends what is open first. Everything after it is
-  // ignored.
-  void fail(std::string_view code, std::string_view message);
+  // ignored. `extra` are further members of the event (see Event::extra).
+  void fail(std::string_view code, std::string_view message, std::string_view extra = {});
   [[nodiscard]] bool failed() const { return failed_; }
 
   // Passes an event that has no place in the order.
@@ -143,6 +143,7 @@ class PartTracker {
   std::unordered_set<std::string> used_ids_;
   // The id a reader sees for a tool call whose own id was used before.
   std::unordered_map<std::string, std::string> renamed_calls_;
+  std::string scratch_;
   bool failed_ = false;
 };
 

@@ -42,6 +42,22 @@ TEST(Utf8, JoinsSurrogates) {
   EXPECT_EQ(joined, "\xF0\x9F\x98\x80");
 }
 
+TEST(Utf8, JoinsAPairThatTwoPiecesSplit) {
+  const std::string high = "\xED\xA0\xBD";
+  const std::string low = "\xED\xB8\x80";
+  std::string held;
+  std::string scratch;
+  EXPECT_EQ(utf8::join_split_pair(held, "a" + high, scratch), "a");
+  EXPECT_EQ(utf8::join_split_pair(held, "", scratch), "");
+  EXPECT_EQ(utf8::join_split_pair(held, low + "b", scratch),
+            "\xF0\x9F\x98\x80"
+            "b");
+  EXPECT_EQ(held, "");
+  EXPECT_EQ(utf8::join_split_pair(held, high, scratch), "");
+  EXPECT_EQ(utf8::join_split_pair(held, high, scratch), high);
+  EXPECT_EQ(utf8::join_split_pair(held, "c", scratch), high + "c");
+}
+
 TEST(Utf8, CountsUtf16Units) {
   EXPECT_EQ(utf8::utf16_length("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), 5U);
 }
