@@ -6,25 +6,30 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "encoder/ag_ui_downgrade.hpp"
 
 namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view protocol_version = "1.0";
+constexpr std::string_view subagent_key = "\"subagentRunId\"";
 constexpr std::string_view default_reason = "input_required";
 
-// True when `version` is MAJOR.MINOR of at least 1.0.
+// True when `version` is MAJOR.MINOR, compared as numbers, of at least 1.0.
 bool is_modern(std::string_view version) {
   unsigned major = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
-  return error == std::errc() && major >= 1 && end != version.data();
+  unsigned minor = 0;
+  const char* const last = version.data() + version.size();
+  const auto [point, error] = std::from_chars(version.data(), last, major);
+  if (error != std::errc() || point == last || *point != '.') return false;
+  return std::from_chars(point + 1, last, minor).ec == std::errc() && major >= 1;
 }
 
 // What happens to an event of the source that has no type of ours.
-enum class Passage : std::uint8_t { drop, keep, modern_only, step_start, step_end, finished };
+enum class Passage : std::uint8_t { started, keep, modern_only, step_start, step_end, finished };
 
 constexpr std::array<std::pair<std::string_view, Passage>, 9> passages{{
-    {"RUN_STARTED", Passage::drop},
+    {"RUN_STARTED", Passage::started},
     {"RUN_FINISHED", Passage::finished},
     {"STEP_STARTED", Passage::step_start},
     {"STEP_FINISHED", Passage::step_end},
@@ -46,6 +51,8 @@ Passage passage_of(std::string_view type) {
 AgUiEncoder::AgUiEncoder(AgUiOptions options)
     : options_(std::move(options)), modern_(is_modern(options_.client_version)) {
   spelling_.tool_result_parts = modern_;
+  // Clients from before 1.0 keep members they do not know; OpenUI's reads these.
+  spelling_.tool_error_members = !modern_;
 }
 
 void AgUiEncoder::start() {
@@ -65,53 +72,63 @@ void AgUiEncoder::start() {
 
 void AgUiEncoder::write(const event::Event& event) {
   frame_begin();
-  event::write_json(out_, event, spelling_);
+  if (!modern_ && event.extra.find(subagent_key) != std::string_view::npos) {
+    const std::string extra = ag_ui::without_subagent(event.extra);
+    event::write_json(out_, event::Event{event.body, extra}, spelling_);
+  } else {
+    event::write_json(out_, event, spelling_);
+  }
   frame_end();
 }
 
 void AgUiEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   start();
-  std::visit(event::Overloaded{
-                 [&](const event::Usage& usage) { on_usage(usage); },
-                 [&](const event::ToolResult& result) { on_tool_result(event, result); },
-                 [&](const event::Foreign& foreign) { on_foreign(foreign); },
-                 [&](const event::Failed& failed) { fail(failed.code, failed.message); },
-                 [](const event::Finish&) { /* RUN_FINISHED says it */ },
-                 [&](const event::TextStart&) { write(event); },
-                 [&](const event::TextDelta&) { write(event); },
-                 [&](const event::TextEnd&) { write(event); },
-                 [&](const event::ReasoningSpanStart&) { write(event); },
-                 [&](const event::ReasoningSpanEnd&) { write(event); },
-                 [&](const event::ReasoningStart&) { write(event); },
-                 [&](const event::ReasoningDelta&) { write(event); },
-                 [&](const event::ReasoningEnd&) { write(event); },
-                 [&](const event::EncryptedValue&) { write(event); },
-                 [&](const event::ToolStart&) { write(event); },
-                 [&](const event::ToolArgs&) { write(event); },
-                 [&](const event::ToolEnd&) { write(event); },
-                 [&](const event::StateSnapshot&) { write(event); },
-                 [&](const event::StateDelta&) { write(event); },
-                 [&](const event::MessagesSnapshot&) { write(event); },
-                 [&](const event::ActivitySnapshot&) { write(event); },
-                 [&](const event::ActivityDelta&) { write(event); },
-                 [&](const event::ProviderState&) { write(event); },
-                 [&](const event::Citation&) { write(event); },
-                 [&](const event::Interrupt& interrupt) { on_interrupt(interrupt); },
-                 [&](const event::Reset&) { write(event); },
-                 [&](const event::Retry&) { write(event); },
-                 [&](const event::Stage&) { write(event); },
-                 [&](const event::Warning&) { write(event); },
-             },
-             event.body);
+  std::visit(
+      event::Overloaded{
+          [&](const event::Usage& usage) { on_usage(usage); },
+          [&](const event::ToolResult& result) { on_tool_result(event, result); },
+          [&](const event::Foreign& foreign) { on_foreign(foreign); },
+          [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
+          [](const event::Finish&) { /* RUN_FINISHED says it */ },
+          [&](const event::TextStart&) { write(event); },
+          [&](const event::TextDelta&) { write(event); },
+          [&](const event::TextEnd&) { write(event); },
+          [&](const event::ReasoningSpanStart&) { write(event); },
+          [&](const event::ReasoningSpanEnd&) { write(event); },
+          [&](const event::ReasoningStart&) { write(event); },
+          [&](const event::ReasoningDelta&) { write(event); },
+          [&](const event::ReasoningEnd&) { write(event); },
+          [&](const event::EncryptedValue&) { write(event); },
+          [&](const event::ToolStart& call) { on_tool_start(event, call); },
+          [&](const event::ToolArgs&) { write(event); },
+          [&](const event::ToolEnd&) { write(event); },
+          [&](const event::StateSnapshot&) { write(event); },
+          [&](const event::StateDelta&) { write(event); },
+          [&](const event::MessagesSnapshot& snapshot) { on_messages(event, snapshot); },
+          [&](const event::ActivitySnapshot&) { write(event); },
+          [&](const event::ActivityDelta&) { write(event); },
+          [&](const event::ProviderState&) { write(event); },
+          [&](const event::Citation&) { write(event); },
+          [&](const event::Interrupt& interrupt) { on_interrupt(interrupt); },
+          [&](const event::Reset&) { write(event); },
+          [&](const event::Retry&) { write(event); },
+          [&](const event::Stage&) { write(event); },
+          [&](const event::Warning&) { write(event); },
+      },
+      event.body);
 }
 
 void AgUiEncoder::on_usage(const event::Usage& usage) {
+  std::string tokens;
+  event::write_usage(tokens, usage);
+  if (tokens == "{}") return;
   if (!usage_.empty()) usage_.push_back(',');
-  event::write_usage(usage_, usage);
+  usage_.append(tokens);
 }
 
 void AgUiEncoder::on_tool_result(const event::Event& event, const event::ToolResult& result) {
+  std::erase(pending_calls_, result.id);
   write(event);
   if (!result.failed) return;
   frame_begin();
@@ -122,32 +139,88 @@ void AgUiEncoder::on_tool_result(const event::Event& event, const event::ToolRes
   frame_end();
 }
 
+void AgUiEncoder::on_tool_start(const event::Event& event, const event::ToolStart& call) {
+  std::erase(pending_calls_, call.id);
+  pending_calls_.emplace_back(call.id);
+  write(event);
+}
+
+void AgUiEncoder::on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot) {
+  if (modern_) return write(event);
+  const std::string messages = ag_ui::older_messages(snapshot.json);
+  write(event::Event{event::MessagesSnapshot{messages}, event.extra});
+}
+
 void AgUiEncoder::on_foreign(const event::Foreign& foreign) {
-  const auto pass = [&] { write(event::Event{foreign}); };
   const Passage passage = passage_of(foreign.type);
-  if (passage == Passage::drop || (passage == Passage::modern_only && !modern_)) return;
-  if (passage == Passage::keep || passage == Passage::modern_only) return pass();
+  if (passage == Passage::modern_only && !modern_) return;
+  if (passage == Passage::keep || passage == Passage::modern_only) return pass_foreign(foreign);
   json::Document document;
   const auto source = document.parse(foreign.json);
   if (!source) return;
-  const json::Value& value = source.value();
-  if (passage == Passage::finished) {
-    for (const std::string_view key : {"result", "outcome"}) {
-      if (!value[key].is_nothing() && modern_) {
-        json::append_raw_member(finished_members_, key, value[key].to_json());
-      }
+  if (passage == Passage::started) {
+    // What an earlier run of the source left behind is answered.
+    pending_calls_.clear();
+  } else if (passage == Passage::finished) {
+    on_finished(source.value());
+  } else {
+    on_step(foreign, source.value(), passage == Passage::step_start);
+  }
+}
+
+void AgUiEncoder::pass_foreign(const event::Foreign& foreign) {
+  if (modern_ || foreign.json.find(subagent_key) == std::string_view::npos) {
+    return write(event::Event{foreign});
+  }
+  const std::string json = ag_ui::event_without_subagent(foreign.json);
+  write(event::Event{event::Foreign{foreign.type, json}});
+}
+
+void AgUiEncoder::on_step(const event::Foreign& foreign, const json::Value& value, bool starts) {
+  const std::string_view name = value["stepName"].string();
+  const std::string_view owner = modern_ ? value["subagentRunId"].string() : std::string_view();
+  const auto open = std::find_if(open_steps_.begin(), open_steps_.end(), [&](const Step& step) {
+    return step.name == name && step.owner == owner;
+  });
+  if (open == open_steps_.end()) {
+    if (!starts) return;
+    open_steps_.push_back({std::string(name), std::string(owner)});
+    return pass_foreign(foreign);
+  }
+  open->count += starts ? 1 : -1;
+  if (open->count > 0) return;
+  open_steps_.erase(open);
+  pass_foreign(foreign);
+}
+
+void AgUiEncoder::on_finished(const json::Value& value) {
+  finished_members_.clear();
+  outcome_.clear();
+  for (const std::string_view key : {"result", "metadata"}) {
+    if (!value[key].is_nothing()) {
+      json::append_raw_member(finished_members_, key, value[key].to_json());
     }
-    return;
   }
-  const std::string name(value["stepName"].string());
-  const auto open = std::find(open_steps_.begin(), open_steps_.end(), name);
-  if (passage == Passage::step_start && open == open_steps_.end()) {
-    open_steps_.push_back(name);
-    pass();
-  } else if (passage == Passage::step_end && open != open_steps_.end()) {
-    open_steps_.erase(open);
-    pass();
+  const json::Value outcome = value["outcome"];
+  const std::string_view type = outcome["type"].string();
+  // To an older client success is no outcome, and a cancelled run is an error.
+  if (modern_ ? outcome.is_object() : type == "interrupt") outcome_ = outcome.to_json();
+  cancelled_ = type == "cancelled" && !modern_;
+}
+
+void AgUiEncoder::append_outcome() {
+  std::string outcome = outcome_;
+  if (!interrupts_.empty()) {
+    outcome = R"({"type":"interrupt","interrupts":[)" + interrupts_ + "]}";
+  } else if (outcome.empty() && modern_ && !pending_calls_.empty()) {
+    outcome = R"({"type":"success","pendingToolCallIds":[)";
+    for (const std::string& id : pending_calls_) {
+      if (outcome.back() != '[') outcome.push_back(',');
+      json::append_string(outcome, id);
+    }
+    outcome.append("]}");
   }
+  if (!outcome.empty()) json::append_raw_member(out_, "outcome", outcome);
 }
 
 // An interrupt ends the run: RUN_FINISHED says what the client must answer.
@@ -187,11 +260,13 @@ void AgUiEncoder::append_usage() {
 
 void AgUiEncoder::finish() {
   if (ended_) return;
+  if (cancelled_) return fail("cancelled", "The run was cancelled.");
   start();
-  for (const std::string& step : open_steps_) {
+  for (const Step& step : open_steps_) {
     frame_begin();
     out_.append(R"({"type":"STEP_FINISHED")");
-    json::append_member(out_, "stepName", step);
+    json::append_member(out_, "stepName", step.name);
+    if (!step.owner.empty()) json::append_member(out_, "subagentRunId", step.owner);
     out_.push_back('}');
     frame_end();
   }
@@ -200,18 +275,14 @@ void AgUiEncoder::finish() {
   json::append_member(out_, "threadId", options_.thread_id);
   json::append_member(out_, "runId", options_.run_id);
   if (!finished_members_.empty()) out_.append(",").append(finished_members_);
-  if (!interrupts_.empty()) {
-    out_.append(R"(,"outcome":{"type":"interrupt","interrupts":[)")
-        .append(interrupts_)
-        .append("]}");
-  }
+  append_outcome();
   append_usage();
   out_.push_back('}');
   frame_end();
   ended_ = true;
 }
 
-void AgUiEncoder::fail(std::string_view code, std::string_view message) {
+void AgUiEncoder::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (ended_) return;
   start();
   frame_begin();
@@ -219,6 +290,7 @@ void AgUiEncoder::fail(std::string_view code, std::string_view message) {
   json::append_member(out_, "message", message);
   if (!code.empty()) json::append_member(out_, "code", code);
   append_usage();
+  if (!extra.empty()) out_.append(",").append(extra);
   out_.push_back('}');
   frame_end();
   ended_ = true;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
 #include "event/codec.hpp"
 #include "event/event.hpp"
 
@@ -31,7 +32,8 @@ class AgUiEncoder final : public event::EventSink {
   // Writes the terminal event unless it is written.
   void finish();
   // Ends the run with RUN_ERROR unless it is ended.
-  void fail(std::string_view code, std::string_view message);
+  // `extra` are further members of the event.
+  void fail(std::string_view code, std::string_view message, std::string_view extra = {});
   [[nodiscard]] bool ended() const { return ended_; }
 
   // The bytes written since the last take.
@@ -44,26 +46,42 @@ class AgUiEncoder final : public event::EventSink {
   static constexpr std::string_view keep_alive = ": keep-alive\n\n";
 
  private:
+  // An older client knows a step by its name alone, so that equal names of two agents are counted.
+  struct Step {
+    std::string name;
+    std::string owner;
+    int count = 1;
+  };
+
   void frame_begin() { out_.append("data: "); }
   void frame_end() { out_.append("\n\n"); }
   void write(const event::Event& event);
   void on_usage(const event::Usage& usage);
   void on_tool_result(const event::Event& event, const event::ToolResult& result);
+  void on_tool_start(const event::Event& event, const event::ToolStart& call);
+  void on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot);
   void on_foreign(const event::Foreign& foreign);
+  void pass_foreign(const event::Foreign& foreign);
+  void on_step(const event::Foreign& foreign, const json::Value& value, bool starts);
+  void on_finished(const json::Value& value);
   void on_interrupt(const event::Interrupt& interrupt);
   void add_interrupt(const json::Value& value, std::string_view reason);
+  void append_outcome();
   void append_usage();
 
   AgUiOptions options_;
   bool modern_;  // the client speaks 1.0
   event::Spelling spelling_;
   std::string out_;
-  std::string usage_;                    // JSON objects, comma separated
-  std::string finished_members_;         // outcome and result of the source's RUN_FINISHED
-  std::vector<std::string> open_steps_;  // of the source
-  std::string interrupts_;               // JSON objects, comma separated
+  std::string usage_;                       // JSON objects, comma separated
+  std::string finished_members_;            // further members of the source's RUN_FINISHED
+  std::string outcome_;                     // of the source's RUN_FINISHED, as JSON
+  std::vector<Step> open_steps_;            // of the source
+  std::vector<std::string> pending_calls_;  // calls without result
+  std::string interrupts_;                  // JSON objects, comma separated
   std::vector<std::string> interrupt_ids_;
   bool started_ = false;
+  bool cancelled_ = false;  // the source was cancelled, and the client has no word for it
   bool ended_ = false;
 };
 

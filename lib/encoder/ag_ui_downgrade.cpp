@@ -1,0 +1,81 @@
+#include "encoder/ag_ui_downgrade.hpp"
+
+#include "base/json.hpp"
+
+namespace millrace::encoder::ag_ui {
+namespace {
+
+constexpr std::string_view subagent = "subagentRunId";
+
+void append_text(std::string& out, const json::Value& parts) {
+  std::string text;
+  for (const json::Value part : parts.items()) {
+    if (part["type"].string() == "text") text.append(part["text"].string());
+  }
+  json::append_string(out, text);
+}
+
+void append_parts(std::string& out, const json::Value& parts) {
+  out.push_back('[');
+  for (const json::Value part : parts.items()) {
+    if (part["source"]["type"].string() == "file") continue;
+    if (out.back() != '[') out.push_back(',');
+    part.write(out);
+  }
+  out.push_back(']');
+}
+
+void append_message(std::string& out, const json::Value& message) {
+  out.push_back('{');
+  for (const json::Member& member : message.members()) {
+    const json::Value& value = member.value;
+    if (member.key == subagent) continue;
+    if (member.key != "content" || !value.is_array()) {
+      json::append_member(out, member);
+      continue;
+    }
+    json::append_raw_member(out, "content", {});
+    if (message["role"].string() == "tool") {
+      append_text(out, value);
+    } else {
+      append_parts(out, value);
+    }
+  }
+  out.push_back('}');
+}
+
+}  // namespace
+
+std::string without_subagent(std::string_view members) {
+  std::string object = "{";
+  object.append(members).push_back('}');
+  const std::string kept = event_without_subagent(object);
+  return kept.substr(1, kept.size() - 2);
+}
+
+std::string event_without_subagent(std::string_view json) {
+  json::Document document;
+  const auto value = document.parse(json);
+  if (!value || !value.value().is_object()) return std::string(json);
+  std::string out = "{";
+  for (const json::Member& member : value.value().members()) {
+    if (member.key != subagent) json::append_member(out, member);
+  }
+  out.push_back('}');
+  return out;
+}
+
+std::string older_messages(std::string_view json) {
+  json::Document document;
+  const auto value = document.parse(json);
+  if (!value || !value.value().is_array()) return std::string(json);
+  std::string out = "[";
+  for (const json::Value message : value.value().items()) {
+    if (out.back() != '[') out.push_back(',');
+    append_message(out, message);
+  }
+  out.push_back(']');
+  return out;
+}
+
+}  // namespace millrace::encoder::ag_ui
