@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "adapter/ag_ui.hpp"
 #include "adapter/anthropic.hpp"
 #include "adapter/langgraph.hpp"
 #include "adapter/openai_chat.hpp"
@@ -19,6 +20,7 @@ std::unique_ptr<Adapter> make(const Services& services) {
 constexpr std::string_view done = "[DONE]";
 
 constexpr std::array table{
+    Wire{"ag_ui", FramingKind::sse_records, done, true, "Failed to parse SSE event", make<AgUi>},
     Wire{"anthropic", FramingKind::sse_records, "", false, "Failed to parse Anthropic SSE event",
          make<Anthropic>},
     Wire{"langgraph", FramingKind::sse_blocks, "", false, "Failed to parse LangGraph SSE data",
