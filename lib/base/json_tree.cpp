@@ -1,0 +1,310 @@
+#include "base/json_tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace millrace::json {
+namespace {
+
+Error misfit(std::string_view what, std::string_view path) {
+  std::string message("The JSON Patch cannot be applied: ");
+  message.append(what).append(" at \"").append(path).append("\".");
+  return make_error(Errc::invalid_json, std::move(message));
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return value;
+}
+
+// The reference tokens of a JSON Pointer (RFC 6901), or nothing when it is malformed.
+std::optional<std::vector<std::string>> tokens_of(std::string_view pointer) {
+  std::vector<std::string> tokens;
+  if (pointer.empty()) return tokens;
+  if (pointer.front() != '/') return std::nullopt;
+  for (std::size_t at = 0; at < pointer.size(); ++at) {
+    const char c = pointer[at];
+    if (c == '/') {
+      tokens.emplace_back();
+    } else if (c != '~') {
+      tokens.back().push_back(c);
+    } else {
+      const char kind = at + 1 < pointer.size() ? pointer[++at] : '\0';
+      if (kind != '0' && kind != '1') return std::nullopt;
+      tokens.back().push_back(kind == '0' ? '~' : '/');
+    }
+  }
+  return tokens;
+}
+
+// The index a token names in an array of `size`, or nothing.
+std::optional<std::size_t> index_of(std::string_view token, std::size_t size) {
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
+  const bool whole = !token.empty() && error == std::errc() && end == token.data() + token.size();
+  const bool plain = token.size() == 1 || (!token.empty() && token.front() != '0');
+  if (!whole || !plain || index >= size) return std::nullopt;
+  return index;
+}
+
+}  // namespace
+
+Tree::Tree(const Value& value) {
+  if (value.is_array()) {
+    type_ = Type::array;
+    items_.reserve(value.size());
+    for (const Value item : value.items()) items_.emplace_back(item);
+  } else if (value.is_object()) {
+    type_ = Type::object;
+    members_.reserve(value.size());
+    for (const auto& [key, item] : value.members()) members_.emplace_back(key, Tree(item));
+  } else if (value.is_string()) {
+    type_ = Type::string;
+    text_ = value.string();
+  } else if (value.is_number()) {
+    type_ = Type::number;
+    text_ = value.number_text();
+  } else if (value.is(Type::boolean_true) || value.is(Type::boolean_false)) {
+    type_ = value.is_true() ? Type::boolean_true : Type::boolean_false;
+  }
+}
+
+const Tree* Tree::member(std::string_view key) const {
+  const auto found = std::find_if(members_.rbegin(), members_.rend(),
+                                  [&](const auto& member) { return member.first == key; });
+  return found == members_.rend() ? nullptr : &found->second;
+}
+
+bool Tree::operator==(const Tree& other) const {
+  if (type_ != other.type_) return false;
+  if (type_ == Type::number) {
+    return text_ == other.text_ || number_of(text_) == number_of(other.text_);
+  }
+  if (text_ != other.text_ || items_ != other.items_) return false;
+  if (members_.size() != other.members_.size()) return false;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const auto& [key, value] = members_[i];
+    const bool in_place = other.members_[i].first == key;
+    const Tree* counterpart = in_place ? &other.members_[i].second : other.member(key);
+    if (counterpart == nullptr || !(value == *counterpart)) return false;
+  }
+  return true;
+}
+
+std::size_t Tree::depth() const {
+  std::size_t deepest = 0;
+  for (const Tree& item : items_) deepest = std::max(deepest, item.depth());
+  for (const auto& [key, value] : members_) deepest = std::max(deepest, value.depth());
+  return deepest + 1;
+}
+
+std::size_t Tree::weight() const {
+  std::size_t weight = sizeof(Tree) + text_.size();
+  for (const Tree& item : items_) weight += item.weight();
+  for (const auto& [key, value] : members_) weight += key.size() + value.weight();
+  return weight;
+}
+
+// Applies single operations to one value; an operation that fails changes nothing.
+class Tree::Patcher {
+  static constexpr std::size_t depth_limit = 512;
+  static constexpr std::size_t copy_limit = 16UL * 1024 * 1024;  // as Tree::weight counts
+
+ public:
+  explicit Patcher(Tree& root) : root_(root) {}
+
+  Result<void> apply(const Value& operation) {
+    struct Row {
+      std::string_view name;
+      Result<void> (Patcher::*handler)(const Value&);
+    };
+    static constexpr std::array<Row, 6> rows{{{"add", &Patcher::add},
+                                              {"replace", &Patcher::replace},
+                                              {"remove", &Patcher::remove},
+                                              {"move", &Patcher::move},
+                                              {"copy", &Patcher::copy},
+                                              {"test", &Patcher::test}}};
+    const std::string_view name = operation["op"].string();
+    const auto* row =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
+    if (row == rows.end()) return misfit("unknown operation", operation["path"].string());
+    return (this->*row->handler)(operation);
+  }
+
+ private:
+  using Path = std::vector<std::string>;
+
+  Result<void> add(const Value& operation) {
+    if (!operation["value"].exists()) return misfit("no value", operation["path"].string());
+    Tree value(operation["value"]);
+    return insert(operation["path"], value);
+  }
+
+  Result<void> replace(const Value& operation) {
+    const Value value = operation["value"];
+    Tree* target = find(operation["path"]);
+    if (target == nullptr || !value.exists()) {
+      return misfit("nothing to replace", operation["path"].string());
+    }
+    *target = Tree(value);
+    return {};
+  }
+
+  Result<void> remove(const Value& operation) {
+    if (!take(operation["path"])) return misfit("nothing to remove", operation["path"].string());
+    return {};
+  }
+
+  Result<void> move(const Value& operation) {
+    const std::string_view from = operation["from"].string();
+    const std::string_view path = operation["path"].string();
+    if (path.starts_with(from) && path.substr(from.size()).starts_with("/")) {
+      return misfit("a value cannot move into itself", path);
+    }
+    auto taken = take(operation["from"]);
+    if (!taken) return misfit("nothing to move", from);
+    auto result = insert(operation["path"], *taken);
+    if (!result && !insert(operation["from"], *taken)) return misfit("nowhere to put back", from);
+    return result;
+  }
+
+  Result<void> copy(const Value& operation) {
+    const Tree* source = find(operation["from"]);
+    if (source == nullptr) return misfit("nothing to copy", operation["from"].string());
+    // Copies of copies grow without end.
+    copied_ += source->weight();
+    if (copied_ > copy_limit) return misfit("too much is copied", operation["from"].string());
+    Tree value(*source);
+    return insert(operation["path"], value);
+  }
+
+  Result<void> test(const Value& operation) {
+    const Tree* target = find(operation["path"]);
+    const bool same =
+        target != nullptr && operation["value"].exists() && *target == Tree(operation["value"]);
+    if (!same) return misfit("the value is another", operation["path"].string());
+    return {};
+  }
+
+  static Tree* child(Tree& parent, std::string_view token) {
+    if (parent.type_ == Type::object) return const_cast<Tree*>(parent.member(token));
+    if (parent.type_ != Type::array) return nullptr;
+    const auto index = index_of(token, parent.items_.size());
+    return index ? &parent.items_[*index] : nullptr;
+  }
+
+  // The value behind the first `count` tokens.
+  Tree* walk(const Path& path, std::size_t count) {
+    Tree* at = &root_;
+    for (std::size_t i = 0; i < count && at != nullptr; ++i) at = child(*at, path[i]);
+    return at;
+  }
+
+  Tree* find(const Value& pointer) {
+    const auto path = tokens_of(pointer.string());
+    return pointer.is_string() && path ? walk(*path, path->size()) : nullptr;
+  }
+
+  // Moves from `value` when it succeeds.
+  Result<void> insert(const Value& pointer, Tree& value) {
+    const auto path = tokens_of(pointer.string());
+    if (!pointer.is_string() || !path) return misfit("malformed pointer", pointer.string());
+    if (path->size() + value.depth() > depth_limit) return misfit("too deep", pointer.string());
+    if (path->empty()) {
+      root_ = std::move(value);
+      return {};
+    }
+    Tree* parent = walk(*path, path->size() - 1);
+    const std::string& token = path->back();
+    if (parent != nullptr && parent->type_ == Type::object) {
+      if (Tree* before = child(*parent, token)) {
+        *before = std::move(value);
+      } else {
+        parent->members_.emplace_back(token, std::move(value));
+      }
+      return {};
+    }
+    if (parent != nullptr && parent->type_ == Type::array) {
+      const std::size_t size = parent->items_.size();
+      const auto index = token == "-" ? size : index_of(token, size + 1);
+      if (index) {
+        parent->items_.insert(parent->items_.begin() + static_cast<std::ptrdiff_t>(*index),
+                              std::move(value));
+        return {};
+      }
+    }
+    return misfit("no such place", pointer.string());
+  }
+
+  std::optional<Tree> take(const Value& pointer) {
+    const auto path = tokens_of(pointer.string());
+    if (!pointer.is_string() || !path || path->empty()) return std::nullopt;
+    Tree* parent = walk(*path, path->size() - 1);
+    Tree* target = parent == nullptr ? nullptr : child(*parent, path->back());
+    if (target == nullptr) return std::nullopt;
+    Tree taken = std::move(*target);
+    if (parent->type_ == Type::object) {
+      std::erase_if(parent->members_, [&](const auto& m) { return m.first == path->back(); });
+    } else {
+      parent->items_.erase(parent->items_.begin() + (target - parent->items_.data()));
+    }
+    return taken;
+  }
+
+  Tree& root_;
+  std::size_t copied_ = 0;
+};
+
+Result<void> Tree::patch(const Value& patch) {
+  if (!patch.is_array()) return misfit("the patch is no array", "");
+  // One operation is all or nothing by itself; several need a way back.
+  const bool several = patch.size() > 1;
+  const Tree before = several ? *this : Tree();
+  Patcher patcher(*this);
+  for (const Value operation : patch.items()) {
+    auto result = patcher.apply(operation);
+    if (result) continue;
+    if (several) *this = before;
+    return result;
+  }
+  return {};
+}
+
+void Tree::write(std::string& out, Surrogates surrogates) const {
+  bool first = true;
+  const auto comma = [&] {
+    if (!first) out.push_back(',');
+    first = false;
+  };
+  switch (type_) {
+    case Type::null: out.append("null"); return;
+    case Type::boolean_false: out.append("false"); return;
+    case Type::boolean_true: out.append("true"); return;
+    case Type::number: out.append(text_); return;
+    case Type::string: append_string(out, text_, surrogates); return;
+    case Type::array:
+      out.push_back('[');
+      for (const Tree& item : items_) {
+        comma();
+        item.write(out, surrogates);
+      }
+      out.push_back(']');
+      return;
+    case Type::object:
+      out.push_back('{');
+      for (const auto& [key, value] : members_) {
+        comma();
+        append_string(out, key, surrogates);
+        out.push_back(':');
+        value.write(out, surrogates);
+      }
+      out.push_back('}');
+      return;
+  }
+}
+
+}  // namespace millrace::json

@@ -1,0 +1,121 @@
+#include "format/anthropic_blocks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/base64.hpp"
+#include "base/utf8.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+
+using message::JsonBuilder;
+using message::Media;
+
+namespace {
+
+void write_base64_source(JsonBuilder& out, const Media& media, std::string_view default_type) {
+  out.text("type", "base64");
+  out.text("media_type", media.mime_type.empty() ? default_type : media.mime_type);
+  out.text("data", media.value);
+}
+
+// A document by value is a PDF, or text that the API takes as text. False when it is neither.
+bool write_document_data(JsonBuilder& out, const Media& media) {
+  if (media.mime_type.empty() || media.mime_type == "application/pdf") {
+    write_base64_source(out, media, "application/pdf");
+    return true;
+  }
+  const auto text = base64::decode(media.value);
+  if (!text || !utf8::is_valid(*text)) return false;
+  out.text("type", "text");
+  out.text("media_type", "text/plain");
+  out.text("data", *text);
+  return true;
+}
+
+bool write_source(JsonBuilder& out, const Media& media) {
+  switch (media.source) {
+    case Media::Source::url:
+      out.text("type", "url");
+      out.text("url", media.value);
+      return true;
+    case Media::Source::file:
+      out.text("type", "file");
+      out.text("file_id", media.value);
+      return true;
+    case Media::Source::data: break;
+  }
+  if (media.kind == Media::Kind::document) return write_document_data(out, media);
+  write_base64_source(out, media, "image/png");
+  return true;
+}
+
+}  // namespace
+
+bool is_blank(std::string_view text) {
+  return json::trim(text).empty();
+}
+
+void write_text_block(JsonBuilder& out, std::string_view text, const json::Value& cache_control) {
+  out.open_object();
+  out.text("type", "text");
+  out.text("text", text);
+  if (cache_control.is_object()) out.value("cache_control", cache_control);
+  out.close_object();
+}
+
+std::string block_of(const json::Value& part, json::Surrogates surrogates) {
+  constexpr std::array<std::string_view, 2> own_types{"search_result", "container_upload"};
+  JsonBuilder out(surrogates);
+  const std::string_view type = part["type"].string();
+  const json::Value cache_control = part["metadata"]["cache_control"];
+  if (type == "text") {
+    if (is_blank(part["text"].string())) return {};
+    write_text_block(out, part["text"].string(), cache_control);
+    return out.take();
+  }
+  if (std::find(own_types.begin(), own_types.end(), type) != own_types.end()) {
+    out.value(part);
+    return out.take();
+  }
+  Media media;
+  if (!message::read_media(media, part)) return {};
+  if (media.kind != Media::Kind::image && media.kind != Media::Kind::document) return {};
+  out.open_object();
+  out.text("type", message::name_of(media.kind));
+  out.open_object("source");
+  if (!write_source(out, media)) return {};
+  out.close_object();
+  if (media.kind == Media::Kind::document) out.filled("title", media.filename);
+  if (cache_control.is_object()) out.value("cache_control", cache_control);
+  out.close_object();
+  return out.take();
+}
+
+void write_thinking(JsonBuilder& out, std::string_view text, std::string_view signature) {
+  json::Document document;
+  const auto block = document.parse(signature);
+  if (block && block.value()["type"].string() == "redacted_thinking") {
+    out.value(block.value());
+    return;
+  }
+  out.open_object();
+  out.text("type", "thinking");
+  out.text("thinking", text);
+  out.text("signature", signature);
+  out.close_object();
+}
+
+void write_input(JsonBuilder& out, std::string_view arguments) {
+  json::Document document(message::depth_limit);
+  if (const auto value = document.parse(arguments); value && value.value().is_object()) {
+    out.value("input", value.value());
+    return;
+  }
+  out.open_object("input");
+  if (!arguments.empty()) out.text(raw_arguments_key, arguments);
+  out.close_object();
+}
+
+}  // namespace millrace::format

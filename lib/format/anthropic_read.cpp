@@ -1,0 +1,329 @@
+// Anthropic's turns -> canonical messages.
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/base64.hpp"
+#include "format/anthropic.hpp"
+#include "format/anthropic_blocks.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Messages;
+using message::Role;
+using message::ToolCall;
+
+constexpr std::string_view provider = "anthropic";
+
+// `{"filename":...,"cache_control":...}` with what there is, or "".
+std::string part_metadata(const json::Value& block) {
+  const json::Value cache_control = block["cache_control"];
+  const auto title = block["title"].filled_string();
+  if (!title && !cache_control.is_object()) return {};
+  JsonBuilder out;
+  out.open_object();
+  if (title) out.text("filename", *title);
+  if (cache_control.is_object()) out.value("cache_control", cache_control);
+  out.close_object();
+  return out.take();
+}
+
+// Reads an image or document block as a part; false when its source is of no known kind.
+bool read_media_block(JsonBuilder& out, const json::Value& block) {
+  const json::Value source = block["source"];
+  const std::string_view type = source["type"].string();
+  Media media;
+  media.kind = block["type"].string() == "image" ? Media::Kind::image : Media::Kind::document;
+  media.mime_type = source["media_type"].string();
+  std::string encoded;
+  if (type == "base64") {
+    media.source = Media::Source::data;
+    media.value = source["data"].string();
+  } else if (type == "text") {
+    encoded = base64::encode(source["data"].string());
+    media.source = Media::Source::data;
+    media.value = encoded;
+  } else if (type == "url") {
+    media.value = source["url"].string();
+  } else if (type == "file") {
+    media.source = Media::Source::file;
+    media.value = source["file_id"].string();
+  } else {
+    return false;
+  }
+  message::write_media(out, media, part_metadata(block));
+  return true;
+}
+
+void read_part(JsonBuilder& out, const json::Value& block) {
+  const std::string_view type = block["type"].string();
+  if (type == "text" && block["cache_control"].is_nothing()) {
+    message::write_text_part(out, block["text"].string());
+  } else if (type == "text") {
+    out.open_object();
+    out.text("type", "text");
+    out.text("text", block["text"].string());
+    out.raw("metadata", part_metadata(block));
+    out.close_object();
+  } else if ((type != "image" && type != "document") || !read_media_block(out, block)) {
+    out.value(block);
+  }
+}
+
+bool is_plain_text(const json::Value& block) {
+  return block["type"].string() == "text" && block["cache_control"].is_nothing();
+}
+
+// Blocks as content: a string when they are one plain text, or texts only and `join` says so.
+Content content_of(const std::vector<json::Value>& blocks, bool join) {
+  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_plain_text);
+  if (texts && (join || blocks.size() <= 1)) {
+    std::string text;
+    for (const json::Value& block : blocks) text.append(block["text"].string());
+    return Content::of_text(text);
+  }
+  JsonBuilder out;
+  out.open_array();
+  for (const json::Value& block : blocks) read_part(out, block);
+  out.close_array();
+  return Content::of_parts(out.take());
+}
+
+Content result_content(const json::Value& content) {
+  if (!content.is_array()) return Content::of_text(content.string());
+  std::vector<json::Value> blocks;
+  for (const json::Value block : content.items()) blocks.push_back(block);
+  return content_of(blocks, true);
+}
+
+// Reads turns in order.
+class Reader {
+ public:
+  explicit Reader(IdSource& ids) : ids_(ids) {}
+
+  void read_system(const json::Value& system);
+  void read_turn(const json::Value& turn);
+  [[nodiscard]] Messages take() { return std::move(messages_); }
+
+ private:
+  void read_user(const json::Value& content);
+  void read_assistant(const json::Value& content);
+  void read_block(const json::Value& block);
+  void read_text(const json::Value& block);
+  void read_thinking(const json::Value& block);
+  void read_redacted(const json::Value& block);
+  void read_call(const json::Value& block);
+  void read_server_result(const json::Value& block);
+  void keep(const json::Value& block, std::string_view kind);
+
+  Message& add(Role role);
+  Message& assistant(bool before_calls);
+  void add_result(const json::Value& block, Content content, bool failed);
+  void add_user(std::vector<json::Value>& blocks);
+  void finish_assistant();
+
+  IdSource& ids_;
+  Messages messages_;
+  std::string turn_id_;             // the stored id, for the turn's first message
+  bool in_assistant_ = false;       // the last message takes what comes next
+  std::vector<json::Value> texts_;  // text blocks of that message
+  struct Place {
+    std::size_t message = 0;
+    std::size_t call = 0;
+  };
+  std::unordered_map<std::string, Place> server_calls_;
+};
+
+Message& Reader::add(Role role) {
+  Message& message = messages_.emplace_back();
+  message.role = role;
+  const bool takes_id = role == Role::user || role == Role::assistant || role == Role::system;
+  message.id = takes_id && !turn_id_.empty() ? std::exchange(turn_id_, {}) : ids_.next_id();
+  return message;
+}
+
+void Reader::read_system(const json::Value& system) {
+  turn_id_.clear();
+  if (const auto text = system.filled_string()) {
+    add(Role::system).content = Content::of_text(*text);
+  }
+  for (const json::Value block : system.items()) {
+    Message& message = add(Role::system);
+    message.content = Content::of_text(block["text"].string());
+    if (const json::Value cache_control = block["cache_control"]; cache_control.is_object()) {
+      message.metadata.add(provider, "cache_control", raw(cache_control));
+    }
+  }
+}
+
+void Reader::read_turn(const json::Value& turn) {
+  if (!turn.is_object()) return;
+  turn_id_ = turn["id"].string();
+  const std::string_view role = turn["role"].string();
+  if (role == "assistant") {
+    read_assistant(turn["content"]);
+  } else if (role == "user") {
+    read_user(turn["content"]);
+  } else {
+    add(Role::system).content = Content::of_text(joined_text(turn["content"]));
+  }
+}
+
+void Reader::add_user(std::vector<json::Value>& blocks) {
+  if (blocks.empty()) return;
+  add(Role::user).content = content_of(blocks, false);
+  blocks.clear();
+}
+
+void Reader::read_user(const json::Value& content) {
+  std::vector<json::Value> blocks;
+  bool any = false;
+  for (const json::Value block : content.items()) {
+    any = true;
+    if (block["type"].string() != "tool_result") {
+      blocks.push_back(block);
+      continue;
+    }
+    add_user(blocks);
+    add_result(block, result_content(block["content"]), block["is_error"].is_true());
+  }
+  add_user(blocks);
+  if (!any) add(Role::user).content = Content::of_text(content.string());
+}
+
+void Reader::add_result(const json::Value& block, Content content, bool failed) {
+  Message& message = add(Role::tool);
+  message.tool_call_id = block["tool_use_id"].string();
+  message.content = std::move(content);
+  if (failed) message.error = message::text_of(message.content);
+}
+
+void Reader::read_assistant(const json::Value& content) {
+  if (!content.is_array()) {
+    add(Role::assistant).content = Content::of_text(content.string());
+    return;
+  }
+  for (const json::Value block : content.items()) read_block(block);
+  finish_assistant();
+  if (content.size() == 0) add(Role::assistant).content = Content::of_text("");
+}
+
+void Reader::read_block(const json::Value& block) {
+  const std::string_view type = block["type"].string();
+  if (type == "text") {
+    read_text(block);
+  } else if (type == "thinking") {
+    read_thinking(block);
+  } else if (type == "redacted_thinking") {
+    read_redacted(block);
+  } else if (type.ends_with("tool_use")) {
+    read_call(block);
+  } else if (type.ends_with("tool_result")) {
+    read_server_result(block);
+  } else if (block.is_object()) {
+    keep(block, type == "compaction" ? type : "content_block");
+  }
+}
+
+// The assistant message that takes the next block. Text does not follow calls in one message.
+Message& Reader::assistant(bool before_calls) {
+  if (in_assistant_ && before_calls && !messages_.back().tool_calls.empty()) finish_assistant();
+  if (in_assistant_) return messages_.back();
+  in_assistant_ = true;
+  return add(Role::assistant);
+}
+
+void Reader::finish_assistant() {
+  const bool cited = std::any_of(texts_.begin(), texts_.end(), [](const json::Value& text) {
+    return text["citations"].size() > 0;
+  });
+  if (cited) {
+    JsonBuilder blocks;
+    blocks.open_array();
+    for (const json::Value& text : texts_) blocks.value(text);
+    blocks.close_array();
+    messages_.back().metadata.add(provider, "text", blocks.take());
+  }
+  texts_.clear();
+  in_assistant_ = false;
+}
+
+void Reader::read_text(const json::Value& block) {
+  Message& message = assistant(true);
+  message.content.kind = Content::Kind::text;
+  message.content.text.append(block["text"].string());
+  texts_.push_back(block);
+}
+
+void Reader::read_thinking(const json::Value& block) {
+  finish_assistant();
+  Message& message = add(Role::reasoning);
+  message.content = Content::of_text(block["thinking"].string());
+  if (const auto signature = block["signature"].filled_string()) {
+    message.encrypted_value = *signature;
+  }
+}
+
+void Reader::read_redacted(const json::Value& block) {
+  finish_assistant();
+  Message& message = add(Role::reasoning);
+  message.content = Content::of_text("");
+  message.encrypted_value = raw(block);
+}
+
+void Reader::read_call(const json::Value& block) {
+  const json::Value input = block["input"];
+  const json::Value unparsed = input[raw_arguments_key];
+  ToolCall& call = assistant(false).tool_calls.emplace_back();
+  call.id = block["id"].string();
+  call.name = block["name"].string();
+  call.arguments = input.size() == 1 && unparsed.is_string() ? std::string(unparsed.string())
+                                                             : arguments_of(input);
+  if (block["type"].string() != "tool_use") {
+    call.metadata.add(provider, "server_tool", without(block, {"id", "name", "input"}));
+    server_calls_[call.id] = {messages_.size() - 1, messages_.back().tool_calls.size() - 1};
+  } else if (const json::Value caller = block["caller"]; caller.is_object()) {
+    call.metadata.add(provider, "caller", raw(caller));
+  }
+}
+
+void Reader::read_server_result(const json::Value& block) {
+  const std::string_view call_id = block["tool_use_id"].string();
+  const json::Value content = block["content"];
+  const bool failed = block["is_error"].is_true() || content["type"].string().ends_with("_error");
+  if (const auto found = server_calls_.find(std::string(call_id)); found != server_calls_.end()) {
+    ToolCall& call = messages_[found->second.message].tool_calls[found->second.call];
+    call.metadata.add(provider, "server_tool_result", without(block, {"tool_use_id", "content"}));
+  }
+  finish_assistant();
+  const bool is_text = block["type"].string() == "mcp_tool_result";
+  add_result(block, is_text ? result_content(content) : Content::of_text(arguments_of(content)),
+             failed);
+}
+
+void Reader::keep(const json::Value& block, std::string_view kind) {
+  assistant(true).metadata.add(provider, kind, raw(block));
+}
+
+}  // namespace
+
+Result<Messages> read_anthropic(const json::Value& data, IdSource& ids) {
+  const json::Value turns = data.is_array() ? data : data["messages"];
+  if (!turns.is_array()) {
+    return not_a_list("an array of messages, or an object with `messages` and perhaps `system`");
+  }
+  Reader reader(ids);
+  reader.read_system(data["system"]);
+  for (const json::Value turn : turns.items()) reader.read_turn(turn);
+  return reader.take();
+}
+
+}  // namespace millrace::format

@@ -1,0 +1,25 @@
+// The messages of a LangGraph server.
+//
+// Writes an array; reads an array or a thread's state (`{ "values": { "messages": [...] } }` or
+// `{ "messages": [...] }`), plain messages and LangChain's constructor objects. Ids go both ways,
+// so that a reducer replaces a message instead of appending it again. Provider state of a message
+// under "langgraph": `content` (content blocks that are more than text; written back while the text
+// is unchanged) and `additional_kwargs`. Reasoning and activities are left out.
+// Source: LangChain messages, LangGraph API (2026).
+#pragma once
+
+#include <span>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::format {
+
+void write_langgraph(message::JsonBuilder& out, std::span<const message::Message> messages);
+
+// Errors: invalid_messages when `data` holds no array of messages.
+Result<message::Messages> read_langgraph(const json::Value& data, IdSource& ids);
+
+}  // namespace millrace::format

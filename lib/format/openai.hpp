@@ -1,0 +1,24 @@
+// The messages of OpenAI's Chat Completions API.
+//
+// Reads and writes an array. Provider state under "openai_chat": of a message `audio` and
+// `reasoning_details` (one state an element), of a reasoning message `reasoning_content` or
+// `reasoning` (the member it came from), of a tool call `extra_content` and `custom`. Reasoning
+// without such a state and activities are left out.
+// Source: OpenAI API reference, Chat Completions (2026).
+#pragma once
+
+#include <span>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::format {
+
+void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages);
+
+// Errors: invalid_messages when `data` is not an array.
+Result<message::Messages> read_openai(const json::Value& data, IdSource& ids);
+
+}  // namespace millrace::format

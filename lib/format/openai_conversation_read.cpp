@@ -1,0 +1,308 @@
+// Responses items -> canonical messages.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "format/openai_conversation.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Messages;
+using message::Role;
+using message::ToolCall;
+
+constexpr std::string_view provider = "openai_responses";
+
+// The text of one content part; a refusal is announced as one.
+std::string text_of_part(const json::Value& part) {
+  constexpr std::array<std::string_view, 5> texts{"output_text", "input_text", "text",
+                                                  "summary_text", "reasoning_text"};
+  const std::string_view type = part["type"].string();
+  if (type == "refusal") return std::string("[Refusal]: ").append(part["refusal"].string());
+  const bool known = std::find(texts.begin(), texts.end(), type) != texts.end();
+  return known ? std::string(part["text"].string()) : std::string();
+}
+
+std::string text_of(const json::Value& content) {
+  if (content.is_string()) return std::string(content.string());
+  std::string text;
+  for (const json::Value part : content.items()) text.append(text_of_part(part));
+  return text;
+}
+
+void read_image(JsonBuilder& out, const json::Value& part) {
+  const json::Value detail = part["detail"];
+  const bool plain = detail.string().empty() || detail.string() == "auto";
+  const std::string_view url = part["image_url"].string();
+  const std::string metadata = plain ? "" : "{\"detail\":" + raw(detail) + "}";
+  if (url.empty() && part["file_id"].filled_string()) {
+    message::write_media(out, {Media::Kind::image, Media::Source::file, part["file_id"].string()},
+                         metadata);
+    return;
+  }
+  if (url.empty()) {
+    message::write_text_part(out, "");
+    return;
+  }
+  out.open_object();
+  out.text("type", "binary");
+  out.text("url", url);
+  out.text("mimeType", "image/*");
+  if (!metadata.empty()) out.raw("metadata", metadata);
+  out.close_object();
+}
+
+void read_file(JsonBuilder& out, const json::Value& part) {
+  Media media{Media::Kind::document, Media::Source::file, part["file_id"].string()};
+  message::DataUrl data;
+  if (message::read_data_url(data, part["file_data"].string())) {
+    media.source = Media::Source::data;
+    media.value = data.data;
+    media.mime_type = data.mime_type;
+  } else if (const auto bytes = part["file_data"].filled_string()) {
+    media.source = Media::Source::data;
+    media.value = *bytes;
+  } else if (const auto url = part["file_url"].filled_string()) {
+    media.source = Media::Source::url;
+    media.value = *url;
+  } else if (media.value.empty()) {
+    message::write_text_part(out, "");
+    return;
+  }
+  media.filename = part["filename"].string();
+  message::write_media(out, media);
+}
+
+bool is_media(const json::Value& part) {
+  const std::string_view type = part["type"].string();
+  return type == "input_image" || type == "input_file";
+}
+
+bool any_media(const json::Value& content) {
+  for (const json::Value part : content.items()) {
+    if (is_media(part)) return true;
+  }
+  return false;
+}
+
+// Parts when there is an image or a file, else `text`.
+message::Content content_of(const json::Value& content, std::string_view text) {
+  if (!any_media(content)) return message::Content::of_text(text);
+  JsonBuilder out;
+  out.open_array();
+  for (const json::Value part : content.items()) {
+    const std::string_view type = part["type"].string();
+    if (type == "input_image") {
+      read_image(out, part);
+    } else if (type == "input_file") {
+      read_file(out, part);
+    } else {
+      message::write_text_part(out,
+                               type == "input_text" || type == "text" ? part["text"].string() : "");
+    }
+  }
+  out.close_array();
+  return message::Content::of_parts(out.take());
+}
+
+// One pass over the items: calls gather on the current assistant message, results wait behind it.
+class Reader {
+ public:
+  explicit Reader(IdSource& ids) : ids_(ids) {}
+
+  void read(const json::Value& item);
+  Messages take() {
+    flush();
+    return std::move(messages_);
+  }
+
+ private:
+  void read_message(const json::Value& item);
+  void read_call(const json::Value& item);
+  void read_custom_call(const json::Value& item);
+  void read_output(const json::Value& item);
+  void read_mcp_call(const json::Value& item);
+  void read_reasoning(const json::Value& item);
+  void keep(const json::Value& item);
+
+  void flush();
+  Message& assistant();
+  void attach_state(Message& message);
+  Message& add(Role role, const json::Value& item);
+
+  using Handler = void (Reader::*)(const json::Value&);
+  struct Row {
+    std::string_view type;
+    Handler handler;
+  };
+  static constexpr std::size_t types = 7;
+  static const std::array<Row, types> rows;
+
+  IdSource& ids_;
+  Messages messages_;
+  std::optional<Message> assistant_;
+  Messages results_;                // of the current assistant message
+  std::vector<std::string> state_;  // items that wait for the next assistant message
+};
+
+const std::array<Reader::Row, Reader::types> Reader::rows{{
+    {"message", &Reader::read_message},
+    {"function_call", &Reader::read_call},
+    {"function_call_output", &Reader::read_output},
+    {"custom_tool_call", &Reader::read_custom_call},
+    {"custom_tool_call_output", &Reader::read_output},
+    {"mcp_call", &Reader::read_mcp_call},
+    {"reasoning", &Reader::read_reasoning},
+}};
+
+void Reader::read(const json::Value& item) {
+  const std::string_view type = item["type"].string();
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+  if (row != rows.end()) {
+    (this->*row->handler)(item);
+  } else if (!type.empty()) {
+    keep(item);
+  } else if (item["role"].is_string()) {
+    read_message(item);
+  }
+}
+
+void Reader::flush() {
+  if (assistant_) messages_.push_back(std::move(*assistant_));
+  assistant_.reset();
+  for (Message& result : results_) messages_.push_back(std::move(result));
+  results_.clear();
+}
+
+void Reader::attach_state(Message& message) {
+  for (std::string& item : state_) message.metadata.add(provider, "item", std::move(item));
+  state_.clear();
+}
+
+Message& Reader::assistant() {
+  if (!assistant_) {
+    assistant_.emplace();
+    assistant_->role = Role::assistant;
+    assistant_->id = ids_.next_id();
+  }
+  attach_state(*assistant_);
+  return *assistant_;
+}
+
+Message& Reader::add(Role role, const json::Value& item) {
+  Message& message = messages_.emplace_back();
+  message.role = role;
+  message.id = id_of(item, ids_);
+  return message;
+}
+
+void Reader::read_message(const json::Value& item) {
+  flush();
+  const std::string_view role = item["role"].string();
+  const std::string text = text_of(item["content"]);
+  if (role == "assistant") {
+    Message& message = assistant_.emplace();
+    message.role = Role::assistant;
+    message.id = id_of(item, ids_);
+    if (!text.empty()) message.content = message::Content::of_text(text);
+    if (const json::Value phase = item["phase"]; phase.is_string()) {
+      message.metadata.add(provider, "phase", raw(phase));
+    }
+    attach_state(message);
+  } else if (role == "user") {
+    add(Role::user, item).content = content_of(item["content"], text);
+  } else {
+    const Role canonical = role == "developer" ? Role::developer
+                           : role == "tool"    ? Role::tool
+                                               : Role::system;
+    add(canonical, item).content = message::Content::of_text(text);
+  }
+}
+
+void Reader::read_call(const json::Value& item) {
+  ToolCall call;
+  call.id = item["call_id"].filled_string().value_or(item["id"].string());
+  call.name = item["name"].string();
+  call.arguments = arguments_of(item["arguments"]);
+  assistant().tool_calls.push_back(std::move(call));
+}
+
+void Reader::read_custom_call(const json::Value& item) {
+  read_call(item);
+  ToolCall& call = assistant_->tool_calls.back();
+  call.arguments = item["input"].string();
+  call.metadata.add(provider, "custom_tool_call", "true");
+}
+
+void Reader::read_output(const json::Value& item) {
+  const json::Value output = item["output"];
+  Message& result = results_.emplace_back();
+  result.role = Role::tool;
+  result.id = id_of(item, ids_);
+  result.tool_call_id = item["call_id"].string();
+  result.content = content_of(output, arguments_of(output));
+}
+
+void Reader::read_mcp_call(const json::Value& item) {
+  ToolCall call;
+  call.id = id_of(item, ids_);
+  call.name = item["name"].string();
+  call.arguments = arguments_of(item["arguments"]);
+  call.metadata.add(provider, "mcp_call",
+                    without(item, {"type", "id", "name", "arguments", "output", "error"}));
+  Message& result = results_.emplace_back();
+  result.role = Role::tool;
+  result.id = call.id + "-output";
+  result.tool_call_id = call.id;
+  result.content = message::Content::of_text(arguments_of(item["output"]));
+  if (const auto error = item["error"].filled_string()) result.error = *error;
+  assistant().tool_calls.push_back(std::move(call));
+}
+
+void Reader::read_reasoning(const json::Value& item) {
+  flush();
+  const auto join = [](const json::Value& parts) {
+    std::string text;
+    for (const json::Value part : parts.items()) {
+      if (!text.empty()) text.append("\n\n");
+      text.append(text_of_part(part));
+    }
+    return text;
+  };
+  Message& message = add(Role::reasoning, item);
+  const bool is_summary = item["content"].size() == 0;
+  message.content = message::Content::of_text(join(item[is_summary ? "summary" : "content"]));
+  if (!is_summary) message.metadata.add(provider, "reasoning_text", "true");
+  if (const auto value = item["encrypted_content"].filled_string()) {
+    message.encrypted_value = *value;
+  } else if (is_summary) {
+    message.metadata.add(provider, "reasoning", "true");
+  }
+}
+
+// An item without a canonical form goes back before the next assistant message.
+void Reader::keep(const json::Value& item) {
+  const bool is_image = item["type"].string() == "image_generation_call";
+  state_.push_back(is_image ? without(item, {"result"}) : raw(item));
+}
+
+}  // namespace
+
+Result<Messages> read_openai_conversation(const json::Value& data, IdSource& ids) {
+  const json::Value list = data.is_array() ? data : data["data"];
+  if (!list.is_array()) return not_a_list("an array of items, or a list object with `data`");
+  Reader reader(ids);
+  for (const json::Value item : list.items()) reader.read(item);
+  return reader.take();
+}
+
+}  // namespace millrace::format

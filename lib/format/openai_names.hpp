@@ -1,0 +1,28 @@
+// Names that reading and writing of OpenAI's chat messages share.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace millrace::format::openai {
+
+inline constexpr std::string_view provider = "openai_chat";
+inline constexpr std::string_view custom_kind = "custom";
+inline constexpr std::string_view extra_kind = "extra_content";
+inline constexpr std::string_view details_kind = "reasoning_details";
+inline constexpr std::string_view audio_kind = "audio";
+// Members of an assistant message that hold its reasoning as text.
+inline constexpr std::array<std::string_view, 2> reasoning_kinds{"reasoning_content", "reasoning"};
+
+// Sound formats the API takes, and their MIME types.
+struct Sound {
+  std::string_view format;
+  std::string_view mime_type;
+};
+inline constexpr std::array<Sound, 5> sounds{{{"wav", "audio/wav"},
+                                              {"mp3", "audio/mpeg"},
+                                              {"mp3", "audio/mp3"},
+                                              {"wav", "audio/x-wav"},
+                                              {"wav", "audio/wave"}}};
+
+}  // namespace millrace::format::openai

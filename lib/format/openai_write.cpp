@@ -1,0 +1,184 @@
+// Canonical messages -> chat messages.
+
+#include <algorithm>
+
+#include "format/openai.hpp"
+#include "format/openai_names.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using namespace openai;
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Role;
+using message::ToolCall;
+
+// The API takes names of these characters only.
+bool is_wire_name(std::string_view name) {
+  constexpr std::size_t longest = 64;
+  return !name.empty() && name.size() <= longest &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-';
+         });
+}
+
+void write_image(JsonBuilder& out, const Media& media) {
+  out.open_object();
+  out.text("type", "image_url");
+  out.open_object("image_url");
+  message::write_url(out, "url", media);
+  out.filled("detail", media.metadata["detail"].string());
+  out.close_object();
+  out.close_object();
+}
+
+bool write_sound(JsonBuilder& out, const Media& media) {
+  const auto* sound = std::find_if(sounds.begin(), sounds.end(),
+                                   [&](const Sound& s) { return s.mime_type == media.mime_type; });
+  if (media.source != Media::Source::data || sound == sounds.end()) return false;
+  out.open_object();
+  out.text("type", "input_audio");
+  out.open_object("input_audio");
+  out.text("data", media.value);
+  out.text("format", sound->format);
+  out.close_object();
+  out.close_object();
+  return true;
+}
+
+void write_file(JsonBuilder& out, const Media& media) {
+  out.open_object();
+  out.text("type", "file");
+  out.open_object("file");
+  out.filled("filename", media.filename);
+  if (media.source == Media::Source::file) {
+    out.text("file_id", media.value);
+  } else {
+    message::write_url(out, "file_data", media);
+  }
+  out.close_object();
+  out.close_object();
+}
+
+void write_part(JsonBuilder& out, const json::Value& part) {
+  Media media;
+  if (!message::read_media(media, part)) {
+    // A part the API has no word for keeps its place.
+    const bool is_text = part["type"].string() == "text";
+    message::write_text_part(out, is_text ? part["text"].string() : "");
+    return;
+  }
+  const bool is_binary = part["type"].string() == "binary";
+  const bool is_data_document =
+      media.kind == Media::Kind::document && media.source == Media::Source::data;
+  if (media.source == Media::Source::file || (!is_binary && is_data_document)) {
+    write_file(out, media);
+  } else if (is_binary || media.kind != Media::Kind::audio || !write_sound(out, media)) {
+    write_image(out, media);
+  }
+}
+
+void write_user_content(JsonBuilder& out, const message::Content& content) {
+  if (content.kind == message::Content::Kind::text) {
+    out.text("content", content.text);
+    return;
+  }
+  out.open_array("content");
+  const message::Parts parts(content);
+  for (const json::Value part : parts.items()) write_part(out, part);
+  out.close_array();
+}
+
+void write_call(JsonBuilder& out, const ToolCall& call) {
+  const bool custom = call.metadata.find(provider, custom_kind) != nullptr;
+  const std::string_view type = custom ? "custom" : "function";
+  out.open_object();
+  out.text("id", call.id);
+  out.text("type", type);
+  out.open_object(type);
+  out.text("name", call.name);
+  out.text(custom ? "input" : "arguments", call.arguments);
+  out.close_object();
+  if (const auto* extra = call.metadata.find(provider, extra_kind)) {
+    out.raw("extra_content", extra->json);
+  }
+  out.close_object();
+}
+
+void write_details(JsonBuilder& out, const message::Metadata& metadata) {
+  if (metadata.find(provider, details_kind) == nullptr) return;
+  out.open_array("reasoning_details");
+  for (const message::ProviderState& state : metadata.provider_state) {
+    if (state.provider == provider && state.kind == details_kind) out.raw(state.json);
+  }
+  out.close_array();
+}
+
+// `reasoning` stands before the message and goes into it, or nullptr.
+void write_assistant(JsonBuilder& out, const Message& message, const Message* reasoning) {
+  if (message::has_content(message.content)) {
+    out.text("content", message::text_of(message.content));
+  } else {
+    out.null("content");
+  }
+  if (!message.tool_calls.empty()) {
+    out.open_array("tool_calls");
+    for (const ToolCall& call : message.tool_calls) write_call(out, call);
+    out.close_array();
+  }
+  if (reasoning != nullptr) {
+    const std::string text = message::text_of(reasoning->content);
+    for (const std::string_view kind : reasoning_kinds) {
+      if (reasoning->metadata.find(provider, kind) != nullptr) out.text(kind, text);
+    }
+  }
+  write_details(out, message.metadata);
+  if (const auto* audio = message.metadata.find(provider, audio_kind)) {
+    out.raw("audio", audio->json);
+  }
+}
+
+void write_message(JsonBuilder& out, const Message& message, const Message* reasoning) {
+  out.open_object();
+  out.text("role", message::name_of(message.role));
+  switch (message.role) {
+    case Role::user: write_user_content(out, message.content); break;
+    case Role::assistant: write_assistant(out, message, reasoning); break;
+    case Role::tool:
+      out.text("content", result_text(message));
+      out.text("tool_call_id", message.tool_call_id);
+      break;
+    case Role::system:
+    case Role::developer:
+    case Role::reasoning:
+    case Role::activity: out.text("content", message::text_of(message.content)); break;
+  }
+  if (message.role != Role::tool && message.name && is_wire_name(*message.name)) {
+    out.text("name", *message.name);
+  }
+  out.close_object();
+}
+
+}  // namespace
+
+void write_openai(JsonBuilder& out, std::span<const Message> messages) {
+  out.open_array();
+  const Message* reasoning = nullptr;
+  for (const Message& message : messages) {
+    if (message.role == Role::activity) continue;
+    if (message.role == Role::reasoning) {
+      reasoning = &message;
+      continue;
+    }
+    write_message(out, message, reasoning);
+    reasoning = nullptr;
+  }
+  out.close_array();
+}
+
+}  // namespace millrace::format

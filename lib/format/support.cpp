@@ -1,0 +1,50 @@
+#include "format/support.hpp"
+
+#include <algorithm>
+
+#include "message/parts.hpp"
+
+namespace millrace::format {
+
+Error not_a_list(std::string_view accepted) {
+  return make_error(Errc::invalid_messages,
+                    std::string("The data must be ").append(accepted) + ".");
+}
+
+std::string id_of(const json::Value& message, IdSource& ids) {
+  const auto stored = message["id"].filled_string();
+  return stored ? std::string(*stored) : ids.next_id();
+}
+
+std::string joined_text(const json::Value& content) {
+  if (content.is_string()) return std::string(content.string());
+  std::string text;
+  for (const json::Value part : content.items()) text.append(part["text"].string());
+  return text;
+}
+
+std::string result_text(const message::Message& message) {
+  std::string text = message::text_of(message.content);
+  return text.empty() ? message.error.value_or("") : text;
+}
+
+std::string arguments_of(const json::Value& arguments) {
+  if (arguments.is_nothing()) return {};
+  return arguments.is_string() ? std::string(arguments.string()) : raw(arguments);
+}
+
+std::string without(const json::Value& object, std::initializer_list<std::string_view> left_out) {
+  message::JsonBuilder out;
+  out.open_object();
+  for (const auto& [key, value] : object.members()) {
+    if (std::find(left_out.begin(), left_out.end(), key) == left_out.end()) out.value(key, value);
+  }
+  out.close_object();
+  return out.take();
+}
+
+std::string raw(const json::Value& value) {
+  return value.to_json(json::Surrogates::keep);
+}
+
+}  // namespace millrace::format

@@ -1,0 +1,37 @@
+// What several formats share.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::format {
+
+// The error for data that has no list of messages.
+Error not_a_list(std::string_view accepted);
+
+// The stored id, or a new one.
+std::string id_of(const json::Value& message, IdSource& ids);
+
+// The texts of a list's elements joined; a string as it is; "" for anything else. An element gives
+// its member `text` when that is a string.
+std::string joined_text(const json::Value& content);
+
+// The text that answers a tool call: the content, or what failed when there is none.
+std::string result_text(const message::Message& message);
+
+// The arguments of a call as text: a string as it is, other JSON as its text.
+std::string arguments_of(const json::Value& arguments);
+
+// The JSON text of an object without the members named in `left_out`.
+std::string without(const json::Value& object, std::initializer_list<std::string_view> left_out);
+
+// JSON text, lone surrogates kept.
+std::string raw(const json::Value& value);
+
+}  // namespace millrace::format

@@ -1,0 +1,364 @@
+#include "message/fold.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/utf8.hpp"
+
+namespace millrace::message {
+namespace {
+
+constexpr auto keep = json::Surrogates::keep;
+
+// Appends a delta; the halves of a surrogate pair may come in two.
+void append(std::string& text, std::string_view delta) {
+  if (utf8::ends_with_high_surrogate(text) && utf8::begins_with_low_surrogate(delta)) {
+    const std::string high = text.substr(text.size() - utf8::surrogate_bytes);
+    text.resize(text.size() - utf8::surrogate_bytes);
+    utf8::append_code_point(text, utf8::join_surrogates(high, delta));
+    delta.remove_prefix(utf8::surrogate_bytes);
+  }
+  text.append(delta);
+}
+
+void append_text(Message& message, const json::Value& delta) {
+  if (!delta.is_string()) return;
+  if (message.content.kind == Content::Kind::absent) message.content.kind = Content::Kind::text;
+  if (message.content.kind == Content::Kind::text) append(message.content.text, delta.string());
+}
+
+void carry_state(Metadata& to, Metadata& from) {
+  if (to.provider_state.empty()) to.provider_state = std::move(from.provider_state);
+  if (to.citations.empty()) to.citations = std::move(from.citations);
+}
+
+// Keeps what the next turn needs when a snapshot, which may not know it, replaces a message.
+void carry_state(Message& to, Message& from) {
+  carry_state(to.metadata, from.metadata);
+  if (!to.encrypted_value) to.encrypted_value = std::move(from.encrypted_value);
+  for (ToolCall& call : to.tool_calls) {
+    const auto before = std::find_if(from.tool_calls.begin(), from.tool_calls.end(),
+                                     [&](const ToolCall& c) { return c.id == call.id; });
+    if (before == from.tool_calls.end()) continue;
+    carry_state(call.metadata, before->metadata);
+    if (!call.encrypted_value) call.encrypted_value = std::move(before->encrypted_value);
+  }
+}
+
+}  // namespace
+
+struct Folder::Row {
+  std::string_view type;
+  Handler handler;
+};
+
+const Folder::Row* Folder::find_row(std::string_view type) {
+  static constexpr std::array<Row, 26> rows{{
+      {"TEXT_MESSAGE_CONTENT", &Folder::on_text_content},
+      {"TEXT_MESSAGE_START", &Folder::on_text_start},
+      {"TEXT_MESSAGE_END", &Folder::on_text_end},
+      {"TEXT_MESSAGE_CHUNK", &Folder::on_text_chunk},
+      {"TOOL_CALL_ARGS", &Folder::on_tool_args},
+      {"TOOL_CALL_START", &Folder::on_tool_start},
+      {"TOOL_CALL_END", &Folder::on_tool_end},
+      {"TOOL_CALL_CHUNK", &Folder::on_tool_chunk},
+      {"TOOL_CALL_RESULT", &Folder::on_tool_result},
+      {"REASONING_MESSAGE_CONTENT", &Folder::on_reasoning_content},
+      {"REASONING_MESSAGE_START", &Folder::on_reasoning_start},
+      {"REASONING_MESSAGE_END", &Folder::on_reasoning_end},
+      {"REASONING_MESSAGE_CHUNK", &Folder::on_reasoning_chunk},
+      {"REASONING_ENCRYPTED_VALUE", &Folder::on_encrypted},
+      {"THINKING_TEXT_MESSAGE_CONTENT", &Folder::on_thinking_content},
+      {"THINKING_TEXT_MESSAGE_START", &Folder::on_thinking_start},
+      {"THINKING_TEXT_MESSAGE_END", &Folder::on_thinking_start},
+      {"ACTIVITY_SNAPSHOT", &Folder::on_activity},
+      {"ACTIVITY_DELTA", &Folder::on_activity_delta},
+      {"MESSAGES_SNAPSHOT", &Folder::on_snapshot},
+      {"RUN_STARTED", &Folder::on_run_started},
+      {"STEP_STARTED", &Folder::on_step_started},
+      {"CUSTOM", &Folder::on_custom},
+      {"@provider_state", &Folder::on_provider_state},
+      {"@citation", &Folder::on_citation},
+      {"@reset", &Folder::on_reset},
+  }};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+  return row == rows.end() ? nullptr : row;
+}
+
+void Folder::begin_with(Messages messages) {
+  for (Message& message : messages) add(std::move(message), entries_.end());
+  step_.clear();
+}
+
+Result<void> Folder::feed(std::string_view events_json) {
+  json::Document document(depth_limit);
+  const auto events = document.parse(events_json);
+  if (!events) return events.error();
+  if (!events.value().is_array()) {
+    return make_error(Errc::invalid_argument, "The events must be an array of AG-UI events.");
+  }
+  for (const json::Value event : events.value().items()) feed(event);
+  return {};
+}
+
+void Folder::feed(const json::Value& event) {
+  if (const Row* row = find_row(event["type"].string())) (this->*row->handler)(event);
+}
+
+Messages Folder::messages() const {
+  Messages messages;
+  messages.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    Message& message = messages.emplace_back(entry.message);
+    if (!entry.activity) continue;
+    message.content = {Content::Kind::object, {}};
+    entry.activity->write(message.content.text, keep);
+  }
+  return messages;
+}
+
+std::string Folder::messages_json() const {
+  return to_json(messages());
+}
+
+// ---- text and reasoning
+
+void Folder::on_text_start(const json::Value& event) {
+  merge_event_metadata(text(event["messageId"].string(), event)->message.metadata, event);
+}
+
+void Folder::on_text_content(const json::Value& event) {
+  Message& message = text(event["messageId"].string(), event)->message;
+  append_text(message, event["delta"]);
+  merge_event_metadata(message.metadata, event);
+}
+
+void Folder::on_text_end(const json::Value& event) {
+  const auto found = messages_.find(event["messageId"].string());
+  if (found != messages_.end()) merge_event_metadata(found->second->message.metadata, event);
+}
+
+void Folder::on_text_chunk(const json::Value& event) {
+  const std::string id = chunk_id(event, "messageId");
+  if (id.empty()) return;
+  Message& message = text(id, event)->message;
+  append_text(message, event["delta"]);
+  merge_event_metadata(message.metadata, event);
+}
+
+void Folder::on_reasoning_start(const json::Value& event) {
+  merge_event_metadata(reasoning(event["messageId"].string(), event)->message.metadata, event);
+}
+
+void Folder::on_reasoning_content(const json::Value& event) {
+  Message& message = reasoning(event["messageId"].string(), event)->message;
+  append_text(message, event["delta"]);
+  merge_event_metadata(message.metadata, event);
+}
+
+void Folder::on_reasoning_end(const json::Value& event) {
+  const auto found = reasoning_.find(event["messageId"].string());
+  if (found != reasoning_.end()) merge_event_metadata(found->second->message.metadata, event);
+}
+
+void Folder::on_reasoning_chunk(const json::Value& event) {
+  const std::string id = chunk_id(event, "messageId");
+  if (id.empty()) return;
+  Message& message = reasoning(id, event)->message;
+  append_text(message, event["delta"]);
+  merge_event_metadata(message.metadata, event);
+}
+
+// The next thought has a new id; also at the end of one.
+void Folder::on_thinking_start(const json::Value& /*event*/) {
+  thinking_id_.clear();
+}
+
+void Folder::on_thinking_content(const json::Value& event) {
+  if (thinking_id_.empty()) thinking_id_ = ids_.next_id();
+  append_text(reasoning(thinking_id_, event)->message, event["delta"]);
+}
+
+void Folder::on_encrypted(const json::Value& event) {
+  const std::string_view id = event["entityId"].string();
+  const std::string_view value = event["encryptedValue"].string();
+  if (event["subtype"].string() == "tool-call") {
+    ToolCall* call = find_call(id);
+    (call != nullptr ? call->encrypted_value : waiting_[std::string(id)].encrypted_value) = value;
+    return;
+  }
+  const auto message = messages_.find(id);
+  const bool has_text = message != messages_.end() && !reasoning_.contains(id);
+  // A thought may have a value and no text.
+  const Place place = has_text ? message->second : reasoning(id, event);
+  place->message.encrypted_value = value;
+}
+
+// ---- tool calls
+
+void Folder::on_tool_start(const json::Value& event) {
+  start_call(event["toolCallId"].string(), event);
+}
+
+void Folder::on_tool_args(const json::Value& event) {
+  ToolCall* call = find_call(event["toolCallId"].string());
+  if (call == nullptr) return;
+  append(call->arguments, event["delta"].string());
+  merge_event_metadata(call->metadata, event);
+}
+
+void Folder::on_tool_end(const json::Value& event) {
+  ToolCall* call = find_call(event["toolCallId"].string());
+  if (call != nullptr) merge_event_metadata(call->metadata, event);
+}
+
+void Folder::on_tool_chunk(const json::Value& event) {
+  const std::string id = chunk_id(event, "toolCallId");
+  if (!id.empty()) append(start_call(id, event).arguments, event["delta"].string());
+}
+
+void Folder::on_tool_result(const json::Value& event) {
+  const std::string_view call_id = event["toolCallId"].string();
+  const json::Value content = event["content"];
+  auto found = results_.find(call_id);
+  if (found == results_.end()) {
+    Message message;
+    message.role = Role::tool;
+    message.id = event["messageId"].string();
+    message.tool_call_id = call_id;
+    const Place place = add(std::move(message), place_of_result(call_id));
+    if (const auto call = calls_.find(call_id); call != calls_.end()) {
+      last_results_[&call->second.owner->message] = place;
+    }
+    found = results_.find(call_id);
+  }
+  Message& message = found->second->message;
+  message.content = content.is_array() ? Content::of_parts(content.to_json(keep))
+                                       : Content::of_text(content.string());
+  message.error.reset();
+  if (const auto error = event["error"].filled_string()) {
+    message.error = *error;
+  } else if (event["isError"].is_true()) {
+    message.error = message.content.text;
+  }
+  if (const auto subagent = event["subagentRunId"].filled_string()) {
+    message.subagent_run_id = *subagent;
+  }
+  merge_event_metadata(message.metadata, event);
+}
+
+// ---- activities
+
+void Folder::on_activity(const json::Value& event) {
+  const std::string_view id = event["messageId"].string();
+  const json::Value content = event["content"];
+  const auto found = messages_.find(id);
+  const bool known = found != messages_.end();
+  if (!content.is_object() || (known && found->second->message.role != Role::activity)) return;
+  if (known && event["replace"].is(json::Type::boolean_false)) return;
+  const Place place = known ? found->second : add(Role::activity, id, event);
+  place->activity = json::Tree(content);
+  place->message.activity_type = event["activityType"].string();
+  merge_event_metadata(place->message.metadata, event);
+}
+
+void Folder::on_activity_delta(const json::Value& event) {
+  const auto found = messages_.find(event["messageId"].string());
+  if (found == messages_.end() || !found->second->activity) return;
+  if (!found->second->activity->patch(event["patch"])) return;
+  Message& message = found->second->message;
+  message.activity_type = event["activityType"].string();
+  merge_event_metadata(message.metadata, event);
+}
+
+// ---- the whole conversation
+
+void Folder::on_snapshot(const json::Value& event) {
+  if (!event["messages"].is_array()) return;
+  Index<Message> fresh;
+  std::vector<std::string> order;
+  bool has_reasoning = false;
+  bool has_activity = false;
+  for (const json::Value item : event["messages"].items()) {
+    auto read = read_message(item, "message");
+    if (!read) continue;
+    Message message = std::move(read).value();
+    has_reasoning = has_reasoning || message.role == Role::reasoning;
+    has_activity = has_activity || message.role == Role::activity;
+    order.push_back(message.id);
+    fresh.insert_or_assign(message.id, std::move(message));
+  }
+  for (Place place = entries_.begin(); place != entries_.end();) {
+    const Place at = place++;
+    const auto found = fresh.find(at->message.id);
+    if (found != fresh.end()) {
+      carry_state(found->second, at->message);
+      add(std::move(found->second), at);
+      entries_.erase(at);
+      fresh.erase(found);
+      continue;
+    }
+    const Role role = at->message.role;
+    const bool stays =
+        (role == Role::reasoning && !has_reasoning) || (role == Role::activity && !has_activity);
+    if (!stays) entries_.erase(at);
+  }
+  for (const std::string& id : order) {
+    const auto found = fresh.find(id);
+    if (found == fresh.end()) continue;
+    add(std::move(found->second), entries_.end());
+    fresh.erase(found);
+  }
+  step_.clear();
+  index_all();
+}
+
+void Folder::on_run_started(const json::Value& event) {
+  for (const json::Value item : event["input"]["messages"].items()) {
+    auto message = read_message(item, "message");
+    if (!message) continue;
+    const auto& index = message.value().role == Role::reasoning ? reasoning_ : messages_;
+    if (!index.contains(message.value().id)) add(std::move(message).value(), entries_.end());
+  }
+  step_.clear();
+}
+
+void Folder::on_step_started(const json::Value& /*event*/) {
+  step_.clear();
+}
+
+// ---- events of our own
+
+void Folder::on_custom(const json::Value& event) {
+  static constexpr std::array<Row, 3> rows{{
+      {"millrace.provider_state", &Folder::on_provider_state},
+      {"millrace.citation", &Folder::on_citation},
+      {"millrace.reset", &Folder::on_reset},
+  }};
+  const std::string_view name = event["name"].string();
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == name; });
+  if (row != rows.end()) (this->*row->handler)(event["value"]);
+}
+
+void Folder::on_provider_state(const json::Value& event) {
+  metadata_of(event["entityId"].string())
+      .add(event["provider"].string(), event["kind"].string(), event["state"].to_json(keep));
+}
+
+void Folder::on_citation(const json::Value& event) {
+  metadata_of(event["messageId"].string()).citations.push_back(event["citation"].to_json(keep));
+}
+
+// What was said since the step began is void and comes again.
+void Folder::on_reset(const json::Value& /*event*/) {
+  for (const Place place : step_) entries_.erase(place);
+  step_.clear();
+  waiting_.clear();
+  chunks_.clear();
+  index_all();
+}
+
+}  // namespace millrace::message

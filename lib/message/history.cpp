@@ -1,0 +1,189 @@
+#include "message/history.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace millrace::message {
+namespace {
+
+using Index = std::size_t;
+
+// One message of the repaired history: an old one, or the result of an interrupted call.
+struct Step {
+  Index message = 0;
+  const ToolCall* interrupted = nullptr;
+};
+
+// Finds out what is wrong and how the history would be right, without touching it.
+class Plan {
+ public:
+  explicit Plan(std::span<const Message> messages)
+      : messages_(messages),
+        results_(messages.size()),
+        open_calls_(messages.size()),
+        done_(messages.size()) {
+    match();
+    for (Index at = 0; at < messages_.size(); ++at) lay(at);
+  }
+
+  [[nodiscard]] std::vector<Change>& changes() { return changes_; }
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  struct Open {
+    Index message = 0;
+    const ToolCall* call = nullptr;
+  };
+
+  // Gives each result to the latest open call of its id.
+  void match() {
+    std::unordered_map<std::string_view, Open> open;
+    for (Index at = 0; at < messages_.size(); ++at) {
+      const Message& message = messages_[at];
+      if (message.role == Role::tool) {
+        const auto found = open.find(message.tool_call_id);
+        if (found == open.end()) {
+          change(Change::Kind::dropped_result, message.tool_call_id, at);
+          done_[at] = true;
+          continue;
+        }
+        results_[found->second.message].push_back(at);
+        open.erase(found);
+      } else if (message.role == Role::assistant) {
+        open_calls(open, at);
+      }
+      if (message.role != Role::reasoning && message.role != Role::activity) last_ = at;
+    }
+    for (const auto& [id, call] : open) left_open(call);
+  }
+
+  void open_calls(std::unordered_map<std::string_view, Open>& open, Index at) {
+    for (const ToolCall& call : messages_[at].tool_calls) {
+      const auto [place, is_new] = open.try_emplace(call.id, Open{at, &call});
+      if (is_new) continue;
+      if (place->second.message == at) {
+        change(Change::Kind::dropped_call, call.id, at);
+      } else {
+        left_open(place->second);
+        place->second = {at, &call};
+      }
+    }
+  }
+
+  void left_open(const Open& call) { open_calls_[call.message].push_back(call.call); }
+
+  static bool may_stand_between(Role role) {
+    return role == Role::tool || role == Role::reasoning || role == Role::activity;
+  }
+
+  void lay(Index at) {
+    if (done_[at]) return;
+    done_[at] = true;
+    steps_.push_back({at, nullptr});
+    const std::vector<Index>& results = results_[at];
+    Index end = at;  // the last result that stands where it should
+    Index next = 0;
+    for (Index i = at + 1; i < messages_.size() && may_stand_between(messages_[i].role); ++i) {
+      if (next < results.size() && results[next] == i) {
+        ++next;
+        end = i;
+      }
+    }
+    for (Index i = at + 1; i <= end; ++i) {
+      if (!done_[i]) steps_.push_back({i, nullptr});
+      done_[i] = true;
+    }
+    for (; next < results.size(); ++next) {
+      const Index result = results[next];
+      change(Change::Kind::moved_result, messages_[result].tool_call_id, result);
+      steps_.push_back({result, nullptr});
+      done_[result] = true;
+    }
+    add_results(at);
+  }
+
+  void add_results(Index at) {
+    if (at == last_) return;
+    // In the order of the calls.
+    auto& open = open_calls_[at];
+    std::sort(open.begin(), open.end());
+    for (const ToolCall* call : open) {
+      change(Change::Kind::added_result, call->id, at);
+      steps_.push_back({0, call});
+    }
+  }
+
+  void change(Change::Kind kind, const std::string& id, Index at) {
+    changes_.push_back({kind, id, at});
+  }
+
+  std::span<const Message> messages_;
+  std::vector<std::vector<Index>> results_;               // by the message of the call
+  std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
+  std::vector<bool> done_;
+  Index last_ = 0;  // the last message that a provider would see
+  std::vector<Step> steps_;
+  std::vector<Change> changes_;
+};
+
+Message interrupted(const ToolCall& call, IdSource& ids) {
+  Message message;
+  message.role = Role::tool;
+  message.id = ids.next_id();
+  message.tool_call_id = call.id;
+  message.content = Content::of_text(interrupted_result);
+  message.error = interrupted_result;
+  return message;
+}
+
+void drop_repeated(std::vector<ToolCall>& calls) {
+  std::unordered_set<std::string> ids;
+  std::erase_if(calls, [&](const ToolCall& call) { return !ids.insert(call.id).second; });
+}
+
+}  // namespace
+
+std::string describe(const Change& change) {
+  constexpr std::array<std::string_view, 4> rest{
+      " was dropped: no call is open for it.", " was moved behind its call.",
+      " was added: the conversation went on without one.",
+      " was dropped: its message has another call of this id."};
+  std::string sentence =
+      change.kind == Change::Kind::dropped_call ? "Tool call \"" : "The result of tool call \"";
+  return sentence.append(change.tool_call_id)
+      .append("\"")
+      .append(rest[static_cast<std::size_t>(change.kind)]);
+}
+
+Result<void> check_history(std::span<const Message> messages) {
+  constexpr std::array<std::string_view, 4> wrongs{
+      " answers no open tool call: ", " does not stand behind its tool call: ",
+      " has a tool call without result: ", " has two tool calls of one id: "};
+  Plan plan(messages);
+  if (plan.changes().empty()) return {};
+  const Change& change = plan.changes().front();
+  return make_error(Errc::invalid_messages,
+                    "messages[" + std::to_string(change.message) + "]" +
+                        std::string(wrongs[static_cast<std::size_t>(change.kind)]) + "\"" +
+                        change.tool_call_id + "\".");
+}
+
+std::vector<Change> repair_history(Messages& messages, IdSource& ids) {
+  Plan plan(messages);
+  if (plan.changes().empty()) return {};
+  Messages repaired;
+  repaired.reserve(plan.steps().size());
+  for (const Step& step : plan.steps()) {
+    // The calls stay where they are in memory when their message moves.
+    repaired.push_back(step.interrupted != nullptr ? interrupted(*step.interrupted, ids)
+                                                   : std::move(messages[step.message]));
+  }
+  for (Message& message : repaired) drop_repeated(message.tool_calls);
+  messages = std::move(repaired);
+  return std::move(plan.changes());
+}
+
+}  // namespace millrace::message

@@ -1,0 +1,45 @@
+// What makes a history valid for a provider: every tool call has one result behind it, every result
+// has its call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::message {
+
+// What stands in for the result of a call that never got one.
+inline constexpr std::string_view interrupted_result = "The call was interrupted.";
+
+// One change that repair made.
+struct Change {
+  enum class Kind : std::uint8_t {
+    dropped_result,  // it answered no call, or one that was answered
+    moved_result,    // it did not stand behind the message that holds its call
+    added_result,    // the conversation went on without it
+    dropped_call,    // its message has a call of the same id before it
+  };
+  Kind kind = Kind::dropped_result;
+  std::string tool_call_id;
+  std::size_t message = 0;  // index before the repair: of the result, else of the call's message
+};
+
+// Checks the invariants. Calls of the last message may be open: their results are still to come.
+// Errors: invalid_messages names the first message or call that breaks them.
+Result<void> check_history(std::span<const Message> messages);
+
+// Makes the history valid and says what was changed; a valid one is not touched. Only results of
+// the same message, reasoning and activities may stand between a call and its result.
+std::vector<Change> repair_history(Messages& messages, IdSource& ids);
+
+// The change as a sentence for a log or a warning.
+std::string describe(const Change& change);
+
+}  // namespace millrace::message

@@ -1,0 +1,94 @@
+// The table of formats, and what all formats have in common.
+
+#include "format/format.hpp"
+
+#include <gtest/gtest.h>
+
+#include "format/anthropic.hpp"
+
+using namespace millrace;
+
+TEST(Formats, AreFoundByNameWithEitherMark) {
+  EXPECT_NE(format::find_format("openai_conversation"), nullptr);
+  EXPECT_EQ(format::find_format("openai_conversation"), format::find_format("openai-conversation"));
+  EXPECT_EQ(format::find_format("open-ai"), nullptr);
+  EXPECT_EQ(format::find_format(""), nullptr);
+}
+
+TEST(Formats, ReplaceLoneSurrogatesOnlyForProviders) {
+  const std::string messages =
+      R"([{"id":"1","role":"user","content":[{"type":"text","text":"\ud800"}]},)"
+      R"({"id":"2","role":"assistant","toolCalls":[{"id":"c","function":{"name":"f","arguments":"{\"a\":\"\\ud800\"}"}}]}])";
+  for (const format::Format& format : format::formats()) {
+    const auto kept = format::to_api(format, messages);
+    ASSERT_TRUE(kept.ok()) << format.name;
+    EXPECT_NE(kept.value().find("\\ud800"), std::string::npos) << format.name;
+    const auto replaced = format::to_api(format, messages, json::Surrogates::replace);
+    ASSERT_TRUE(replaced.ok()) << format.name;
+    EXPECT_EQ(replaced.value().find(R"("text":"\ud800)"), std::string::npos) << format.name;
+  }
+}
+
+TEST(Formats, RefuseWhatIsTooDeepAndNeverCrash) {
+  for (const format::Format& format : format::formats()) {
+    CountingIds ids("id-");
+    const std::string deep(1000000, '[');
+    EXPECT_EQ(format::from_api(format, deep, ids).error().code, Errc::json_too_deep);
+    EXPECT_EQ(format::to_api(format, deep).error().code, Errc::json_too_deep);
+    for (const char* odd : {"null", "5", "\"x\"", "{}", ""}) {
+      EXPECT_FALSE(format::from_api(format, odd, ids).ok()) << format.name << " " << odd;
+      EXPECT_FALSE(format::to_api(format, odd).ok()) << format.name << " " << odd;
+    }
+    EXPECT_EQ(format::from_api(format, "[]", ids).value(), "[]") << format.name;
+  }
+}
+
+// What nothing prepares a reader for: every member of a message replaced by every kind of value.
+TEST(Formats, TakeAnyShapeWithoutACrash) {
+  const std::string values[] = {"null",
+                                "true",
+                                "5",
+                                "\"x\"",
+                                "[]",
+                                "{}",
+                                "[null,5,\"x\",[],{}]",
+                                R"({"type":"x","url":5,"data":[],"id":{}})"};
+  const std::string members[] = {"role",         "type",    "content",   "tool_calls", "id",
+                                 "tool_call_id", "summary", "source",    "input",      "image_url",
+                                 "output",       "kwargs",  "arguments", "system",     "messages"};
+  const std::string heads[] = {R"("role":"user")",        R"("role":"assistant")",
+                               R"("role":"tool")",        R"("type":"ai")",
+                               R"("type":"constructor")", R"("type":"reasoning")",
+                               R"("type":"mcp_call")",    R"("type":"function_call_output")"};
+  for (const format::Format& format : format::formats()) {
+    for (const auto& head : heads) {
+      for (const auto& member : members) {
+        for (const auto& value : values) {
+          CountingIds ids("id-");
+          const std::string item = "{" + head + ",\"" + member + "\":" + value + "}";
+          (void)format::from_api(format, "[" + item + "]", ids);
+          (void)format::from_api(format,
+                                 R"([{"role":"assistant","content":[)" + item + "]," +
+                                     R"("tool_calls":[)" + item + "]}]",
+                                 ids);
+          (void)format::from_api(format, R"([{"role":"user","content":[)" + item + "]}]", ids);
+          (void)format::to_api(format, "[" + item + "]");
+        }
+      }
+    }
+  }
+}
+
+TEST(AnthropicFormat, GivesSystemAndMessagesApart) {
+  const auto messages = message::parse_messages(
+      R"([{"id":"1","role":"system","content":"s"},{"id":"2","role":"user","content":"u"}])");
+  message::JsonBuilder out;
+  out.open_object();
+  out.text("model", "m");
+  format::write_anthropic_messages(out, messages.value());
+  format::write_anthropic_system(out, messages.value());
+  out.close_object();
+  EXPECT_EQ(out.take(),
+            R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"u"}]}],)"
+            R"("system":"s"})");
+}
