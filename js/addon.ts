@@ -17,6 +17,15 @@ export interface NativePipe {
 
 export type PipeKind = 'bytes' | 'payloads' | 'events' | 'ag_ui';
 
+/** Puts events in order and writes them as one AG-UI run. */
+export interface NativeRun {
+  push(eventsJson: string): Buffer | undefined;
+  finish(): Buffer | undefined;
+  fail(code: string, message: string): Buffer | undefined;
+  take(): Buffer | undefined;
+  ended(): boolean;
+}
+
 /**
  * What the addon exports. Options and errors cross as JSON text, payloads as strings and Buffers;
  * an error is thrown as a string (see errorFromNative).
@@ -24,7 +33,26 @@ export type PipeKind = 'bytes' | 'payloads' | 'events' | 'ag_ui';
 export interface Addon {
   readonly version: string;
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
+  readonly AgUiRun: new (optionsJson: string) => NativeRun;
+
+  /** Messages in the shape of the format named, as JSON text; and back. */
+  toApi(format: string, messagesJson: string): string;
+  fromApi(format: string, dataJson: string): string;
+
+  /** Starts the engine of this environment; does nothing when it runs. */
+  startEngine(optionsJson: string): void;
+  /** Starts a request; `deliver` is called once with the head of the answer, or with its error. */
+  request(optionsJson: string, body: string | Uint8Array | undefined, deliver: Deliver): number;
+  /** Says what the body of a stream becomes; before the first take. */
+  readAs(stream: number, kind: PipeKind, optionsJson: string): void;
+  /** Calls `deliver` with what is there and gives true, or gives false and does so later. */
+  take(stream: number): boolean;
+  /** Closes the connection; `deliver` is not called again. */
+  cancel(stream: number): void;
 }
+
+/** Takes over what a stream produced; `end` is "" or the JSON text of an error. */
+export type Deliver = (head?: string, data?: string | Buffer, end?: string) => void;
 
 let opened: Addon | undefined;
 

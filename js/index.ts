@@ -21,8 +21,28 @@ export type {
   StreamLimits,
 } from './adapters/adapters';
 export type { ProviderState, UsageReport } from './adapters/diagnostics';
+export { fetchLLM } from './channels/fetch-llm';
+export type { FetchLLMOptions } from './channels/fetch-llm';
+export { inMemoryStorage } from './channels/memory-storage';
+export type {
+  InMemoryArtifactStorage,
+  InMemoryStorage,
+  InMemoryStorageOptions,
+  NewArtifact,
+} from './channels/memory-storage';
+export { restStorage } from './channels/rest-storage';
+export type { RestStorageOptions } from './channels/rest-storage';
 export { MillraceError } from './errors';
 export type { MillraceErrorDetails } from './errors';
+export {
+  anthropicMessageFormat,
+  identityMessageFormat,
+  langGraphMessageFormat,
+  openAIConversationMessageFormat,
+  openAIMessageFormat,
+} from './formats';
+export type { TransportOptions } from './transport/choose';
+export type { Timeouts } from './transport/engine';
 
 /** Version of the engine. */
 export function version(): string {

@@ -3,8 +3,8 @@ import type { PipeSpec, Source } from './source';
 
 /** The engine's end of a body that nobody has read yet. */
 export interface EngineBody {
-  /** Takes the body over; `stream` is locked from then on. */
-  open(stream: ReadableStream<Uint8Array>, spec: PipeSpec): Source;
+  /** Takes the body over and locks `stream`; undefined when its bytes are being read already. */
+  open(stream: ReadableStream<Uint8Array>, spec: PipeSpec): Source | undefined;
 }
 
 const bodies = new WeakMap<ReadableStream, EngineBody>();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapter/raw_payloads.hpp"
+#include "app/ag_ui_run.hpp"
 #include "base/json.hpp"
 #include "event/batch.hpp"
 #include "os/random_ids.hpp"
@@ -29,7 +30,7 @@ class PayloadsPipe final : public Pipe {
   void finish() override { report(payloads_.finish()); }
   bool fail(const Error&) override { return false; }
   [[nodiscard]] bool done() const override { return done_; }
-  [[nodiscard]] Shape shape() const override { return Shape::text; }
+  [[nodiscard]] Shape shape() const override { return shape_of(PipeSpec::Kind::payloads); }
 
  private:
   void report(const Result<void>& result) {
@@ -58,7 +59,7 @@ class EventsPipe final : public Pipe {
     return strict_;
   }
   [[nodiscard]] bool done() const override { return broken_ || decoder_.done(); }
-  [[nodiscard]] Shape shape() const override { return Shape::items; }
+  [[nodiscard]] Shape shape() const override { return shape_of(PipeSpec::Kind::events); }
 
  private:
   static event::Spelling spelling() {
@@ -160,10 +161,7 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
   const bool strict = options["strict"].is_true() || spec.kind == PipeSpec::Kind::ag_ui;
   spec.decoder.mode = strict ? event::Mode::strict : event::Mode::as_received;
   read_limits(options["limits"], spec.decoder);
-  spec.run.thread_id = options["threadId"].string();
-  spec.run.run_id = options["runId"].string();
-  spec.run.parent_run_id = options["parentRunId"].string();
-  spec.run.client_version = options["protocolVersion"].string();
+  spec.run = read_run_options(options);
   spec.run_started = options["runStarted"].is_true();
   if (spec.kind == PipeSpec::Kind::bytes || spec.kind == PipeSpec::Kind::payloads) return spec;
   spec.wire = adapter::find_wire(options["wire"].string());
@@ -182,6 +180,16 @@ std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec) {
     case PipeSpec::Kind::bytes: break;
   }
   return std::make_unique<BytesPipe>();
+}
+
+Shape shape_of(PipeSpec::Kind kind) {
+  switch (kind) {
+    case PipeSpec::Kind::payloads: return Shape::text;
+    case PipeSpec::Kind::events: return Shape::items;
+    case PipeSpec::Kind::bytes:
+    case PipeSpec::Kind::ag_ui: break;
+  }
+  return Shape::bytes;
 }
 
 std::string error_json(const Error& error) {

@@ -64,6 +64,9 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
 
 std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec);
 
+// The shape of what a pipe of this kind gives.
+Shape shape_of(PipeSpec::Kind kind);
+
 // An error as a host receives it.
 // Shape: {"code", "message": string, "detail"?: string, "status"?: number, "retry": "no" | "yes" |
 // "later", "retryAfterMs"?: number}.

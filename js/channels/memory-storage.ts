@@ -1,0 +1,139 @@
+// inMemoryStorage: threads and artifacts that live as long as the process.
+import { randomUUID } from 'node:crypto';
+
+import type {
+  Artifact,
+  ArtifactListParams,
+  ArtifactStorage,
+  ArtifactSummary,
+  ChatStorage,
+  Thread,
+  ThreadStorage,
+} from '../../types/channels';
+import type { Message, UserMessage } from '../../types/messages';
+import { MillraceError } from '../errors';
+
+/** An artifact that is to be kept; id and time are made where they are missing. */
+export type NewArtifact = Omit<Artifact, 'id' | 'updatedAt'> & Partial<Artifact>;
+
+export interface InMemoryStorageOptions {
+  /** Artifacts that are there from the start. */
+  artifacts?: NewArtifact[];
+}
+
+export interface InMemoryArtifactStorage extends ArtifactStorage {
+  /** Keeps a new artifact; one with the same id is replaced. */
+  create(artifact: NewArtifact): Promise<Artifact>;
+}
+
+export interface InMemoryStorage extends ChatStorage {
+  thread: ThreadStorage & {
+    /** Replaces the messages of a thread: the store itself keeps only the first one. */
+    setMessages(threadId: string, messages: Message[]): Promise<void>;
+  };
+  artifact: InMemoryArtifactStorage;
+}
+
+export function inMemoryStorage(options: InMemoryStorageOptions = {}): InMemoryStorage {
+  const artifacts = new Artifacts();
+  for (const artifact of options.artifacts ?? []) artifacts.keep(artifact);
+  return { thread: threads(), artifact: artifacts };
+}
+
+const titleLength = 40;
+
+function threads(): InMemoryStorage['thread'] {
+  // Newest first.
+  let list: Thread[] = [];
+  const messages = new Map<string, Message[]>();
+  return {
+    listThreads: async () => ({ threads: [...list] }),
+    createThread: async (firstMessage) => {
+      const thread = {
+        id: randomUUID(),
+        title: titleOf(firstMessage),
+        createdAt: new Date().toISOString(),
+      };
+      list = [thread, ...list];
+      messages.set(thread.id, [firstMessage]);
+      return thread;
+    },
+    getMessages: async (threadId) => [...(messages.get(threadId) ?? [])],
+    setMessages: async (threadId, replacement) => void messages.set(threadId, [...replacement]),
+    updateThread: async (thread) => {
+      list = list.map((known) => (known.id === thread.id ? thread : known));
+      return thread;
+    },
+    deleteThread: async (id) => {
+      list = list.filter((thread) => thread.id !== id);
+      messages.delete(id);
+    },
+  };
+}
+
+function titleOf({ content }: UserMessage): string {
+  return (typeof content === 'string' && content.slice(0, titleLength)) || 'New thread';
+}
+
+class Artifacts implements InMemoryArtifactStorage {
+  // In the order they were kept.
+  readonly #artifacts = new Map<string, Artifact>();
+
+  keep(artifact: NewArtifact): Artifact {
+    const kept: Artifact = {
+      ...artifact,
+      id: artifact.id ?? randomUUID(),
+      updatedAt: artifact.updatedAt ?? new Date().toISOString(),
+    };
+    this.#artifacts.set(kept.id, kept);
+    return { ...kept };
+  }
+
+  async create(artifact: NewArtifact): Promise<Artifact> {
+    return this.keep(artifact);
+  }
+
+  async list(params: ArtifactListParams = {}): ReturnType<ArtifactStorage['list']> {
+    const name = params.name?.toLowerCase();
+    const matching = [...this.#artifacts.values()].filter(
+      ({ title, type }) =>
+        (name === undefined || title.toLowerCase().includes(name)) &&
+        (params.type === undefined || params.type.includes(type)),
+    );
+    const start = this.#positionOf(params.cursor);
+    const end = params.limit === undefined ? matching.length : start + limitOf(params.limit);
+    const artifacts = matching.slice(start, end).map(summaryOf);
+    return end < matching.length ? { artifacts, nextCursor: String(end) } : { artifacts };
+  }
+
+  async get(id: string): Promise<Artifact> {
+    return { ...this.#find(id) };
+  }
+
+  async update({ id, content }: { id: string; content: unknown }): Promise<ArtifactSummary> {
+    const updated = { ...this.#find(id), content, updatedAt: new Date().toISOString() };
+    this.#artifacts.set(id, updated);
+    return summaryOf(updated);
+  }
+
+  #find(id: string): Artifact {
+    const artifact = this.#artifacts.get(id);
+    if (artifact) return artifact;
+    throw new MillraceError('invalid_argument', `There is no artifact with the id '${id}'.`);
+  }
+
+  #positionOf(cursor: string | undefined): number {
+    if (cursor === undefined) return 0;
+    if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+    throw new MillraceError('invalid_argument', `'${cursor}' is no cursor of this storage.`);
+  }
+}
+
+function limitOf(limit: number): number {
+  if (Number.isSafeInteger(limit) && limit > 0) return limit;
+  throw new MillraceError('invalid_argument', 'limit must be a positive integer.');
+}
+
+function summaryOf({ content: _content, ...summary }: Artifact): ArtifactSummary {
+  return summary;
+}

@@ -1,0 +1,141 @@
+// restStorage: threads kept by a REST service.
+import type { ChatStorage, MessageFormat, Thread } from '../../types/channels';
+import { MillraceError } from '../errors';
+import { identityMessageFormat, toApiJson } from '../formats';
+import type { Transport, TransportOptions } from '../transport/choose';
+import { chooseTransport } from '../transport/choose';
+import { checkFormat, checkHeaders, withContentType } from './fetch-llm';
+
+export interface RestStorageOptions extends TransportOptions {
+  /** Where the service is; a trailing slash does not matter. */
+  baseUrl: string;
+  /** The shape of stored messages; default canonical. */
+  messageFormat?: MessageFormat | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/**
+ * | operation | request |
+ * | --- | --- |
+ * | listThreads(cursor) | GET `/get?cursor=<cursor>` |
+ * | createThread(message) | POST `/create` with `{ messages }` |
+ * | getMessages(id) | GET `/get/<id>` |
+ * | updateThread(thread) | PATCH `/update/<id>` with the thread |
+ * | deleteThread(id) | DELETE `/delete/<id>` |
+ *
+ * An answer outside 200 to 299 rejects with a MillraceError that has its status.
+ */
+export function restStorage(options: RestStorageOptions): ChatStorage {
+  checkOptions(options);
+  const { messageFormat: format = identityMessageFormat } = options;
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const call = caller(chooseTransport('restStorage', 'baseUrl', base, options), options.headers);
+  return {
+    thread: {
+      async listThreads(cursor) {
+        const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : '';
+        return (await json(await call('GET', `${base}/get${query}`))) as Promise<{
+          threads: Thread[];
+          nextCursor?: string;
+        }>;
+      },
+      async createThread(firstMessage) {
+        const messages = toApiJson(format, [firstMessage]);
+        const body = messages === undefined ? '{}' : `{"messages":${messages}}`;
+        return (await json(await call('POST', `${base}/create`, body))) as Thread;
+      },
+      async getMessages(threadId) {
+        const answer = await call('GET', `${base}/get/${encodeURIComponent(threadId)}`);
+        return format.fromApi(await json(answer));
+      },
+      async updateThread(thread) {
+        const url = `${base}/update/${encodeURIComponent(thread.id)}`;
+        const answer = await call('PATCH', url, JSON.stringify(thread));
+        // A service that answers with nothing has taken the thread as it is.
+        return ((await json(answer, true)) ?? thread) as Thread;
+      },
+      async deleteThread(id) {
+        const answer = await call('DELETE', `${base}/delete/${encodeURIComponent(id)}`);
+        // Read to its end, so that the connection can be used again.
+        await answer.response.text();
+      },
+    },
+  };
+}
+
+interface Answer {
+  response: Response;
+  request: string;
+}
+
+type Call = (method: string, url: string, body?: string) => Promise<Answer>;
+
+function caller(transport: Transport, given: Record<string, string> = {}): Call {
+  return async (method, url, body) => {
+    const headers = body === undefined ? { ...given } : withContentType(given);
+    const response = await transport(url, {
+      method: method === 'GET' ? undefined : method,
+      headers,
+      body,
+    });
+    if (response.ok) return { response, request: `${method} ${url}` };
+    throw await failure(`${method} ${url}`, response);
+  };
+}
+
+async function json({ response, request }: Answer, mayBeEmpty = false): Promise<unknown> {
+  const text = await response.text();
+  if (mayBeEmpty && text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new MillraceError('invalid_json', `restStorage: ${request} did not answer with JSON.`, {
+      status: response.status,
+      cause,
+    });
+  }
+}
+
+// Statuses after which the same request may succeed.
+const retryable = new Set([408, 425, 429, 500, 502, 503, 504]);
+const detailLimit = 2048;
+
+async function failure(request: string, response: Response): Promise<MillraceError> {
+  const { status, statusText } = response;
+  const said = messageOf(await response.text().catch(() => ''));
+  const sentence = `restStorage: ${request} failed: ${status} ${statusText}`;
+  return new MillraceError('provider_error', said ? `${sentence}: ${said}` : sentence, {
+    status,
+    retryable: retryable.has(status),
+    detail: said,
+  });
+}
+
+// What a JSON body says: `error` (text), `error.message` or `message`.
+function messageOf(body: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+  const { error, message } = (value ?? {}) as { error?: unknown; message?: unknown };
+  const inner = (error as { message?: unknown } | null | undefined)?.message;
+  const said = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
+  return (said as string | undefined)?.slice(0, detailLimit);
+}
+
+function checkOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new MillraceError('invalid_option', 'restStorage() takes an object of options.');
+  }
+  const { baseUrl, messageFormat, headers } = options as Partial<RestStorageOptions>;
+  if (typeof baseUrl !== 'string' || baseUrl === '') {
+    throw new MillraceError(
+      'invalid_option',
+      'restStorage: baseUrl must be a string that is not empty.',
+    );
+  }
+  checkFormat('restStorage', messageFormat);
+  checkHeaders('restStorage', headers);
+}

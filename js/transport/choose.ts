@@ -1,0 +1,135 @@
+// Which transport a channel uses: the engine's own, or a fetch function.
+import { MillraceError } from '../errors';
+import type { Timeouts } from './engine';
+import { engineFetch } from './engine';
+
+/** Options of everything that sends requests. */
+export interface TransportOptions {
+  /** Sends through this function. */
+  fetch?: typeof fetch | undefined;
+  /**
+   * `engine` is the engine's own transport, `fetch` the global function. Default: the engine, unless
+   * `fetch` is given or the global fetch is not Node's own, as under mocks and instrumentation.
+   */
+  transport?: 'engine' | 'fetch' | undefined;
+  /** What a relative URL is relative to, for the engine's transport. */
+  origin?: string | undefined;
+  /** Limits in time, for the engine's transport. */
+  timeouts?: Timeouts | undefined;
+}
+
+/** One request, as the channels make them. */
+export interface ChannelRequest {
+  /** Absent means GET. */
+  method?: string | undefined;
+  headers: Record<string, string>;
+  body?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export type Transport = (url: string, request: ChannelRequest) => Promise<Response>;
+
+/**
+ * Chooses once, when a channel is made.
+ * `urlOption` names the option that holds the URL, for errors.
+ */
+export function chooseTransport(
+  owner: string,
+  urlOption: string,
+  url: string,
+  options: TransportOptions,
+): Transport {
+  const { fetch: given, transport, origin, timeouts } = options;
+  if (given !== undefined && typeof given !== 'function') {
+    throw new MillraceError('invalid_option', `${owner}: fetch must be a function.`);
+  }
+  if (transport !== undefined && transport !== 'engine' && transport !== 'fetch') {
+    throw new MillraceError('invalid_option', `${owner}: transport must be 'engine' or 'fetch'.`);
+  }
+  if (given && transport !== 'engine') return throughFetch(given);
+  if (transport === 'fetch' || (transport === undefined && isFetchReplaced())) {
+    return throughFetch(globalThis.fetch.bind(globalThis));
+  }
+  const base = originOf(owner, urlOption, url, origin);
+  checkTimeouts(owner, timeouts);
+  return (target, request) =>
+    engineFetch({
+      method: request.method ?? 'GET',
+      url: new URL(target, base).href,
+      headers: Object.entries(request.headers),
+      body: request.body,
+      signal: request.signal,
+      timeouts,
+    });
+}
+
+// Members that are absent stay absent: tests of users compare what their fetch is called with.
+function throughFetch(send: typeof fetch): Transport {
+  return (url, request) => {
+    const init: RequestInit = {};
+    if (request.method !== undefined) init.method = request.method;
+    init.headers = request.headers;
+    if (request.body !== undefined) init.body = request.body;
+    if (request.signal !== undefined) init.signal = request.signal;
+    return send(url, init);
+  };
+}
+
+// The base for relative URLs; undefined when the URL is absolute.
+function originOf(
+  owner: string,
+  urlOption: string,
+  url: string,
+  origin: string | undefined,
+): string | undefined {
+  if (origin !== undefined && !isHttp(origin)) {
+    throw new MillraceError('invalid_option', `${owner}: origin must be an http or https URL.`);
+  }
+  if (isHttp(url)) return undefined;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(url)) {
+    throw new MillraceError('invalid_url', `${owner}: ${urlOption} must be an http or https URL.`);
+  }
+  if (origin !== undefined) return origin;
+  throw new MillraceError(
+    'invalid_option',
+    `${owner}: the ${urlOption} '${url}' is relative. Give the option origin, for instance ` +
+      "'http://localhost:3000', or an absolute URL, or your own fetch.",
+  );
+}
+
+function isHttp(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol } = new URL(url);
+  return protocol === 'http:' || protocol === 'https:';
+}
+
+function checkTimeouts(owner: string, timeouts: unknown): void {
+  if (timeouts === undefined) return;
+  if (typeof timeouts !== 'object' || timeouts === null) {
+    throw new MillraceError('invalid_option', `${owner}: timeouts must be an object.`);
+  }
+  for (const [name, value] of Object.entries(timeouts)) {
+    if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) continue;
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: timeouts.${name} must be a number of milliseconds, 0 or more.`,
+    );
+  }
+}
+
+// Node's own fetch loads undici lazily; a mock or wrapper has another source text, whenever and in
+// whatever realm it was installed. Mocks of undici itself show in its global dispatcher.
+function isFetchReplaced(): boolean {
+  const { fetch: current } = globalThis;
+  if (typeof current !== 'function') return false;
+  const source = Function.prototype.toString.call(current);
+  if (!source.includes('internal/deps/undici/undici')) return true;
+  const dispatcher = (globalThis as Record<symbol, unknown>)[
+    Symbol.for('undici.globalDispatcher.1')
+  ];
+  return typeof dispatcher === 'object' && dispatcher !== null && !isPlainAgent(dispatcher);
+}
+
+function isPlainAgent(dispatcher: object): boolean {
+  return dispatcher.constructor.name === 'Agent';
+}

@@ -1,0 +1,296 @@
+// The engine's own transport: requests whose sockets, decompression and decoding run off the main
+// thread, answered with a standard Response.
+import type { UnderlyingByteSource } from 'node:stream/web';
+
+import type { Addon } from '../addon';
+import { addon } from '../addon';
+import { MillraceError, errorFromNative, rethrow } from '../errors';
+import type { EngineBody } from './engine-body';
+import { rememberEngineBody } from './engine-body';
+import type { Output, PipeSpec, Source } from './source';
+
+/** How long each phase may take, in milliseconds; 0 is no limit. There are no other limits in time. */
+export interface Timeouts {
+  /** Name lookup, TCP and TLS; default 10 s. */
+  connect?: number;
+  /** From the connection to the first byte of the answer; default none. */
+  firstByte?: number;
+  /** Between two arrivals of bytes; stands still while the reader is slow; default none. */
+  idle?: number;
+  /** From start to end; default none. */
+  total?: number;
+}
+
+export interface EngineRequest {
+  method: string;
+  url: string;
+  headers: [name: string, value: string][];
+  body?: string | Uint8Array | undefined;
+  signal?: AbortSignal | undefined;
+  timeouts?: Timeouts | undefined;
+}
+
+interface Head {
+  status: number;
+  statusText: string;
+  headers: [string, string][];
+  url: string;
+  redirected: boolean;
+}
+
+let running: Addon | undefined;
+
+function engine(): Addon {
+  if (running) return running;
+  const native = addon();
+  const { SSL_CERT_FILE, NODE_EXTRA_CA_CERTS } = process.env;
+  native.startEngine(
+    JSON.stringify({
+      userAgent: `millrace/${native.version}`,
+      caFile: SSL_CERT_FILE ?? '',
+      extraCaFiles: NODE_EXTRA_CA_CERTS ? [NODE_EXTRA_CA_CERTS] : [],
+    }),
+  );
+  running = native;
+  return native;
+}
+
+/**
+ * Sends a request. Resolves with the head of the answer, whatever its status; rejects with a
+ * MillraceError, or with the signal's reason when it aborts.
+ */
+export async function engineFetch(request: EngineRequest): Promise<Response> {
+  request.signal?.throwIfAborted();
+  const stream = new EngineStream(request);
+  const head = await stream.head();
+  return responseOf(stream, head);
+}
+
+type Waiting = { resolve: (output: Output | undefined) => void; reject: (error: unknown) => void };
+
+/**
+ * One stream of the engine. What the addon holds on to is only the delivery function: it must not
+ * lead to the Response, or an unread one would never be collected.
+ */
+class EngineStream {
+  readonly #native: Addon;
+  readonly #id: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #headArrived: Promise<Head>;
+  #resolveHead!: (head: Head) => void;
+  #rejectHead!: (error: unknown) => void;
+  #waiting: Waiting | undefined;
+  #early: Output | undefined;
+  #ended = false;
+  #error: { value: unknown } | undefined;
+
+  constructor({ body, signal, ...options }: EngineRequest) {
+    this.#headArrived = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve;
+      this.#rejectHead = reject;
+    });
+    this.#native = engine();
+    this.#signal = signal;
+    try {
+      this.#id = this.#native.request(JSON.stringify(options), body, this.#deliver);
+    } catch (error) {
+      rethrow(error);
+    }
+    signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  head(): Promise<Head> {
+    return this.#headArrived;
+  }
+
+  readAs(spec: PipeSpec): void {
+    if (this.#ended) return;
+    try {
+      this.#native.readAs(this.#id, spec.kind, JSON.stringify(spec.options));
+    } catch (error) {
+      rethrow(error);
+    }
+  }
+
+  /** The next output; undefined at the end. One call at a time. */
+  read(): Promise<Output | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      if (this.#early !== undefined || this.#ended) this.#settle();
+      else this.#native.take(this.#id);
+    });
+  }
+
+  cancel(): void {
+    if (this.#ended) return;
+    this.#native.cancel(this.#id);
+    this.#end(undefined);
+  }
+
+  /** Lets a body that must be empty end by itself, so that the connection can be used again. */
+  discard(): void {
+    this.readAs({ kind: 'bytes', options: {} });
+    this.read().then(
+      () => this.cancel(),
+      () => undefined,
+    );
+  }
+
+  readonly #deliver = (head?: string, data?: Output, end?: string): void => {
+    if (head !== undefined) this.#resolveHead(JSON.parse(head) as Head);
+    if (data !== undefined) this.#early = data;
+    if (end !== undefined) this.#end(end === '' ? undefined : { value: errorFromNative(end) });
+    else if (data !== undefined) this.#settle();
+  };
+
+  readonly #abort = (): void => {
+    if (this.#ended) return;
+    this.#native.cancel(this.#id);
+    this.#early = undefined;
+    this.#end({ value: this.#signal?.reason });
+  };
+
+  #end(error: { value: unknown } | undefined): void {
+    this.#ended = true;
+    this.#error = error;
+    this.#signal?.removeEventListener('abort', this.#abort);
+    if (error) this.#rejectHead(error.value);
+    this.#settle();
+  }
+
+  #settle(): void {
+    const waiting = this.#waiting;
+    if (!waiting) return;
+    this.#waiting = undefined;
+    const output = this.#early;
+    this.#early = undefined;
+    if (output === undefined && this.#error) waiting.reject(this.#error.value);
+    else waiting.resolve(output);
+  }
+}
+
+// An unread body keeps its connection and up to 64 KiB; when nobody can read it any more, it ends.
+const unread = new FinalizationRegistry<EngineStream>((stream) => stream.cancel());
+
+/** The body of an engine's response: bytes for whoever reads it, or taken over by parse(). */
+class EngineBodySource implements UnderlyingByteSource, EngineBody {
+  readonly type = 'bytes';
+  readonly #stream: EngineStream;
+  #mode: 'unread' | 'bytes' | 'taken' | 'closed' = 'unread';
+  #controller: ReadableByteStreamController | undefined;
+
+  constructor(stream: EngineStream) {
+    this.#stream = stream;
+  }
+
+  start(controller: ReadableByteStreamController): void {
+    this.#controller = controller;
+  }
+
+  async pull(controller: ReadableByteStreamController): Promise<void> {
+    // The one read that stays open while parse() takes the events past this stream.
+    if (this.#mode === 'taken') return;
+    if (this.#mode === 'unread') {
+      this.#mode = 'bytes';
+      this.#stream.readAs({ kind: 'bytes', options: {} });
+    }
+    const bytes = (await this.#stream.read()) as Buffer | undefined;
+    if (bytes === undefined) this.#close();
+    else controller.enqueue(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  }
+
+  cancel(): void {
+    this.#mode = 'closed';
+    this.#stream.cancel();
+  }
+
+  #close(): void {
+    if (this.#mode === 'closed') return;
+    this.#mode = 'closed';
+    this.#controller?.close();
+    // A reader that brought its own buffer gets it back empty.
+    this.#controller?.byobRequest?.respond(0);
+  }
+
+  open(stream: ReadableStream<Uint8Array>, spec: PipeSpec): Source | undefined {
+    if (this.#mode !== 'unread') return undefined;
+    this.#stream.readAs(spec);
+    this.#mode = 'taken';
+    const reader = stream.getReader();
+    // Marks the body as used and keeps it locked until the end.
+    reader.read().catch(() => undefined);
+    return {
+      read: () => this.#readTaken(),
+      cancel: async (reason) => {
+        await reader.cancel(reason).catch(() => undefined);
+      },
+    };
+  }
+
+  async #readTaken(): Promise<Output | undefined> {
+    try {
+      const output = await this.#stream.read();
+      if (output === undefined) this.#close();
+      return output;
+    } catch (error) {
+      if (this.#mode !== 'closed') this.#controller?.error(error);
+      this.#mode = 'closed';
+      throw error;
+    }
+  }
+}
+
+// Statuses whose responses must not have a body.
+const bodiless = new Set([204, 205, 304]);
+
+function responseOf(stream: EngineStream, head: Head): Response {
+  if (head.status < 200 || head.status > 599) {
+    stream.cancel();
+    throw new MillraceError(
+      'protocol_error',
+      `The server answered with the status ${head.status}, which no Response can have.`,
+      { status: head.status },
+    );
+  }
+  const init = {
+    status: head.status,
+    statusText: latin1(head.statusText),
+    headers: headersOf(head),
+  };
+  let response: Response;
+  if (bodiless.has(head.status)) {
+    stream.discard();
+    response = new Response(null, init);
+  } else {
+    const body = new EngineBodySource(stream);
+    const readable = new ReadableStream(body, { highWaterMark: 0 });
+    rememberEngineBody(readable, body);
+    unread.register(readable, stream);
+    response = new Response(readable, init);
+  }
+  Object.defineProperty(response, 'url', { value: head.url, configurable: true });
+  Object.defineProperty(response, 'redirected', { value: head.redirected, configurable: true });
+  return response;
+}
+
+// The constructor of Response refuses what is no Latin-1.
+function latin1(text: string): string {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? text : '';
+}
+
+// The body is decoded already, so that the headers that describe its coding are not true any more.
+const codingHeaders = new Set(['content-encoding', 'content-length']);
+
+function headersOf(head: Head): Headers {
+  const decoded = head.headers.some(([name]) => name.toLowerCase() === 'content-encoding');
+  const headers = new Headers();
+  for (const [name, value] of head.headers) {
+    if (decoded && codingHeaders.has(name.toLowerCase())) continue;
+    try {
+      headers.append(name, value);
+    } catch {
+      // A header that the standard refuses cannot be shown.
+    }
+  }
+  return headers;
+}

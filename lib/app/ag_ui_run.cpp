@@ -1,0 +1,64 @@
+#include "app/ag_ui_run.hpp"
+
+#include <utility>
+
+#include "adapter/wires.hpp"
+
+namespace millrace::app {
+namespace {
+
+event::TrackerOptions tracker_options() {
+  event::TrackerOptions options;
+  options.mode = event::Mode::strict;
+  options.distinct_ids = !adapter::find_wire("ag_ui")->keeps_ids;
+  return options;
+}
+
+}  // namespace
+
+AgUiRun::AgUiRun(encoder::AgUiOptions options)
+    : encoder_(std::move(options)),
+      parts_(tracker_options(), ids_, encoder_),
+      adapter_(adapter::find_wire("ag_ui")->make({parts_, ids_, event::Mode::strict})) {
+  encoder_.start();
+}
+
+Result<void> AgUiRun::push(std::string_view events_json) {
+  auto parsed = document_.parse(events_json);
+  if (!parsed) return std::move(parsed).error();
+  if (!parsed.value().is_array()) {
+    return make_error(Errc::invalid_argument, "The events must be a JSON array.");
+  }
+  for (const json::Value event : parsed.value().items()) {
+    if (parts_.failed() || adapter_->on_record("", event)) continue;
+    constexpr std::size_t shown_bytes = 256;
+    const std::string shown = redacted(event.to_json(), shown_bytes);
+    parts_.pass(event::Warning{row_of(Errc::record_skipped).code,
+                               "A value that is no AG-UI event was skipped.", shown});
+  }
+  return {};
+}
+
+void AgUiRun::finish() {
+  if (!parts_.failed()) {
+    adapter_->on_end();
+    parts_.close_all();
+  }
+  encoder_.finish();
+}
+
+void AgUiRun::fail(std::string_view code, std::string_view message) {
+  parts_.fail(code, message);
+  encoder_.fail(code, message);
+}
+
+encoder::AgUiOptions read_run_options(const json::Value& options) {
+  encoder::AgUiOptions result;
+  result.thread_id = options["threadId"].string();
+  result.run_id = options["runId"].string();
+  result.parent_run_id = options["parentRunId"].string();
+  result.client_version = options["protocolVersion"].string();
+  return result;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,305 @@
+#include "app/transport.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/json.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::app {
+namespace {
+
+using StreamId = Transport::StreamId;
+
+std::string head_json(const net::ResponseHead& head) {
+  std::string out = "{";
+  json::append_member(out, "status", std::int64_t{head.status});
+  json::append_member(out, "statusText", head.reason);
+  std::string headers = "[";
+  for (const net::Header& header : head.headers) {
+    if (headers.size() > 1) headers.push_back(',');
+    headers.push_back('[');
+    json::append_string(headers, header.name);
+    headers.push_back(',');
+    json::append_string(headers, header.value);
+    headers.push_back(']');
+  }
+  headers.push_back(']');
+  json::append_raw_member(out, "headers", headers);
+  json::append_member(out, "url", head.url);
+  json::append_raw_member(out, "redirected", head.redirected ? "true" : "false");
+  out.push_back('}');
+  return out;
+}
+
+// One stream on the engine thread: a transfer, and the pipe its body runs through.
+class Stream final : public net::TransferHandler {
+ public:
+  struct Owner {
+    net::Client& client;
+    DrainQueue& queue;
+    std::function<void(StreamId)> forget;
+  };
+
+  Stream(StreamId id, Owner& owner) : id_(id), owner_(owner) {}
+
+  void start(net::Request request, std::shared_ptr<Stream> self) {
+    transfer_ = owner_.client.start(std::move(request), std::move(self));
+  }
+
+  void on_head(net::ResponseHead head) override {
+    has_head_ = true;
+    owner_.queue.push_head(id_, head_json(head));
+  }
+
+  void on_data(std::string_view decoded) override {
+    if (pipe_) {
+      pipe_->feed(decoded);
+      deliver();
+      return;
+    }
+    early_.append(decoded);
+    if (early_.size() < early_limit_bytes || early_paused_) return;
+    early_paused_ = true;
+    owner_.client.pause(transfer_);
+  }
+
+  void on_done(std::optional<Error> error) override {
+    ended_ = true;
+    error_ = std::move(error);
+    // Without a head the error is the answer to the request; else it waits for a reader.
+    if (pipe_ || !has_head_) finish();
+  }
+
+  void read_as(const PipeSpec& spec) {
+    if (pipe_ || closed_) return;
+    pipe_ = make_pipe(spec);
+    if (!early_.empty()) pipe_->feed(early_);
+    std::string().swap(early_);
+    const bool room = deliver();
+    if (ended_) {
+      finish();
+    } else if (room && early_paused_) {
+      owner_.client.resume(transfer_);
+    }
+  }
+
+  void resume() { owner_.client.resume(transfer_); }
+
+  void cancel() {
+    closed_ = true;
+    owner_.client.cancel(transfer_);
+  }
+  // The engine ends: nothing more is handed over.
+  void silence() { closed_ = true; }
+
+ private:
+  static constexpr std::size_t early_limit_bytes = std::size_t{64} << 10U;
+
+  // Hands the pipe's output over; false when the transfer was paused or is not needed any more.
+  bool deliver() {
+    if (closed_) return false;
+    std::string& output = pipe_->output();
+    const bool room = owner_.queue.push(id_, output);
+    constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
+    output.clear();
+    if (output.capacity() > kept_bytes) output.shrink_to_fit();
+    if (pipe_->done() && !ended_) {
+      close({});
+      return false;
+    }
+    if (!room) owner_.client.pause(transfer_);
+    return room;
+  }
+
+  void finish() {
+    if (closed_) return;
+    std::string end;
+    if (!pipe_) {
+      end = error_ ? error_json(*error_) : std::string();
+    } else if (!error_) {
+      pipe_->finish();
+    } else if (!pipe_->fail(*error_)) {
+      end = error_json(*error_);
+    }
+    if (pipe_) deliver();
+    close(std::move(end));
+  }
+
+  void close(std::string end) {
+    if (std::exchange(closed_, true)) return;
+    owner_.client.cancel(transfer_);
+    owner_.queue.end(id_, std::move(end));
+    owner_.forget(id_);
+  }
+
+  StreamId id_;
+  Owner& owner_;
+  net::TransferId transfer_ = 0;
+  std::unique_ptr<Pipe> pipe_;
+  std::string early_;  // came before a pipe was chosen
+  std::optional<Error> error_;
+  bool has_head_ = false;
+  bool early_paused_ = false;
+  bool ended_ = false;   // the transfer
+  bool closed_ = false;  // towards the reader
+};
+
+void read_limit(const json::Value& value, std::size_t& limit) {
+  if (const auto number = value.integer(); number && *number >= 0) {
+    limit = static_cast<std::size_t>(*number);
+  }
+}
+
+void read_time(const json::Value& value, std::chrono::milliseconds& time) {
+  if (const auto number = value.integer(); number && *number >= 0) {
+    time = std::chrono::milliseconds(*number);
+  }
+}
+
+}  // namespace
+
+// The engine thread owns `streams` and `client`; the host's thread owns `shapes` and `next_id`. The
+// client ends before what its handlers use.
+class Transport::State {
+ public:
+  State(Waker& waker, TransportOptions options)
+      : queue(waker, options.drain), client(loop, std::move(options.client)) {
+    loop.start();
+  }
+  ~State() {
+    loop.stop();
+    for (const auto& [id, stream] : streams) stream->silence();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // Calls `work` with the stream on the engine thread, unless it has ended.
+  template <class Work>
+  void on_stream(StreamId id, Work work) {
+    loop.post([this, id, work = std::move(work)] {
+      const auto at = streams.find(id);
+      if (at == streams.end()) return;
+      const std::shared_ptr<Stream> stream = at->second;
+      work(*stream);
+    });
+  }
+
+  Batch complete(DrainQueue::Batch&& batch) {
+    Batch result{std::move(batch), Shape::bytes};
+    const auto shape = shapes.find(result.stream);
+    if (shape != shapes.end()) {
+      result.shape = shape->second;
+      if (result.end) shapes.erase(shape);
+    }
+    if (result.was_paused) {
+      on_stream(result.stream, [](Stream& stream) { stream.resume(); });
+    }
+    return result;
+  }
+
+  DrainQueue queue;
+  os::EventLoop loop;
+  std::unordered_map<StreamId, std::shared_ptr<Stream>> streams;
+  Stream::Owner owner{client, queue, [this](StreamId id) { streams.erase(id); }};
+  net::Client client;
+  std::unordered_map<StreamId, Shape> shapes;
+  StreamId next_id = 1;
+};
+
+Transport::Transport(Waker& waker, TransportOptions options)
+    : state_(std::make_unique<State>(waker, std::move(options))) {}
+
+Transport::~Transport() = default;
+
+Transport::StreamId Transport::start(net::Request request) {
+  const StreamId id = state_->next_id++;
+  state_->queue.open(id);
+  state_->loop.post([state = state_.get(), id, request = std::move(request)]() mutable {
+    auto stream = std::make_shared<Stream>(id, state->owner);
+    state->streams.emplace(id, stream);
+    stream->start(std::move(request), stream);
+  });
+  return id;
+}
+
+void Transport::read_as(StreamId stream, const PipeSpec& spec) {
+  state_->shapes[stream] = shape_of(spec.kind);
+  state_->on_stream(stream, [spec](Stream& found) { found.read_as(spec); });
+}
+
+std::optional<Transport::Batch> Transport::take(StreamId stream) {
+  auto batch = state_->queue.take(stream);
+  if (!batch) return std::nullopt;
+  return state_->complete(std::move(*batch));
+}
+
+std::vector<Transport::Batch> Transport::drain() {
+  std::vector<Batch> batches;
+  for (DrainQueue::Batch& batch : state_->queue.drain()) {
+    batches.push_back(state_->complete(std::move(batch)));
+  }
+  return batches;
+}
+
+void Transport::cancel(StreamId stream) {
+  state_->queue.drop(stream);
+  state_->shapes.erase(stream);
+  state_->loop.post([state = state_.get(), stream] {
+    const auto at = state->streams.find(stream);
+    if (at == state->streams.end()) return;
+    at->second->cancel();
+    state->streams.erase(at);
+  });
+}
+
+std::size_t Transport::waiting() const {
+  return state_->queue.waiting();
+}
+
+os::EventLoop& Transport::loop() {
+  return state_->loop;
+}
+
+Result<TransportOptions> read_transport_options(std::string_view json) {
+  json::Document document;
+  auto parsed = document.parse(json);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& value = parsed.value();
+  TransportOptions options;
+  if (const auto agent = value["userAgent"].filled_string()) options.client.user_agent = *agent;
+  options.client.ca_file = value["caFile"].string();
+  for (const json::Value file : value["extraCaFiles"].items()) {
+    options.client.extra_ca_files.emplace_back(file.string());
+  }
+  return options;
+}
+
+Result<net::Request> read_request(std::string_view json) {
+  json::Document document;
+  auto parsed = document.parse(json);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& value = parsed.value();
+  net::Request request;
+  request.method = value["method"].string();
+  request.url = value["url"].string();
+  for (const json::Value header : value["headers"].items()) {
+    net::Header& added = request.headers.emplace_back();
+    for (const json::Value text : header.items()) {
+      (added.name.empty() ? added.name : added.value) = text.string();
+    }
+  }
+  const json::Value timeouts = value["timeouts"];
+  read_time(timeouts["connect"], request.timeouts.connect);
+  read_time(timeouts["firstByte"], request.timeouts.first_byte);
+  read_time(timeouts["idle"], request.timeouts.idle);
+  read_time(timeouts["total"], request.timeouts.total);
+  read_limit(value["limits"]["headerBytes"], request.limits.header_bytes);
+  read_limit(value["limits"]["decodedBytes"], request.limits.decoded_bytes);
+  return request;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,79 @@
+// The engine of one host environment: its thread, its HTTP client, and the streams whose output the
+// host takes from a drain queue.
+//
+// A stream is a request whose body runs through a pipe on the engine thread. Which pipe is chosen
+// at the first read, since a host may hand the response to a reader that wants bytes, or events.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "app/pipe.hpp"
+#include "base/drain_queue.hpp"
+#include "base/result.hpp"
+#include "net/client.hpp"
+
+namespace millrace::os {
+class EventLoop;
+}
+
+namespace millrace::app {
+
+struct TransportOptions {
+  net::ClientOptions client;
+  DrainLimits drain;
+};
+
+// Reads what a host says about its environment.
+// Shape: {"userAgent", "caFile": string, "extraCaFiles": [string]}.
+// Errors: invalid_json.
+Result<TransportOptions> read_transport_options(std::string_view json);
+
+// Reads a request without its body.
+// Shape: {"method", "url": string, "headers": [[name, value]], "timeouts": {"connect", "firstByte",
+// "idle", "total": ms}, "limits": {"headerBytes", "decodedBytes": number}, "follow": boolean}.
+// Errors: invalid_json.
+Result<net::Request> read_request(std::string_view json);
+
+// Thread: the host's, all of it; the waker is called on the engine thread.
+// Lifetime: the waker outlives the transport, whose destructor ends every stream and joins the
+// engine thread.
+class Transport {
+ public:
+  using StreamId = DrainQueue::StreamId;
+
+  // What a reader gets. `head` is JSON text: {"status", "statusText", "headers": [[name, value]],
+  // "url", "redirected"}. `end` is "" or the error_json of what ended the stream.
+  struct Batch : DrainQueue::Batch {
+    Shape shape = Shape::bytes;
+  };
+
+  Transport(Waker& waker, TransportOptions options);
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  // Starts a request; its head comes with a batch.
+  StreamId start(net::Request request);
+  // Says what the body shall become; once a stream, before its data is taken.
+  void read_as(StreamId stream, const PipeSpec& spec);
+  // What is there, or nothing; then the waker is called when something is.
+  std::optional<Batch> take(StreamId stream);
+  // Answers the waker.
+  std::vector<Batch> drain();
+  // Closes the connection and forgets the stream; nothing more comes of it.
+  void cancel(StreamId stream);
+
+  // Readers that wait.
+  [[nodiscard]] std::size_t waiting() const;
+  // For the rooms that run on the same thread.
+  os::EventLoop& loop();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace millrace::app

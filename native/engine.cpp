@@ -1,0 +1,201 @@
+// The engine of this environment: request, readAs, take and cancel, and the delivery of what
+// streams produce. It starts with the first request; loading the addon starts nothing.
+#include <unordered_map>
+#include <vector>
+
+#include "app/transport.hpp"
+#include "arguments.hpp"
+#include "exports.hpp"
+#include "guard.hpp"
+#include "js_callback.hpp"
+#include "live_engines.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::native {
+namespace {
+
+using app::Transport;
+
+// Thread: the JavaScript thread.
+class Engine {
+ public:
+  static Engine* of(napi_env env) {
+    void* data = nullptr;
+    napi_get_instance_data(env, &data);
+    return static_cast<Engine*>(data);
+  }
+
+  Engine(napi_env env, app::TransportOptions options)
+      : env_(env), waker_(env, deliver_all, this), transport_(waker_, std::move(options)) {
+    // Registered after the thread-safe function, so that it runs before that one's own clean-up.
+    napi_add_env_cleanup_hook(env, clean_up, this);
+  }
+
+  Transport::StreamId start(net::Request request, napi_value deliver) {
+    const Transport::StreamId id = transport_.start(std::move(request));
+    napi_ref reference = nullptr;
+    napi_create_reference(env_, deliver, 1, &reference);
+    callbacks_.emplace(id, reference);
+    settle();
+    return id;
+  }
+
+  void read_as(Transport::StreamId id, const app::PipeSpec& spec) { transport_.read_as(id, spec); }
+
+  // Delivers at once what is there.
+  bool take(Transport::StreamId id) {
+    auto batch = transport_.take(id);
+    settle();
+    if (!batch) return false;
+    deliver(std::move(*batch));
+    return true;
+  }
+
+  void cancel(Transport::StreamId id) {
+    transport_.cancel(id);
+    forget(id);
+    settle();
+  }
+
+ private:
+  static void clean_up(void* data) {
+    auto* self = static_cast<Engine*>(data);
+    napi_set_instance_data(self->env_, nullptr, nullptr, nullptr);
+    delete self;
+  }
+
+  static void deliver_all(napi_env env, void* context) {
+    auto* self = static_cast<Engine*>(context);
+    std::vector<Transport::Batch> batches = self->transport_.drain();
+    self->settle();
+    for (Transport::Batch& batch : batches) {
+      const Napi::HandleScope scope(env);
+      self->deliver(std::move(batch));
+    }
+    // What the callbacks asked for is known only now.
+    self->settle();
+  }
+
+  // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
+  void deliver(Transport::Batch batch) {
+    const auto at = callbacks_.find(batch.stream);
+    if (at == callbacks_.end()) return;
+    napi_value function = nullptr;
+    napi_get_reference_value(env_, at->second, &function);
+    const Napi::Value undefined = Napi::Env(env_).Undefined();
+    const napi_value values[] = {
+        batch.head ? to_text(env_, *batch.head) : undefined,
+        batch.data.empty() ? undefined : to_output(env_, batch.data, batch.shape),
+        batch.end ? to_text(env_, *batch.end) : undefined};
+    if (batch.end) forget(batch.stream);
+    call_or_report(env_, function, std::size(values), values);
+  }
+
+  void forget(Transport::StreamId id) {
+    const auto at = callbacks_.find(id);
+    if (at == callbacks_.end()) return;
+    napi_delete_reference(env_, at->second);
+    callbacks_.erase(at);
+  }
+
+  void settle() { waker_.keep_alive(transport_.waiting() > 0); }
+
+  napi_env env_;
+  JsWaker waker_;
+  Transport transport_;
+  LiveEngine live_{[this] { transport_.loop().stop(); }};
+  std::unordered_map<Transport::StreamId, napi_ref> callbacks_;
+};
+
+Result<Transport::StreamId> stream_at(const Napi::CallbackInfo& info, std::size_t index) {
+  if (!info[index].IsNumber()) {
+    return make_error(Errc::invalid_argument, "A stream is named by its number.");
+  }
+  return static_cast<Transport::StreamId>(info[index].As<Napi::Number>().Int64Value());
+}
+
+// startEngine(optionsJson): does nothing when the engine runs.
+Napi::Value start_engine(const Napi::CallbackInfo& info) {
+  if (Engine::of(info.Env()) != nullptr) return info.Env().Undefined();
+  const auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  auto options = app::read_transport_options(json.value());
+  if (!options) return raise(info.Env(), options.error());
+  // The clean-up hook deletes it.
+  auto* engine = new Engine(info.Env(), std::move(options).value());
+  napi_set_instance_data(info.Env(), engine, nullptr, nullptr);
+  return info.Env().Undefined();
+}
+
+// The started engine, or null with an exception pending.
+Engine* engine_of(const Napi::CallbackInfo& info) {
+  Engine* engine = Engine::of(info.Env());
+  if (engine == nullptr) raise(info.Env(), make_error(Errc::engine_closed));
+  return engine;
+}
+
+// request(optionsJson, body: string | Uint8Array | undefined, deliver) -> stream
+Napi::Value request(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  auto read = app::read_request(json.value());
+  if (!read) return raise(info.Env(), read.error());
+  if (!info[2].IsFunction()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "deliver must be a function."));
+  }
+  net::Request wanted = std::move(read).value();
+  Body body = body_at(info, 1);
+  wanted.has_body = body.given;
+  wanted.body = std::move(body.bytes);
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(engine->start(std::move(wanted), info[2])));
+}
+
+// readAs(stream, kind, optionsJson)
+Napi::Value read_as(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto stream = stream_at(info, 0);
+  if (!stream) return raise(info.Env(), stream.error());
+  const auto kind = text_at(info, 1);
+  if (!kind) return raise(info.Env(), kind.error());
+  const auto options = text_at(info, 2);
+  if (!options) return raise(info.Env(), options.error());
+  const auto spec = app::read_pipe_spec(kind.value(), options.value());
+  if (!spec) return raise(info.Env(), spec.error());
+  engine->read_as(stream.value(), spec.value());
+  return info.Env().Undefined();
+}
+
+// take(stream) -> true when deliver was called, false when it will be
+Napi::Value take(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto stream = stream_at(info, 0);
+  if (!stream) return raise(info.Env(), stream.error());
+  return Napi::Boolean::New(info.Env(), engine->take(stream.value()));
+}
+
+// cancel(stream)
+Napi::Value cancel(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto stream = stream_at(info, 0);
+  if (!stream) return raise(info.Env(), stream.error());
+  engine->cancel(stream.value());
+  return info.Env().Undefined();
+}
+
+}  // namespace
+
+void export_engine(Napi::Env env, Napi::Object exports) {
+  set_function<start_engine>(env, exports, "startEngine");
+  set_function<request>(env, exports, "request");
+  set_function<read_as>(env, exports, "readAs");
+  set_function<take>(env, exports, "take");
+  set_function<cancel>(env, exports, "cancel");
+}
+
+}  // namespace millrace::native
