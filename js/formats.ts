@@ -18,7 +18,7 @@ function engineFormat(name: string): MessageFormat {
 }
 
 function convert(name: string, direction: 'toApi' | 'fromApi', value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined;
+  const text: string | undefined = JSON.stringify(value);
   if (text === undefined) {
     throw new MillraceError(
       'invalid_messages',
@@ -36,7 +36,7 @@ function convert(name: string, direction: 'toApi' | 'fromApi', value: unknown): 
 export function toApiJson(format: MessageFormat, messages: Message[]): string | undefined {
   const name = names.get(format);
   if (name !== undefined) return convert(name, 'toApi', messages);
-  return JSON.stringify(format.toApi(messages)) as string | undefined;
+  return JSON.stringify(format.toApi(messages));
 }
 
 /** Canonical messages as they are: both functions give the very same reference. */
