@@ -10,6 +10,8 @@ namespace millrace::native {
 
 void export_ag_ui_run(Napi::Env env, Napi::Object exports);
 void export_engine(Napi::Env env, Napi::Object exports);
+void export_folder(Napi::Env env, Napi::Object exports);
+void export_format(Napi::Env env, Napi::Object exports);
 void export_pipe(Napi::Env env, Napi::Object exports);
 
 // A pipe's output as a JavaScript value; `output` is used up.
