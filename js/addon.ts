@@ -15,6 +15,19 @@ export interface NativePipe {
   done(): boolean;
 }
 
+/** An agent server on the engine's threads; it listens from its construction on. */
+export interface NativeAgentServer {
+  port(): number;
+  /** Calls back when the last connection is closed. */
+  stop(done: () => void): void;
+}
+
+/** Builds messages from events. */
+export interface NativeFolder {
+  feed(eventsJson: string): void;
+  messages(): string;
+}
+
 export type PipeKind = 'bytes' | 'payloads' | 'events' | 'ag_ui';
 
 /** Puts events in order and writes them as one AG-UI run. */
@@ -32,6 +45,8 @@ export interface NativeRun {
  */
 export interface Addon {
   readonly version: string;
+  readonly AgentServer: new (optionsJson: string) => NativeAgentServer;
+  readonly Folder: new () => NativeFolder;
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
 

@@ -1,5 +1,51 @@
 #!/usr/bin/env node
 // The command line: millrace <command> [options].
+import { convert } from './convert';
+import type { Command } from './command';
+import { fail } from './command';
+import { serve } from './serve';
 import { version } from '../index';
 
-process.stdout.write(`millrace ${version()}\n`);
+const commands: Record<string, Command> = { serve, convert };
+
+function usage(): string {
+  const rows = Object.entries(commands).map(
+    ([name, command]) => `  ${name.padEnd(10)}${command.summary}`,
+  );
+  return [
+    'Usage: millrace <command> [options]',
+    '',
+    'Commands:',
+    ...rows,
+    '',
+    "Options of a command: millrace <command> --help. 'millrace --version' prints the version.",
+    '',
+  ].join('\n');
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === '--version' || name === '-v') {
+    process.stdout.write(`${version()}\n`);
+    return 0;
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(usage());
+    return name === undefined ? 2 : 0;
+  }
+  const command = commands[name];
+  if (command === undefined) {
+    process.stderr.write(`millrace: there is no command '${name}'.\n\n${usage()}`);
+    return 2;
+  }
+  return command.run(rest);
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    process.exitCode = fail(error);
+  },
+);

@@ -1,0 +1,55 @@
+// What every command shares: its shape, its options and how it reports an error.
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { MillraceError } from '../errors';
+
+/** One command of the command line. */
+export interface Command {
+  readonly summary: string;
+  /** Resolves to the exit code. */
+  run(args: readonly string[]): Promise<number>;
+}
+
+/** A wrong use of the command line: exit code 2. */
+export class UsageError extends Error {}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** Reads the arguments strictly; an unknown option is a UsageError. */
+export function readArgs<T extends Options>(
+  args: readonly string[],
+  options: T,
+  positionals: boolean,
+): ReturnType<typeof parseArgs<{ options: T; allowPositionals: boolean; strict: true }>> {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: positionals, strict: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** An option that must be an integer within bounds. */
+export function integerOption(
+  name: string,
+  text: string | undefined,
+  min: number,
+  max: number,
+): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new UsageError(`--${name} must be an integer from ${min} to ${max}, not '${text}'.`);
+  }
+  return value;
+}
+
+/** Writes an error to stderr. Returns the exit code. */
+export function fail(error: unknown): number {
+  if (error instanceof UsageError) {
+    process.stderr.write(`millrace: ${error.message}\n`);
+    return 2;
+  }
+  const code = MillraceError.is(error) ? ` (${error.code})` : '';
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`millrace: ${message}${code}\n`);
+  return 1;
+}

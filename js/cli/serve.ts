@@ -1,0 +1,114 @@
+// millrace serve: the HTTP server inside the engine.
+import type { Command } from './command';
+import { integerOption, readArgs } from './command';
+import { chooseModel } from './model-choice';
+import type { Server } from '../server';
+import { startServer } from '../server';
+import { version } from '../index';
+
+const help = `Usage: millrace serve [options]
+
+Answers POST /agent with an AG-UI event stream from a model, and GET /health.
+
+Options:
+  --port <n>              port to listen on; 0 takes a free one (default 8788)
+  --host <address>        address to listen on (default 127.0.0.1)
+  --model <provider:name> openai:..., anthropic:..., ollama:... or demo:demo
+  --base-url <url>        address of the model provider
+  --max-output-tokens <n> limit sent to providers that demand one (default 4096)
+  --allow-host <name>     accept this Host header, too; may be repeated
+  --allow-origin <origin> accept requests of pages from this origin; may be repeated
+  --json                  print one JSON line instead of text when the server is ready
+  --help                  print this
+
+Environment: MILLRACE_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY,
+ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, OLLAMA_HOST, OLLAMA_MODEL, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE.
+Without --model and without any of these, a demo model inside Millrace answers. It reasons when a
+message contains "reason", calls a tool on "tool", breaks off on "fail" and refuses on "refuse".
+`;
+
+const options = {
+  port: { type: 'string' },
+  host: { type: 'string' },
+  model: { type: 'string' },
+  'base-url': { type: 'string' },
+  'max-output-tokens': { type: 'string' },
+  'allow-host': { type: 'string', multiple: true },
+  'allow-origin': { type: 'string', multiple: true },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function greeting(url: string, model: string): string {
+  const body = '{"threadId":"t1","messages":[{"id":"m1","role":"user","content":"Hello"}]}';
+  const lines = [
+    `millrace ${version()} serves ${model} at ${url}`,
+    '',
+    `  POST ${url}/agent    AG-UI event stream`,
+    `  GET  ${url}/health`,
+    '',
+  ];
+  if (model.startsWith('demo:')) {
+    lines.push(
+      'No model is configured: a demo answers. Set OPENAI_API_KEY or use --model to ask a real one.',
+      '',
+    );
+  }
+  lines.push('Try:', `  curl -N ${url}/agent -H 'content-type: application/json' -d '${body}'`, '');
+  return lines.join('\n');
+}
+
+/** Resolves when the user asks to stop; a second request ends the process at once. */
+function untilStopped(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const keepAlive = setInterval(() => undefined, 0x7fffffff);
+    let asked = false;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(signal === 'SIGINT' ? 130 : 143);
+        asked = true;
+        clearInterval(keepAlive);
+        resolve(signal);
+      });
+    }
+  });
+}
+
+function urlOf(host: string, server: Server): string {
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${server.port}`;
+}
+
+/** The `serve` command. */
+export const serve: Command = {
+  summary: 'serve a model as an AG-UI agent over HTTP',
+  async run(args) {
+    const { values } = readArgs(args, options, false);
+    if (values.help === true) {
+      process.stdout.write(help);
+      return 0;
+    }
+    const host = values.host ?? '127.0.0.1';
+    const choice = chooseModel(values.model, values['base-url'], process.env);
+    const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
+    const server = startServer({
+      ...choice,
+      host,
+      port: integerOption('port', values.port, 0, 65535) ?? 8788,
+      allowedHosts: values['allow-host'] ?? [],
+      allowedOrigins: values['allow-origin'] ?? [],
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    });
+    const stopped = untilStopped();
+    const url = urlOf(host, server);
+    process.stdout.write(
+      values.json === true
+        ? `${JSON.stringify({ url, port: server.port, model: choice.model, version: version() })}\n`
+        : `${greeting(url, choice.model)}`,
+    );
+    await stopped;
+    if (values.json !== true) process.stderr.write('Stopping; answers on their way may end.\n');
+    await server.stop();
+    return 0;
+  },
+};

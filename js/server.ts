@@ -1,0 +1,53 @@
+// The agent server that runs inside the engine: `millrace serve` and tests start it.
+import { addon } from './addon';
+import { rethrow } from './errors';
+
+/** Options of the agent server. */
+export interface ServerOptions {
+  /** provider:name */
+  readonly model: string;
+  readonly baseURL?: string;
+  readonly apiKey?: string;
+  readonly host?: string;
+  /** 0 takes a free port. */
+  readonly port?: number;
+  readonly allowedHosts?: readonly string[];
+  readonly allowedOrigins?: readonly string[];
+  readonly maxOutputTokens?: number;
+  /** How long stop() waits for answers on their way. Units: milliseconds. */
+  readonly drainMs?: number;
+}
+
+/** A server that listens. */
+export interface Server {
+  readonly port: number;
+  /** Accepts no more, lets answers end within the drain time, then closes. */
+  stop(): Promise<void>;
+}
+
+/** Roots that Node trusts besides the system's, as the environment names them. */
+function trustedRoots(): { caFile?: string; extraCaFiles?: string[] } {
+  const { SSL_CERT_FILE: all, NODE_EXTRA_CA_CERTS: extra } = process.env;
+  return {
+    ...(all === undefined || all === '' ? {} : { caFile: all }),
+    ...(extra === undefined || extra === '' ? {} : { extraCaFiles: [extra] }),
+  };
+}
+
+/** Starts the agent server; it runs on the engine's threads until it is stopped. */
+export function startServer(options: ServerOptions): Server {
+  const native = addon();
+  const settings = { ...options, ...trustedRoots(), version: native.version };
+  try {
+    const server = new native.AgentServer(JSON.stringify(settings));
+    return {
+      port: server.port(),
+      stop: () =>
+        new Promise((resolve) => {
+          server.stop(resolve);
+        }),
+    };
+  } catch (error) {
+    rethrow(error);
+  }
+}

@@ -1,0 +1,104 @@
+#include "app/agent_input.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.hpp"
+#include "format/format.hpp"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::size_t body_depth_limit = 512;
+constexpr std::string_view body_shape =
+    "The body must be an AG-UI RunAgentInput, or { threadId, messages }: ";
+
+Error wrong_body(const std::string& what) {
+  return make_error(Errc::invalid_body, std::string(body_shape) + what + ".");
+}
+
+// A member that is a string when it is there.
+Result<std::string> optional_text(const json::Value& body, std::string_view key) {
+  const json::Value value = body[key];
+  if (value.is_nothing()) return std::string();
+  if (!value.is_string()) return wrong_body("`" + std::string(key) + "` must be a string");
+  return std::string(value.string());
+}
+
+// The canonical messages as the text of an array.
+Result<std::string> read_messages(const json::Value& messages, std::string_view format_name,
+                                  IdSource& ids) {
+  if (!messages.is_array() && !messages.is_object()) return wrong_body("`messages` is missing");
+  const format::Format* format =
+      format::find_format(format_name.empty() ? std::string_view("identity") : format_name);
+  if (format == nullptr) {
+    std::string names;
+    for (const format::Format& row : format::formats()) {
+      names.append(names.empty() ? "" : ", ").append(row.name);
+      std::replace(names.begin(), names.end(), '_', '-');
+    }
+    return make_error(Errc::unknown_format, "There is no message format \"" +
+                                                std::string(format_name) + "\". Use one of " +
+                                                names + ".");
+  }
+  return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
+}
+
+// What the client's page knows, as a system message of its own.
+Result<std::string> context_message(const json::Value& context, IdSource& ids) {
+  if (context.is_nothing() || (context.is_array() && context.size() == 0)) return std::string();
+  if (!context.is_array()) return wrong_body("`context` must be an array");
+  std::string text;
+  for (const json::Value entry : context.items()) {
+    if (!text.empty()) text.push_back('\n');
+    text.append(entry["description"].string()).append(": ").append(entry["value"].string());
+  }
+  std::string message = "{";
+  json::append_member(message, "id", ids.next_id());
+  json::append_member(message, "role", "system");
+  json::append_member(message, "content", text, json::Surrogates::keep);
+  message.push_back('}');
+  return message;
+}
+
+}  // namespace
+
+Result<AgentInput> read_agent_input(std::string_view text, std::string_view format, IdSource& ids) {
+  json::Document document(body_depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& body = parsed.value();
+  if (!body.is_object()) return wrong_body("it is not an object");
+
+  AgentInput input;
+  const std::array<std::pair<std::string_view, std::string*>, 4> texts{{
+      {"threadId", &input.thread_id},
+      {"runId", &input.run_id},
+      {"parentRunId", &input.parent_run_id},
+      {"protocolVersion", &input.protocol_version},
+  }};
+  for (const auto& [key, target] : texts) {
+    auto value = optional_text(body, key);
+    if (!value) return std::move(value).error();
+    *target = std::move(value).value();
+  }
+  if (input.thread_id.empty()) input.thread_id = ids.next_id();
+  if (input.run_id.empty()) input.run_id = ids.next_id();
+
+  const json::Value tools = body["tools"];
+  if (!tools.is_nothing() && !tools.is_array()) return wrong_body("`tools` must be an array");
+  if (tools.size() > 0) input.tools_json = tools.to_json();
+
+  auto messages = read_messages(body["messages"], format, ids);
+  if (!messages) return std::move(messages).error();
+  auto context = context_message(body["context"], ids);
+  if (!context) return std::move(context).error();
+  input.messages_json = std::move(messages).value();
+  constexpr std::string_view no_messages = "[]";
+  if (input.messages_json == no_messages) return wrong_body("`messages` is empty");
+  if (!context.value().empty()) input.messages_json.insert(1, context.value() + ",");
+  return input;
+}
+
+}  // namespace millrace::app

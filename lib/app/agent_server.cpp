@@ -1,0 +1,167 @@
+#include "app/agent_server.hpp"
+
+#include <chrono>
+#include <ctime>
+#include <future>
+#include <mutex>
+#include <utility>
+
+#include "app/agent_input.hpp"
+#include "app/agent_run.hpp"
+#include "app/demo_provider.hpp"
+#include "base/json.hpp"
+#include "http/server.hpp"
+#include "model/request.hpp"
+#include "net/client.hpp"
+#include "os/event_loop.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::app {
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::string text(sizeof("2026-01-01T00:00:00Z") - 1, '\0');
+  std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+struct AgentServer::State {
+  AgentServerOptions options;
+  model::Target target;
+  os::RandomIds ids;
+  os::EventLoop loop;
+  std::unique_ptr<net::Client> client;
+  std::unique_ptr<http::Server> demo;
+  std::unique_ptr<http::Server> server;
+  std::uint16_t port = 0;
+  std::mutex stopping;
+
+  Result<void> open();
+  Result<void> open_demo();
+  http::Router router();
+  void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
+  void on_health(std::shared_ptr<http::ResponseStream> response) const;
+};
+
+Result<void> AgentServer::State::open_demo() {
+  demo = std::make_unique<http::Server>(loop);
+  http::ServerOptions demo_options;
+  demo_options.port = 0;
+  auto demo_port = demo->listen(std::move(demo_options), demo_provider(loop));
+  if (!demo_port) return std::move(demo_port).error();
+  options.base_url = "http://127.0.0.1:" + std::to_string(demo_port.value());
+  return {};
+}
+
+Result<void> AgentServer::State::open() {
+  net::ClientOptions client_options;
+  client_options.ca_file = options.ca_file;
+  client_options.extra_ca_files = options.extra_ca_files;
+  client_options.user_agent = "millrace/" + options.version;
+  client = std::make_unique<net::Client>(loop, std::move(client_options));
+  loop.start();
+  if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
+  auto made = model::make_target(options.model, options.base_url, options.api_key);
+  if (!made) return std::move(made).error();
+  target = std::move(made).value();
+
+  http::ServerOptions server_options;
+  server_options.host = options.host;
+  server_options.port = options.port;
+  server_options.allowed_hosts = options.allowed_hosts;
+  server_options.allowed_origins = options.allowed_origins;
+  server = std::make_unique<http::Server>(loop);
+  auto listening = server->listen(std::move(server_options), router());
+  if (!listening) return std::move(listening).error();
+  port = listening.value();
+  return {};
+}
+
+http::Router AgentServer::State::router() {
+  return http::Router({
+      {"POST", "/agent",
+       [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
+         on_agent(std::move(request), std::move(response));
+       }},
+      {"GET", "/health",
+       [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
+         on_health(std::move(response));
+       }},
+  });
+}
+
+void AgentServer::State::on_agent(http::Request&& request,
+                                  std::shared_ptr<http::ResponseStream> response) {
+  const auto input =
+      read_agent_input(request.body, request.query_value("format").value_or(""), ids);
+  if (!input) {
+    (void)response->send_error(input.error());
+    return;
+  }
+  model::Prompt prompt;
+  prompt.messages_json = input.value().messages_json;
+  prompt.tools_json = input.value().tools_json;
+  prompt.max_output_tokens = options.max_output_tokens;
+  auto call = model::build_request(target, prompt, ids);
+  if (!call) {
+    (void)response->send_error(call.error());
+    return;
+  }
+  const adapter::Wire* wire = adapter::find_wire(target.provider->wire);
+  std::make_shared<AgentRun>(RunServices{loop, *client, ids, target.api_key}, *wire, input.value(),
+                             std::move(response))
+      ->start(std::move(call).value());
+}
+
+void AgentServer::State::on_health(std::shared_ptr<http::ResponseStream> response) const {
+  std::string body = R"({"ok":true)";
+  json::append_member(body, "service", "millrace");
+  json::append_member(body, "version", options.version);
+  json::append_member(body, "timestamp", utc_now());
+  body.push_back('}');
+  (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+                       body);
+}
+
+AgentServer::AgentServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<AgentServer>> AgentServer::start(AgentServerOptions options) {
+  auto state = std::make_unique<State>();
+  state->options = std::move(options);
+  std::unique_ptr<AgentServer> server(new AgentServer(std::move(state)));
+  if (auto opened = server->state_->open(); !opened) return std::move(opened).error();
+  return server;
+}
+
+AgentServer::~AgentServer() {
+  stop_within(0);
+}
+
+std::uint16_t AgentServer::port() const {
+  return state_->port;
+}
+
+void AgentServer::stop() {
+  stop_within(state_->options.drain_ms);
+}
+
+void AgentServer::stop_within(std::int64_t drain_ms) {
+  const std::lock_guard lock(state_->stopping);
+  for (auto* server : {&state_->server, &state_->demo}) {
+    if (!*server) continue;
+    std::promise<void> stopped;
+    (*server)->stop(std::chrono::milliseconds(drain_ms), [&stopped] { stopped.set_value(); });
+    stopped.get_future().wait();
+  }
+  state_->loop.stop();
+  state_->server.reset();
+  state_->demo.reset();
+  state_->client.reset();
+}
+
+}  // namespace millrace::app

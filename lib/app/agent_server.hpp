@@ -1,0 +1,52 @@
+// `millrace serve`: the composition of engine thread, HTTP client, HTTP server and model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace millrace::app {
+
+struct AgentServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8788;  // 0 takes a free port
+  std::string model = "demo:demo";
+  std::string base_url;  // "" is the provider's own
+  std::string api_key;
+  std::int64_t max_output_tokens = 4096;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
+  std::string ca_file;
+  std::vector<std::string> extra_ca_files;
+  std::string version;
+  std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way
+};
+
+// Reads the options from a JSON object; unknown members are errors.
+// Errors: invalid_json, invalid_option.
+Result<AgentServerOptions> read_server_options(std::string_view text);
+
+// Serves POST /agent and GET /health.
+// Thread: any that is not the engine's own.
+// Lifetime: its end stops without waiting for answers.
+class AgentServer {
+ public:
+  // Errors: those of model::make_target and http::Server::listen.
+  static Result<std::unique_ptr<AgentServer>> start(AgentServerOptions options);
+  ~AgentServer();
+
+  [[nodiscard]] std::uint16_t port() const;
+  // Stops to accept, lets answers end within the drain time of the options, then closes and joins.
+  void stop();
+
+ private:
+  struct State;
+  explicit AgentServer(std::unique_ptr<State> state);
+  void stop_within(std::int64_t drain_ms);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,26 @@
+// Keeps credentials out of what a reader sees when a provider repeats them in its errors.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "event/event.hpp"
+
+namespace millrace::app {
+
+// Passes events on; the texts of failures and warnings lose the secret and what looks like one.
+// Lifetime: `next` outlives the sink.
+class RedactingSink final : public event::EventSink {
+ public:
+  RedactingSink(event::EventSink& next, std::string secret);
+
+  void on_event(const event::Event& event) override;
+
+ private:
+  [[nodiscard]] std::string clean(std::string_view text) const;
+
+  event::EventSink& next_;
+  std::string secret_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,100 @@
+// Reads the options of `serve` from JSON: a table of members.
+
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/agent_server.hpp"
+#include "base/json.hpp"
+
+namespace millrace::app {
+namespace {
+
+Error wrong(std::string_view key, std::string_view expected) {
+  return make_error(Errc::invalid_option,
+                    "`" + std::string(key) + "` must be " + std::string(expected) + ".");
+}
+
+using Reader = Result<void> (*)(AgentServerOptions&, std::string_view, const json::Value&);
+
+template <std::string AgentServerOptions::*member>
+Result<void> read_text(AgentServerOptions& options, std::string_view key,
+                       const json::Value& value) {
+  if (!value.is_string()) return wrong(key, "a string");
+  options.*member = value.string();
+  return {};
+}
+
+template <std::vector<std::string> AgentServerOptions::*member>
+Result<void> read_list(AgentServerOptions& options, std::string_view key,
+                       const json::Value& value) {
+  if (!value.is_array()) return wrong(key, "an array of strings");
+  for (const json::Value item : value.items()) {
+    if (!item.is_string()) return wrong(key, "an array of strings");
+    (options.*member).emplace_back(item.string());
+  }
+  return {};
+}
+
+template <std::int64_t AgentServerOptions::*member>
+Result<void> read_count(AgentServerOptions& options, std::string_view key,
+                        const json::Value& value) {
+  const auto count = value.integer();
+  if (!count || *count < 0) return wrong(key, "an integer of at least 0");
+  options.*member = *count;
+  return {};
+}
+
+Result<void> read_port(AgentServerOptions& options, std::string_view key,
+                       const json::Value& value) {
+  const auto port = value.integer();
+  if (!port || *port < 0 || *port > std::numeric_limits<std::uint16_t>::max()) {
+    return wrong(key, "a port number from 0 to 65535");
+  }
+  options.port = static_cast<std::uint16_t>(*port);
+  return {};
+}
+
+struct Row {
+  std::string_view key;
+  Reader read;
+};
+
+constexpr std::array<Row, 12> rows{{
+    {"host", read_text<&AgentServerOptions::host>},
+    {"port", read_port},
+    {"model", read_text<&AgentServerOptions::model>},
+    {"baseURL", read_text<&AgentServerOptions::base_url>},
+    {"apiKey", read_text<&AgentServerOptions::api_key>},
+    {"maxOutputTokens", read_count<&AgentServerOptions::max_output_tokens>},
+    {"allowedHosts", read_list<&AgentServerOptions::allowed_hosts>},
+    {"allowedOrigins", read_list<&AgentServerOptions::allowed_origins>},
+    {"caFile", read_text<&AgentServerOptions::ca_file>},
+    {"extraCaFiles", read_list<&AgentServerOptions::extra_ca_files>},
+    {"version", read_text<&AgentServerOptions::version>},
+    {"drainMs", read_count<&AgentServerOptions::drain_ms>},
+}};
+
+}  // namespace
+
+Result<AgentServerOptions> read_server_options(std::string_view text) {
+  json::Document document;
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  AgentServerOptions options;
+  for (const auto [key, value] : parsed.value().members()) {
+    const Row* found = nullptr;
+    for (const Row& row : rows) {
+      if (row.key == key) found = &row;
+    }
+    if (found == nullptr) {
+      return make_error(Errc::invalid_option, "There is no option `" + std::string(key) + "`.");
+    }
+    MILLRACE_TRY(found->read(options, key, value));
+  }
+  return options;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,66 @@
+// class AgentServer: `millrace serve` inside the engine.
+#include "app/agent_server.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "arguments.hpp"
+#include "exports.hpp"
+#include "object.hpp"
+
+namespace millrace::native {
+
+template <>
+struct ObjectTraits<app::AgentServer> {
+  static constexpr const char* name = "AgentServer";
+  static constexpr napi_type_tag tag{0x6d696c6c72616365, 0x0001736572760001};
+  // new AgentServer(optionsJson): listens when it returns
+  static Result<std::unique_ptr<app::AgentServer>> make(const Napi::CallbackInfo& info) {
+    auto text = text_at(info, 0);
+    if (!text) return std::move(text).error();
+    auto options = app::read_server_options(text.value());
+    if (!options) return std::move(options).error();
+    return app::AgentServer::start(std::move(options).value());
+  }
+};
+
+namespace {
+
+// Stops the server on a pool thread, since answers may take their time to end.
+class StopWork final : public Napi::AsyncWorker {
+ public:
+  StopWork(app::AgentServer& server, Napi::Object owner, const Napi::Function& done)
+      : Napi::AsyncWorker(done, "millrace.stop"), server_(server) {
+    Receiver().Set("server", owner);
+  }
+
+ protected:
+  void Execute() override { server_.stop(); }
+
+ private:
+  app::AgentServer& server_;  // kept alive by the receiver's reference to its object
+};
+
+// port() -> number
+Napi::Value port(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), server.port());
+}
+
+// stop(callback): calls back when the last connection is closed
+Napi::Value stop(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  if (info.Length() < 1 || !info[0].IsFunction()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "stop() takes a function."));
+  }
+  (new StopWork(server, info.This().As<Napi::Object>(), info[0].As<Napi::Function>()))->Queue();
+  return info.Env().Undefined();
+}
+
+}  // namespace
+
+void export_agent_server(Napi::Env env, Napi::Object exports) {
+  using app::AgentServer;
+  set_class<AgentServer>(
+      env, exports, {{"port", method<AgentServer, port>}, {"stop", method<AgentServer, stop>}});
+}
+
+}  // namespace millrace::native

@@ -1,0 +1,117 @@
+// The whole path without Node: a provider over loopback HTTP, the agent server, a client.
+#include "app/agent_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "app/agent_input.hpp"
+#include "net/client.hpp"
+#include "os/event_loop.hpp"
+
+using namespace millrace;
+
+namespace {
+
+// Collects one answer.
+class Answer final : public net::TransferHandler {
+ public:
+  void on_head(net::ResponseHead head) override { status = head.status; }
+  void on_data(std::string_view decoded) override { body.append(decoded); }
+  void on_done(std::optional<Error> error) override {
+    if (error) body.append("ERROR ").append(error->code_name());
+    done.set_value();
+  }
+  int status = 0;
+  std::string body;
+  std::promise<void> done;
+};
+
+class Client {
+ public:
+  Client() : client_(loop_, {}) { loop_.start(); }
+  ~Client() { loop_.stop(); }
+
+  std::shared_ptr<Answer> post(const std::string& url, const std::string& body) {
+    auto answer = std::make_shared<Answer>();
+    loop_.post([this, url, body, answer] {
+      net::Request request;
+      request.method = "POST";
+      request.url = url;
+      request.body = body;
+      request.has_body = true;
+      client_.start(std::move(request), answer);
+    });
+    answer->done.get_future().wait();
+    return answer;
+  }
+
+ private:
+  os::EventLoop loop_;
+  net::Client client_;
+};
+
+std::unique_ptr<app::AgentServer> demo_server() {
+  app::AgentServerOptions options;
+  options.port = 0;
+  options.version = "test";
+  auto server = app::AgentServer::start(std::move(options));
+  EXPECT_TRUE(server.ok());
+  return std::move(server).value();
+}
+
+std::string url(const app::AgentServer& server) {
+  return "http://127.0.0.1:" + std::to_string(server.port()) + "/agent";
+}
+
+}  // namespace
+
+TEST(AgentServer, StreamsTheDemoAsOneAgUiRun) {
+  const auto server = demo_server();
+  Client client;
+  const auto answer = client.post(
+      url(*server), R"({"threadId":"t","messages":[{"id":"1","role":"user","content":"Hello"}]})");
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_TRUE(answer->body.starts_with(R"(data: {"type":"RUN_STARTED","threadId":"t")"));
+  EXPECT_NE(answer->body.find("[demo]"), std::string::npos);
+  EXPECT_NE(answer->body.find(R"({"type":"RUN_FINISHED","threadId":"t")"), std::string::npos);
+  server->stop();
+}
+
+TEST(AgentServer, RefusesABadBodyBeforeTheStream) {
+  const auto server = demo_server();
+  Client client;
+  const auto answer = client.post(url(*server), R"({"threadId":"t"})");
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_NE(answer->body.find("invalid_body"), std::string::npos);
+}
+
+TEST(AgentServer, EndsWhileAnAnswerIsOnItsWay) {
+  auto server = demo_server();
+  const std::string address = url(*server);
+  auto answer = std::async(std::launch::async, [&] {
+    Client client;
+    return client.post(address, R"({"messages":[{"id":"1","role":"user","content":"Hello"}]})")
+        ->body;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  server.reset();
+  EXPECT_EQ(answer.get().find("RUN_FINISHED"), std::string::npos);
+}
+
+TEST(AgentInput, PutsContextFirst) {
+  CountingIds ids("id-");
+  const auto input = app::read_agent_input(
+      R"({"messages":[{"id":"1","role":"user","content":"Hi"}],"context":[{"description":"page","value":"home"}],"state":null})",
+      "", ids);
+  ASSERT_TRUE(input.ok());
+  EXPECT_TRUE(input.value().messages_json.starts_with(
+      R"([{"id":"id-3","role":"system","content":"page: home"},{"id":"1")"));
+}
+
+TEST(ServerOptions, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(app::read_server_options(R"({"prot":1})").error().code, Errc::invalid_option);
+  EXPECT_EQ(app::read_server_options(R"({"port":70000})").error().code, Errc::invalid_option);
+  EXPECT_EQ(app::read_server_options(R"({"allowedHosts":["a",1]})").error().code,
+            Errc::invalid_option);
+}
