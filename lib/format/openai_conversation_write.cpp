@@ -56,11 +56,11 @@ void write_part(JsonBuilder& out, const json::Value& part) {
   Media media;
   const bool is_media = message::read_media(media, part);
   const bool is_binary = is_media && part["type"].string() == "binary";
-  if (is_media && media.source == Media::Source::file && media.kind != Media::Kind::image) {
-    write_file(out, media);
-  } else if (is_media && (is_binary || media.kind == Media::Kind::image)) {
+  const bool is_image = media.kind == Media::Kind::image;
+  const bool by_id = media.source == Media::Source::file;
+  if (is_media && (is_image || (is_binary && !by_id))) {
     write_image(out, media);
-  } else if (is_media && media.kind == Media::Kind::document) {
+  } else if (is_media && (by_id || media.kind == Media::Kind::document)) {
     write_file(out, media);
   } else {
     // A part the API has no word for keeps its place.
