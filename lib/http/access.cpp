@@ -10,6 +10,7 @@ namespace millrace::http {
 namespace {
 
 constexpr std::string_view anything = "*";
+constexpr std::size_t longest_shown_origin = 200;
 constexpr std::array<std::string_view, 3> local_hosts{"localhost", "127.0.0.1", "[::1]"};
 
 // An IPv6 address stands in brackets where a port may follow it.
@@ -72,8 +73,9 @@ Result<void> AccessList::check_host(std::string_view host) const {
       });
   if (allowed) return {};
   return make_error(Errc::host_not_allowed,
-                    "The Host header names a host that is not in the allow list; start the server "
-                    "with --allow-host and this name to accept it.");
+                    "The Host '" + std::string(authority ? authority->host : "") +
+                        "' is not in the allow list; start the server with --allow-host and this "
+                        "name to accept it.");
 }
 
 Result<bool> AccessList::check_origin(std::string_view origin, std::string_view host) const {
@@ -88,8 +90,9 @@ Result<bool> AccessList::check_origin(std::string_view origin, std::string_view 
   });
   if (allowed) return true;
   return make_error(Errc::origin_not_allowed,
-                    "The page's origin is not in the allow list; start the server with "
-                    "--allow-origin and this origin to accept it.");
+                    "The Origin '" + redacted(origin, longest_shown_origin) +
+                        "' is not in the allow list; start the server with --allow-origin and "
+                        "this origin to accept it.");
 }
 
 }  // namespace millrace::http

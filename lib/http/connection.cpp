@@ -15,6 +15,11 @@ constexpr std::size_t scratch_bytes = 64 * 1024;
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view preflight_seconds = "600";
 
+std::string shown(std::string_view path) {
+  constexpr std::size_t longest = 200;
+  return path.size() <= longest ? std::string(path) : std::string(path.substr(0, longest)) + "...";
+}
+
 }  // namespace
 
 ServerContext::ServerContext(os::EventLoop& event_loop, ServerOptions server_options, Router routes,
@@ -147,11 +152,16 @@ void Connection::on_head(bool body_has_come) {
   const bool keep_alive = head.keep_alive && head.framing == Framing::none;
   const Router::Match match = context_->router.find(head.method, head.path);
   if (match.allow.empty()) {
-    return answer_error(make_error(Errc::route_not_found), {}, keep_alive);
+    return answer_error(
+        make_error(Errc::route_not_found, "There is no route " + shown(head.path) + "."), {},
+        keep_alive);
   }
   if (match.handler == nullptr && head.method == "OPTIONS") return answer_options(match.allow);
   if (match.handler == nullptr) {
-    return answer_error(make_error(Errc::method_not_allowed), {{"Allow", match.allow}}, keep_alive);
+    return answer_error(
+        make_error(Errc::method_not_allowed,
+                   "The route " + shown(head.path) + " answers " + match.allow + " only."),
+        {{"Allow", match.allow}}, keep_alive);
   }
   if (head.content_length > context_->options.body.body_bytes) {
     return refuse(make_error(Errc::body_too_large));

@@ -124,6 +124,7 @@ class Connection final : public SocketOwner, public std::enable_shared_from_this
   void begin_waiting();
   void begin_closing();
   void settle();
+  void act_on_deadline(Clock::time_point now);
   void set_deadline(std::chrono::milliseconds from_now);
   // Empties a buffer and gives back most of its memory, which a silent connection need not hold.
   static void release(std::string& buffer);

@@ -156,7 +156,10 @@ bool Connection::is_late(Clock::time_point now) const {
 }
 
 void Connection::on_late(Clock::time_point now) {
-  if (phase_ == Phase::closed) return;
+  guarded([&] { act_on_deadline(now); });
+}
+
+void Connection::act_on_deadline(Clock::time_point now) {
   if (now >= write_deadline_) return close();
   const ServerTimes& times = context_->options.times;
   switch (phase_) {

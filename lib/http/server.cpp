@@ -11,6 +11,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "http/access.hpp"
@@ -86,6 +87,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   void wait_for_clients();
   void accept_clients();
   bool accept_client();
+  void admit(const std::shared_ptr<Connection>& connection);
   void tick();
   void check_deadlines();
   void stop(milliseconds drain, std::function<void()> done);
@@ -157,21 +159,26 @@ bool Server::State::accept_client() {
   const int descriptor = ::accept4(acceptor.native_handle(), reinterpret_cast<sockaddr*>(&address),
                                    &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (descriptor < 0) return false;
-  const auto connection = std::make_shared<Connection>(
-      context, descriptor, address.ss_family == AF_INET6, address_text(address));
+  try {
+    admit(std::make_shared<Connection>(context, descriptor, address.ss_family == AF_INET6,
+                                       address_text(address)));
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return false;
+  }
+  return true;
+}
+
+void Server::State::admit(const std::shared_ptr<Connection>& connection) {
   const std::size_t open = context.connections.size();
   const std::size_t limit = context.options.max_connections;
-  if (open >= limit + refusals_at_once) return true;
+  if (open >= limit + refusals_at_once) return;
   context.connections.insert(connection);
   if (open == 0) tick();
-  if (open < limit) {
-    connection->start();
-    return true;
-  }
+  if (open < limit) return connection->start();
   Error error = make_error(Errc::too_many_connections);
   error.retry_after = std::chrono::seconds(1);
   connection->refuse(error);
-  return true;
 }
 
 // Runs while there are connections.

@@ -49,6 +49,7 @@ Socket::Socket(os::EventLoop& loop, int descriptor, bool is_ip6)
 Socket::~Socket() = default;
 
 Transfer Socket::read(std::span<char> space) {
+  if (!state_) return {0, false, true};
   boost::system::error_code error;
   const std::size_t bytes =
       state_->socket.read_some(asio::buffer(space.data(), space.size()), error);
@@ -56,12 +57,14 @@ Transfer Socket::read(std::span<char> space) {
 }
 
 Transfer Socket::write(std::string_view bytes) {
+  if (!state_) return {0, false, true};
   boost::system::error_code error;
   const std::size_t written = state_->socket.write_some(asio::buffer(bytes), error);
   return transfer_of(written, error);
 }
 
 void Socket::wait_readable(std::shared_ptr<SocketOwner> owner) {
+  if (!state_) return;
   state_->socket.async_wait(tcp::socket::wait_read,
                             [owner = std::move(owner)](const boost::system::error_code& error) {
                               if (error != asio::error::operation_aborted) owner->on_readable();
@@ -69,6 +72,7 @@ void Socket::wait_readable(std::shared_ptr<SocketOwner> owner) {
 }
 
 void Socket::wait_writable(std::shared_ptr<SocketOwner> owner) {
+  if (!state_) return;
   state_->socket.async_wait(tcp::socket::wait_write,
                             [owner = std::move(owner)](const boost::system::error_code& error) {
                               if (error != asio::error::operation_aborted) owner->on_writable();
@@ -76,13 +80,13 @@ void Socket::wait_writable(std::shared_ptr<SocketOwner> owner) {
 }
 
 void Socket::shut_down_sending() {
+  if (!state_) return;
   boost::system::error_code ignored;
   state_->socket.shutdown(tcp::socket::shutdown_send, ignored);
 }
 
 void Socket::close() {
-  boost::system::error_code ignored;
-  state_->socket.close(ignored);
+  state_.reset();
 }
 
 }  // namespace millrace::http

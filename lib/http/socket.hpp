@@ -43,11 +43,12 @@ class Socket {
   void wait_readable(std::shared_ptr<SocketOwner> owner);
   void wait_writable(std::shared_ptr<SocketOwner> owner);
   void shut_down_sending();
+  // Ends the connection and frees what it held; from then on every transfer fails. Idempotent.
   void close();
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State> state_;  // null once closed: a stream may outlive the loop
 };
 
 }  // namespace millrace::http
