@@ -26,7 +26,7 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
-  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return { ...(JSON.parse(line) as { url: string; model: string }), child };
 }
 

@@ -9,7 +9,7 @@ export interface Content {
   calls: { id: string; name: string; args: string }[];
 }
 
-/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-assignment */
+/* eslint-disable @typescript-eslint/no-explicit-any */
 type Reader = (record: any, content: Content, open: Map<unknown, Content['calls'][number]>) => void;
 
 const chat: Reader = (record, content, open) => {
