@@ -75,6 +75,7 @@ async function capture(command, args) {
 const checks = {
   eslint: () => node('node_modules/eslint/bin/eslint.js', '.'),
   types: () => node('node_modules/typescript/bin/tsc', '-p', '.'),
+  generated: () => node('scripts/generate-errors.mjs', '--check'),
   layers: () => node('scripts/check-layers.mjs'),
   generated: () => node('scripts/generate-errors.mjs', '--check'),
   tidy: () => tidy(process.argv.includes('--all')),
