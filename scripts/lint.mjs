@@ -77,7 +77,6 @@ const checks = {
   types: () => node('node_modules/typescript/bin/tsc', '-p', '.'),
   generated: () => node('scripts/generate-errors.mjs', '--check'),
   layers: () => node('scripts/check-layers.mjs'),
-  generated: () => node('scripts/generate-errors.mjs', '--check'),
   tidy: () => tidy(process.argv.includes('--all')),
 };
 const asked = process.argv.slice(2).filter((name) => name in checks);
