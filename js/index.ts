@@ -41,6 +41,10 @@ export {
   openAIConversationMessageFormat,
   openAIMessageFormat,
 } from './formats';
+export { pipeAGUI, toAGUIResponse } from './runs/ag-ui';
+export type { NodeResponse } from './runs/ag-ui';
+export { foldEvents } from './runs/fold';
+export type { RunOptions, RunSource } from './runs/run-bytes';
 export type { TransportOptions } from './transport/choose';
 export type { Timeouts } from './transport/engine';
 

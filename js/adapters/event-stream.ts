@@ -18,6 +18,8 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   readonly #reader: EventReader;
   #source: Source | undefined;
   #done = false;
+  // What loaded() met and next() has not thrown yet.
+  #failure: { error: unknown } | undefined;
   // The read that is under way; calls of next() wait for it in their order.
   #reading: Promise<void> | undefined;
 
@@ -32,6 +34,7 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
 
   next(): Promise<IteratorResult<AGUIEvent, undefined>> {
     if (this.#reading) return this.#reading.then(() => this.next());
+    if (this.#failure) return this.#fail(this.#failure.error);
     let event: AGUIEvent | undefined;
     try {
       event = this.#done ? undefined : this.#reader.next();
@@ -45,6 +48,22 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
     }
     if (this.#done) return Promise.resolve({ value: undefined, done: true });
     return this.#fill().then(() => this.next());
+  }
+
+  /** The events that can be had without waiting. An error among them is for the next next(). */
+  loaded(): AGUIEvent[] {
+    const events: AGUIEvent[] = [];
+    while (!this.#done && !this.#reading && !this.#failure) {
+      try {
+        const event = this.#reader.next();
+        if (!event) break;
+        events.push(event);
+        if (event.type === 'RUN_ERROR') this.#stop();
+      } catch (error) {
+        this.#failure = { error };
+      }
+    }
+    return events;
   }
 
   // Reads until there is an output, or the body ended; an error is this call's own.
@@ -70,6 +89,7 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   }
 
   async #fail(error: unknown): Promise<never> {
+    this.#failure = undefined;
     this.#stop();
     throw error;
   }

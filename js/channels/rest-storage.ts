@@ -4,6 +4,7 @@ import { MillraceError } from '../errors';
 import { identityMessageFormat, toApiJson } from '../formats';
 import type { Transport, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
+import { messageOf } from '../transport/said';
 import { checkFormat, checkHeaders, withContentType } from './fetch-llm';
 
 export interface RestStorageOptions extends TransportOptions {
@@ -45,17 +46,17 @@ export function restStorage(options: RestStorageOptions): ChatStorage {
         return (await json(await call('POST', `${base}/create`, body))) as Thread;
       },
       async getMessages(threadId) {
-        const answer = await call('GET', `${base}/get/${encodeURIComponent(threadId)}`);
+        const answer = await call('GET', `${base}/get/${segment(threadId)}`);
         return format.fromApi(await json(answer));
       },
       async updateThread(thread) {
-        const url = `${base}/update/${encodeURIComponent(thread.id)}`;
+        const url = `${base}/update/${segment(thread.id)}`;
         const answer = await call('PATCH', url, JSON.stringify(thread));
         // A service that answers with nothing has taken the thread as it is.
         return ((await json(answer, true)) ?? thread) as Thread;
       },
       async deleteThread(id) {
-        const answer = await call('DELETE', `${base}/delete/${encodeURIComponent(id)}`);
+        const answer = await call('DELETE', `${base}/delete/${segment(id)}`);
         // Read to its end, so that the connection can be used again.
         await answer.response.text();
       },
@@ -83,6 +84,12 @@ function caller(transport: Transport, given: Record<string, string> = {}): Call 
   };
 }
 
+// '.' and '..' would be path segments of their own, however they are written.
+function segment(id: string): string {
+  if (id !== '.' && id !== '..') return encodeURIComponent(Buffer.from(id).toString());
+  throw new MillraceError('invalid_argument', `restStorage: '${id}' cannot be the id of a thread.`);
+}
+
 async function json({ response, request }: Answer, mayBeEmpty = false): Promise<unknown> {
   const text = await response.text();
   if (mayBeEmpty && text.trim() === '') return undefined;
@@ -98,7 +105,6 @@ async function json({ response, request }: Answer, mayBeEmpty = false): Promise<
 
 // Statuses after which the same request may succeed.
 const retryable = new Set([408, 425, 429, 500, 502, 503, 504]);
-const detailLimit = 2048;
 
 async function failure(request: string, response: Response): Promise<MillraceError> {
   const { status, statusText } = response;
@@ -109,20 +115,6 @@ async function failure(request: string, response: Response): Promise<MillraceErr
     retryable: retryable.has(status),
     detail: said,
   });
-}
-
-// What a JSON body says: `error` (text), `error.message` or `message`.
-function messageOf(body: string): string | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-  const { error, message } = (value ?? {}) as { error?: unknown; message?: unknown };
-  const inner = (error as { message?: unknown } | null | undefined)?.message;
-  const said = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
-  return (said as string | undefined)?.slice(0, detailLimit);
 }
 
 function checkOptions(options: unknown): void {
