@@ -39,12 +39,6 @@ export interface NativeRun {
   ended(): boolean;
 }
 
-/** Builds messages from events. */
-export interface NativeFolder {
-  feed(eventsJson: string): void;
-  messages(): string;
-}
-
 /**
  * What the addon exports. Options and errors cross as JSON text, payloads as strings and Buffers;
  * an error is thrown as a string (see errorFromNative).
@@ -54,7 +48,6 @@ export interface Addon {
   readonly AgentServer: new (optionsJson: string) => NativeAgentServer;
   readonly Folder: new () => NativeFolder;
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
-  readonly Folder: new () => NativeFolder;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
 
   /** Messages in the shape of the format named, as JSON text; and back. */

@@ -227,7 +227,7 @@ function openEvents(run: NativeRun, events: Events): Opened {
       while (list.length < atOnce) {
         const result = await iterator.next();
         if (result.done) break;
-        list.push(result.value as unknown);
+        list.push(result.value);
       }
       if (list.length === 0) return undefined;
       // What came in the same chunk goes out in one piece.
