@@ -25,7 +25,7 @@ void start_libcurl() {
 
 class Client::State {
  public:
-  State(os::EventLoop& loop, ClientOptions options);
+  State(os::EventLoop& loop, const ClientOptions& options);
   ~State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -73,8 +73,7 @@ class Client::State {
   void tell_endings();
 
   os::EventLoop& loop_;
-  std::string user_agent_;
-  CaBundle roots_;
+  Transfer::Settings settings_;
   os::Resolver resolver_;
   std::unordered_map<TransferId, Entry> transfers_;
   std::deque<Ending> endings_;
@@ -99,10 +98,9 @@ void tell(const std::shared_ptr<TransferHandler>& handler, std::optional<Error> 
 
 }  // namespace
 
-Client::State::State(os::EventLoop& loop, ClientOptions options)
+Client::State::State(os::EventLoop& loop, const ClientOptions& options)
     : loop_(loop),
-      user_agent_(options.user_agent),
-      roots_(options),
+      settings_(options),
       resolver_(loop, options.resolver),
       driver_(loop, options.kept_connections,
               [this](CURL* easy, CURLcode code) { on_end(easy, code); }) {}
@@ -199,7 +197,7 @@ void Client::State::run(TransferId id, const os::Addresses& addresses) {
     easy = std::move(spare_handles_.back());
     spare_handles_.pop_back();
   }
-  const bool is_ready = entry->transfer->attach(std::move(easy), addresses, roots_, user_agent_);
+  const bool is_ready = entry->transfer->attach(std::move(easy), addresses, settings_);
   if (is_ready) driver_.prepare(entry->transfer->easy());
   entry->is_running = is_ready && driver_.add(entry->transfer->easy());
   if (!entry->is_running) {
@@ -225,7 +223,7 @@ void Client::State::on_end(CURL* easy, CURLcode code) {
   Transfer* transfer = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
   const TransferId id = transfer->id();
-  switch (transfer->ended(code, roots_)) {
+  switch (transfer->ended(code, settings_.roots)) {
     case Transfer::Next::finish: finish(id, transfer->error()); break;
     case Transfer::Next::follow: follow(id); break;
     case Transfer::Next::hold: stop_hop(*find(id)); break;
@@ -292,9 +290,9 @@ void Client::State::tell_endings() {
   }
 }
 
-Client::Client(os::EventLoop& loop, ClientOptions options) {
+Client::Client(os::EventLoop& loop, const ClientOptions& options) {
   start_libcurl();
-  state_ = std::make_unique<State>(loop, std::move(options));
+  state_ = std::make_unique<State>(loop, options);
 }
 
 Client::~Client() {

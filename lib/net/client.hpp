@@ -80,7 +80,7 @@ class TransferHandler {
  public:
   virtual ~TransferHandler() = default;
   virtual void on_head(ResponseHead head) = 0;
-  // Lifetime: `decoded` is valid during the call; at most 16 KiB.
+  // Lifetime: `decoded` is valid during the call; at most 16 KiB or the receive buffer.
   virtual void on_data(std::string_view decoded) = 0;
   // Without an error the body is complete. What arrived before an error has been delivered.
   // Errors: invalid_argument, invalid_url, name_resolution_failed, connect_failed, tls_failed,
@@ -102,6 +102,8 @@ struct ClientOptions {
   std::vector<std::string> extra_ca_texts;
   // Connections open at a time, in use or idle, up to which finished ones are kept for reuse.
   std::size_t kept_connections = 2048;
+  // How much of a body is read at a time; less saves memory when thousands of streams are open.
+  std::size_t receive_buffer_bytes = std::size_t{16} << 10U;
   os::ResolverOptions resolver;
 };
 
@@ -111,7 +113,7 @@ struct ClientOptions {
 // engine_closed, before the destructor returns.
 class Client {
  public:
-  Client(os::EventLoop& loop, ClientOptions options);
+  Client(os::EventLoop& loop, const ClientOptions& options);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

@@ -131,7 +131,7 @@ int MultiDriver::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*)
     driver->watch(fd, what);
   } catch (const std::exception&) {
     // An error returned here would end every transfer; this one alone has lost its socket.
-    driver->waiting_.push_back([driver, fd] { driver->act(fd, CURL_CSELECT_ERR); });
+    driver->waiting_.emplace_back([driver, fd] { driver->act(fd, CURL_CSELECT_ERR); });
   }
   return 0;
 }

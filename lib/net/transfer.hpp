@@ -34,6 +34,17 @@ class Transfer {
     hold,    // decoded bytes wait for a resume
   };
 
+  // What all transfers of a client have in common.
+  struct Settings {
+    explicit Settings(const ClientOptions& options)
+        : user_agent(options.user_agent),
+          receive_buffer_bytes(static_cast<long>(options.receive_buffer_bytes)),
+          roots(options) {}
+    std::string user_agent;
+    long receive_buffer_bytes;
+    CaBundle roots;
+  };
+
   struct Hooks {
     std::function<void()> on_timer;  // a deadline may have passed
     std::function<void()>
@@ -56,8 +67,8 @@ class Transfer {
   Result<void> prepare();
   // Sets every option of `easy` for the current hop; `addresses` pins the host when not empty.
   // False when memory is short.
-  [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses, const CaBundle& roots,
-                            const std::string& user_agent);
+  [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses,
+                            const Settings& settings);
   // Gives the handle back; it must have been removed from libcurl's multi handle.
   CurlEasy detach() { return std::move(easy_); }
   // Turns the request into the one that the redirect asks for.
@@ -90,7 +101,7 @@ class Transfer {
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
   static int on_connected(void* self, char*, char*, int, int);
 
-  void set_connection_options(const CaBundle& roots);
+  void set_connection_options(const Settings& settings);
   void set_callbacks();
   void set_method();
   bool set_headers(const std::string& user_agent);

@@ -10,13 +10,11 @@
 namespace millrace::net {
 namespace {
 
-constexpr long receive_buffer_bytes = 16L << 10U;
 constexpr long send_buffer_bytes = 16L << 10U;  // the least that libcurl takes
 
 }  // namespace
 
-bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const CaBundle& roots,
-                      const std::string& user_agent) {
+bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings) {
   easy_ = std::move(easy);
   if (!easy_) return false;
   curl_words_.front() = '\0';
@@ -24,20 +22,20 @@ bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const CaBun
   curl_easy_setopt(handle, CURLOPT_URL, url_.text.c_str());
   curl_easy_setopt(handle, CURLOPT_PRIVATE, this);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, curl_words_.data());
-  set_connection_options(roots);
+  set_connection_options(settings);
   set_callbacks();
   set_method();
-  return set_headers(user_agent) && set_addresses(addresses);
+  return set_headers(settings.user_agent) && set_addresses(addresses);
 }
 
-void Transfer::set_connection_options(const CaBundle& roots) {
+void Transfer::set_connection_options(const Settings& settings) {
   CURL* handle = easy_.get();
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(handle, CURLOPT_PROXY, "");  // none, also none from the environment
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, receive_buffer_bytes);
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, settings.receive_buffer_bytes);
   curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer_bytes);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   // If libcurl should ever look up a name itself, ending the transfer must not wait for the answer.
@@ -52,6 +50,7 @@ void Transfer::set_connection_options(const CaBundle& roots) {
   curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 2L);
   // With a directory of roots besides the file, libcurl would not share the parsed roots.
   curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);
+  const CaBundle& roots = settings.roots;
   if (!roots.file().empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, roots.file().c_str());
   if (roots.text().empty()) return;
   // A copy for each connection, but libcurl may ask for the text as long as the handle is in use.

@@ -75,6 +75,50 @@ TEST(ClientFailures, AResetInTheMiddleComesAfterTheData) {
   EXPECT_EQ(recorder->error().retry(), RetryClass::yes);
 }
 
+TEST(ClientFailures, AResetDoesNotOvertakeTheData) {
+  RawServer server([&](Peer& peer) {
+    peer.read_request();
+    peer.write(std::string(chunked_head) + "9\r\ndata: 1\n\n\r\n");
+    peer.reset();
+  });
+  ClientRig rig;
+  for (int i = 0; i < 20; ++i) {
+    const auto recorder = rig.get(server.url("/"));
+    EXPECT_EQ(recorder->outcome(), "connection_lost");
+    EXPECT_EQ(recorder->body(), "data: 1\n\n");
+  }
+}
+
+TEST(ClientFailures, AnAnswerThatComesBeforeTheUploadEndsIsDelivered) {
+  RawServer server([&](Peer& peer) {
+    peer.receives_within(test::patience);
+    peer.write(test::response(413, "Connection: close\r\n", "too large"));
+    peer.closes_within(test::patience);
+  });
+  ClientRig rig;
+  Request request = to(server.url("/"));
+  request.method = "POST";
+  request.body = std::string(8'000'000, 'b');
+  request.has_body = true;
+  const auto recorder = rig.start(request);
+  EXPECT_EQ(recorder->outcome(), "ok");
+  EXPECT_EQ(recorder->head().status, 413);
+  EXPECT_EQ(recorder->body(), "too large");
+}
+
+TEST(ClientFailures, ProxiesOfTheEnvironmentAreNotUsed) {
+  setenv("http_proxy", "http://127.0.0.1:1", 1);
+  RawServer server([](Peer& peer) {
+    peer.read_request();
+    peer.write(test::response(200, "", ""));
+  });
+  {
+    ClientRig rig;
+    EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
+  }
+  unsetenv("http_proxy");
+}
+
 TEST(ClientFailures, NobodyListens) {
   std::uint16_t port = 0;
   {

@@ -346,13 +346,15 @@ TEST(ClientCoding, ABombStaysSmall) {
   };
   auto counter = std::make_shared<Counter>();
   counter->rig = &rig;
-  const std::size_t before = resident_bytes();
+  [[maybe_unused]] const std::size_t before = resident_bytes();
   rig.on_loop([&] { counter->id = rig.client().start(to(server.url("/")), counter); });
   auto outcome = counter->done.get_future();
   while (outcome.wait_for(1ms) != std::future_status::ready) rig.resume(counter->id);
   EXPECT_EQ(outcome.get(), "response_too_large");
   EXPECT_EQ(counter->size, Limits{}.decoded_bytes);
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed memory for a while
   EXPECT_LT(counter->most, before + (16U << 20U));
+#endif
 }
 
 TEST(ClientCoding, DeliversWhatWaitsInsideBeforeTheEnd) {

@@ -132,7 +132,10 @@ TEST_F(ClientTls, APlainServerIsATlsFailure) {
 }
 
 TEST_F(ClientTls, AConnectionThatBreaksInTheHandshakeIsLost) {
-  RawServer breaking([](Peer& peer) { peer.reset(); });
+  RawServer breaking([](Peer& peer) {
+    peer.receives_within(test::patience);
+    peer.reset();
+  });
   ClientRig rig;
   const auto recorder = rig.get("https://127.0.0.1:" + std::to_string(breaking.port()) + "/");
   EXPECT_EQ(recorder->outcome(), "connection_lost") << recorder->error().detail;

@@ -73,6 +73,11 @@ bool Peer::write_chunk(std::string_view bytes) {
   return write(std::string(size.data()).append(bytes).append("\r\n"));
 }
 
+bool Peer::receives_within(std::chrono::milliseconds limit) {
+  pollfd wait{fd_, POLLIN, 0};
+  return poll(&wait, 1, static_cast<int>(limit.count())) > 0;
+}
+
 bool Peer::closes_within(std::chrono::milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   std::array<char, 4096> buffer{};

@@ -50,6 +50,8 @@ class Peer {
   // False when the client has closed or reset.
   bool write(std::string_view bytes);
   bool write_chunk(std::string_view bytes);
+  // Waits until the client has sent something; leaves it unread.
+  bool receives_within(std::chrono::milliseconds limit);
   // True when the client closes or resets within the limit.
   bool closes_within(std::chrono::milliseconds limit);
   void close();
