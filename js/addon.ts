@@ -22,12 +22,6 @@ export interface NativeAgentServer {
   stop(done: () => void): void;
 }
 
-/** Builds messages from events. */
-export interface NativeFolder {
-  feed(eventsJson: string): void;
-  messages(): string;
-}
-
 export type PipeKind = 'bytes' | 'payloads' | 'events' | 'ag_ui';
 
 /** Puts events in order and writes them as one AG-UI run. */
@@ -46,7 +40,6 @@ export interface NativeRun {
 export interface Addon {
   readonly version: string;
   readonly AgentServer: new (optionsJson: string) => NativeAgentServer;
-  readonly Folder: new () => NativeFolder;
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
 
