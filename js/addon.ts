@@ -33,6 +33,12 @@ export interface NativeRun {
   ended(): boolean;
 }
 
+/** Builds messages from events. */
+export interface NativeFolder {
+  feed(eventsJson: string): void;
+  messages(): string;
+}
+
 /**
  * What the addon exports. Options and errors cross as JSON text, payloads as strings and Buffers;
  * an error is thrown as a string (see errorFromNative).
@@ -41,6 +47,7 @@ export interface Addon {
   readonly version: string;
   readonly AgentServer: new (optionsJson: string) => NativeAgentServer;
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
+  readonly Folder: new () => NativeFolder;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
 
   /** Messages in the shape of the format named, as JSON text; and back. */
