@@ -5,6 +5,7 @@
 #include "base/utf8.hpp"
 #include "encoder/ag_ui.hpp"
 #include "fuzz_support.hpp"
+#include "support/ag_ui_rules.hpp"
 
 using namespace millrace;
 
@@ -35,9 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::string whole = run(wire, bytes, -1);
   fuzz::require(utf8::is_valid(whole), "the output is UTF-8");
-  fuzz::require(whole.find("\"RUN_FINISHED\"") != std::string::npos ||
-                    whole.find("\"RUN_ERROR\"") != std::string::npos,
-                "the run ends");
+  test::AgUiRules rules;
+  rules.check_stream(whole);
+  fuzz::require(rules.broken().empty(), rules.broken().c_str());
   fuzz::require(run(wire, bytes, data[0]) == whole, "the events do not depend on the cuts");
   return 0;
 }

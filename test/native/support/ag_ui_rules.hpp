@@ -31,7 +31,7 @@ class AgUiRules {
 
   // Checks one event as JSON text.
   void check_event(std::string_view text) {
-    json::Document document;
+    json::Document document(depth_limit);
     const auto parsed = document.parse(text);
     if (!parsed || !parsed.value().is_object()) return fail("an event is a JSON object");
     const json::Value& event = parsed.value();
@@ -58,6 +58,8 @@ class AgUiRules {
   [[nodiscard]] bool run_failed() const { return state_ == State::failed; }
 
  private:
+  // What a server passes on may stand deeper in its own events.
+  static constexpr std::size_t depth_limit = 512;
   enum class State { before, running, finished, failed };
   using Open = std::map<std::string, std::string>;  // id -> owner
   // What is open; a new run begins with nothing.
