@@ -62,8 +62,10 @@ Result<void> AgentServer::State::open() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
   client_options.extra_ca_files = options.extra_ca_files;
+  // Deltas are small, and an idle stream should be cheap.
+  client_options.receive_buffer_bytes = 4096;
   client_options.user_agent = "millrace/" + options.version;
-  client = std::make_unique<net::Client>(loop, std::move(client_options));
+  client = std::make_unique<net::Client>(loop, client_options);
   loop.start();
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
   auto made = model::make_target(options.model, options.base_url, options.api_key);

@@ -167,7 +167,7 @@ void read_time(const json::Value& value, std::chrono::milliseconds& time) {
 class Transport::State {
  public:
   State(Waker& waker, TransportOptions options)
-      : queue(waker, options.drain), client(loop, std::move(options.client)) {
+      : queue(waker, options.drain), client(loop, options.client) {
     loop.start();
   }
   ~State() {
