@@ -156,6 +156,8 @@ bool AgUi::restore_own(std::string_view name, const json::Value& value) {
     order_.pass(event::Warning{text("code"), text("message"), text("payload")}, base_);
   } else if (name == "usage") {
     order_.pass(usage_of(value["tokens"], value["reported"].to_json()), base_);
+  } else if (name == "interrupt") {
+    order_.pass(event::Interrupt{raw("interrupt"), text("reason")}, base_);
   } else if (name == "finish") {
     order_.pass(event::Finish{text("reason")}, base_);
   } else if (name == "stage") {
