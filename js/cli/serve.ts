@@ -39,7 +39,7 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-function greeting(url: string, model: string): string {
+function greeting(url: string, model: string, hosts: readonly string[]): string {
   const body = '{"threadId":"t1","messages":[{"id":"m1","role":"user","content":"Hello"}]}';
   const lines = [
     `millrace ${version()} serves ${model} at ${url}`,
@@ -47,6 +47,7 @@ function greeting(url: string, model: string): string {
     `  POST ${url}/agent    AG-UI event stream`,
     `  GET  ${url}/health`,
     '',
+    `Requests may name the hosts ${hosts.join(', ')}; --allow-host adds more.`,
   ];
   if (model.startsWith('demo:')) {
     lines.push(
@@ -99,12 +100,19 @@ export const serve: Command = {
       allowedOrigins: values['allow-origin'] ?? [],
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     });
+    const hosts = new Set([
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      host,
+      ...(values['allow-host'] ?? []),
+    ]);
     const stopped = untilStopped();
     const url = urlOf(host, server);
     process.stdout.write(
       values.json === true
         ? `${JSON.stringify({ url, port: server.port, model: choice.model, version: version() })}\n`
-        : `${greeting(url, choice.model)}`,
+        : `${greeting(url, choice.model, [...hosts])}`,
     );
     await stopped;
     if (values.json !== true) process.stderr.write('Stopping; answers on their way may end.\n');

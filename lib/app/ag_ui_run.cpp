@@ -48,6 +48,7 @@ void AgUiRun::finish() {
 }
 
 void AgUiRun::fail(std::string_view code, std::string_view message) {
+  if (!parts_.failed()) adapter_->on_end();
   parts_.fail(code, message);
   encoder_.fail(code, message);
 }
