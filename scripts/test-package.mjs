@@ -80,6 +80,16 @@ function install(tarball, folder) {
   cpSync(join(root, 'test/package'), join(folder, 'test'), { recursive: true });
 }
 
+// The declarations themselves are checked, too (no skipLibCheck).
+function checkTypes(folder) {
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--noEmit'];
+  const files = readdirSync(join(folder, 'test')).filter((name) => /\.[cm]ts$/.test(name));
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const args = [compiler, ...strict, '--module', 'node16', ...types];
+  must(process.execPath, [...args, ...files.map((name) => join(folder, 'test', name))]);
+}
+
 let passed = 0;
 let failed = 0;
 function check(title, work) {
@@ -106,6 +116,7 @@ try {
       '--strict',
     ]),
   );
+  check('types are complete and strict for import and require', () => checkTypes(folder));
   const tests = readdirSync(join(folder, 'test')).filter((name) => /\.test\.[cm]js$/.test(name));
   for (const line of lines) {
     const node = nodeOf(line);

@@ -1,0 +1,81 @@
+// Every public name, as a strict TypeScript program sees it through import. Checked by the compiler; not run.
+import {
+  MillraceError,
+  agUIAdapter,
+  anthropicAdapter,
+  anthropicMessageFormat,
+  fetchLLM,
+  foldEvents,
+  identityMessageFormat,
+  inMemoryStorage,
+  langGraphAdapter,
+  langGraphMessageFormat,
+  openAIAdapter,
+  openAIConversationMessageFormat,
+  openAIMessageFormat,
+  openAIReadableStreamAdapter,
+  openAIResponsesAdapter,
+  pipeAGUI,
+  restStorage,
+  toAGUIResponse,
+  type AGUIEvent,
+  type Artifact,
+  type ArtifactListParams,
+  type ArtifactStorage,
+  type ArtifactSummary,
+  type ChatLLM,
+  type ChatStorage,
+  type FetchLLMOptions,
+  type LangGraphAdapterOptions,
+  type Message,
+  type MessageFormat,
+  type RestStorageOptions,
+  type StreamProtocolAdapter,
+  type Thread,
+  type ThreadStorage,
+  type UserMessage,
+} from 'millrace';
+
+const langGraphOptions: LangGraphAdapterOptions = { onInterrupt: () => undefined };
+export const adapters: StreamProtocolAdapter[] = [
+  agUIAdapter(),
+  anthropicAdapter(),
+  langGraphAdapter(langGraphOptions),
+  openAIAdapter(),
+  openAIReadableStreamAdapter(),
+  openAIResponsesAdapter(),
+];
+export const formats: MessageFormat[] = [
+  anthropicMessageFormat,
+  identityMessageFormat,
+  langGraphMessageFormat,
+  openAIConversationMessageFormat,
+  openAIMessageFormat,
+];
+const llmOptions: FetchLLMOptions = {
+  url: 'http://127.0.0.1/agent',
+  streamAdapter: agUIAdapter(),
+  messageFormat: openAIMessageFormat,
+};
+export const llm: ChatLLM = fetchLLM(llmOptions);
+const restOptions: RestStorageOptions = { baseUrl: 'http://127.0.0.1/threads' };
+export const storages: ChatStorage[] = [restStorage(restOptions), inMemoryStorage()];
+export const threads: ThreadStorage = inMemoryStorage().thread;
+export const artifacts: ArtifactStorage | undefined = storages[1]?.artifact;
+
+export async function use(events: AsyncIterable<AGUIEvent>): Promise<Message[]> {
+  const question: UserMessage = { id: '1', role: 'user', content: 'Hi' };
+  const thread: Thread = await threads.createThread(question);
+  const params: ArtifactListParams = { name: thread.title, type: ['page'], limit: 3 };
+  const listed: ArtifactSummary[] = (await artifacts?.list(params))?.artifacts ?? [];
+  const whole: Artifact | undefined = listed[0] && (await artifacts?.get(listed[0].id));
+  for await (const event of events) {
+    // The union is discriminated: `delta` exists on this member alone.
+    if (event.type === 'TEXT_MESSAGE_CONTENT') console.log(event.delta, whole?.content);
+  }
+  return foldEvents(events);
+}
+
+export const answer: Response = toAGUIResponse(use.length > 0 ? [] : [], { threadId: 't', runId: 'r' });
+export const pipe: typeof pipeAGUI = pipeAGUI;
+export const isOurs = (error: unknown): boolean => error instanceof MillraceError && error.code !== undefined;
