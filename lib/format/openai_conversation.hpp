@@ -1,11 +1,13 @@
 // The items of OpenAI's Responses and Conversations APIs.
 //
-// Writes a flat array of items; reads an array or a list object `{ "data": [...] }`. Reasoning
-// items become reasoning messages and go back with their encrypted content. Provider state under
-// "openai_responses": of a tool call `custom_tool_call`, or `mcp_call` (what the item holds besides
-// id, name, arguments, output and error); of an assistant message `phase` and `item` (an item that
-// stood before it and has no canonical form); of a reasoning message `reasoning_text` (its text was
-// not a summary) and `reasoning` (it was not encrypted and goes back all the same).
+// Writes a flat array of items; reads an array or a list object `{ "data": [...] }`. A reasoning
+// item becomes one reasoning message a part ("rs_1", "rs_1:1" ...), the first with the encrypted
+// content, and goes back when it was encrypted. Provider state under "openai_responses": `item`
+// says what an item was or had besides (of a call `{"type":"custom_tool_call"}`,
+// `{"type":"mcp_call",...}` or a `namespace`; of an assistant message `phase`; of a reasoning
+// message that it goes back although it was not encrypted, and as which type of text); on an
+// assistant message a state whose kind is an item's type is that item, which has no canonical form
+// and goes back before the message.
 // Source: OpenAI API reference, Responses and Conversations (2026).
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -149,8 +150,8 @@ class Reader {
   IdSource& ids_;
   Messages messages_;
   std::optional<Message> assistant_;
-  Messages results_;                // of the current assistant message
-  std::vector<std::string> state_;  // items that wait for the next assistant message
+  Messages results_;                           // of the current assistant message
+  std::vector<message::ProviderState> state_;  // items that wait for the next assistant message
 };
 
 const std::array<Reader::Row, Reader::types> Reader::rows{{
@@ -184,7 +185,8 @@ void Reader::flush() {
 }
 
 void Reader::attach_state(Message& message) {
-  for (std::string& item : state_) message.metadata.add(provider, "item", std::move(item));
+  auto& kept = message.metadata.provider_state;
+  std::move(state_.begin(), state_.end(), std::back_inserter(kept));
   state_.clear();
 }
 
@@ -215,7 +217,7 @@ void Reader::read_message(const json::Value& item) {
     message.id = id_of(item, ids_);
     if (!text.empty()) message.content = message::Content::of_text(text);
     if (const json::Value phase = item["phase"]; phase.is_string()) {
-      message.metadata.add(provider, "phase", raw(phase));
+      message.metadata.add(provider, "item", R"({"type":"message","phase":)" + raw(phase) + "}");
     }
     attach_state(message);
   } else if (role == "user") {
@@ -233,6 +235,10 @@ void Reader::read_call(const json::Value& item) {
   call.id = item["call_id"].filled_string().value_or(item["id"].string());
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
+  if (const json::Value space = item["namespace"]; space.is_string()) {
+    call.metadata.add(provider, "item",
+                      R"({"type":"function_call","namespace":)" + raw(space) + "}");
+  }
   assistant().tool_calls.push_back(std::move(call));
 }
 
@@ -240,7 +246,7 @@ void Reader::read_custom_call(const json::Value& item) {
   read_call(item);
   ToolCall& call = assistant_->tool_calls.back();
   call.arguments = item["input"].string();
-  call.metadata.add(provider, "custom_tool_call", "true");
+  call.metadata.add(provider, "item", R"({"type":"custom_tool_call"})");
 }
 
 void Reader::read_output(const json::Value& item) {
@@ -257,8 +263,8 @@ void Reader::read_mcp_call(const json::Value& item) {
   call.id = id_of(item, ids_);
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
-  call.metadata.add(provider, "mcp_call",
-                    without(item, {"type", "id", "name", "arguments", "output", "error"}));
+  call.metadata.add(provider, "item",
+                    without(item, {"id", "name", "arguments", "output", "error"}));
   Message& result = results_.emplace_back();
   result.role = Role::tool;
   result.id = call.id + "-output";
@@ -270,29 +276,35 @@ void Reader::read_mcp_call(const json::Value& item) {
 
 void Reader::read_reasoning(const json::Value& item) {
   flush();
-  const auto join = [](const json::Value& parts) {
-    std::string text;
-    for (const json::Value part : parts.items()) {
-      if (!text.empty()) text.append("\n\n");
-      text.append(text_of_part(part));
-    }
-    return text;
+  const bool is_content = item["content"].size() > 0;
+  const std::size_t first = messages_.size();
+  const std::string id = id_of(item, ids_);
+  const auto add_part = [&](std::string_view text) {
+    const std::size_t number = messages_.size() - first;
+    Message& message = messages_.emplace_back();
+    message.role = Role::reasoning;
+    message.id = number == 0 ? id : id + ":" + std::to_string(number);
+    message.content = message::Content::of_text(text);
   };
-  Message& message = add(Role::reasoning, item);
-  const bool is_summary = item["content"].size() == 0;
-  message.content = message::Content::of_text(join(item[is_summary ? "summary" : "content"]));
-  if (!is_summary) message.metadata.add(provider, "reasoning_text", "true");
-  if (const auto value = item["encrypted_content"].filled_string()) {
-    message.encrypted_value = *value;
-  } else if (is_summary) {
-    message.metadata.add(provider, "reasoning", "true");
+  for (const json::Value part : item[is_content ? "content" : "summary"].items()) {
+    add_part(text_of_part(part));
+  }
+  if (messages_.size() == first) add_part("");
+  Message& head = messages_[first];
+  const auto encrypted = item["encrypted_content"].filled_string();
+  if (encrypted) head.encrypted_value = *encrypted;
+  if (is_content) {
+    head.metadata.add(provider, "item", R"({"type":"reasoning_text"})");
+  } else if (!encrypted) {
+    head.metadata.add(provider, "item", R"({"type":"reasoning"})");
   }
 }
 
 // An item without a canonical form goes back before the next assistant message.
 void Reader::keep(const json::Value& item) {
-  const bool is_image = item["type"].string() == "image_generation_call";
-  state_.push_back(is_image ? without(item, {"result"}) : raw(item));
+  const std::string type(item["type"].string());
+  const bool is_image = type == "image_generation_call";
+  state_.push_back({std::string(provider), type, is_image ? without(item, {"result"}) : raw(item)});
 }
 
 }  // namespace

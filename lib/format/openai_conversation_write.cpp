@@ -90,24 +90,53 @@ bool is_encrypted_here(const Message& message) {
          (message.id.starts_with("rs_") || message.encrypted_value->starts_with(fernet));
 }
 
+// The state `item` of a message or call.
+class ItemState {
+ public:
+  explicit ItemState(const message::Metadata& metadata) {
+    const ProviderState* state = metadata.find(provider, "item");
+    if (state == nullptr) return;
+    if (const auto value = document_.parse(state->json)) value_ = value.value();
+  }
+  ItemState(const ItemState&) = delete;
+  ItemState& operator=(const ItemState&) = delete;
+
+  [[nodiscard]] bool exists() const { return value_.exists(); }
+  [[nodiscard]] bool is(std::string_view type) const { return value_["type"].string() == type; }
+  json::Value operator[](std::string_view key) const { return value_[key]; }
+  [[nodiscard]] json::Members members() const { return value_.members(); }
+
+ private:
+  json::Document document_{message::depth_limit};
+  json::Value value_;
+};
+
 // Writes the items of one conversation.
 class Writer {
  public:
-  Writer(JsonBuilder& out, std::span<const Message> messages) : out_(out) {
+  Writer(JsonBuilder& out, std::span<const Message> messages) : out_(out), messages_(messages) {
     for (const Message& message : messages) {
       if (message.role == Role::tool) results_.try_emplace(message.tool_call_id, &message);
     }
   }
 
-  void write(const Message& message) {
-    switch (message.role) {
-      case Role::user:
-      case Role::system:
-      case Role::developer: write_message(message); break;
-      case Role::assistant: write_assistant(message); break;
-      case Role::tool: write_result(message); break;
-      case Role::reasoning: write_reasoning(message); break;
-      case Role::activity: break;
+  void write() {
+    for (std::size_t at = 0; at < messages_.size(); ++at) {
+      const Message& message = messages_[at];
+      switch (message.role) {
+        case Role::user:
+        case Role::system:
+        case Role::developer: write_message(message); break;
+        case Role::assistant: write_assistant(message); break;
+        case Role::tool: write_result(message); break;
+        case Role::reasoning: {
+          const std::size_t parts = count_parts(at);
+          write_reasoning(messages_.subspan(at, parts));
+          at += parts - 1;
+          break;
+        }
+        case Role::activity: break;
+      }
     }
   }
 
@@ -125,45 +154,52 @@ class Writer {
   }
 
   void write_assistant(const Message& message) {
-    for (const ProviderState& state : message.metadata.provider_state) {
-      if (state.provider == provider && state.kind == "item") out_.raw(state.json);
-    }
+    write_kept_items(message.metadata);
     if (const std::string text = message::text_of(message.content); !text.empty()) {
       out_.open_object();
       out_.text("role", "assistant");
       out_.text("content", text);
       out_.text("type", "message");
-      if (const auto* phase = message.metadata.find(provider, "phase")) {
-        out_.raw("phase", phase->json);
-      }
+      const ItemState item(message.metadata);
+      if (item["phase"].is_string()) out_.value("phase", item["phase"]);
       out_.close_object();
     }
     for (const ToolCall& call : message.tool_calls) write_call(call);
   }
 
+  void write_kept_items(const message::Metadata& metadata) {
+    for (const ProviderState& state : metadata.provider_state) {
+      if (state.provider != provider || state.kind == "item") continue;
+      json::Document document(message::depth_limit);
+      const auto item = document.parse(state.json);
+      if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
+    }
+  }
+
   void write_call(const ToolCall& call) {
-    if (const auto* mcp = call.metadata.find(provider, "mcp_call")) {
-      write_mcp_call(call, mcp->json);
+    const ItemState item(call.metadata);
+    if (item.is("mcp_call")) {
+      write_mcp_call(call, item);
       return;
     }
-    const bool custom = call.metadata.find(provider, "custom_tool_call") != nullptr;
+    const bool custom = item.is("custom_tool_call");
     if (custom) custom_calls_.insert(call.id);
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call" : "function_call");
     out_.text("call_id", call.id);
     out_.text("name", call.name);
     out_.text(custom ? "input" : "arguments", call.arguments);
+    if (item["namespace"].is_string()) out_.value("namespace", item["namespace"]);
     out_.close_object();
   }
 
   // Call and result are one item.
-  void write_mcp_call(const ToolCall& call, const std::string& state) {
+  void write_mcp_call(const ToolCall& call, const ItemState& item) {
     out_.open_object();
     out_.text("type", "mcp_call");
     out_.text("id", call.id);
-    json::Document document(message::depth_limit);
-    if (const auto members = document.parse(state)) {
-      for (const auto& [key, value] : members.value().members()) out_.value(key, value);
+    for (const auto& [key, value] : item.members()) {
+      if (key != "type") out_.value(key, value);
     }
     out_.text("name", call.name);
     out_.text("arguments", call.arguments);
@@ -178,9 +214,9 @@ class Writer {
   void write_result(const Message& message) {
     const std::string& id = message.tool_call_id;
     if (written_results_.contains(id)) return;
+    const bool custom = custom_calls_.contains(id);
     out_.open_object();
-    out_.text("type",
-              custom_calls_.contains(id) ? "custom_tool_call_output" : "function_call_output");
+    out_.text("type", custom ? "custom_tool_call_output" : "function_call_output");
     out_.text("call_id", id);
     if (has_media(message.content)) {
       write_parts(out_, "output", message.content);
@@ -190,37 +226,53 @@ class Writer {
     out_.close_object();
   }
 
-  void write_reasoning(const Message& message) {
-    const bool encrypted = is_encrypted_here(message);
-    const bool is_summary = message.metadata.find(provider, "reasoning_text") == nullptr;
-    // An item that the API did not encrypt can be found by its id only where it was stored.
-    const bool stored = message.metadata.find(provider, "reasoning") != nullptr;
-    if (!encrypted && is_summary && !stored) return;
-    const std::string text = message::text_of(message.content);
+  // How many messages from `at` on are parts of one reasoning item.
+  std::size_t count_parts(std::size_t at) const {
+    std::size_t count = 1;
+    while (at + count < messages_.size()) {
+      const Message& next = messages_[at + count];
+      if (next.role != Role::reasoning) break;
+      if (next.id != messages_[at].id + ":" + std::to_string(count)) break;
+      ++count;
+    }
+    return count;
+  }
+
+  void write_reasoning(std::span<const Message> parts) {
+    const Message& first = parts.front();
+    const ItemState item(first.metadata);
+    const bool encrypted = is_encrypted_here(first);
+    // What the API did not encrypt can be found by its id only where it was stored.
+    if (!encrypted && !item.exists()) return;
+    const bool is_content = item.is("reasoning_text");
     out_.open_object();
     out_.text("type", "reasoning");
-    if (message.id.starts_with("rs_")) out_.text("id", message.id);
+    if (first.id.starts_with("rs_")) out_.text("id", first.id.substr(0, first.id.find(':')));
     out_.open_array("summary");
-    if (is_summary) write_reasoning_text("summary_text", text);
+    if (!is_content) write_thoughts("summary_text", parts);
     out_.close_array();
-    if (!is_summary) {
+    if (is_content) {
       out_.open_array("content");
-      write_reasoning_text("reasoning_text", text);
+      write_thoughts("reasoning_text", parts);
       out_.close_array();
     }
-    if (encrypted) out_.text("encrypted_content", *message.encrypted_value);
+    if (encrypted) out_.text("encrypted_content", *first.encrypted_value);
     out_.close_object();
   }
 
-  void write_reasoning_text(std::string_view type, std::string_view text) {
-    if (text.empty()) return;
-    out_.open_object();
-    out_.text("type", type);
-    out_.text("text", text);
-    out_.close_object();
+  void write_thoughts(std::string_view type, std::span<const Message> parts) {
+    for (const Message& part : parts) {
+      const std::string text = message::text_of(part.content);
+      if (text.empty()) continue;
+      out_.open_object();
+      out_.text("type", type);
+      out_.text("text", text);
+      out_.close_object();
+    }
   }
 
   JsonBuilder& out_;
+  std::span<const Message> messages_;
   std::unordered_map<std::string_view, const Message*> results_;
   std::unordered_set<std::string_view> custom_calls_;
   std::unordered_set<std::string_view> written_results_;
@@ -229,9 +281,8 @@ class Writer {
 }  // namespace
 
 void write_openai_conversation(JsonBuilder& out, std::span<const Message> messages) {
-  Writer writer(out, messages);
   out.open_array();
-  for (const Message& message : messages) writer.write(message);
+  Writer(out, messages).write();
   out.close_array();
 }
 

@@ -110,11 +110,31 @@ void write_call(JsonBuilder& out, const ToolCall& call) {
   out.close_object();
 }
 
-void write_details(JsonBuilder& out, const message::Metadata& metadata) {
+// The signature of a streamed thought comes without its text, which then is all of the reasoning.
+void write_detail(JsonBuilder& out, const std::string& json, std::string_view thought) {
+  json::Document document(message::depth_limit);
+  const auto detail = document.parse(json);
+  const bool bare = detail && detail.value()["type"].string() == "reasoning.text" &&
+                    detail.value()["text"].string().empty();
+  if (!bare || thought.empty()) {
+    out.raw(json);
+    return;
+  }
+  out.open_object();
+  for (const auto& [key, value] : detail.value().members()) {
+    if (key != "text") out.value(key, value);
+  }
+  out.text("text", thought);
+  out.close_object();
+}
+
+void write_details(JsonBuilder& out, const message::Metadata& metadata, std::string_view thought) {
   if (metadata.find(provider, details_kind) == nullptr) return;
-  out.open_array("reasoning_details");
+  out.open_array(details_kind);
   for (const message::ProviderState& state : metadata.provider_state) {
-    if (state.provider == provider && state.kind == details_kind) out.raw(state.json);
+    if (state.provider == provider && state.kind == details_kind) {
+      write_detail(out, state.json, thought);
+    }
   }
   out.close_array();
 }
@@ -131,13 +151,14 @@ void write_assistant(JsonBuilder& out, const Message& message, const Message* re
     for (const ToolCall& call : message.tool_calls) write_call(out, call);
     out.close_array();
   }
+  std::string thought;
   if (reasoning != nullptr) {
-    const std::string text = message::text_of(reasoning->content);
+    thought = message::text_of(reasoning->content);
     for (const std::string_view kind : reasoning_kinds) {
-      if (reasoning->metadata.find(provider, kind) != nullptr) out.text(kind, text);
+      if (reasoning->metadata.find(provider, kind) != nullptr) out.text(kind, thought);
     }
   }
-  write_details(out, message.metadata);
+  write_details(out, message.metadata, thought);
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
   }

@@ -116,7 +116,23 @@ Messages Folder::messages() const {
     message.content = {Content::Kind::object, {}};
     entry.activity->write(message.content.text, keep);
   }
+  give_rest(messages);
   return messages;
+}
+
+// What belongs to nothing that is shown belongs to the latest answer.
+void Folder::give_rest(Messages& messages) const {
+  const auto last = std::find_if(messages.rbegin(), messages.rend(),
+                                 [](const Message& m) { return m.role == Role::assistant; });
+  if (last == messages.rend()) return;
+  for (const auto& [id, waiting] : waiting_) {
+    auto& states = last->metadata.provider_state;
+    states.insert(states.end(), waiting.metadata.provider_state.begin(),
+                  waiting.metadata.provider_state.end());
+    auto& citations = last->metadata.citations;
+    citations.insert(citations.end(), waiting.metadata.citations.begin(),
+                     waiting.metadata.citations.end());
+  }
 }
 
 std::string Folder::messages_json() const {

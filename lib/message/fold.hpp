@@ -93,6 +93,7 @@ class Folder {
     std::optional<std::string> encrypted_value;
   };
 
+  void give_rest(Messages& messages) const;
   Place add(Message message, Place before);
   Place add(Role role, std::string_view id, const json::Value& event);
   void index(Place place);
