@@ -8,9 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <random>
 
@@ -18,8 +15,10 @@
 #include "encoder/ag_ui.hpp"
 #include "support/ag_ui_rules.hpp"
 #include "support/collect.hpp"
+#include "support/recordings.hpp"
 
 using namespace millrace;
+using test::Recording;
 
 namespace {
 
@@ -29,51 +28,6 @@ constexpr int splits = 64;
 constexpr std::array<std::string_view, 3> failing{"anthropic-refusal.chunks.txt",
                                                   "openai-error.1.chunks.txt",
                                                   "parallel-tool-call-wrapper.1.chunks.txt"};
-
-std::filesystem::path folder() {
-  if (const char* given = std::getenv("MILLRACE_RECORDINGS")) return given;
-  return std::filesystem::path(MILLRACE_SOURCE_DIR) / ".." / "shared" / "recordings";
-}
-
-std::vector<std::filesystem::path> recordings() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder())) {
-    if (entry.path().extension() == ".txt") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string_view wire_of(const json::Value& record) {
-  if (record["choices"].is_array()) return "openai_chat";
-  const std::string_view type = record["type"].string();
-  if (type.starts_with("response.")) return "openai_responses";
-  return type == "message_start" ? "anthropic" : "";
-}
-
-// A recording with its framing. `wire` is nullptr when no adapter reads it.
-struct Recording {
-  std::string name;
-  const adapter::Wire* wire = nullptr;
-  std::string body;
-};
-
-Recording read(const std::filesystem::path& file) {
-  Recording result;
-  result.name = file.filename().string();
-  std::ifstream stream(file);
-  json::Document document;
-  for (std::string line; std::getline(stream, line);) {
-    const auto record = document.parse(line);
-    if (record && result.wire == nullptr) {
-      result.wire = adapter::find_wire(wire_of(record.value()));
-    }
-    const std::string_view type = record ? record.value()["type"].string() : "";
-    if (!type.empty()) result.body.append("event: ").append(type).append("\n");
-    result.body.append("data: ").append(line).append("\n\n");
-  }
-  return result;
-}
 
 // Gives the events to the text that is compared and, in strict mode, to the encoder.
 class Listener final : public event::EventSink {
@@ -127,12 +81,13 @@ void check(const Recording& recording, event::Mode mode, std::mt19937& random) {
 }  // namespace
 
 TEST(Recordings, GiveTheSameLegalEventsHoweverTheyAreCut) {
-  if (!std::filesystem::is_directory(folder())) GTEST_SKIP() << "no recordings in " << folder();
+  if (!std::filesystem::is_directory(test::recordings_folder()))
+    GTEST_SKIP() << "no recordings in " << test::recordings_folder();
   const unsigned seed = std::random_device{}();
   std::mt19937 random(seed);
   std::size_t checked = 0;
-  for (const auto& file : recordings()) {
-    const Recording recording = read(file);
+  for (const auto& file : test::recordings()) {
+    const Recording recording = test::read_recording(file);
     if (recording.wire == nullptr) {
       std::cout << "no adapter reads " << recording.name << "\n";
       continue;

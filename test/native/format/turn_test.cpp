@@ -1,0 +1,130 @@
+// A model's answer is streamed, folded into messages and sent back: the next request must hold what
+// the provider needs of it.
+//
+// A golden file's prose names `Wire:` and `Format:`. A case has the stream (`in`), the canonical
+// `messages` it makes and the `api` data of the next request. Without the golden files: every
+// recorded stream, into every format.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+
+#include "adapter/decoder.hpp"
+#include "format/format.hpp"
+#include "message/fold.hpp"
+#include "message/history.hpp"
+#include "support/collect.hpp"
+#include "support/golden.hpp"
+#include "support/recordings.hpp"
+
+using namespace millrace;
+
+namespace {
+
+struct Row {
+  std::string file;
+  std::string wire;
+  std::string format;
+  test::GoldenCase golden;
+};
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.file << ": " << row.golden.name;
+}
+
+std::string word_behind(const std::string& file, const std::string& mark) {
+  std::ifstream stream(std::string(MILLRACE_SOURCE_DIR) + "/test/golden/" + file);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with(mark)) return line.substr(mark.size());
+  }
+  return {};
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> result;
+  for (const std::string& file : test::golden_files("turn")) {
+    for (auto& golden : test::golden_cases(file)) {
+      result.push_back(
+          {file, word_behind(file, "Wire: "), word_behind(file, "Format: "), std::move(golden)});
+    }
+  }
+  return result;
+}
+
+std::string compact(std::string_view json) {
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(json);
+  return value ? value.value().to_json(json::Surrogates::keep) : "not JSON: " + std::string(json);
+}
+
+// The messages that the body makes, as an AG-UI host gets them.
+message::Messages messages_of(const adapter::Wire& wire, const std::string& body) {
+  CountingIds ids("id-");
+  test::Collector events({event::Extras::custom, json::Surrogates::keep, true, true});
+  adapter::Decoder decoder(wire, {}, ids, events);
+  EXPECT_TRUE(decoder.feed(body).ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  message::Folder folder(ids);
+  for (const std::string& event : events.lines) EXPECT_TRUE(folder.feed("[" + event + "]").ok());
+  return folder.messages();
+}
+
+std::string there_and_back(const format::Format& format, const std::string& messages) {
+  const auto api = format::to_api(format, messages);
+  EXPECT_TRUE(api.ok()) << api.error().message;
+  CountingIds ids("back-");
+  const auto back = format::from_api(format, api.value(), ids);
+  EXPECT_TRUE(back.ok()) << back.error().message;
+  return back.value();
+}
+
+class Turn : public testing::TestWithParam<Row> {};
+
+}  // namespace
+
+TEST_P(Turn, ComesBackToItsProvider) {
+  const Row& row = GetParam();
+  const adapter::Wire* wire = adapter::find_wire(row.wire);
+  const format::Format* format = format::find_format(row.format);
+  ASSERT_NE(wire, nullptr);
+  ASSERT_NE(format, nullptr);
+  const auto messages = messages_of(*wire, row.golden.input());
+  const std::string* expected = row.golden.block("messages");
+  ASSERT_NE(expected, nullptr);
+  EXPECT_EQ(compact(message::to_json(messages)), compact(*expected));
+  message::JsonBuilder api(json::Surrogates::replace);
+  format->write(api, messages);
+  const std::string* request = row.golden.block("api");
+  ASSERT_NE(request, nullptr);
+  EXPECT_EQ(compact(api.take()), compact(*request));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Turn, testing::ValuesIn(rows()),
+                         [](const testing::TestParamInfo<Row>& row) {
+                           return std::regex_replace(row.param.wire + "_" + row.param.golden.name,
+                                                     std::regex("[^A-Za-z0-9]+"), "_");
+                         });
+
+TEST(RecordedTurns, GoIntoEveryFormat) {
+  if (!std::filesystem::is_directory(test::recordings_folder())) {
+    GTEST_SKIP() << "no recordings in " << test::recordings_folder();
+  }
+  std::size_t filled = 0;
+  for (const auto& file : test::recordings()) {
+    const test::Recording recording = test::read_recording(file);
+    if (recording.wire == nullptr) continue;
+    SCOPED_TRACE(recording.name);
+    auto messages = messages_of(*recording.wire, recording.body);
+    filled += messages.empty() ? 0 : 1;
+    CountingIds ids("mended-");
+    (void)message::repair_history(messages, ids);
+    EXPECT_TRUE(message::check_history(messages).ok());
+    for (const format::Format& format : format::formats()) {
+      SCOPED_TRACE(format.name);
+      const std::string once = there_and_back(format, message::to_json(messages));
+      EXPECT_EQ(there_and_back(format, once), once);
+    }
+  }
+  EXPECT_GT(filled, 0U);
+}

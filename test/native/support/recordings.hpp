@@ -1,0 +1,64 @@
+// Recorded streams of real providers.
+//
+// They stand beside the repository in ../shared/recordings, or where MILLRACE_RECORDINGS says;
+// tests skip without them.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "adapter/wires.hpp"
+#include "base/json.hpp"
+
+namespace millrace::test {
+
+inline std::filesystem::path recordings_folder() {
+  if (const char* given = std::getenv("MILLRACE_RECORDINGS")) return given;
+  return std::filesystem::path(MILLRACE_SOURCE_DIR) / ".." / "shared" / "recordings";
+}
+
+inline std::vector<std::filesystem::path> recordings() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(recordings_folder())) {
+    if (entry.path().extension() == ".txt") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+inline std::string_view wire_of(const json::Value& record) {
+  if (record["choices"].is_array()) return "openai_chat";
+  const std::string_view type = record["type"].string();
+  if (type.starts_with("response.")) return "openai_responses";
+  return type == "message_start" ? "anthropic" : "";
+}
+
+// A recording with its framing. `wire` is nullptr when no adapter reads it.
+struct Recording {
+  std::string name;
+  const adapter::Wire* wire = nullptr;
+  std::string body;
+};
+
+inline Recording read_recording(const std::filesystem::path& file) {
+  Recording result;
+  result.name = file.filename().string();
+  std::ifstream stream(file);
+  json::Document document;
+  for (std::string line; std::getline(stream, line);) {
+    const auto record = document.parse(line);
+    if (record && result.wire == nullptr) {
+      result.wire = adapter::find_wire(wire_of(record.value()));
+    }
+    const std::string_view type = record ? record.value()["type"].string() : "";
+    if (!type.empty()) result.body.append("event: ").append(type).append("\n");
+    result.body.append("data: ").append(line).append("\n\n");
+  }
+  return result;
+}
+
+}  // namespace millrace::test
