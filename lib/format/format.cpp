@@ -50,7 +50,9 @@ Result<std::string> to_api(const Format& format, std::string_view messages_json,
 }
 
 Result<std::string> from_api(const Format& format, std::string_view data_json, IdSource& ids) {
-  json::Document document(message::depth_limit);
+  // What is kept for the provider nests deeper in a message than in the data.
+  constexpr std::size_t room = 16;
+  json::Document document(message::depth_limit - room);
   const auto data = document.parse(data_json);
   if (!data) return data.error();
   const auto messages = format.read(data.value(), ids);

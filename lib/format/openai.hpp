@@ -2,12 +2,15 @@
 //
 // Reads and writes an array. Provider state under "openai_chat": of a message `audio` and
 // `reasoning_details` (one state an element), of a reasoning message `reasoning_content` or
-// `reasoning` (the member it came from), of a tool call `extra_content` and `custom`. Reasoning
-// without such a state and activities are left out.
+// `reasoning` (the member it came from), of a tool call `extra_content` and `custom`. An encrypted
+// value that is a JSON object (of a call) or array (of an assistant message) goes back as
+// `extra_content` and `reasoning_details`. Reasoning without such a state and activities are left
+// out.
 // Source: OpenAI API reference, Chat Completions (2026).
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "base/ids.hpp"
 #include "base/json.hpp"
@@ -17,6 +20,11 @@
 namespace millrace::format {
 
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages);
+
+// The same, with all reasoning that stands before an assistant message in its member
+// `reasoning_member`, for servers that demand it back (DeepSeek and Kimi: "reasoning_content").
+void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
+                  std::string_view reasoning_member);
 
 // Errors: invalid_messages when `data` is not an array.
 Result<message::Messages> read_openai(const json::Value& data, IdSource& ids);

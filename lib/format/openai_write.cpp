@@ -94,6 +94,18 @@ void write_user_content(JsonBuilder& out, const message::Content& content) {
   out.close_array();
 }
 
+// What the server wants back beside a call: as a state, or where only AG-UI's encrypted value
+// survived.
+void write_extra_content(JsonBuilder& out, const ToolCall& call) {
+  if (const auto* extra = call.metadata.find(provider, extra_kind)) {
+    out.raw(extra_kind, extra->json);
+    return;
+  }
+  json::Document document(message::depth_limit);
+  const auto extra = document.parse(call.encrypted_value.value_or(""));
+  if (extra && extra.value().is_object()) out.value(extra_kind, extra.value());
+}
+
 void write_call(JsonBuilder& out, const ToolCall& call) {
   const bool custom = call.metadata.find(provider, custom_kind) != nullptr;
   const std::string_view type = custom ? "custom" : "function";
@@ -104,9 +116,7 @@ void write_call(JsonBuilder& out, const ToolCall& call) {
   out.text("name", call.name);
   out.text(custom ? "input" : "arguments", call.arguments);
   out.close_object();
-  if (const auto* extra = call.metadata.find(provider, extra_kind)) {
-    out.raw("extra_content", extra->json);
-  }
+  write_extra_content(out, call);
   out.close_object();
 }
 
@@ -128,10 +138,16 @@ void write_detail(JsonBuilder& out, const std::string& json, std::string_view th
   out.close_object();
 }
 
-void write_details(JsonBuilder& out, const message::Metadata& metadata, std::string_view thought) {
-  if (metadata.find(provider, details_kind) == nullptr) return;
+// Details come as states, or in one piece where only AG-UI's encrypted value survived.
+void write_details(JsonBuilder& out, const Message& message, std::string_view thought) {
+  if (message.metadata.find(provider, details_kind) == nullptr) {
+    json::Document document(message::depth_limit);
+    const auto details = document.parse(message.encrypted_value.value_or(""));
+    if (details && details.value().is_array()) out.value(details_kind, details.value());
+    return;
+  }
   out.open_array(details_kind);
-  for (const message::ProviderState& state : metadata.provider_state) {
+  for (const message::ProviderState& state : message.metadata.provider_state) {
     if (state.provider == provider && state.kind == details_kind) {
       write_detail(out, state.json, thought);
     }
@@ -139,8 +155,20 @@ void write_details(JsonBuilder& out, const message::Metadata& metadata, std::str
   out.close_array();
 }
 
-// `reasoning` stands before the message and goes into it, or nullptr.
-void write_assistant(JsonBuilder& out, const Message& message, const Message* reasoning) {
+// The reasoning that stands before an assistant message.
+struct Thought {
+  std::string text;
+  std::string_view member;  // where it goes, or "" when it stays behind
+};
+
+void add_thought(Thought& thought, const Message& reasoning) {
+  thought.text.append(message::text_of(reasoning.content));
+  for (const std::string_view kind : reasoning_kinds) {
+    if (reasoning.metadata.find(provider, kind) != nullptr) thought.member = kind;
+  }
+}
+
+void write_assistant(JsonBuilder& out, const Message& message, const Thought& thought) {
   if (message::has_content(message.content)) {
     out.text("content", message::text_of(message.content));
   } else {
@@ -151,25 +179,19 @@ void write_assistant(JsonBuilder& out, const Message& message, const Message* re
     for (const ToolCall& call : message.tool_calls) write_call(out, call);
     out.close_array();
   }
-  std::string thought;
-  if (reasoning != nullptr) {
-    thought = message::text_of(reasoning->content);
-    for (const std::string_view kind : reasoning_kinds) {
-      if (reasoning->metadata.find(provider, kind) != nullptr) out.text(kind, thought);
-    }
-  }
-  write_details(out, message.metadata, thought);
+  if (!thought.member.empty() && !thought.text.empty()) out.text(thought.member, thought.text);
+  write_details(out, message, thought.text);
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
   }
 }
 
-void write_message(JsonBuilder& out, const Message& message, const Message* reasoning) {
+void write_message(JsonBuilder& out, const Message& message, const Thought& thought) {
   out.open_object();
   out.text("role", message::name_of(message.role));
   switch (message.role) {
     case Role::user: write_user_content(out, message.content); break;
-    case Role::assistant: write_assistant(out, message, reasoning); break;
+    case Role::assistant: write_assistant(out, message, thought); break;
     case Role::tool:
       out.text("content", result_text(message));
       out.text("tool_call_id", message.tool_call_id);
@@ -188,16 +210,21 @@ void write_message(JsonBuilder& out, const Message& message, const Message* reas
 }  // namespace
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages) {
+  write_openai(out, messages, {});
+}
+
+void write_openai(JsonBuilder& out, std::span<const Message> messages,
+                  std::string_view reasoning_member) {
   out.open_array();
-  const Message* reasoning = nullptr;
+  Thought thought{{}, reasoning_member};
   for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
-      reasoning = &message;
+      add_thought(thought, message);
       continue;
     }
-    write_message(out, message, reasoning);
-    reasoning = nullptr;
+    write_message(out, message, thought);
+    thought = {{}, reasoning_member};
   }
   out.close_array();
 }

@@ -360,12 +360,15 @@ void Folder::on_custom(const json::Value& event) {
 }
 
 void Folder::on_provider_state(const json::Value& event) {
+  if (event["state"].is_nothing()) return;
   metadata_of(event["entityId"].string())
       .add(event["provider"].string(), event["kind"].string(), event["state"].to_json(keep));
 }
 
 void Folder::on_citation(const json::Value& event) {
-  metadata_of(event["messageId"].string()).citations.push_back(event["citation"].to_json(keep));
+  const json::Value citation = event["citation"];
+  if (citation.is_nothing()) return;
+  metadata_of(event["messageId"].string()).citations.push_back(citation.to_json(keep));
 }
 
 // What was said since the step began is void and comes again.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "format/anthropic.hpp"
+#include "format/openai.hpp"
 
 using namespace millrace;
 
@@ -91,4 +92,14 @@ TEST(AnthropicFormat, GivesSystemAndMessagesApart) {
   EXPECT_EQ(out.take(),
             R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"u"}]}],)"
             R"("system":"s"})");
+}
+
+TEST(OpenAiFormat, GivesReasoningBackToServersThatDemandIt) {
+  const auto messages = message::parse_messages(
+      R"([{"id":"1","role":"reasoning","content":"a"},{"id":"2","role":"reasoning","content":"b"},)"
+      R"({"id":"3","role":"assistant","content":"c"},{"id":"4","role":"assistant","content":"d"}])");
+  message::JsonBuilder out;
+  format::write_openai(out, messages.value(), "reasoning_content");
+  EXPECT_EQ(out.take(), R"([{"role":"assistant","content":"c","reasoning_content":"ab"},)"
+                        R"({"role":"assistant","content":"d"}])");
 }
