@@ -1,0 +1,84 @@
+// The end of processes and environments with live streams. Each scene is a process of its own.
+import { execFile } from 'node:child_process';
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+
+const fixture = join(__dirname, 'fixtures/teardown.cjs');
+const chunk = (content: string) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+
+// Streams a chunk every few milliseconds until the client is gone.
+let server: Server;
+let url: string;
+beforeAll(async () => {
+  server = createServer((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    const timer = setInterval(() => response.write(chunk('word ')), 3);
+    response.on('close', () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+interface Outcome {
+  code: number | null;
+  signal: string | null;
+  stdout: string;
+  stderr: string;
+}
+
+function play(scene: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ['--expose-gc', fixture, scene, url],
+      { env: { ...process.env, ...env }, timeout: 60_000 },
+      (_error, stdout, stderr) => {
+        resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr });
+      },
+    );
+  });
+}
+
+describe('with live streams', () => {
+  it.each([
+    ['exit', 7],
+    ['idle', 0],
+    ['left', 0],
+    ['throws', 1],
+  ])('the scene "%s" ends with code %d', async (scene, code) => {
+    const outcome = await play(scene);
+    expect(outcome).toMatchObject({ code, signal: null });
+    if (scene === 'throws') expect(outcome.stderr).toContain('thrown on purpose');
+  });
+
+  it('workers can be terminated, also when only they loaded the addon', async () => {
+    const outcome = await play('workers', { WORKERS: '12' });
+    expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
+  }, 60_000);
+
+  it('environments leave no thread, descriptor or memory behind', async () => {
+    const outcome = await play('cycles', { CYCLES: '40' });
+    expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const { descriptors } = JSON.parse(outcome.stdout) as { descriptors: number };
+    expect(descriptors).toBeLessThan(60);
+  }, 60_000);
+
+  it('two copies of the package share one engine thread', async () => {
+    const outcome = await play('twice');
+    expect(outcome.code).toBe(0);
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ second: 0 });
+  });
+
+  it('what a callback throws is reported once and streams go on', async () => {
+    const outcome = await play('callbacks');
+    expect(outcome).toMatchObject({ code: 0, signal: null });
+    expect(JSON.parse(outcome.stdout)).toEqual({ uncaught: 5, goesOn: true });
+  });
+});
