@@ -183,7 +183,8 @@ std::size_t Transfer::on_body(char* bytes, std::size_t size, std::size_t count, 
   const std::string_view input(bytes, size * count);
   if (transfer->is_stopped()) return 0;
   if (!transfer->location_.empty()) return input.size();
-  if (transfer->is_paused_) {
+  // What waits comes first, also after a resume whose delivery is still on its way.
+  if (transfer->is_paused_ || transfer->waiting_input_) {
     transfer->is_curl_paused_ = true;
     return CURL_WRITEFUNC_PAUSE;
   }
