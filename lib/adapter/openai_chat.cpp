@@ -104,7 +104,12 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
   } else {
     for (const json::Value detail : details.items()) on_reasoning_text(detail["text"].string());
   }
+  const bool strict = services_.mode == event::Mode::strict;
   for (const json::Value detail : details.items()) {
+    if (strict) {
+      details_.add(detail);
+      continue;
+    }
     const bool opaque = !detail["data"].is_nothing() || !detail["signature"].is_nothing();
     if (opaque) {
       services_.parts.pass(
@@ -150,7 +155,10 @@ void OpenAiChat::on_tool_call(const json::Value& entry) {
   } else {
     services_.parts.tool_args(call.key, arguments.string());
   }
-  if (const json::Value extra = entry["extra_content"]; extra.is_object()) {
+  const json::Value extra = entry["extra_content"];
+  if (extra.is_object() && services_.mode == event::Mode::strict) {
+    call.extra_json = extra.to_json(json::Surrogates::keep);
+  } else if (extra.is_object()) {
     services_.parts.pass(event::ProviderState{provider, "extra_content", call.id, extra.to_json()});
   }
 }
@@ -158,14 +166,15 @@ void OpenAiChat::on_tool_call(const json::Value& entry) {
 void OpenAiChat::on_finish(std::string_view reason) {
   finished_ = true;
   announced_ = false;
-  calls_.clear();
   event::PartTracker& parts = services_.parts;
   parts.pass(event::Finish{reason});
   const auto cut = cut_sentence(reason);
   if (!cut) {
     parts.close_all();
+    give_state();
     return;
   }
+  calls_.clear();
   if (services_.mode == event::Mode::strict) {
     // The usage record follows the finish; the error waits for it.
     cut_reason_ = reason;
@@ -174,6 +183,18 @@ void OpenAiChat::on_finish(std::string_view reason) {
   parts.close_reasoning();
   parts.close_texts();
   parts.fail(reason, *cut);
+}
+
+// Behind everything it belongs to, so that every reader knows the message and the calls.
+void OpenAiChat::give_state() {
+  const bool opaque = details_.is_opaque() && !message_id_.empty();
+  const std::string details = details_.take();
+  if (opaque) services_.parts.pass(event::EncryptedValue{"message", message_id_, details});
+  for (const Call& call : calls_) {
+    if (call.extra_json.empty()) continue;
+    services_.parts.pass(event::EncryptedValue{"tool-call", call.id, call.extra_json});
+  }
+  calls_.clear();
 }
 
 void OpenAiChat::on_citations(const json::Value& record) {

@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/reasoning_details.hpp"
 
 namespace millrace::adapter {
 
+// What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
+// of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
+// both are ProviderState events of these kinds, piece by piece.
 class OpenAiChat final : public Adapter {
  public:
   explicit OpenAiChat(const Services& services) : services_(services) {}
@@ -26,6 +30,7 @@ class OpenAiChat final : public Adapter {
     std::int64_t index = -1;
     std::string id;
     std::string key;
+    std::string extra_json;  // extra_content
   };
 
   void on_choice(const json::Value& choice);
@@ -38,12 +43,14 @@ class OpenAiChat final : public Adapter {
   Call& call_for(const json::Value& entry);
   void on_finish(std::string_view reason);
   void on_citations(const json::Value& record);
+  void give_state();
   void flush_usage();
   void open_message();
 
   Services services_;
   std::string message_id_;
   std::vector<Call> calls_;
+  ReasoningDetails details_;
   std::string usage_json_;  // the latest; some servers report it on every chunk
   std::string model_;
   std::string cut_reason_;

@@ -1,0 +1,70 @@
+#include "adapter/reasoning_details.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::adapter {
+
+namespace {
+constexpr auto keep = json::Surrogates::keep;
+constexpr std::size_t limit_bytes = 4UL * 1024 * 1024;
+}  // namespace
+
+bool ReasoningDetails::is_opaque() const {
+  return opaque_ && bytes_ <= limit_bytes;
+}
+
+// The latest detail when the piece continues it: encrypted data always stands alone.
+ReasoningDetails::Detail& ReasoningDetails::detail_of(const json::Value& piece) {
+  const std::string_view type = piece["type"].string();
+  const std::int64_t index = piece["index"].integer().value_or(-1);
+  const bool alone = !piece["data"].is_nothing();
+  if (!alone && !details_.empty()) {
+    Detail& last = details_.back();
+    if (last.type == type && last.index == index && !last.text_key.empty()) return last;
+  }
+  Detail& detail = details_.emplace_back();
+  detail.type = type;
+  detail.index = index;
+  if (!alone) detail.text_key = piece["summary"].is_string() ? "summary" : "text";
+  return detail;
+}
+
+void ReasoningDetails::add(const json::Value& piece) {
+  if (!piece.is_object() || bytes_ > limit_bytes) return;
+  opaque_ = opaque_ || !piece["data"].is_nothing() || !piece["signature"].is_nothing();
+  Detail& detail = detail_of(piece);
+  for (const auto& [key, value] : piece.members()) {
+    if (key == detail.text_key) {
+      detail.text.append(value.string());
+      bytes_ += value.string().size();
+      continue;
+    }
+    const auto same = [&, &name = key](const auto& member) { return member.first == name; };
+    const auto found = std::find_if(detail.members.begin(), detail.members.end(), same);
+    if (found == detail.members.end()) {
+      detail.members.emplace_back(key, value.to_json(keep));
+      bytes_ += key.size() + detail.members.back().second.size();
+    } else if (!value.is_null()) {
+      found->second = value.to_json(keep);
+    }
+  }
+}
+
+std::string ReasoningDetails::take() {
+  std::string out = "[";
+  for (const Detail& detail : details_) {
+    if (out.size() > 1) out.push_back(',');
+    out.push_back('{');
+    for (const auto& [key, json] : detail.members) json::append_raw_member(out, key, json);
+    if (!detail.text_key.empty()) json::append_member(out, detail.text_key, detail.text, keep);
+    out.push_back('}');
+  }
+  out.push_back(']');
+  details_.clear();
+  opaque_ = false;
+  bytes_ = 0;
+  return out;
+}
+
+}  // namespace millrace::adapter
