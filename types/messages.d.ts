@@ -19,27 +19,37 @@ export interface BinaryPart {
   filename?: string | undefined;
 }
 
-/** Where a media part's bytes are: base64, an address, or a provider's file. */
+/** Where a media part's bytes are: base64, or an address. */
 export type MediaSource =
   | { type: 'data'; value: string; mimeType: string }
-  | { type: 'url'; value: string; mimeType?: string | undefined }
-  | {
-      type: 'file';
-      value: string;
-      provider?: string | undefined;
-      mimeType?: string | undefined;
-    };
+  | { type: 'url'; value: string; mimeType?: string | undefined };
 
-/** An image, a sound, a video or a document. */
-export interface MediaPart {
-  type: 'image' | 'audio' | 'video' | 'document';
-  source: MediaSource;
+/** A file that a provider keeps; `value` is its handle there. */
+export interface FileSource {
+  type: 'file';
+  value: string;
+  provider?: string | undefined;
+  mimeType?: string | undefined;
+}
+
+interface Media<Type extends string, Source> {
+  type: Type;
+  source: Source;
   id?: string | undefined;
   metadata?: unknown;
 }
 
-export type ContentPart = TextPart | MediaPart;
-export type InputContent = ContentPart | BinaryPart;
+/** An image, a sound, a video or a document. */
+export type MediaPart<Source = MediaSource> =
+  | Media<'image', Source>
+  | Media<'audio', Source>
+  | Media<'video', Source>
+  | Media<'document', Source>;
+
+/** Content of AG-UI 1.0. */
+export type ContentPart = TextPart | MediaPart<MediaSource | FileSource>;
+/** Content of a user's message. */
+export type InputContent = TextPart | MediaPart | BinaryPart;
 
 /** A function the model wants called; `arguments` is JSON text, as the model wrote it. */
 export interface ToolCall {

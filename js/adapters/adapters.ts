@@ -2,7 +2,6 @@
 import type { StreamAdapter } from '../../types/channels';
 import { MillraceError } from '../errors';
 import type { PipeSpec } from '../transport/source';
-import { openSource } from '../transport/source';
 import type { DiagnosticHooks, ProviderState, UsageReport } from './diagnostics';
 import { EngineEventReader } from './engine-events';
 import type { EventReader } from './event-stream';
@@ -55,7 +54,7 @@ export function traitsOf(adapter: object): AdapterTraits | undefined {
 
 function makeAdapter(traits: AdapterTraits, spec: PipeSpec, read: () => EventReader) {
   const adapter = {
-    parse: (response: Response) => new EventStream(() => openSource(response, spec), read()),
+    parse: (response: Response) => new EventStream(response, spec, read()),
   };
   known.set(adapter, traits);
   // parse<Event> only renames the events' type; see StreamAdapter.

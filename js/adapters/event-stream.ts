@@ -1,6 +1,7 @@
 // The iterator behind parse(): outputs of a pipe in, events out, one at a time.
 import type { AGUIEvent } from '../../types/events';
-import type { Output, Source } from '../transport/source';
+import type { Output, PipeSpec, Source } from '../transport/source';
+import { openSource } from '../transport/source';
 
 /** Takes outputs apart. */
 export interface EventReader {
@@ -14,7 +15,8 @@ export interface EventReader {
  * Nothing happens before the first next(). Leaving the loop cancels the body.
  */
 export class EventStream implements AsyncIterableIterator<AGUIEvent> {
-  readonly #open: () => Source;
+  readonly #response: Response;
+  readonly #spec: PipeSpec;
   readonly #reader: EventReader;
   #source: Source | undefined;
   #done = false;
@@ -23,8 +25,9 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   // The read that is under way; calls of next() wait for it in their order.
   #reading: Promise<void> | undefined;
 
-  constructor(open: () => Source, reader: EventReader) {
-    this.#open = open;
+  constructor(response: Response, spec: PipeSpec, reader: EventReader) {
+    this.#response = response;
+    this.#spec = spec;
     this.#reader = reader;
   }
 
@@ -78,7 +81,7 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
 
   async #read(): Promise<void> {
     try {
-      this.#source ??= this.#open();
+      this.#source ??= openSource(this.#response, this.#spec);
       const output = await this.#source.read();
       if (output === undefined) this.#done = true;
       else if (!this.#done) this.#reader.load(output);
@@ -100,14 +103,21 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   }
 
   async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    this.#done = true;
-    await this.#source?.cancel();
+    await this.#leave();
     return { value: undefined, done: true };
   }
 
   async throw(error?: unknown): Promise<IteratorResult<AGUIEvent, undefined>> {
-    this.#done = true;
-    await this.#source?.cancel(error);
+    await this.#leave(error);
     throw error;
+  }
+
+  async #leave(reason?: unknown): Promise<void> {
+    const { body } = this.#response;
+    const untouched = !this.#source && !this.#done;
+    this.#done = true;
+    if (this.#source) await this.#source.cancel(reason);
+    // Left before it began: nobody else is going to read the body.
+    else if (untouched && body && !body.locked) await body.cancel(reason).catch(() => undefined);
   }
 }

@@ -143,11 +143,13 @@ export class RunBytes {
 
   async #open(): Promise<Opened> {
     const source = await this.#source;
-    if (!isResponse(source)) return openEvents(this.#run, source);
     if (this.#stopReason) {
-      await source.body?.cancel();
+      // It came when nobody wants it any more.
+      if (isResponse(source)) await source.body?.cancel();
+      else await iteratorOf(source).return?.();
       throw this.#stopReason.error;
     }
+    if (!isResponse(source)) return openEvents(this.#run, source);
     const { adapter } = this.#options;
     if (!source.ok) throw await refusal(source);
     if (!adapter) {

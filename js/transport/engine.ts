@@ -1,5 +1,6 @@
 // The engine's own transport: requests whose sockets, decompression and decoding run off the main
 // thread, answered with a standard Response.
+import { setMaxListeners } from 'node:events';
 import type { UnderlyingByteSource } from 'node:stream/web';
 
 import type { Addon } from '../addon';
@@ -96,7 +97,9 @@ class EngineStream {
     } catch (error) {
       rethrow(error);
     }
-    signal?.addEventListener('abort', this.#abort, { once: true });
+    if (!signal) return;
+    allowManyListeners(signal);
+    signal.addEventListener('abort', this.#abort, { once: true });
   }
 
   head(): Promise<Head> {
@@ -166,6 +169,15 @@ class EngineStream {
     this.#early = undefined;
     if (output === undefined && this.#error) waiting.reject(this.#error.value);
     else waiting.resolve(output);
+  }
+}
+
+// One signal may stop many requests; Node would warn of a leak at the eleventh.
+function allowManyListeners(signal: AbortSignal): void {
+  try {
+    setMaxListeners(0, signal);
+  } catch {
+    // Not Node's own AbortSignal: nobody counts.
   }
 }
 

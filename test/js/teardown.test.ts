@@ -76,6 +76,12 @@ describe('with live streams', () => {
     expect(JSON.parse(outcome.stdout)).toMatchObject({ second: 0 });
   });
 
+  it('responses that nobody holds any more are cancelled', async () => {
+    const outcome = await play('collected');
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(outcome.stdout)).toEqual({ closed: 12 });
+  }, 20_000);
+
   it('what a callback throws is reported once and streams go on', async () => {
     const outcome = await play('callbacks');
     expect(outcome).toMatchObject({ code: 0, signal: null });

@@ -1,0 +1,61 @@
+// What the loader tries and how it fails, each in a process of its own.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(__dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'millrace-loader-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(binary: string | undefined): Promise<{ stdout: string; code: unknown }> {
+  const script = `
+    const { MillraceError, version } = require('millrace');
+    try { console.log(JSON.stringify({ version: version() })); }
+    catch (e) { console.log(JSON.stringify({ code: e.code, message: e.message, ours: MillraceError.is(e) })); }`;
+  const env = { ...process.env };
+  if (binary === undefined) delete env['MILLRACE_BINARY'];
+  else env['MILLRACE_BINARY'] = binary;
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, ['-e', script], { cwd: root, env }, (_e, stdout) => {
+      resolve({ stdout, code: child.exitCode });
+    });
+  });
+}
+const outcome = async (binary?: string) =>
+  JSON.parse((await load(binary)).stdout) as Record<string, unknown>;
+
+describe('the loader', () => {
+  it('opens the addon of the build, or the one that MILLRACE_BINARY names', async () => {
+    expect(await outcome()).toHaveProperty('version');
+    expect(await outcome(join(root, 'build/release/millrace.node'))).toHaveProperty('version');
+  });
+
+  it('says what it tried when there is no addon', async () => {
+    const path = join(folder, 'missing.node');
+    const { code, message, ours } = await outcome(path);
+    expect({ code, ours }).toEqual({ code: 'addon_not_found', ours: true });
+    expect(message).toContain(path);
+    expect(message).toContain('MILLRACE_BINARY');
+  });
+
+  it('says why an addon cannot be loaded', async () => {
+    const path = join(folder, 'broken.node');
+    writeFileSync(path, 'this is no shared library');
+    const { code, message } = await outcome(path);
+    expect(code).toBe('addon_load_failed');
+    expect(message).toContain(path);
+  });
+
+  it('loads nothing when the package is required', async () => {
+    const script = `
+      const before = require('node:fs').readdirSync('/proc/self/task').length;
+      require('millrace');
+      const maps = require('node:fs').readFileSync('/proc/self/maps', 'utf8');
+      console.log(JSON.stringify({ mapped: maps.includes('millrace.node'), before }));`;
+    const stdout = await new Promise<string>((resolve) => {
+      execFile(process.execPath, ['-e', script], { cwd: root }, (_e, out) => resolve(out));
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ mapped: false });
+  });
+});
