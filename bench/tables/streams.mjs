@@ -9,7 +9,7 @@ import { startLoad, startProvider } from '../support/traffic.mjs';
 
 const perSecond = 50;
 const full = { streams: 1000, deltas: 200, window: 12_000, idle: [100, 1000] };
-const quick = { streams: 60, deltas: 50, window: 2_000, idle: [20, 120] };
+const quick = { streams: 60, deltas: 40, window: 1_000, idle: [20, 120] };
 
 export const name = 'streams';
 export const title = 'Many streams at 50 deltas a second through one process';
@@ -28,7 +28,7 @@ export const columns = [
   { key: 'failed', title: 'failed' },
 ];
 export const notes = [
-  'Each stream has 200 deltas and is followed by another on the same connection. Delta: from the write of the ' +
+  'Goals are for the full run, of a thousand streams. Each stream has 200 deltas and is followed by another on the same connection. Delta: from the write of the ' +
     'provider to the read of the reader. Idle: slope of resident memory between two numbers of idle streams (100 and ' +
     '1,000 in full), in Node after a collection. Every delta of every stream is counted.',
 ];
@@ -38,7 +38,11 @@ export async function run({ quick: isQuick }) {
   const rows = [];
   for (const subject of subjects) rows.push(await measureSubject(subject, plan));
   const failures = rows.flatMap((row) => row.failures.map((text) => `${row.label}: ${text}`));
-  return { rows, failures, goals: goalsOf(Object.fromEntries(rows.map((row) => [row.key, row]))) };
+  return {
+    rows,
+    failures,
+    goals: isQuick ? [] : goalsOf(Object.fromEntries(rows.map((row) => [row.key, row]))),
+  };
 }
 
 async function measureSubject({ key, label, start }, plan) {
