@@ -8,7 +8,9 @@ import {
   openAIMessageFormat,
   restStorage,
 } from 'millrace';
-import type { AGUIEvent, Message, StreamProtocolAdapter } from '../../types';
+import type { StreamProtocolAdapter } from '../../types/channels';
+import type { AGUIEvent } from '../../types/events';
+import type { Message } from '../../types/messages';
 import type { Provider } from '../support/provider';
 import { startProvider, stream } from '../support/provider';
 
@@ -175,7 +177,9 @@ describe('fetchLLM', () => {
   });
 
   it('takes a null body for 204 and names the url', async () => {
-    provider.answer = (response) => response.writeHead(204).end();
+    provider.answer = (response) => {
+      response.writeHead(204).end();
+    };
     const llm = fetchLLM({ url: `${provider.url}/x`, streamAdapter: agUIAdapter() });
     const response = await llm.send({ threadId: 't', messages: hello, signal: signal() });
     expect(response.body).toBeNull();

@@ -2,7 +2,7 @@
 import { HttpAgent } from '@ag-ui/client';
 import { HttpAgent as OldHttpAgent } from 'ag-ui-client-0.0';
 import { agUIAdapter, foldEvents, openAIAdapter, pipeAGUI, toAGUIResponse } from 'millrace';
-import type { AGUIEvent } from '../../types';
+import type { AGUIEvent } from '../../types/events';
 import { readEvents } from '../support/events';
 import type { Provider } from '../support/provider';
 import { startProvider, stream } from '../support/provider';
