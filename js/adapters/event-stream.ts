@@ -113,7 +113,7 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   }
 
   async #leave(reason?: unknown): Promise<void> {
-    const { body } = this.#response;
+    const body = (this.#response as Response | undefined)?.body;
     const untouched = !this.#source && !this.#done;
     this.#done = true;
     if (this.#source) await this.#source.cancel(reason);

@@ -77,14 +77,15 @@ export class RunBytes {
   }
 
   /** The next bytes; undefined at the end. One call at a time. */
-  async read(): Promise<Buffer | undefined> {
+  async read(): Promise<Uint8Array | undefined> {
     if (!this.#started) {
       this.#started = true;
       return this.#run.take();
     }
     this.#pending ??= this.#step();
     const bytes = await this.#silence.or(this.#pending);
-    if (bytes === 'silence') return Buffer.from(keepAlive);
+    // Fresh bytes each time, since a reader may take the memory over.
+    if (bytes === 'silence') return new TextEncoder().encode(keepAlive);
     this.#pending = undefined;
     if (bytes === undefined) this.#silence.end();
     return bytes;

@@ -46,7 +46,7 @@ export function chooseTransport(
   if (transport !== undefined && transport !== 'engine' && transport !== 'fetch') {
     throw new MillraceError('invalid_option', `${owner}: transport must be 'engine' or 'fetch'.`);
   }
-  if (given && transport !== 'engine') return throughFetch(given);
+  if (given) return throughFetch(given);
   if (transport === 'fetch' || (transport === undefined && isFetchReplaced())) {
     return throughFetch(globalThis.fetch.bind(globalThis));
   }

@@ -26,6 +26,9 @@ export interface PipeSpec {
 
 /** Takes over the body of `response`. */
 export function openSource(response: Response, spec: PipeSpec): Source {
+  if (typeof response !== 'object' || response === null) {
+    throw new MillraceError('invalid_argument', 'parse() takes a Response.');
+  }
   const body: unknown = response.body;
   if (body === null || body === undefined) throw new Error('No response body');
   if (typeof (body as Partial<ReadableStream>).getReader !== 'function') {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/utf8.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::app {
@@ -14,17 +15,26 @@ namespace {
 
 using StreamId = Transport::StreamId;
 
+// The bytes of a header as text: a code point each, as the Fetch standard reads them.
+std::string from_latin1(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    utf8::append_code_point(text, static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
 std::string head_json(const net::ResponseHead& head) {
   std::string out = "{";
   json::append_member(out, "status", std::int64_t{head.status});
-  json::append_member(out, "statusText", head.reason);
+  json::append_member(out, "statusText", from_latin1(head.reason));
   std::string headers = "[";
   for (const net::Header& header : head.headers) {
     if (headers.size() > 1) headers.push_back(',');
     headers.push_back('[');
     json::append_string(headers, header.name);
     headers.push_back(',');
-    json::append_string(headers, header.value);
+    json::append_string(headers, from_latin1(header.value));
     headers.push_back(']');
   }
   headers.push_back(']');
