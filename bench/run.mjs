@@ -40,7 +40,10 @@ function readOptions() {
 
 async function prepare() {
   await preparePackages(bench);
-  await buildEngine(root, { preset: 'bench', targets: ['engine_bench', 'mock_provider', 'stream_load'] });
+  await buildEngine(root, {
+    preset: 'bench',
+    targets: ['engine_bench', 'mock_provider', 'stream_load'],
+  });
 }
 
 async function runTable(name, options) {
