@@ -1,5 +1,6 @@
 // The one error class of the package.
-import type { ErrorCode } from '../types/errors';
+import type { ErrorCode, ErrorType } from '../types/errors';
+import { errorTypeRows, errorTypes } from './error-types';
 
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
 const marker = Symbol.for('millrace.error');
@@ -14,6 +15,8 @@ export interface MillraceErrorDetails {
   retryAfterMs?: number | undefined;
   /** What the peer said, shortened and without credentials. */
   detail?: string | undefined;
+  /** The peer's name of the request, which its support asks for. */
+  requestId?: string | undefined;
   cause?: unknown;
 }
 
@@ -24,9 +27,12 @@ export interface MillraceErrorDetails {
 export class MillraceError extends Error {
   readonly code: ErrorCode;
   readonly retryable: boolean;
+  /** The class that LobeHub's clients tell errors by. */
+  readonly errorType: ErrorType;
   declare readonly status?: number;
   declare readonly retryAfterMs?: number;
   declare readonly detail?: string;
+  declare readonly requestId?: string;
 
   constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
@@ -34,9 +40,11 @@ export class MillraceError extends Error {
     Object.defineProperty(this, marker, { value: true });
     this.code = code;
     this.retryable = details.retryable ?? false;
+    this.errorType = errorTypes[code];
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.detail !== undefined) this.detail = details.detail;
+    if (details.requestId !== undefined) this.requestId = details.requestId;
   }
 
   /** True for an error of this package, with this code when one is given. */
@@ -57,12 +65,18 @@ interface NativeError {
   status?: number;
   retry: 'no' | 'yes' | 'later';
   retryAfterMs?: number;
+  requestId?: string;
+}
+
+/** The number and the HTTP status that LobeHub's chat route gives a class of errors. */
+export function errorTypeRow(type: ErrorType): { id: number; status: number } {
+  return errorTypeRows[type];
 }
 
 /** The error that the engine described as JSON text. */
 export function errorFromNative(json: string, cause?: unknown): MillraceError {
-  const { code, message, detail, status, retry, retryAfterMs } = JSON.parse(json) as NativeError;
-  const details = { detail, status, retryAfterMs, retryable: retry !== 'no' };
+  const { code, message, retry, ...said } = JSON.parse(json) as NativeError;
+  const details = { ...said, retryable: retry !== 'no' };
   return new MillraceError(code, message, cause === undefined ? details : { ...details, cause });
 }
 

@@ -1,4 +1,5 @@
-// Writes types/errors.d.ts and docs/errors.md from lib/base/errors.def, the one table of error codes.
+// Writes types/errors.d.ts, js/error-types.ts and docs/errors.md from lib/base/errors.def, the one table
+// of error codes.
 //   node scripts/generate-errors.mjs            writes the files
 //   node scripts/generate-errors.mjs --check    fails when one differs
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,9 +9,12 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const table = readFileSync(join(root, 'lib/base/errors.def'), 'utf8');
 const rows = [
-  ...table.matchAll(/^MILLRACE_ERROR\((\w+), (\d+), (\w+),\s+"((?:[^"\\]|\\.)*)"\)/gm),
-].map(([, code, status, retry, sentence]) => ({ code, status, retry, sentence }));
-if (rows.length === 0) throw new Error('no rows found in lib/base/errors.def');
+  ...table.matchAll(/^MILLRACE_ERROR\((\w+), (\d+), (\w+), (\w+),\s+"((?:[^"\\]|\\.)*)"\)/gm),
+].map(([, code, status, retry, type, sentence]) => ({ code, status, retry, type, sentence }));
+const classes = [...table.matchAll(/^MILLRACE_ERROR_TYPE\((\w+), (\d+), (\d+), (\w+)\)/gm)].map(
+  ([, type, id, status, retry]) => ({ type, id, status, retry }),
+);
+if (rows.length === 0 || classes.length === 0) throw new Error('no rows in lib/base/errors.def');
 
 const retries = { no: 'fails again', yes: 'may be sent again', later: 'may be sent again later' };
 const members = rows.map(
@@ -24,6 +28,24 @@ export interface ErrorStatuses {
 ${members.join('')}}
 
 export type ErrorCode = keyof ErrorStatuses;
+
+/** LobeHub's classes of errors and the HTTP status that its chat route gives them. */
+export interface ErrorTypeStatuses {
+${classes.map(({ type, status }) => `  ${type}: ${status};\n`).join('')}}
+
+export type ErrorType = keyof ErrorTypeStatuses;
+`;
+
+const lookup = `// Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit.
+import type { ErrorCode, ErrorType } from '../types/errors';
+
+/** The class of each code. */
+export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
+${rows.map(({ code, type }) => `  ${code}: '${type}',\n`).join('')}};
+
+/** The number and the HTTP status of each class; 0 is no number. */
+export const errorTypeRows: Readonly<Record<ErrorType, { id: number; status: number }>> = {
+${classes.map(({ type, id, status }) => `  ${type}: { id: ${id}, status: ${status} },\n`).join('')}};
 `;
 
 // As prettier lays a table out.
@@ -38,21 +60,40 @@ const page = `# Error codes
 
 Every failure has one of these codes: \`MillraceError.code\`, the \`code\` of a \`RUN_ERROR\` event, or \`error.code\` in
 an HTTP answer. Codes never change. What a provider says in a stream keeps the provider's own code.
+\`MillraceError.errorType\` is the coarser class that LobeHub's clients know; the second table lists the classes
+with their numbers and the status of LobeHub's chat route.
 
 <!-- Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit. -->
 
 ${markdownTable([
-  ['code', 'HTTP', 'the same request', 'meaning'],
-  ...rows.map(({ code, status, retry, sentence }) => [
+  ['code', 'HTTP', 'the same request', 'class', 'meaning'],
+  ...rows.map(({ code, status, retry, type, sentence }) => [
     `\`${code}\``,
     status,
     retries[retry],
+    `\`${type}\``,
     sentence,
+  ]),
+])}
+
+## Classes
+
+${markdownTable([
+  ['class', 'number', 'HTTP', 'may be sent again'],
+  ...classes.map(({ type, id, status, retry }) => [
+    `\`${type}\``,
+    id === '0' ? '-' : id,
+    status,
+    retry,
   ]),
 ])}
 `;
 
-const files = { 'types/errors.d.ts': types, 'docs/errors.md': page };
+const files = {
+  'types/errors.d.ts': types,
+  'js/error-types.ts': lookup,
+  'docs/errors.md': page,
+};
 for (const [name, text] of Object.entries(files)) {
   const target = join(root, name);
   if (!process.argv.includes('--check')) {

@@ -86,6 +86,42 @@ export interface ErrorStatuses {
   model_not_found: 404;
   /** The provider's rate limit is reached. HTTP 429; may be sent again later. */
   rate_limited: 429;
+  /** The account at the provider has no quota or credit left. HTTP 429; fails again. */
+  insufficient_quota: 429;
+  /** The account at the provider is deactivated. HTTP 403; fails again. */
+  account_deactivated: 403;
+  /** The provider does not serve this country or region. HTTP 403; fails again. */
+  location_not_supported: 403;
+  /** GitHub Models refused the token. HTTP 401; fails again. */
+  invalid_github_token: 401;
+  /** GitHub Copilot refused the token. HTTP 401; fails again. */
+  invalid_copilot_token: 401;
+  /** AWS refused the credentials. HTTP 401; fails again. */
+  invalid_bedrock_credentials: 401;
+  /** Google Cloud refused the credentials. HTTP 401; fails again. */
+  invalid_vertex_credentials: 401;
+  /** The gateway has no channel for this model. HTTP 503; fails again. */
+  no_available_channel: 503;
+  /** Ollama does not answer; start it or check the base URL. HTTP 503; fails again. */
+  ollama_unavailable: 503;
+  /** Ollama reported an error. HTTP 502; fails again. */
+  ollama_error: 502;
+  /** The conversation is longer than the model's context window. HTTP 400; fails again. */
+  context_window_exceeded: 400;
+  /** The tools are more or larger than the provider takes. HTTP 400; fails again. */
+  tool_limit_exceeded: 400;
+  /** The provider or model cannot do this. HTTP 400; fails again. */
+  capability_not_supported: 400;
+  /** The provider's safety filter stopped the answer. HTTP 451; fails again. */
+  content_filtered: 451;
+  /** The answer reached the limit of output tokens and is cut. HTTP 200; fails again. */
+  output_limit_reached: 200;
+  /** The provider answered without an image. HTTP 502; fails again. */
+  no_image_generated: 502;
+  /** The provider failed too often in a short time and is not asked for a while. HTTP 503; may be sent again later. */
+  circuit_open: 503;
+  /** The run is too long to be read a second time. HTTP 400; fails again. */
+  run_not_kept: 400;
   /** The provider is overloaded. HTTP 503; may be sent again later. */
   provider_overloaded: 503;
   /** The request is not valid HTTP. HTTP 400; fails again. */
@@ -143,3 +179,52 @@ export interface ErrorStatuses {
 }
 
 export type ErrorCode = keyof ErrorStatuses;
+
+/** LobeHub's classes of errors and the HTTP status that its chat route gives them. */
+export interface ErrorTypeStatuses {
+  InvalidProviderAPIKey: 401;
+  InvalidGithubToken: 401;
+  InvalidGithubCopilotToken: 401;
+  InvalidBedrockCredentials: 401;
+  InvalidVertexCredentials: 401;
+  PermissionDenied: 403;
+  AccountDeactivated: 403;
+  LocationNotSupportError: 403;
+  InsufficientQuota: 429;
+  RateLimitExceeded: 429;
+  ProviderServiceUnavailable: 503;
+  NoAvailableChannel: 503;
+  OllamaServiceUnavailable: 472;
+  ComfyUIServiceUnavailable: 472;
+  ModelNotFound: 404;
+  ExceededContextWindow: 400;
+  ExceededToolLimit: 400;
+  CapabilityNotSupported: 400;
+  InvalidRequestFormat: 400;
+  ContentModeration: 451;
+  ProviderNetworkError: 504;
+  StreamChunkError: 500;
+  OperationInactivityTimeout: 504;
+  ConversationParentMissing: 500;
+  DatabasePersistError: 500;
+  AgentRuntimeError: 470;
+  ProviderBizError: 471;
+  ProviderNoImageGenerated: 471;
+  OllamaBizError: 472;
+  ComfyUIBizError: 472;
+  ComfyUIEmptyResult: 472;
+  ComfyUIUploadFailed: 472;
+  ComfyUIWorkflowError: 472;
+  ComfyUIModelError: 472;
+  InvalidOllamaArgs: 400;
+  InvalidComfyUIArgs: 400;
+  UserConfigError: 400;
+  NoAvailableProvider: 400;
+  ConnectionCheckFailed: 400;
+  BadRequest: 400;
+  Unauthorized: 401;
+  InternalServerError: 500;
+  UnknownChatFetchError: 500;
+}
+
+export type ErrorType = keyof ErrorTypeStatuses;

@@ -205,6 +205,7 @@ std::string error_json(const Error& error) {
   if (error.retry_after) {
     json::append_member(out, "retryAfterMs", std::int64_t{error.retry_after->count()});
   }
+  if (!error.request_id.empty()) json::append_member(out, "requestId", error.request_id);
   out.push_back('}');
   return out;
 }

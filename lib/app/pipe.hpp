@@ -69,7 +69,7 @@ Shape shape_of(PipeSpec::Kind kind);
 
 // An error as a host receives it.
 // Shape: {"code", "message": string, "detail"?: string, "status"?: number, "retry": "no" | "yes" |
-// "later", "retryAfterMs"?: number}.
+// "later", "retryAfterMs"?: number, "requestId"?: string}.
 std::string error_json(const Error& error);
 
 }  // namespace millrace::app

@@ -10,10 +10,15 @@ namespace millrace {
 namespace {
 
 constexpr std::array rows{
-#define MILLRACE_ERROR(code, http_status, retry_class, sentence) \
-  ErrorRow{#code, http_status, RetryClass::retry_class, sentence},
+#define MILLRACE_ERROR(code, http_status, retry_class, error_type, sentence) \
+  ErrorRow{#code, http_status, RetryClass::retry_class, ErrorType::error_type, sentence},
 #include "base/errors.def"
-#undef MILLRACE_ERROR
+};
+
+constexpr std::array type_rows{
+#define MILLRACE_ERROR_TYPE(error_type, id, http_status, retryable) \
+  ErrorTypeRow{#error_type, id, http_status},
+#include "base/errors.def"
 };
 
 constexpr std::size_t detail_limit_bytes = 2048;
@@ -31,6 +36,10 @@ bool is_credential_character(char c) {
 
 const ErrorRow& row_of(Errc code) {
   return rows[static_cast<std::size_t>(code)];
+}
+
+const ErrorTypeRow& row_of(ErrorType type) {
+  return type_rows[static_cast<std::size_t>(type)];
 }
 
 Errc code_of(std::string_view name) {

@@ -10,9 +10,14 @@
 namespace millrace {
 
 enum class Errc : std::uint8_t {
-#define MILLRACE_ERROR(code, http_status, retry_class, sentence) code,
+#define MILLRACE_ERROR(code, http_status, retry_class, error_type, sentence) code,
 #include "base/errors.def"
-#undef MILLRACE_ERROR
+};
+
+// The classes that LobeHub's clients tell errors by.
+enum class ErrorType : std::uint8_t {
+#define MILLRACE_ERROR_TYPE(error_type, id, http_status, retryable) error_type,
+#include "base/errors.def"
 };
 
 enum class RetryClass : std::uint8_t { no, yes, later };
@@ -22,11 +27,20 @@ struct ErrorRow {
   std::string_view code;
   int http_status;
   RetryClass retry;
+  ErrorType type;
   std::string_view sentence;
+};
+
+// One class of errors.def. `id` is 0 where it has no number.
+struct ErrorTypeRow {
+  std::string_view name;
+  int id;
+  int http_status;
 };
 
 // Lifetime: the row is static.
 const ErrorRow& row_of(Errc code);
+const ErrorTypeRow& row_of(ErrorType type);
 
 // The code of this name; `internal` when there is none.
 Errc code_of(std::string_view name);
@@ -37,10 +51,12 @@ struct Error {
   std::string message;  // one or two sentences that name the cause and the fix
   std::optional<std::chrono::milliseconds> retry_after;
   std::optional<int> upstream_status;
-  std::string detail;  // the peer's own words, capped and redacted by make_error
+  std::string detail;      // the peer's own words, capped and redacted by make_error
+  std::string request_id;  // the peer's name of the request; may be empty
 
   [[nodiscard]] std::string_view code_name() const { return row_of(code).code; }
   [[nodiscard]] RetryClass retry() const { return row_of(code).retry; }
+  [[nodiscard]] std::string_view type_name() const { return row_of(row_of(code).type).name; }
 };
 
 // Builds an error; an empty message becomes the sentence of the code's row.
