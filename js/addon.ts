@@ -22,7 +22,7 @@ export interface NativeAgentServer {
   stop(done: () => void): void;
 }
 
-export type PipeKind = 'bytes' | 'payloads' | 'events' | 'ag_ui';
+export type PipeKind = 'bytes' | 'payloads' | 'records' | 'events' | 'ag_ui';
 
 /** Puts events in order and writes them as one AG-UI run. */
 export interface NativeRun {

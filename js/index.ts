@@ -2,6 +2,7 @@
 import { addon } from './addon';
 
 export type * from '../types/channels';
+export type * from '../types/chat-stream';
 export type * from '../types/errors';
 export type * from '../types/events';
 export type * from '../types/messages';
@@ -41,6 +42,9 @@ export {
   openAIConversationMessageFormat,
   openAIMessageFormat,
 } from './formats';
+export { fetchSSE } from './model/fetch-sse';
+export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
+export type { TextAnimation } from './model/text-channel';
 export { pipeAGUI, toAGUIResponse } from './runs/ag-ui';
 export type { NodeResponse } from './runs/ag-ui';
 export { foldEvents } from './runs/fold';

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "adapter/named_records.hpp"
 #include "adapter/raw_payloads.hpp"
 #include "app/ag_ui_run.hpp"
 #include "base/json.hpp"
@@ -22,28 +23,33 @@ class BytesPipe final : public Pipe {
   [[nodiscard]] Shape shape() const override { return Shape::bytes; }
 };
 
-class PayloadsPipe final : public Pipe {
+// Splitter is RawPayloads or NamedRecords.
+template <class Splitter, PipeSpec::Kind kind>
+class RecordsPipe final : public Pipe {
  public:
-  explicit PayloadsPipe(const PipeSpec& spec) : payloads_(output_, spec.decoder.limits) {}
+  explicit RecordsPipe(const PipeSpec& spec) : records_(output_, spec.decoder.limits) {}
 
-  void feed(std::string_view bytes) override { report(payloads_.feed(bytes)); }
-  void finish() override { report(payloads_.finish()); }
+  void feed(std::string_view bytes) override { report(records_.feed(bytes)); }
+  void finish() override { report(records_.finish()); }
   bool fail(const Error&) override { return false; }
   [[nodiscard]] bool done() const override { return done_; }
-  [[nodiscard]] Shape shape() const override { return shape_of(PipeSpec::Kind::payloads); }
+  [[nodiscard]] Shape shape() const override { return shape_of(kind); }
 
  private:
   void report(const Result<void>& result) {
     if (result) return;
     done_ = true;
-    // An empty record, which no payload is, announces the error.
-    output_.push_back(adapter::RawPayloads::terminator);
-    output_.append(error_json(result.error())).push_back(adapter::RawPayloads::terminator);
+    // An empty record, which the splitter never gives, announces the error.
+    output_.push_back(Splitter::terminator);
+    output_.append(error_json(result.error())).push_back(Splitter::terminator);
   }
 
-  adapter::RawPayloads payloads_;
+  Splitter records_;
   bool done_ = false;
 };
+
+using PayloadsPipe = RecordsPipe<adapter::RawPayloads, PipeSpec::Kind::payloads>;
+using NamedRecordsPipe = RecordsPipe<adapter::NamedRecords, PipeSpec::Kind::records>;
 
 class EventsPipe final : public Pipe {
  public:
@@ -126,12 +132,17 @@ class AgUiPipe final : public Pipe {
   adapter::Decoder decoder_;
 };
 
-constexpr std::array<std::pair<std::string_view, PipeSpec::Kind>, 4> kinds{{
+constexpr std::array<std::pair<std::string_view, PipeSpec::Kind>, 5> kinds{{
     {"bytes", PipeSpec::Kind::bytes},
     {"payloads", PipeSpec::Kind::payloads},
+    {"records", PipeSpec::Kind::records},
     {"events", PipeSpec::Kind::events},
     {"ag_ui", PipeSpec::Kind::ag_ui},
 }};
+
+bool needs_wire(PipeSpec::Kind kind) {
+  return kind == PipeSpec::Kind::events || kind == PipeSpec::Kind::ag_ui;
+}
 
 void read_limit(const json::Value& value, std::size_t& limit) {
   const auto number = value.integer();
@@ -163,7 +174,7 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
   read_limits(options["limits"], spec.decoder);
   spec.run = read_run_options(options);
   spec.run_started = options["runStarted"].is_true();
-  if (spec.kind == PipeSpec::Kind::bytes || spec.kind == PipeSpec::Kind::payloads) return spec;
+  if (!needs_wire(spec.kind)) return spec;
   spec.wire = adapter::find_wire(options["wire"].string());
   if (spec.wire == nullptr) {
     return make_error(Errc::unknown_wire,
@@ -175,6 +186,7 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
 std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec) {
   switch (spec.kind) {
     case PipeSpec::Kind::payloads: return std::make_unique<PayloadsPipe>(spec);
+    case PipeSpec::Kind::records: return std::make_unique<NamedRecordsPipe>(spec);
     case PipeSpec::Kind::events: return std::make_unique<EventsPipe>(spec);
     case PipeSpec::Kind::ag_ui: return std::make_unique<AgUiPipe>(spec);
     case PipeSpec::Kind::bytes: break;
@@ -184,7 +196,8 @@ std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec) {
 
 Shape shape_of(PipeSpec::Kind kind) {
   switch (kind) {
-    case PipeSpec::Kind::payloads: return Shape::text;
+    case PipeSpec::Kind::payloads:
+    case PipeSpec::Kind::records: return Shape::text;
     case PipeSpec::Kind::events: return Shape::items;
     case PipeSpec::Kind::bytes:
     case PipeSpec::Kind::ag_ui: break;

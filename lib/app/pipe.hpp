@@ -1,5 +1,5 @@
 // What becomes of a body's bytes before a reader in the host gets them: nothing, the texts of its
-// SSE records, the events of its wire, or the bytes of an AG-UI run.
+// SSE records (with their names or without), the events of its wire, or the bytes of an AG-UI run.
 //
 // A pipe decides and waits for nothing. The engine runs one a stream on its own thread; a host that
 // has the bytes already runs one on its own.
@@ -46,7 +46,7 @@ class Pipe {
 };
 
 struct PipeSpec {
-  enum class Kind : std::uint8_t { bytes, payloads, events, ag_ui };
+  enum class Kind : std::uint8_t { bytes, payloads, records, events, ag_ui };
 
   Kind kind = Kind::bytes;
   const adapter::Wire* wire = nullptr;  // of events and ag_ui
@@ -55,7 +55,7 @@ struct PipeSpec {
   bool run_started = false;  // the reader has RUN_STARTED already
 };
 
-// Reads `kind` (bytes, payloads, events, ag_ui) and its options.
+// Reads `kind` (bytes, payloads, records, events, ag_ui) and its options.
 // Shape: {"wire": string, "strict": boolean, "limits": {"lineBytes", "eventBytes",
 // "toolArgumentsBytes": number}, "threadId", "runId", "parentRunId", "protocolVersion": string,
 // "runStarted": boolean}.

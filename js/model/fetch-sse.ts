@@ -1,0 +1,279 @@
+// fetchSSE: sends a chat request and tells callbacks what its LobeHub chat stream says.
+import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
+import { MillraceError } from '../errors';
+import type { ChannelRequest, TransportOptions } from '../transport/choose';
+import { chooseTransport } from '../transport/choose';
+import type { Source } from '../transport/source';
+import { openSource } from '../transport/source';
+import { ChatReader } from './chat-reader';
+import type { TextAnimation } from './text-channel';
+
+type MaybePromise = void | Promise<void>;
+
+/** What the request was about; it stands in the body of network errors. */
+export interface ChatRequestContext {
+  apiMode?: string;
+  fetchOnClient?: boolean;
+  model?: string;
+  provider?: string;
+}
+
+/** The members of a standard RequestInit, and these. */
+export interface FetchSSEOptions
+  extends Omit<RequestInit, 'signal'>, Omit<TransportOptions, 'fetch'> {
+  /** Answers instead of the network. */
+  fetcher?: typeof fetch | undefined;
+  onMessageHandle?: ((chunk: ChatStreamChunk) => void) | undefined;
+  /** Called once when an answer that was opened ends, unless onAbort was called. */
+  onFinish?: ((output: string, context: ChatFinishContext) => MaybePromise) | undefined;
+  onErrorHandle?: ((error: ChatMessageError) => void) | undefined;
+  /** Called once with the text so far when the signal aborts; nothing is called after it. */
+  onAbort?: ((output: string) => MaybePromise) | undefined;
+  /** How text comes: `none` at once, `fadeIn` (default) every 300 ms, `smooth` at a steady speed. */
+  responseAnimation?:
+    | TextAnimation
+    | { text?: TextAnimation; /** Characters a second that `smooth` begins with. */ speed?: number }
+    | undefined;
+  requestContext?: ChatRequestContext | undefined;
+  /** The sentence of an HTTP error, by its code or status, in the user's language. */
+  errorMessage?: ((type: string | number) => string | undefined) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const defaultSpeed = 10;
+
+/**
+ * Sends the request and reads the answer to its end. Resolves with the response, or with undefined
+ * when there was none; rejects only with what a callback throws, and for wrong options.
+ */
+export async function fetchSSE(
+  url: string,
+  options: FetchSSEOptions = {},
+): Promise<Response | undefined> {
+  checkOptions(url, options);
+  return new ChatFetch(url, options).run();
+}
+
+class ChatFetch {
+  readonly #options: FetchSSEOptions;
+  readonly #reader: ChatReader;
+  readonly #send: () => Promise<Response>;
+  readonly #started = performance.now();
+  #source: Source | undefined;
+  // What a callback threw; it ends the call.
+  #thrown: { error: unknown } | undefined;
+
+  constructor(url: string, options: FetchSSEOptions) {
+    this.#options = options;
+    const { text, speed } = animationOf(options);
+    const target = {
+      chunk: (chunk: ChatStreamChunk) => this.#tell(() => options.onMessageHandle?.(chunk)),
+      error: (error: ChatMessageError) => this.#tell(() => options.onErrorHandle?.(error)),
+    };
+    this.#reader = new ChatReader(target, text, speed);
+    this.#send = senderOf(url, options);
+  }
+
+  async run(): Promise<Response | undefined> {
+    let response: Response;
+    try {
+      response = await this.#answer();
+    } catch (error) {
+      if (this.#isAborted(error)) await this.#options.onAbort?.('');
+      else this.#options.onErrorHandle?.(this.#networkError(error));
+      return undefined;
+    }
+    if (!response.ok) {
+      this.#options.onErrorHandle?.(await this.#refusal(response));
+      return response;
+    }
+    const aborted = await this.#read(response);
+    this.#reader.flush();
+    if (this.#thrown) throw this.#thrown.error;
+    await this.#finish(response, aborted);
+    return response;
+  }
+
+  // The response, or the signal's reason as soon as it aborts.
+  async #answer(): Promise<Response> {
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const answer = this.#send();
+    if (!signal) return answer;
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        reject(signal.reason as Error);
+        answer.then(
+          (late) => late.body?.cancel().catch(() => undefined),
+          () => undefined,
+        );
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      const settled = (): void => signal.removeEventListener('abort', stop);
+      answer.finally(settled).then(resolve, reject);
+    });
+  }
+
+  // Reads to the end; true when the call was aborted.
+  async #read(response: Response): Promise<boolean> {
+    const { signal } = this.#options;
+    if (response.body === null) return false;
+    const stop = (): void => void this.#source?.cancel(signal?.reason);
+    try {
+      this.#source = openSource(response, { kind: 'records', options: {} });
+      signal?.addEventListener('abort', stop, { once: true });
+      while (!this.#thrown && !signal?.aborted) {
+        const output = await this.#source.read();
+        if (output === undefined) break;
+        if (!signal?.aborted) this.#reader.load(output as string);
+      }
+      return signal?.aborted ?? false;
+    } catch (error) {
+      if (this.#isAborted(error)) return true;
+      this.#reader.failed();
+      this.#reader.flush();
+      this.#tell(() => this.#options.onErrorHandle?.(this.#networkError(error)));
+      return false;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      if (this.#thrown || signal?.aborted) void this.#source?.cancel();
+    }
+  }
+
+  async #finish(response: Response, aborted: boolean): Promise<void> {
+    const { onAbort, onFinish } = this.#options;
+    const { output } = this.#reader;
+    if (aborted && onAbort) return onAbort(output);
+    if (aborted) this.#reader.aborted();
+    const context = this.#reader.context();
+    context.traceId = response.headers.get('x-lobe-chat-trace-id');
+    context.observationId = response.headers.get('x-lobe-observation-id');
+    return onFinish?.(output, context);
+  }
+
+  #tell(call: () => void): void {
+    if (this.#thrown) return;
+    try {
+      call();
+    } catch (error) {
+      this.#thrown = { error };
+      void this.#source?.cancel(error);
+    }
+  }
+
+  #isAborted(error: unknown): boolean {
+    const { name } = (error ?? {}) as { name?: unknown };
+    return (this.#options.signal?.aborted ?? false) || name === 'AbortError';
+  }
+
+  #networkError(error: unknown): ChatMessageError {
+    const given = asChatError(error);
+    if (given) return given;
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    const code = MillraceError.is(error) ? { code: error.code } : {};
+    const elapsedMs = Math.round(performance.now() - this.#started);
+    const networkStatus = (globalThis as { navigator?: { onLine?: boolean } }).navigator?.onLine;
+    return {
+      type: 'UnknownChatFetchError',
+      message,
+      body: { ...this.#options.requestContext, name, message, ...code, elapsedMs, networkStatus },
+    };
+  }
+
+  async #refusal(response: Response): Promise<ChatMessageError> {
+    const text = await response.text().catch(() => '');
+    let said: { errorType?: unknown; body?: unknown } | undefined;
+    try {
+      said = JSON.parse(text) as typeof said;
+    } catch {
+      // Not ours: a proxy's page, for instance.
+    }
+    const { errorType, body = said } = said ?? {};
+    const isType = typeof errorType === 'string' || typeof errorType === 'number';
+    const type = isType ? errorType : response.status;
+    const sentence = this.#options.errorMessage?.(type) ?? sentenceOf(body) ?? text.trim();
+    const message = sentence || `Request failed: ${response.status} ${response.statusText}`.trim();
+    return body === undefined ? { type, message } : { type, message, body };
+  }
+}
+
+// Errors that a fetcher throws in our shape, or in that of a model runtime.
+function asChatError(error: unknown): ChatMessageError | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { type, errorType, message, ...rest } = error as Record<string, unknown>;
+  const text = typeof message === 'string' ? message : undefined;
+  if (typeof errorType === 'string') {
+    return { type: errorType, message: text ?? sentenceOf(rest) ?? errorType, body: rest };
+  }
+  const isType = typeof type === 'string' || typeof type === 'number';
+  return isType && text !== undefined ? (error as unknown as ChatMessageError) : undefined;
+}
+
+/** `message` of the body, of its `error`, or of that one's. */
+function sentenceOf(body: unknown): string | undefined {
+  for (let value = body, depth = 0; depth < 3; depth += 1) {
+    if (typeof value === 'string' && value !== '') return value;
+    const { message, error } = (value ?? {}) as { message?: unknown; error?: unknown };
+    if (typeof message === 'string' && message !== '') return message;
+    value = error;
+  }
+  return undefined;
+}
+
+function animationOf({ responseAnimation: given = {} }: FetchSSEOptions): {
+  text: TextAnimation;
+  speed: number;
+} {
+  if (typeof given === 'string') return { text: given, speed: defaultSpeed };
+  return { text: given.text ?? 'fadeIn', speed: given.speed ?? defaultSpeed };
+}
+
+// Whom the request goes through: the fetcher, the transport of the channels, or, for bodies that only
+// the standard knows how to send, the global fetch.
+function senderOf(url: string, options: FetchSSEOptions): () => Promise<Response> {
+  const { fetcher, transport, origin, timeouts, signal, ...rest } = options;
+  const init = requestInit(rest, signal);
+  const { body } = init;
+  if (fetcher) return async () => fetcher(url, init);
+  if (body !== undefined && body !== null && typeof body !== 'string') {
+    return async () => fetch(url, init);
+  }
+  const send = chooseTransport('fetchSSE', 'url', url, { transport, origin, timeouts });
+  const request: ChannelRequest = {
+    method: init.method,
+    headers: Object.fromEntries(new Headers(init.headers)),
+    body: body ?? undefined,
+    signal,
+  };
+  return async () => send(url, request);
+}
+
+const ours = new Set([
+  ...['onMessageHandle', 'onFinish', 'onErrorHandle', 'onAbort'],
+  ...['responseAnimation', 'requestContext', 'errorMessage'],
+]);
+
+function requestInit(options: object, signal: AbortSignal | undefined): RequestInit {
+  const members = Object.entries(options).filter(([name]) => !ours.has(name));
+  const init = Object.fromEntries(members) as RequestInit;
+  if (signal) init.signal = signal;
+  return init;
+}
+
+function checkOptions(url: unknown, options: FetchSSEOptions): void {
+  const fail = (sentence: string): never => {
+    throw new MillraceError('invalid_option', `fetchSSE: ${sentence}`);
+  };
+  if (typeof url !== 'string' || url === '') fail('the first argument must be a URL.');
+  if (typeof options !== 'object' || (options as unknown) === null) fail('takes options.');
+  const callbacks = ['onMessageHandle', 'onFinish', 'onErrorHandle', 'onAbort'] as const;
+  for (const name of [...callbacks, 'fetcher', 'errorMessage'] as const) {
+    const value: unknown = options[name];
+    if (value !== undefined && typeof value !== 'function') fail(`${name} must be a function.`);
+  }
+  const { text, speed } = animationOf(options);
+  if (!['none', 'fadeIn', 'smooth'].includes(text)) {
+    fail("responseAnimation must be 'none', 'fadeIn' or 'smooth'.");
+  }
+  if (!Number.isFinite(speed) || speed <= 0) fail('responseAnimation.speed must be above 0.');
+}
