@@ -14,6 +14,8 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   response_used: 'BadRequest',
   response_empty: 'BadRequest',
   invalid_json: 'BadRequest',
+  invalid_schema: 'BadRequest',
+  schema_too_complex: 'BadRequest',
   json_too_deep: 'BadRequest',
   line_too_long: 'StreamChunkError',
   event_too_large: 'StreamChunkError',

@@ -24,6 +24,10 @@ export interface ErrorStatuses {
   response_empty: 400;
   /** The text is not valid JSON. HTTP 400; fails again. */
   invalid_json: 400;
+  /** The JSON Schema cannot be used. HTTP 400; fails again. */
+  invalid_schema: 400;
+  /** Checking a value against the schema costs more than the limit. HTTP 400; fails again. */
+  schema_too_complex: 400;
   /** The JSON is nested deeper than the limit. HTTP 400; fails again. */
   json_too_deep: 400;
   /** A line of the stream is longer than the limit. HTTP 502; fails again. */

@@ -59,7 +59,7 @@ const requirements = [
 ];
 
 // Installed along when apt runs anyway; the build works without.
-const optionalPackages = ['ccache'];
+const optionalPackages = ['ccache', 'libtest-json-schema-acceptance-perl'];
 
 export async function prepareSystem(profile) {
   const missing = missingFor(profile);

@@ -1,0 +1,74 @@
+// One value against one Program. Private to this room.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/program.hpp"
+#include "schema/schema.hpp"
+
+namespace millrace::schema {
+
+// Which members and items a schema has looked at, for the keywords `unevaluated...`.
+struct Evaluated {
+  std::vector<std::string_view> names;
+  std::vector<bool> items;
+  bool all_names = false;
+  bool all_items = false;
+
+  [[nodiscard]] bool has(std::string_view name) const;
+  [[nodiscard]] bool has(std::size_t item) const;
+  void add(std::size_t item);
+  void merge(const Evaluated& other);
+};
+
+class Evaluation {
+ public:
+  Evaluation(const Program& program, const Limits& limits) : program_(program), limits_(limits) {}
+
+  // Errors: schema_too_complex.
+  Result<std::vector<Violation>> run(const json::Value& value);
+
+  // What the keywords' rows call.
+  // Whether `value` follows the node; what it does not is told.
+  bool check(NodeId node, const json::Value& value, Evaluated* evaluated);
+  // The same for a part of the value at hand.
+  bool check_at(std::string_view step, NodeId node, const json::Value& value);
+  // The same without telling.
+  bool holds(NodeId node, const json::Value& value, Evaluated* evaluated);
+  // The same; what is wrong is given instead of told.
+  bool try_branch(NodeId node, const json::Value& value, Evaluated* evaluated,
+                  std::vector<Violation>& violations);
+  void tell(const std::vector<Violation>& violations);
+
+  // Tells that the check is not met; always false.
+  bool fail(const Check& check, std::string message);
+  bool fail_at(std::string_view step, const Check& check, std::string message);
+  // True when it costs too much; whoever gets true returns false.
+  bool spend(std::size_t work);
+  bool matches(const Pattern& pattern, std::string_view text);
+  [[nodiscard]] bool stopped() const { return !stopped_.empty(); }
+  // Whether further violations are of use.
+  [[nodiscard]] bool wants_more() const {
+    return violations_ != nullptr && violations_->size() < limits_.violations;
+  }
+  [[nodiscard]] bool tracks() const { return program_.tracks_evaluated; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // The node that a dynamic anchor names, seen from where evaluation began.
+  [[nodiscard]] NodeId dynamic_node(const std::string& anchor, NodeId otherwise) const;
+
+ private:
+  void stop(std::string why);
+
+  const Program& program_;
+  const Limits& limits_;
+  std::vector<Violation>* violations_ = nullptr;
+  std::vector<std::uint32_t> scope_;
+  std::string path_;
+  std::string stopped_;
+  std::size_t depth_ = 0;
+  std::size_t work_ = 0;
+};
+
+}  // namespace millrace::schema
