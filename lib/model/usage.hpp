@@ -1,0 +1,91 @@
+// The tokens of model calls in one shape for all vendors, and what a provider reported read into
+// it. What nobody said is absent, never 0.
+// Source: LobeHub's ModelUsage; the vendors' API references (2026).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "event/event.hpp"
+
+namespace millrace::model {
+
+// What is counted. The totals are the provider's own where it gives them.
+enum class Tokens : std::uint8_t {
+  input_text,
+  input_image,
+  input_audio,
+  input_video,
+  input_tool,      // prompts that tools of the provider made
+  input_citation,  // citations that count as input
+  input_cached,
+  input_cache_miss,
+  input_write_cache,
+  input_cached_text,
+  input_cached_image,
+  input_cached_audio,
+  input_cached_video,
+  output_text,
+  output_image,
+  output_audio,
+  output_video,
+  output_reasoning,
+  accepted_prediction,
+  rejected_prediction,
+  total_input,
+  total_output,
+  total,
+};
+inline constexpr std::size_t tokens_count = static_cast<std::size_t>(Tokens::total) + 1;
+
+// The name in JSON, for instance "inputTextTokens".
+std::string_view name_of(Tokens tokens);
+
+enum class UsageSource : std::uint8_t {
+  unknown,    // nobody could count
+  estimated,  // we counted what was streamed
+  reported,   // the provider's own numbers
+};
+std::string_view name_of(UsageSource source);
+
+struct ModelUsage {
+  std::array<std::optional<std::int64_t>, tokens_count> counts;
+  std::optional<double> cost;  // US dollars
+  UsageSource source = UsageSource::unknown;
+
+  [[nodiscard]] std::optional<std::int64_t> operator[](Tokens tokens) const {
+    return counts[static_cast<std::size_t>(tokens)];
+  }
+  std::optional<std::int64_t>& operator[](Tokens tokens) {
+    return counts[static_cast<std::size_t>(tokens)];
+  }
+  [[nodiscard]] bool operator==(const ModelUsage&) const = default;
+};
+
+// Reads a vendor's usage object; its members say whose it is. `provider` is needed only where two
+// vendors mean different things by the same members.
+// The last report of an Anthropic stream counts: its output tokens are cumulative.
+ModelUsage read_vendor_usage(std::string_view provider, const json::Value& reported);
+// As above, from what an adapter gave; its counts are used when there is no JSON.
+ModelUsage read_vendor_usage(const event::Usage& usage);
+
+// Reads our own shape; members that are no counts are ignored.
+ModelUsage read_usage(const json::Value& usage);
+
+// Appends the usage as one JSON object.
+// Shape: the counts by name_of, "cost"?: number, "source": "reported" | "estimated" | "unknown".
+void write_json(std::string& out, const ModelUsage& usage);
+
+// Adds the counts and the cost of `more`. The sum is as certain as its least certain part.
+void add(ModelUsage& sum, const ModelUsage& more);
+
+// Usage of a call whose provider reported none, from estimates of what was sent and streamed.
+ModelUsage estimated_usage(std::optional<std::int64_t> input, std::int64_t text,
+                           std::int64_t reasoning);
+
+}  // namespace millrace::model

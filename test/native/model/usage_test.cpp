@@ -1,0 +1,80 @@
+// What vendors report, in one shape.
+
+#include "model/usage.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/golden.hpp"
+
+using namespace millrace;
+using model::ModelUsage;
+using model::Tokens;
+using model::UsageSource;
+
+namespace {
+
+std::string read(std::string_view provider, const std::string& json) {
+  json::Document document;
+  const auto value = document.parse(json);
+  EXPECT_TRUE(value.ok()) << json;
+  std::string out;
+  if (value) model::write_json(out, model::read_vendor_usage(provider, value.value()));
+  return out;
+}
+
+ModelUsage own(const std::string& json) {
+  json::Document document;
+  const auto value = document.parse(json);
+  EXPECT_TRUE(value.ok()) << json;
+  return value ? model::read_usage(value.value()) : ModelUsage{};
+}
+
+}  // namespace
+
+TEST(ModelUsage, ReadsEveryVendor) {
+  std::size_t cases = 0;
+  for (const test::GoldenCase& golden : test::golden_cases("model/usage.md")) {
+    SCOPED_TRACE(golden.name);
+    const test::GoldenBlock& reported = golden.blocks.at(0);
+    const std::string provider = reported.info.substr(reported.info.find(' ') + 1);
+    EXPECT_EQ(read(provider, reported.text) + "\n", golden.blocks.at(1).text);
+    ++cases;
+  }
+  EXPECT_GT(cases, 15U);
+}
+
+TEST(ModelUsage, TakesAnAdaptersCountsWhenThereIsNoReport) {
+  event::Usage usage;
+  EXPECT_EQ(model::read_vendor_usage(usage).source, UsageSource::unknown);
+  usage.input_tokens = 10;
+  usage.output_tokens = 7;
+  usage.reasoning_tokens = 3;
+  usage.cached_input_tokens = 4;
+  usage.json = R"({"unheard":"of"})";
+  std::string out;
+  model::write_json(out, model::read_vendor_usage(usage));
+  EXPECT_EQ(out, R"({"inputTextTokens":10,"inputCachedTokens":4,"inputCacheMissTokens":6,)"
+                 R"("outputTextTokens":4,"outputReasoningTokens":3,"totalInputTokens":10,)"
+                 R"("totalOutputTokens":7,"totalTokens":17,"source":"reported"})");
+}
+
+TEST(ModelUsage, ReadsWhatItWrites) {
+  for (const test::GoldenCase& golden : test::golden_cases("model/usage.md")) {
+    std::string out;
+    model::write_json(out, own(golden.blocks.at(1).text));
+    EXPECT_EQ(out + "\n", golden.blocks.at(1).text);
+  }
+}
+
+TEST(ModelUsage, AddsCountsAndKeepsTheLeastCertainMark) {
+  ModelUsage sum;
+  model::add(sum, own(R"({"totalTokens":5,"inputTextTokens":2,"cost":0.5,"source":"reported"})"));
+  EXPECT_EQ(sum.source, UsageSource::reported);
+  model::add(sum, model::estimated_usage(3, 4, 1));
+  EXPECT_EQ(sum[Tokens::total], 13);
+  EXPECT_EQ(sum[Tokens::input_text], 5);
+  EXPECT_EQ(sum[Tokens::output_reasoning], 1);
+  EXPECT_FALSE(sum[Tokens::input_image].has_value());
+  EXPECT_EQ(sum.cost, 0.5);
+  EXPECT_EQ(sum.source, UsageSource::estimated);
+}
