@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utf8.hpp"
+#include "framing/json_values.hpp"
 #include "framing/ndjson.hpp"
 #include "framing/sse.hpp"
 
@@ -38,14 +39,19 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
     : wire_(wire),
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
-      framing_(make_framing(wire.framing, options.limits)),
-      adapter_(wire.make(Services{parts_, ids, options.mode})) {}
+      adapter_(wire.make(Services{parts_, ids, options.mode})) {
+  if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
+}
 
 Decoder::~Decoder() = default;
 
 Result<void> Decoder::feed(std::string_view bytes) {
   if (done()) return {};
   remember(bytes);
+  if (!framing_) {
+    if (!choose_framing(bytes)) return {};
+    bytes = start_;
+  }
   auto result = framing_->feed(bytes, *this);
   if (!result && strict()) {
     fail(result.error());
@@ -54,8 +60,24 @@ Result<void> Decoder::feed(std::string_view bytes) {
   return result;
 }
 
+// Tells a body of JSON by its first character.
+bool Decoder::choose_framing(std::string_view bytes) {
+  constexpr std::size_t patience_bytes = 4096;
+  start_.append(bytes);
+  const std::size_t first = start_.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == std::string::npos && start_.size() < patience_bytes) return false;
+  const bool is_json = first != std::string::npos && (start_[first] == '{' || start_[first] == '[');
+  if (is_json) {
+    framing_ = std::make_unique<framing::JsonValuesFraming>(options_.limits);
+  } else {
+    framing_ = make_framing(wire_.framing, options_.limits);
+  }
+  return true;
+}
+
 Result<void> Decoder::finish() {
   if (done()) return {};
+  if (!framing_) framing_ = make_framing(wire_.framing, options_.limits);
   auto result = framing_->finish(*this);
   if (!result && !strict()) return result;
   if (!result) fail(result.error());

@@ -18,7 +18,8 @@ struct DecoderOptions {
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
 };
 
-// Decodes one body.
+// Decodes one body. In strict mode a body that is JSON itself, an answer that was not streamed or a
+// list of records, is read as well where the wire knows such bodies.
 //
 // In as_received mode a record that is not JSON gives a Warning event and nothing is added at the
 // end of the body; a broken limit is the error of feed. In strict mode every failure ends the
@@ -43,6 +44,7 @@ class Decoder final : private framing::FrameSink {
 
  private:
   void on_frame(const framing::Frame& frame) override;
+  bool choose_framing(std::string_view bytes);
   void on_payload(std::string_view name, std::string_view payload);
   void skip(std::string_view payload, const Error& error);
   void judge_body();
@@ -53,9 +55,10 @@ class Decoder final : private framing::FrameSink {
   const Wire& wire_;
   DecoderOptions options_;
   event::PartTracker parts_;
-  std::unique_ptr<framing::Framing> framing_;
+  std::unique_ptr<framing::Framing> framing_;  // nullptr until the body says what it is
   std::unique_ptr<Adapter> adapter_;
   json::Document document_;
+  std::string start_;  // white space before the body says what it is
   // The beginning of a body in which no record was found yet: it may be a plain JSON error.
   std::string head_;
   std::size_t total_bytes_ = 0;

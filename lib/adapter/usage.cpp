@@ -20,10 +20,12 @@ struct Row {
   Path reasoning;
   Path cached;
   Path cache_write;
-  bool cached_beside_input;  // cached and written tokens are not part of the input count
+  bool cached_beside_input = false;      // cached and written tokens are not in the input count
+  Path more_input = {};                  // tokens that are not in the input count
+  bool reasoning_beside_output = false;  // reasoning tokens are not in the output count
 };
 
-constexpr std::array<Row, 4> rows{{
+constexpr std::array<Row, 9> rows{{
     {{"", "prompt_tokens"},
      {"", "completion_tokens"},
      {"", "total_tokens"},
@@ -52,6 +54,33 @@ constexpr std::array<Row, 4> rows{{
      {"input_token_details", "cache_read"},
      {"input_token_details", "cache_creation"},
      false},
+    {{"", "promptTokenCount"},
+     {"", "candidatesTokenCount"},
+     {"", "totalTokenCount"},
+     {"", "thoughtsTokenCount"},
+     {"", "cachedContentTokenCount"},
+     {},
+     false,
+     {"", "toolUsePromptTokenCount"},
+     true},
+    {{"", "total_input_tokens"},
+     {"", "total_output_tokens"},
+     {"", "total_tokens"},
+     {"", "total_thought_tokens"},
+     {"", "total_cached_tokens"},
+     {},
+     false,
+     {"", "total_tool_use_tokens"},
+     true},
+    {{"", "prompt_eval_count"}, {"", "eval_count"}, {}, {}, {}, {}},
+    {{"", "inputTokens"},
+     {"", "outputTokens"},
+     {"", "totalTokens"},
+     {},
+     {"", "cacheReadInputTokens"},
+     {"", "cacheWriteInputTokens"},
+     true},
+    {{"tokens", "input_tokens"}, {"tokens", "output_tokens"}, {}, {}, {"", "cached_tokens"}, {}},
 }};
 
 std::optional<std::int64_t> count(const json::Value& usage, const Path& path) {
@@ -79,6 +108,10 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
   if (row.cached_beside_input && result.input_tokens) {
     *result.input_tokens += result.cached_input_tokens.value_or(0);
     *result.input_tokens += result.cache_write_input_tokens.value_or(0);
+  }
+  if (result.input_tokens) *result.input_tokens += count(usage, row.more_input).value_or(0);
+  if (row.reasoning_beside_output && (result.output_tokens || result.reasoning_tokens)) {
+    result.output_tokens = result.output_tokens.value_or(0) + result.reasoning_tokens.value_or(0);
   }
   if (!result.total_tokens && result.input_tokens && result.output_tokens) {
     result.total_tokens = *result.input_tokens + *result.output_tokens;

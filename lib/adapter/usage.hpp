@@ -10,7 +10,17 @@
 
 namespace millrace::adapter {
 
-enum class UsageDialect : std::uint8_t { openai_chat, openai_responses, anthropic, langchain };
+enum class UsageDialect : std::uint8_t {
+  openai_chat,
+  openai_responses,
+  anthropic,
+  langchain,
+  gemini,
+  gemini_interactions,
+  ollama,
+  bedrock,
+  cohere,
+};
 
 // Lifetime: the result views its arguments.
 event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::string_view model,

@@ -5,7 +5,9 @@
 
 #include "adapter/ag_ui.hpp"
 #include "adapter/anthropic.hpp"
+#include "adapter/gemini.hpp"
 #include "adapter/langgraph.hpp"
+#include "adapter/ollama.hpp"
 #include "adapter/openai_chat.hpp"
 #include "adapter/openai_responses.hpp"
 
@@ -20,16 +22,21 @@ std::unique_ptr<Adapter> make(const Services& services) {
 constexpr std::string_view done = "[DONE]";
 
 constexpr std::array table{
-    Wire{"ag_ui", FramingKind::sse_records, done, true, "Failed to parse SSE event", make<AgUi>},
-    Wire{"anthropic", FramingKind::sse_records, "", false, "Failed to parse Anthropic SSE event",
-         make<Anthropic>},
-    Wire{"langgraph", FramingKind::sse_blocks, "", false, "Failed to parse LangGraph SSE data",
-         make<LangGraph>},
-    Wire{"openai_chat", FramingKind::sse_records, done, false, "Failed to parse OpenAI SSE event",
-         make<OpenAiChat>},
-    Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false,
+    Wire{"ag_ui", FramingKind::sse_records, done, false, true, "Failed to parse SSE event",
+         make<AgUi>},
+    Wire{"anthropic", FramingKind::sse_records, "", false, false,
+         "Failed to parse Anthropic SSE event", make<Anthropic>},
+    Wire{"gemini", FramingKind::sse_records, done, true, false, "Failed to parse Gemini chunk",
+         make<Gemini>},
+    Wire{"langgraph", FramingKind::sse_blocks, "", false, false,
+         "Failed to parse LangGraph SSE data", make<LangGraph>},
+    Wire{"ollama", FramingKind::ndjson, "", false, false, "Failed to parse Ollama record",
+         make<Ollama>},
+    Wire{"openai_chat", FramingKind::sse_records, done, false, false,
+         "Failed to parse OpenAI SSE event", make<OpenAiChat>},
+    Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false, false,
          "Failed to parse OpenAI NDJSON chunk", make<OpenAiChat>},
-    Wire{"openai_responses", FramingKind::sse_records, done, false,
+    Wire{"openai_responses", FramingKind::sse_records, done, false, false,
          "Failed to parse OpenAI Responses SSE event", make<OpenAiResponses>},
 };
 

@@ -19,6 +19,7 @@ struct Wire {
   std::string_view name;
   FramingKind framing;
   std::string_view sentinel;     // a payload that says nothing, or ""
+  bool json_body;                // a body may be JSON itself: an answer that was not streamed
   bool keeps_ids;                // ids of the source may be reopened and are never replaced
   std::string_view parse_error;  // how a record that is not JSON is announced in as_received mode
   std::unique_ptr<Adapter> (*make)(const Services& services);

@@ -8,17 +8,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kind_names{"image", "audio", "video", "document"};
 
-// The kind of a `binary` part; what is no known medium is a document.
-Media::Kind kind_of_mime(std::string_view mime_type) {
-  for (std::size_t i = 0; i < kind_names.size(); ++i) {
-    const std::string_view name = kind_names[i];
-    if (mime_type.starts_with(name) && mime_type.substr(name.size()).starts_with("/")) {
-      return static_cast<Media::Kind>(i);
-    }
-  }
-  return Media::Kind::document;
-}
-
 bool read_binary(Media& out, const json::Value& part) {
   out.mime_type = part["mimeType"].string();
   out.filename = part["filename"].string();
@@ -41,6 +30,16 @@ bool read_binary(Media& out, const json::Value& part) {
 }
 
 }  // namespace
+
+Media::Kind kind_of_mime(std::string_view mime_type) {
+  for (std::size_t i = 0; i < kind_names.size(); ++i) {
+    const std::string_view name = kind_names[i];
+    if (mime_type.starts_with(name) && mime_type.substr(name.size()).starts_with("/")) {
+      return static_cast<Media::Kind>(i);
+    }
+  }
+  return Media::Kind::document;
+}
 
 std::string_view name_of(Media::Kind kind) {
   return kind_names[static_cast<std::size_t>(kind)];

@@ -64,5 +64,7 @@ bool read_data_url(DataUrl& out, std::string_view url);
 void write_url(JsonBuilder& out, std::string_view key, const Media& media);
 
 std::string_view name_of(Media::Kind kind);
+// The kind that a MIME type says; what is no known medium is a document.
+Media::Kind kind_of_mime(std::string_view mime_type);
 
 }  // namespace millrace::message

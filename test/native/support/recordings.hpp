@@ -32,8 +32,16 @@ inline std::vector<std::filesystem::path> recordings() {
 
 inline std::string_view wire_of(const json::Value& record) {
   if (record["choices"].is_array()) return "openai_chat";
+  if (record["candidates"].is_array()) return "gemini";
+  if (record["event_type"].is_string()) return "gemini_interactions";
   const std::string_view type = record["type"].string();
-  if (type.starts_with("response.")) return "openai_responses";
+  if (type.starts_with("response.") || type == "error") return "openai_responses";
+  if (type == "message-start") return "cohere";
+  for (const json::Member& member : record.members()) {
+    if (member.key == "messageStart" || member.key.starts_with("contentBlock")) {
+      return "bedrock_converse";
+    }
+  }
   return type == "message_start" ? "anthropic" : "";
 }
 

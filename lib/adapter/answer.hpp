@@ -1,0 +1,71 @@
+// One answer as the newer wires tell it: pieces of text, thoughts, calls and results one behind the
+// other. Makes of them messages that every reader understands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "adapter/adapter.hpp"
+
+namespace millrace::adapter {
+
+// A message holds text first, then calls, and no result stands between two calls of one message:
+// text behind a call, a result or a thought begins the next message. The first has the provider's
+// id of the answer.
+// Lifetime: `services` is copied; what it refers to outlives the answer.
+class Answer {
+ public:
+  explicit Answer(const Services& services) : services_(services) {}
+
+  // Tells the provider's id; only the first one counts, and only before the first message.
+  void name(std::string_view id);
+
+  void text(std::string_view delta);
+  // Ends the text; the next one is a new message.
+  void end_text();
+  // Gives the opaque value of the assistant message that was spoken last, and ends its text. False
+  // when there is no message yet.
+  bool keep_for_message(std::string_view value);
+
+  void thought(std::string_view delta);
+  // Gives the opaque value of the thought, which may have no text.
+  void keep_for_thought(std::string_view value);
+  void end_thought();
+
+  // Opens a call and gives its key; an empty id becomes a new one.
+  std::string open_call(std::string_view id, std::string_view name);
+  void arguments(std::string_view key, std::string_view piece);
+  // The id a reader sees for an open call.
+  [[nodiscard]] std::string call_id(std::string_view key) const;
+  void end_call(std::string_view key);
+  // A call whose arguments are known, with its opaque value or "". Gives its id.
+  std::string whole_call(std::string_view id, std::string_view name, std::string_view arguments,
+                         std::string_view value = {});
+  void keep_for_call(std::string_view id, std::string_view value);
+
+  // The result of a call that the provider ran itself. `error` says what failed.
+  void result(std::string_view call_id, std::string_view content, bool failed = false,
+              std::string_view error = {});
+
+  // A source of the text that is open, or of the next one. `json` is what the provider said.
+  void cite(std::string_view json);
+
+  // The id of the assistant message that takes what comes next.
+  const std::string& message_id();
+  [[nodiscard]] bool has_message() const { return message_used_; }
+
+ private:
+  void begin(std::string_view id);
+
+  Services services_;
+  std::unordered_set<std::string> message_ids_;
+  std::string first_id_;
+  std::string message_id_;  // "" until something needs it
+  std::uint64_t calls_seen_ = 0;
+  bool message_used_ = false;  // the message holds text or a call
+  bool result_given_ = false;  // a result stands behind its last call
+};
+
+}  // namespace millrace::adapter

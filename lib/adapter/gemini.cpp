@@ -1,0 +1,299 @@
+#include "adapter/gemini.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "adapter/usage.hpp"
+#include "base/error.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view provider = "google";
+constexpr auto keep = json::Surrogates::keep;
+constexpr std::size_t arguments_limit_bytes = 16UL * 1024 * 1024;
+
+constexpr std::string_view filter_sentence =
+    "The response was stopped by the provider's content filter.";
+constexpr std::string_view call_sentence = "The model made a tool call that cannot be read.";
+constexpr std::string_view image_sentence = "The model made no image.";
+
+// Finish reasons that mean the answer is not whole.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> sentences{{
+    {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
+    {"SAFETY", filter_sentence},
+    {"RECITATION", "The response was stopped because it repeats protected text."},
+    {"LANGUAGE", "The model does not support the language."},
+    {"OTHER", "The provider stopped the response and does not say why."},
+    {"BLOCKLIST", filter_sentence},
+    {"PROHIBITED_CONTENT", filter_sentence},
+    {"SPII", "The response was stopped because it may hold personal data."},
+    {"MALFORMED_FUNCTION_CALL", call_sentence},
+    {"UNEXPECTED_TOOL_CALL", "The model called a tool although none was given."},
+    {"TOO_MANY_TOOL_CALLS", "The model called tools too many times in a row."},
+    {"MISSING_THOUGHT_SIGNATURE", "A thought signature is missing in the request."},
+    {"MALFORMED_RESPONSE", "The model made a response that cannot be read."},
+    {"IMAGE_SAFETY", filter_sentence},
+    {"IMAGE_PROHIBITED_CONTENT", filter_sentence},
+    {"IMAGE_RECITATION", "The image was stopped because it repeats a protected one."},
+    {"IMAGE_OTHER", image_sentence},
+    {"NO_IMAGE", image_sentence},
+}};
+
+std::string_view sentence_of(std::string_view reason) {
+  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+                                 [&](const auto& r) { return r.first == reason; });
+  return row == sentences.end() ? std::string_view() : row->second;
+}
+
+// The value that AG-UI clients keep, in the shape that Google's chat endpoint has for it.
+std::string signature_of(const json::Value& part) {
+  const auto signature = part["thoughtSignature"].filled_string();
+  if (!signature) return {};
+  std::string out = R"({"google":{)";
+  json::append_member(out, "thought_signature", *signature, keep);
+  return out + "}}";
+}
+
+std::string response_text(const json::Value& response) {
+  for (const std::string_view key : {"output", "result"}) {
+    if (response.size() == 1 && response[key].is_string()) {
+      return std::string(response[key].string());
+    }
+  }
+  return response.to_json(keep);
+}
+
+}  // namespace
+
+struct Gemini::Row {
+  std::string_view member;
+  Handler handler;
+};
+
+const Gemini::Row* Gemini::find_row(const json::Value& part) {
+  static constexpr std::array<Row, 7> rows{{
+      {"text", &Gemini::on_text},
+      {"functionCall", &Gemini::on_call},
+      {"functionResponse", &Gemini::on_response},
+      {"executableCode", &Gemini::on_code},
+      {"codeExecutionResult", &Gemini::on_code_result},
+      {"inlineData", &Gemini::on_medium},
+      {"fileData", &Gemini::on_medium},
+  }};
+  const auto* row = std::find_if(rows.begin(), rows.end(),
+                                 [&](const Row& r) { return !part[r.member].is_nothing(); });
+  return row == rows.end() ? nullptr : row;
+}
+
+bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
+  if (error_of(record)) {
+    on_error(record["error"]);
+    return true;
+  }
+  const json::Value candidates = record["candidates"];
+  const json::Value usage = record["usageMetadata"];
+  const json::Value feedback = record["promptFeedback"];
+  if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
+  answer_.name(record["responseId"].string());
+  if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
+  if (usage.is_object()) merge_usage(usage_json_, usage);
+  for (const json::Value candidate : candidates.items()) {
+    if (candidate["index"].integer().value_or(0) == 0) {
+      on_candidate(candidate);
+    } else if (!std::exchange(warned_of_candidates_, true)) {
+      warn("The answer has several candidates; only the first one is given.", candidate);
+    }
+  }
+  if (feedback.is_object()) on_feedback(feedback);
+  return true;
+}
+
+void Gemini::on_candidate(const json::Value& candidate) {
+  for (const json::Value part : candidate["content"]["parts"].items()) on_part(part);
+  on_sources(candidate);
+  if (const auto reason = candidate["finishReason"].filled_string()) {
+    finish_ = *reason;
+    finish_message_ = candidate["finishMessage"].string();
+  }
+}
+
+void Gemini::on_part(const json::Value& part) {
+  const Row* row = find_row(part);
+  if (row == nullptr) {
+    on_other(part);
+    return;
+  }
+  if (row->handler != &Gemini::on_call) end_call();
+  (this->*row->handler)(part[row->member], part);
+}
+
+void Gemini::on_text(const json::Value& value, const json::Value& part) {
+  const std::string signature = signature_of(part);
+  if (part["thought"].is_true()) {
+    answer_.thought(value.string());
+    if (!signature.empty()) {
+      answer_.keep_for_thought(signature);
+      answer_.end_thought();
+    }
+    return;
+  }
+  answer_.text(value.string());
+  if (signature.empty() || answer_.keep_for_message(signature)) return;
+  answer_.keep_for_thought(signature);
+  answer_.end_thought();
+}
+
+void Gemini::on_call(const json::Value& value, const json::Value& part) {
+  if (const auto name = value["name"].filled_string()) {
+    end_call();
+    open_name_ = *name;
+    open_key_ = answer_.open_call(value["id"].string(), *name);
+  }
+  if (open_key_.empty()) return;
+  if (std::string signature = signature_of(part); !signature.empty()) {
+    signature_ = std::move(signature);
+  }
+  add_arguments(value);
+  if (!value["willContinue"].is_true()) end_call();
+}
+
+void Gemini::add_arguments(const json::Value& call) {
+  if (const json::Value whole = call["args"]; whole.size() > 0) {
+    whole_arguments_ = whole.to_json(keep);
+  }
+  for (const json::Value piece : call["partialArgs"].items()) {
+    if (!arguments_.add(piece)) warn("A piece of a call's arguments was skipped.", piece);
+  }
+  if (arguments_.bytes() <= arguments_limit_bytes) return;
+  services_.parts.fail(row_of(Errc::tool_arguments_too_large).code,
+                       "The arguments of the tool call \"" + open_name_ + "\" are larger than " +
+                           std::to_string(arguments_limit_bytes) + " bytes.");
+}
+
+void Gemini::end_call() {
+  if (open_key_.empty()) return;
+  const std::string key = std::exchange(open_key_, {});
+  const std::string pieces = arguments_.take();
+  const std::string whole = std::exchange(whole_arguments_, {});
+  answer_.arguments(key, whole.empty() ? pieces : whole);
+  const std::string id = answer_.call_id(key);
+  answer_.end_call(key);
+  if (const std::string signature = std::exchange(signature_, {}); !signature.empty()) {
+    answer_.keep_for_call(id, signature);
+  }
+}
+
+void Gemini::on_response(const json::Value& value, const json::Value& /*part*/) {
+  const json::Value response = value["response"];
+  const std::string text = response_text(response);
+  answer_.result(value["id"].string(), text, !response["error"].is_nothing());
+}
+
+void Gemini::on_code(const json::Value& value, const json::Value& part) {
+  std::string arguments = "{";
+  for (const std::string_view key : {"language", "code"}) {
+    json::append_member(arguments, key, value[key].string(), keep);
+  }
+  arguments.push_back('}');
+  code_id_ =
+      answer_.whole_call(value["id"].string(), "code_execution", arguments, signature_of(part));
+  services_.parts.pass(event::ProviderState{provider, "server_tool", code_id_, value.to_json()});
+}
+
+void Gemini::on_code_result(const json::Value& value, const json::Value& /*part*/) {
+  const std::string_view outcome = value["outcome"].string();
+  const bool failed = !outcome.empty() && outcome != "OUTCOME_OK";
+  // A result without its code would belong to no call.
+  if (code_id_.empty()) code_id_ = answer_.whole_call(value["id"].string(), "code_execution", "{}");
+  answer_.result(code_id_, value["output"].string(), failed, outcome);
+  services_.parts.pass(
+      event::ProviderState{provider, "server_tool_result", code_id_, value.to_json()});
+}
+
+void Gemini::on_medium(const json::Value& /*value*/, const json::Value& part) {
+  on_other(part);
+}
+
+void Gemini::on_other(const json::Value& part) {
+  if (part.size() == 0) return;
+  end_call();
+  // A signature may come in a part that has nothing else.
+  if (part.size() == 1 && part["thoughtSignature"].is_string()) {
+    const std::string signature = signature_of(part);
+    if (!signature.empty() && !answer_.keep_for_message(signature)) {
+      answer_.keep_for_thought(signature);
+    }
+    return;
+  }
+  services_.parts.pass(
+      event::ProviderState{provider, "part", answer_.message_id(), part.to_json()});
+}
+
+void Gemini::on_sources(const json::Value& candidate) {
+  for (const std::string_view key : {"groundingMetadata", "urlContextMetadata"}) {
+    const json::Value sources = candidate[key];
+    if (sources.size() == 0) continue;
+    std::string json = sources.to_json();
+    if (json == sources_) continue;
+    answer_.cite(json);
+    sources_ = std::move(json);
+  }
+  for (const json::Value source : candidate["citationMetadata"]["citationSources"].items()) {
+    answer_.cite(source.to_json());
+  }
+}
+
+void Gemini::on_feedback(const json::Value& feedback) {
+  const auto reason = feedback["blockReason"].filled_string();
+  if (!reason || *reason == "BLOCK_REASON_UNSPECIFIED") return;
+  blocked_ = true;
+  finish_ = *reason;
+  finish_message_ = feedback["blockReasonMessage"].string();
+}
+
+void Gemini::on_error(const json::Value& error) {
+  flush_usage();
+  const ErrorRecord record = read_error(error, "Stream error");
+  const std::string_view status = error["status"].string();
+  services_.parts.fail(status.empty() ? std::string_view(record.code) : status, record.message);
+}
+
+void Gemini::warn(std::string_view message, const json::Value& record) {
+  constexpr std::size_t shown_bytes = 256;
+  const std::string payload = redacted(record.to_json(), shown_bytes);
+  services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code, message, payload});
+}
+
+void Gemini::flush_usage() {
+  if (usage_json_.empty()) return;
+  const std::string usage = std::exchange(usage_json_, {});
+  json::Document document;
+  if (const auto value = document.parse(usage)) {
+    services_.parts.pass(read_usage(UsageDialect::gemini, provider, model_, value.value(), usage));
+  }
+}
+
+void Gemini::on_end() {
+  // The end is known here only: some models give a reason to finish with every chunk.
+  if (is_complete()) {
+    end_call();
+    services_.parts.close_all();
+    services_.parts.pass(event::Finish{finish_});
+  }
+  flush_usage();
+  if (blocked_) {
+    services_.parts.fail(finish_, finish_message_.empty()
+                                      ? "The provider blocked the prompt (" + finish_ + ")."
+                                      : finish_message_);
+    return;
+  }
+  const std::string_view sentence = sentence_of(finish_);
+  if (sentence.empty()) return;
+  std::string message(sentence);
+  if (!finish_message_.empty()) message.append(" ").append(finish_message_);
+  services_.parts.fail(finish_, message);
+}
+
+}  // namespace millrace::adapter

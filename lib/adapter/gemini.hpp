@@ -1,0 +1,68 @@
+// Gemini's generateContent and streamGenerateContent -> events, from Google's own API and from
+// Vertex AI: text, thoughts, calls whole or value by value, code that Google ran, media, sources.
+// Source: Gemini API reference, "GenerateContentResponse" (2026).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "adapter/adapter.hpp"
+#include "adapter/answer.hpp"
+#include "adapter/gemini_arguments.hpp"
+
+namespace millrace::adapter {
+
+// What the next request needs besides the text: a thought signature is an EncryptedValue of the
+// call, the reasoning message or the assistant message whose part had it, as the JSON text
+// `{"google":{"thought_signature":...}}`; parts that have no event of their own are ProviderState
+// events of the kind `part`, code that Google ran one of the kinds `server_tool` and
+// `server_tool_result`.
+class Gemini final : public Adapter {
+ public:
+  explicit Gemini(const Services& services) : services_(services), answer_(services) {}
+
+  bool on_record(std::string_view name, const json::Value& record) override;
+  void on_end() override;
+  [[nodiscard]] bool is_complete() const override { return !finish_.empty() || blocked_; }
+
+ private:
+  using Handler = void (Gemini::*)(const json::Value& value, const json::Value& part);
+  struct Row;
+  static const Row* find_row(const json::Value& part);
+
+  void on_candidate(const json::Value& candidate);
+  void on_part(const json::Value& part);
+  void on_text(const json::Value& value, const json::Value& part);
+  void on_call(const json::Value& value, const json::Value& part);
+  void on_response(const json::Value& value, const json::Value& part);
+  void on_code(const json::Value& value, const json::Value& part);
+  void on_code_result(const json::Value& value, const json::Value& part);
+  void on_medium(const json::Value& value, const json::Value& part);
+  void on_other(const json::Value& part);
+  void on_sources(const json::Value& candidate);
+  void on_feedback(const json::Value& feedback);
+  void on_error(const json::Value& error);
+
+  void add_arguments(const json::Value& call);
+  void end_call();
+  void warn(std::string_view message, const json::Value& record);
+  void flush_usage();
+
+  Services services_;
+  Answer answer_;
+  GeminiArguments arguments_;
+  std::string open_key_;         // of the call whose arguments are still to come, or ""
+  std::string open_name_;        // its name
+  std::string whole_arguments_;  // its arguments, when they came whole
+  std::string signature_;        // its thought signature
+  std::string code_id_;          // of the last code that was run
+  std::string usage_json_;       // the latest; every chunk has one
+  std::string model_;
+  std::string sources_;  // the latest, since chunks repeat them
+  std::string finish_;
+  std::string finish_message_;
+  bool blocked_ = false;
+  bool warned_of_candidates_ = false;
+};
+
+}  // namespace millrace::adapter

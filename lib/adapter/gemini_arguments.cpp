@@ -1,0 +1,150 @@
+#include "adapter/gemini_arguments.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::size_t depth_limit = 64;
+constexpr std::size_t gap_limit = 1024;  // items that a path may leave out
+constexpr std::size_t node_bytes = 64;
+
+}  // namespace
+
+struct GeminiArguments::Step {
+  std::string_view name;  // a member, or "" for an item
+  std::size_t index = 0;
+};
+
+// Reads `$.a.b[0]['c']`.
+bool GeminiArguments::read_path(std::string_view path, std::vector<Step>& steps) {
+  if (!path.starts_with('$')) return false;
+  path.remove_prefix(1);
+  while (!path.empty()) {
+    if (steps.size() == depth_limit) return false;
+    if (path.front() == '.') {
+      path.remove_prefix(1);
+      const std::size_t end = std::min(path.find_first_of(".["), path.size());
+      if (end == 0) return false;
+      steps.push_back({path.substr(0, end)});
+      path.remove_prefix(end);
+      continue;
+    }
+    const bool quoted = path.starts_with("['") || path.starts_with("[\"");
+    if (path.front() != '[' || path.size() < 3) return false;
+    const std::size_t from = quoted ? 2 : 1;
+    const std::size_t end = quoted ? path.find(path[1], from) : path.find(']', from);
+    if (end == std::string_view::npos || end == from) return false;
+    const std::string_view word = path.substr(from, end - from);
+    path.remove_prefix(quoted ? end + 1 : end);
+    if (!path.starts_with(']')) return false;
+    path.remove_prefix(1);
+    Step step;
+    if (quoted) {
+      step.name = word;
+    } else {
+      const auto [last, error] =
+          std::from_chars(word.data(), word.data() + word.size(), step.index);
+      if (error != std::errc() || last != word.data() + word.size()) return false;
+    }
+    steps.push_back(step);
+  }
+  return !steps.empty();
+}
+
+GeminiArguments::Node* GeminiArguments::child(Node& node, const Step& step) {
+  const Kind wanted = step.name.empty() ? Kind::array : Kind::object;
+  if (node.kind == Kind::none) node.kind = wanted;
+  if (node.kind != wanted) return nullptr;
+  if (wanted == Kind::array) {
+    if (step.index >= node.items.size() + gap_limit) return nullptr;
+    if (step.index >= node.items.size()) {
+      bytes_ += node_bytes * (step.index + 1 - node.items.size());
+      node.items.resize(step.index + 1);
+    }
+    return &node.items[step.index];
+  }
+  const auto found = std::find_if(node.members.begin(), node.members.end(),
+                                  [&](const auto& member) { return member.first == step.name; });
+  if (found != node.members.end()) return &found->second;
+  bytes_ += node_bytes + step.name.size();
+  return &node.members.emplace_back(std::string(step.name), Node()).second;
+}
+
+GeminiArguments::Node* GeminiArguments::find(std::string_view path) {
+  std::vector<Step> steps;
+  if (!read_path(path, steps)) return nullptr;
+  Node* node = &root_;
+  root_.kind = Kind::object;
+  for (const Step& step : steps) {
+    node = child(*node, step);
+    if (node == nullptr) return nullptr;
+  }
+  return node;
+}
+
+bool GeminiArguments::set(Node& node, const json::Value& piece) {
+  if (node.kind == Kind::object || node.kind == Kind::array) return false;
+  if (const json::Value text = piece["stringValue"]; text.is_string()) {
+    if (node.kind != Kind::text) node.text.clear();
+    node.kind = Kind::text;
+    node.text.append(text.string());
+    return true;
+  }
+  for (const std::string_view key : {"numberValue", "boolValue", "nullValue"}) {
+    const json::Value value = piece[key];
+    if (!value.exists()) continue;
+    node.kind = Kind::other;
+    // null is written as "NULL_VALUE", too.
+    node.text = key == "nullValue" ? "null" : value.to_json();
+    return true;
+  }
+  return true;
+}
+
+bool GeminiArguments::add(const json::Value& piece) {
+  Node* node = find(piece["jsonPath"].string());
+  if (node == nullptr) return false;
+  const std::size_t before = node->text.size();
+  if (!set(*node, piece)) return false;
+  bytes_ += node->text.size() > before ? node->text.size() - before : 0;
+  return true;
+}
+
+void GeminiArguments::write(std::string& out, const Node& node) {
+  switch (node.kind) {
+    case Kind::none: out.append("null"); break;
+    case Kind::text: json::append_string(out, node.text, json::Surrogates::keep); break;
+    case Kind::other: out.append(node.text); break;
+    case Kind::array:
+      out.push_back('[');
+      for (const Node& item : node.items) {
+        if (&item != &node.items.front()) out.push_back(',');
+        write(out, item);
+      }
+      out.push_back(']');
+      break;
+    case Kind::object:
+      out.push_back('{');
+      for (const auto& [key, value] : node.members) {
+        if (out.back() != '{') out.push_back(',');
+        json::append_string(out, key, json::Surrogates::keep);
+        out.push_back(':');
+        write(out, value);
+      }
+      out.push_back('}');
+      break;
+  }
+}
+
+std::string GeminiArguments::take() {
+  std::string out;
+  root_.kind = Kind::object;
+  write(out, root_);
+  root_ = {};
+  bytes_ = 0;
+  return out;
+}
+
+}  // namespace millrace::adapter

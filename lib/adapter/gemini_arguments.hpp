@@ -1,0 +1,46 @@
+// The arguments of a Gemini call that come value by value, each with the path where it belongs.
+// Source: Vertex AI API reference, "FunctionCall.partialArgs" (2026).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+
+namespace millrace::adapter {
+
+// Puts `{ jsonPath, stringValue | numberValue | boolValue | nullValue }` together; the pieces of a
+// string are joined.
+class GeminiArguments {
+ public:
+  // False when the path is not one of members and indexes, or does not fit what came before.
+  bool add(const json::Value& piece);
+  [[nodiscard]] bool empty() const { return bytes_ == 0; }
+  // Units: bytes that the values and their places take, roughly.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  // The arguments as a JSON object; begins anew.
+  std::string take();
+
+ private:
+  enum class Kind : unsigned char { none, object, array, text, other };
+  struct Node {
+    Kind kind = Kind::none;
+    std::string text;  // a string, or JSON text of a number, a boolean or null
+    std::vector<std::pair<std::string, Node>> members;
+    std::vector<Node> items;
+  };
+  struct Step;
+  static bool read_path(std::string_view path, std::vector<Step>& steps);
+  Node* find(std::string_view path);
+  Node* child(Node& node, const Step& step);
+  static bool set(Node& node, const json::Value& piece);
+  static void write(std::string& out, const Node& node);
+
+  Node root_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace millrace::adapter

@@ -1,0 +1,91 @@
+#include "framing/json_values.hpp"
+
+#include "framing/buffer.hpp"
+
+namespace millrace::framing {
+namespace {
+
+// White space, a byte order mark, and the brackets and commas of a list.
+constexpr std::string_view between = " \t\r\n,[]\xEF\xBB\xBF";
+
+bool is_between(char c) {
+  return between.find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+// True when the value that began before ends at this character.
+bool JsonValuesFraming::ends_value(char c) {
+  if (in_string_) {
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      in_string_ = false;
+    }
+    return false;
+  }
+  if (c == '"') {
+    in_string_ = true;
+  } else if (c == '{' || c == '[') {
+    ++depth_;
+  } else if (c == '}' || c == ']') {
+    return --depth_ == 0;
+  }
+  return false;
+}
+
+void JsonValuesFraming::give(std::string_view piece, FrameSink& sink) {
+  if (carry_.empty()) {
+    sink.on_frame(Frame{{}, piece, {}, false});
+    return;
+  }
+  append_bounded(carry_, piece, limits_.event_bytes);
+  value_.swap(carry_);
+  sink.on_frame(Frame{{}, value_, {}, false});
+  reuse(value_);
+}
+
+Result<void> JsonValuesFraming::feed(std::string_view bytes, FrameSink& sink) {
+  const auto fits = [&](std::size_t more) { return carry_.size() + more <= limits_.event_bytes; };
+  const auto too_large = [&] {
+    return make_error(Errc::event_too_large, "A JSON value of the body is larger than " +
+                                                 std::to_string(limits_.event_bytes) + " bytes.");
+  };
+  std::size_t from = 0;  // where the value of now begins, when it is inside
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    const char c = bytes[at];
+    if (depth_ > 0) {
+      if (!ends_value(c)) continue;
+      if (!fits(at + 1 - from)) return too_large();
+      give(bytes.substr(from, at + 1 - from), sink);
+      continue;
+    }
+    if (in_word_ && (c == '{' || is_between(c))) {
+      if (!fits(at - from)) return too_large();
+      in_word_ = false;
+      give(bytes.substr(from, at - from), sink);
+    }
+    if (c == '{') {
+      from = at;
+      depth_ = 1;
+    } else if (!in_word_ && !is_between(c)) {
+      from = at;
+      in_word_ = true;
+    }
+  }
+  if (!inside()) return {};
+  if (!fits(bytes.size() - from)) return too_large();
+  append_bounded(carry_, bytes.substr(from), limits_.event_bytes);
+  return {};
+}
+
+Result<void> JsonValuesFraming::finish(FrameSink& sink) {
+  if (depth_ > 0) return make_error(Errc::stream_truncated);
+  if (in_word_) give({}, sink);
+  in_word_ = false;
+  return {};
+}
+
+}  // namespace millrace::framing

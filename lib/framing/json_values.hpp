@@ -1,0 +1,36 @@
+// Bodies that are JSON themselves: one value, several one behind the other, or a list of them. A
+// frame is one object; brackets and commas around the objects are passed over.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "framing/framing.hpp"
+
+namespace millrace::framing {
+
+// Finds where objects begin and end; whether they are JSON is for their reader to see. What stands
+// between objects and is no bracket or comma is given as a frame as well, so that it is noticed.
+// Errors: event_too_large; stream_truncated when the body ends inside an object.
+class JsonValuesFraming final : public Framing {
+ public:
+  explicit JsonValuesFraming(FramingLimits limits = {}) : limits_(limits) {}
+
+  Result<void> feed(std::string_view bytes, FrameSink& sink) override;
+  Result<void> finish(FrameSink& sink) override;
+
+ private:
+  [[nodiscard]] bool inside() const { return depth_ > 0 || in_word_; }
+  [[nodiscard]] bool ends_value(char c);
+  void give(std::string_view piece, FrameSink& sink);
+
+  FramingLimits limits_;
+  std::string carry_;  // the beginning of a value that is not complete
+  std::string value_;  // the value being handled; its memory is used again
+  std::size_t depth_ = 0;
+  bool in_string_ = false;
+  bool escaped_ = false;
+  bool in_word_ = false;  // text between objects
+};
+
+}  // namespace millrace::framing
