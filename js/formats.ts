@@ -56,3 +56,6 @@ export const langGraphMessageFormat: MessageFormat = engineFormat('langgraph');
 
 /** Anthropic Messages. */
 export const anthropicMessageFormat: MessageFormat = engineFormat('anthropic');
+
+/** Contents of Gemini's generateContent: `{ systemInstruction?, contents }`. */
+export const geminiMessageFormat: MessageFormat = engineFormat('gemini');

@@ -10,7 +10,9 @@ export type * from '../types/messages';
 export {
   agUIAdapter,
   anthropicAdapter,
+  geminiAdapter,
   langGraphAdapter,
+  ollamaAdapter,
   openAIAdapter,
   openAIReadableStreamAdapter,
   openAIResponsesAdapter,
@@ -37,6 +39,7 @@ export { MillraceError } from './errors';
 export type { MillraceErrorDetails } from './errors';
 export {
   anthropicMessageFormat,
+  geminiMessageFormat,
   identityMessageFormat,
   langGraphMessageFormat,
   openAIConversationMessageFormat,

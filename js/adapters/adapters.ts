@@ -120,13 +120,25 @@ export function langGraphAdapter(options: LangGraphAdapterOptions = {}): StreamA
   return engineAdapter({ name: 'langGraphAdapter', wire: 'langgraph' }, options);
 }
 
-/**
- * Reads Anthropic Messages. The events are a legal AG-UI order; what AG-UI has no event for comes as
- * CUSTOM `millrace.*`, and a cut or foreign body ends in RUN_ERROR.
- */
+// The adapters from here on give a legal AG-UI order; what AG-UI has no event for comes as CUSTOM
+// `millrace.*`, and a cut or foreign body ends in RUN_ERROR.
+
+/** Reads Anthropic Messages. */
 export function anthropicAdapter(options: AdapterOptions = {}): StreamAdapter {
   checkOptions('anthropicAdapter', options);
   return engineAdapter({ name: 'anthropicAdapter', wire: 'anthropic', strict: true }, options);
+}
+
+/** Reads Gemini's streamGenerateContent, of Google's own API or of Vertex AI, with or without `alt=sse`. */
+export function geminiAdapter(options: AdapterOptions = {}): StreamAdapter {
+  checkOptions('geminiAdapter', options);
+  return engineAdapter({ name: 'geminiAdapter', wire: 'gemini', strict: true }, options);
+}
+
+/** Reads Ollama's own /api/chat and /api/generate. */
+export function ollamaAdapter(options: AdapterOptions = {}): StreamAdapter {
+  checkOptions('ollamaAdapter', options);
+  return engineAdapter({ name: 'ollamaAdapter', wire: 'ollama', strict: true }, options);
 }
 
 function checkOptions(name: string, options: unknown): void {

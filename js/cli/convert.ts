@@ -18,7 +18,12 @@ const wires = [
   'langgraph',
   'ag-ui',
   'anthropic',
+  'gemini',
+  'ollama',
 ] as const;
+
+// Wires whose records are lines as they are.
+const lineWires = new Set(['openai_chat_ndjson', 'ollama']);
 const targets = ['ag-ui', 'messages', 'text'] as const;
 type Target = (typeof targets)[number];
 
@@ -183,7 +188,10 @@ export const convert: Command = {
     const total = file === '-' ? undefined : statSync(file).size;
     const input: AsyncIterable<Uint8Array> = file === '-' ? process.stdin : createReadStream(file);
     const progress = new Progress(total);
-    const bytes = counted(values.lines === true ? framed(input) : input, progress);
+    const bytes = counted(
+      values.lines === true && !lineWires.has(wire) ? framed(input) : input,
+      progress,
+    );
     const body = Readable.toWeb(Readable.from(bytes)) as ReadableStream<Uint8Array>;
     const run = { threadId: 'convert', runId: 'convert', protocolVersion: '1.0' };
     const source = openSource(

@@ -5,6 +5,7 @@
 
 #include "base/base64.hpp"
 #include "base/utf8.hpp"
+#include "format/support.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -53,10 +54,6 @@ bool write_source(JsonBuilder& out, const Media& media) {
 
 }  // namespace
 
-bool is_blank(std::string_view text) {
-  return json::trim(text).empty();
-}
-
 void write_text_block(JsonBuilder& out, std::string_view text, const json::Value& cache_control) {
   out.open_object();
   out.text("type", "text");
@@ -104,17 +101,6 @@ void write_thinking(JsonBuilder& out, std::string_view text, std::string_view si
   out.text("type", "thinking");
   out.text("thinking", text);
   out.text("signature", signature);
-  out.close_object();
-}
-
-void write_input(JsonBuilder& out, std::string_view arguments) {
-  json::Document document(message::depth_limit);
-  if (const auto value = document.parse(arguments); value && value.value().is_object()) {
-    out.value("input", value.value());
-    return;
-  }
-  out.open_object("input");
-  if (!arguments.empty()) out.text(raw_arguments_key, arguments);
   out.close_object();
 }
 

@@ -281,12 +281,10 @@ void Reader::read_redacted(const json::Value& block) {
 
 void Reader::read_call(const json::Value& block) {
   const json::Value input = block["input"];
-  const json::Value unparsed = input[raw_arguments_key];
   ToolCall& call = assistant(false).tool_calls.emplace_back();
   call.id = block["id"].string();
   call.name = block["name"].string();
-  call.arguments = input.size() == 1 && unparsed.is_string() ? std::string(unparsed.string())
-                                                             : arguments_of(input);
+  call.arguments = read_arguments(input);
   if (block["type"].string() != "tool_use") {
     call.metadata.add(provider, "server_tool", without(block, {"id", "name", "input"}));
     server_calls_[call.id] = {messages_.size() - 1, messages_.back().tool_calls.size() - 1};

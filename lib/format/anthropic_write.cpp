@@ -1,12 +1,9 @@
 // Canonical messages -> Anthropic's turns.
 
-#include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
-
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
 #include "format/support.hpp"
+#include "format/turns.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
@@ -22,123 +19,35 @@ constexpr std::string_view provider = "anthropic";
 
 bool is_signed_here(const Message& reasoning) {
   constexpr std::string_view fernet = "gAAAA";  // how OpenAI's encrypted reasoning begins
-  return reasoning.encrypted_value && !reasoning.encrypted_value->empty() &&
-         !reasoning.id.starts_with("rs_") && !reasoning.encrypted_value->starts_with(fernet);
+  const std::string value = reasoning.encrypted_value.value_or("");
+  if (value.empty() || reasoning.id.starts_with("rs_") || value.starts_with(fernet)) return false;
+  // An object is the block of a redacted thought, or another provider's.
+  return !value.starts_with('{') || value.find("redacted_thinking") != std::string::npos;
 }
 
-// Writes turns from left to right. A turn opens with its first block; an assistant turn holds its
-// calls back, so that they end it and their results can begin the next.
-class Writer {
- public:
-  Writer(JsonBuilder& out, std::span<const Message> messages) : out_(out), messages_(messages) {
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      if (messages[i].role == Role::tool) results_[messages[i].tool_call_id].at.push_back(i);
-    }
-    used_.resize(messages.size());
-  }
+// Ids of calls have no limit of their length here; the bound keeps them usable elsewhere.
+constexpr TurnNames names{"user", "assistant", "content", 256};
 
-  void write() {
-    for (at_ = 0; at_ < messages_.size(); ++at_) {
-      const Message& message = messages_[at_];
-      switch (message.role) {
-        case Role::user: write_user(message); break;
-        case Role::assistant: write_assistant(message); break;
-        case Role::tool: write_stray_result(message); break;
-        case Role::reasoning: write_reasoning(message); break;
-        case Role::system:
-        case Role::developer:
-        case Role::activity: break;
-      }
-    }
-    close_calls();
-    close_turn();
-  }
+class Writer final : public TurnWriter {
+ public:
+  Writer(JsonBuilder& out, std::span<const Message> messages)
+      : TurnWriter(out, messages, names), out_(out) {}
 
  private:
-  enum class Turn : std::uint8_t { none, user, assistant };
-  struct Call {
-    const ToolCall* call;
-    std::size_t at;  // index of its message
-  };
-  // The messages that answer calls of one id, in order.
-  struct Results {
-    std::vector<std::size_t> at;
-    std::size_t next = 0;
-  };
-
-  void enter(Turn turn) {
-    if (turn_ == turn) return;
-    close_turn();
-    turn_ = turn;
-    out_.open_object();
-    out_.text("role", turn == Turn::user ? "user" : "assistant");
-    out_.open_array("content");
-  }
-
-  void close_turn() {
-    if (turn_ == Turn::none) return;
-    out_.close_array();
-    out_.close_object();
-    turn_ = Turn::none;
-  }
-
-  // Ends the assistant turn by its calls and begins the next by their results.
-  void close_calls() {
-    if (calls_.empty()) return;
-    enter(Turn::assistant);
-    std::vector<std::string> wire_ids;
-    for (const Call& entry : calls_) {
-      wire_ids.push_back(wire_id(entry.call->id));
-      write_call(*entry.call, wire_ids.back());
-    }
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (const Message* result = take_result(calls_[i])) write_result(*result, wire_ids[i]);
-    }
-    calls_.clear();
-  }
-
-  // The first result behind the call that no other call has taken.
-  const Message* take_result(const Call& call) {
-    const auto found = results_.find(call.call->id);
-    if (found == results_.end()) return nullptr;
-    Results& results = found->second;
-    while (results.next < results.at.size()) {
-      const std::size_t at = results.at[results.next++];
-      if (at < call.at || used_[at]) continue;
-      used_[at] = true;
-      return &messages_[at];
-    }
-    return nullptr;
-  }
-
-  // An id that the API accepts and that no call has yet.
-  std::string wire_id(std::string_view id) {
-    std::string plain(id.empty() ? "call" : id);
-    for (char& c : plain) {
-      const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '_' || c == '-';
-      if (!fits) c = '_';
-    }
-    std::size_t& count = id_counts_[plain];
-    std::string unique = plain;
-    while (!wire_ids_.insert(unique).second) unique = plain + "_" + std::to_string(++count);
-    return unique;
-  }
-
-  void write_call(const ToolCall& call, std::string_view id) {
+  void write_call(const ToolCall& call, std::string_view id) override {
     out_.open_object();
     out_.text("type", "tool_use");
     out_.text("id", id);
     out_.text("name", call.name);
-    write_input(out_, call.arguments);
+    write_arguments(out_, "input", call.arguments);
     if (const auto* caller = call.metadata.find(provider, "caller")) {
       out_.raw("caller", caller->json);
     }
     out_.close_object();
   }
 
-  void write_result(const Message& message, std::string_view id) {
-    enter(Turn::user);
+  void write_result(const Message& message, std::string_view /*name*/,
+                    std::string_view id) override {
     out_.open_object();
     out_.text("type", "tool_result");
     out_.text("tool_use_id", id);
@@ -165,13 +74,7 @@ class Writer {
     out_.close_object();
   }
 
-  void write_stray_result(const Message& message) {
-    if (!used_[at_]) close_calls();
-    if (!used_[at_]) write_result(message, wire_id(message.tool_call_id));
-  }
-
-  void write_user(const Message& message) {
-    close_calls();
+  void write_user(const Message& message) override {
     if (message.content.kind == Content::Kind::text) {
       if (is_blank(message.content.text)) return;
       enter(Turn::user);
@@ -187,7 +90,7 @@ class Writer {
     }
   }
 
-  void write_assistant(const Message& message) {
+  void write_assistant(const Message& message) override {
     for (const message::ProviderState& state : message.metadata.provider_state) {
       const bool is_block = state.kind == "compaction" || state.kind == "content_block";
       if (state.provider != provider || !is_block) continue;
@@ -199,7 +102,7 @@ class Writer {
       if (const auto* server = call.metadata.find(provider, "server_tool")) {
         write_server_call(call, server->json);
       } else {
-        calls_.push_back({&call, at_});
+        hold_call(call);
       }
     }
   }
@@ -219,7 +122,7 @@ class Writer {
     write_text_block(out_, text);
   }
 
-  void write_reasoning(const Message& message) {
+  void write_reasoning(const Message& message) override {
     if (!is_signed_here(message)) return;
     enter(Turn::assistant);
     write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
@@ -228,15 +131,15 @@ class Writer {
   // The provider ran the tool itself: call and result are blocks of its own turn.
   void write_server_call(const ToolCall& call, const std::string& state) {
     enter(Turn::assistant);
-    wire_ids_.insert(call.id);
+    reserve_id(call.id);
     out_.open_object();
     write_state_type(state);
     out_.text("id", call.id);
     out_.text("name", call.name);
-    write_input(out_, call.arguments);
+    write_arguments(out_, "input", call.arguments);
     write_state_rest(state);
     out_.close_object();
-    const Message* result = take_result({&call, at_});
+    const Message* result = take_result(call);
     const auto* result_state = call.metadata.find(provider, "server_tool_result");
     if (result == nullptr || result_state == nullptr) return;
     out_.open_object();
@@ -277,14 +180,6 @@ class Writer {
   }
 
   JsonBuilder& out_;
-  std::span<const Message> messages_;
-  std::size_t at_ = 0;
-  Turn turn_ = Turn::none;
-  std::vector<Call> calls_;
-  std::unordered_map<std::string_view, Results> results_;
-  std::vector<bool> used_;  // results that are written
-  std::unordered_set<std::string> wire_ids_;
-  std::unordered_map<std::string, std::size_t> id_counts_;
 };
 
 bool is_system(const Message& message) {

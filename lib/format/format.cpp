@@ -4,6 +4,7 @@
 #include <array>
 
 #include "format/anthropic.hpp"
+#include "format/gemini.hpp"
 #include "format/langgraph.hpp"
 #include "format/openai.hpp"
 #include "format/openai_conversation.hpp"
@@ -21,6 +22,7 @@ constexpr std::array table{
     Format{"openai_conversation", write_openai_conversation, read_openai_conversation},
     Format{"langgraph", write_langgraph, read_langgraph},
     Format{"anthropic", write_anthropic, read_anthropic},
+    Format{"gemini", write_gemini, read_gemini},
 };
 
 bool same_name(std::string_view name, std::string_view wanted) {

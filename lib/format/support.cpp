@@ -43,6 +43,27 @@ std::string without(const json::Value& object, std::initializer_list<std::string
   return out.take();
 }
 
+void write_arguments(message::JsonBuilder& out, std::string_view key, std::string_view arguments) {
+  json::Document document(message::depth_limit);
+  if (const auto value = document.parse(arguments); value && value.value().is_object()) {
+    out.value(key, value.value());
+    return;
+  }
+  out.open_object(key);
+  if (!arguments.empty()) out.text(raw_arguments_key, arguments);
+  out.close_object();
+}
+
+std::string read_arguments(const json::Value& object) {
+  const json::Value unparsed = object[raw_arguments_key];
+  const bool is_raw = object.size() == 1 && unparsed.is_string();
+  return is_raw ? std::string(unparsed.string()) : arguments_of(object);
+}
+
+bool is_blank(std::string_view text) {
+  return json::trim(text).empty();
+}
+
 std::string raw(const json::Value& value) {
   return value.to_json(json::Surrogates::keep);
 }

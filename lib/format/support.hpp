@@ -31,6 +31,19 @@ std::string arguments_of(const json::Value& arguments);
 // The JSON text of an object without the members named in `left_out`.
 std::string without(const json::Value& object, std::initializer_list<std::string_view> left_out);
 
+// Arguments that are no JSON object travel as the only member of this name, where an API takes
+// nothing but objects.
+inline constexpr std::string_view raw_arguments_key = "millrace_raw_arguments";
+
+// Writes the member `key` from a call's arguments: an object always.
+void write_arguments(message::JsonBuilder& out, std::string_view key, std::string_view arguments);
+
+// Reads what write_arguments wrote.
+std::string read_arguments(const json::Value& object);
+
+// True for a text that most APIs refuse: it must hold more than white space.
+bool is_blank(std::string_view text);
+
 // JSON text, lone surrogates kept.
 std::string raw(const json::Value& value);
 

@@ -36,6 +36,7 @@ const Carries all[] = {
      .blank_text = false,
      .broken_arguments = false,
      .foreign_thoughts = true},
+    {.format = "gemini", .errors = true, .blank_text = false, .broken_arguments = false},
 };
 
 // What a conversation says, without how it is cut into messages.

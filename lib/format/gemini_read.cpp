@@ -1,0 +1,282 @@
+// Gemini's contents -> canonical messages.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "format/gemini.hpp"
+#include "format/gemini_parts.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using gemini::provider;
+using message::Content;
+using message::JsonBuilder;
+using message::Message;
+using message::Messages;
+using message::Role;
+using message::ToolCall;
+
+bool is_text(const json::Value& part) {
+  return part["text"].is_string();
+}
+
+// User parts as content: a string when they are one text.
+Content content_of(const std::vector<json::Value>& parts) {
+  if (parts.size() == 1 && is_text(parts.front())) {
+    return Content::of_text(parts.front()["text"].string());
+  }
+  JsonBuilder out;
+  out.open_array();
+  for (const json::Value& part : parts) {
+    if (!gemini::read_medium(out, part)) message::write_text_part(out, part["text"].string());
+  }
+  out.close_array();
+  return Content::of_parts(out.take());
+}
+
+// Reads turns in order.
+class Reader {
+ public:
+  explicit Reader(IdSource& ids) : ids_(ids) {}
+
+  void read_system(const json::Value& system);
+  void read_turn(const json::Value& turn);
+  [[nodiscard]] Messages take() { return std::move(messages_); }
+
+ private:
+  // A call that waits for its response.
+  struct Open {
+    std::string id;
+    std::string name;
+  };
+  using Handler = void (Reader::*)(const json::Value& value, const json::Value& part);
+  struct Row;
+  static const Row* find_row(const json::Value& part);
+
+  void read_user(const json::Value& parts);
+  void read_text(const json::Value& value, const json::Value& part);
+  void read_call(const json::Value& value, const json::Value& part);
+  void read_code(const json::Value& value, const json::Value& part);
+  void read_code_result(const json::Value& value, const json::Value& part);
+  void read_response(const json::Value& value, const json::Value& part);
+
+  Message& add(Role role);
+  void add_user(std::vector<json::Value>& parts);
+  void add_result(std::string_view call_id, const json::Value& output, bool failed);
+  Message& assistant(bool before_calls);
+  [[nodiscard]] bool can_take_text(bool is_signed) const;
+  std::string answered_id(const json::Value& response);
+
+  IdSource& ids_;
+  Messages messages_;
+  std::string turn_id_;        // the stored id, for the turn's first message
+  bool in_assistant_ = false;  // the last message takes what comes next
+  std::vector<Open> open_;
+  std::size_t code_message_ = 0;  // index of the message that holds the last code
+  std::string code_id_;
+};
+
+struct Reader::Row {
+  std::string_view member;
+  Handler handler;
+};
+
+const Reader::Row* Reader::find_row(const json::Value& part) {
+  static constexpr std::array<Row, 5> rows{{
+      {"text", &Reader::read_text},
+      {"functionCall", &Reader::read_call},
+      {"executableCode", &Reader::read_code},
+      {"codeExecutionResult", &Reader::read_code_result},
+      {"functionResponse", &Reader::read_response},
+  }};
+  const auto* row = std::find_if(rows.begin(), rows.end(),
+                                 [&](const Row& r) { return !part[r.member].is_nothing(); });
+  return row == rows.end() ? nullptr : row;
+}
+
+Message& Reader::add(Role role) {
+  Message& message = messages_.emplace_back();
+  message.role = role;
+  const bool takes_id = role == Role::user || role == Role::assistant;
+  message.id = takes_id && !turn_id_.empty() ? std::exchange(turn_id_, {}) : ids_.next_id();
+  return message;
+}
+
+void Reader::read_system(const json::Value& system) {
+  if (const auto text = system.filled_string()) add(Role::system).content = Content::of_text(*text);
+  for (const json::Value part : system["parts"].items()) {
+    add(Role::system).content = Content::of_text(part["text"].string());
+  }
+}
+
+void Reader::read_turn(const json::Value& turn) {
+  if (!turn.is_object()) return;
+  turn_id_ = turn["id"].string();
+  const json::Value parts = turn["parts"];
+  if (turn["role"].string() != "model") {
+    read_user(parts);
+    return;
+  }
+  in_assistant_ = false;
+  for (const json::Value part : parts.items()) {
+    if (const Row* row = find_row(part)) {
+      (this->*row->handler)(part[row->member], part);
+    } else if (part.size() > 0) {
+      assistant(true).metadata.add(provider, "part", raw(part));
+    }
+  }
+  in_assistant_ = false;
+}
+
+void Reader::add_user(std::vector<json::Value>& parts) {
+  if (parts.empty()) return;
+  add(Role::user).content = content_of(parts);
+  parts.clear();
+}
+
+void Reader::read_user(const json::Value& parts) {
+  std::vector<json::Value> own;
+  for (const json::Value part : parts.items()) {
+    const json::Value response = part["functionResponse"];
+    if (!response.is_object()) {
+      own.push_back(part);
+      continue;
+    }
+    add_user(own);
+    read_response(response, part);
+  }
+  add_user(own);
+}
+
+// The call that a response answers: the one it names, else the first of its tool that waits.
+std::string Reader::answered_id(const json::Value& response) {
+  const std::string_view id = response["id"].string();
+  const std::string_view name = response["name"].string();
+  const auto call = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
+    return id.empty() ? open.name == name : open.id == id;
+  });
+  if (call == open_.end()) return id.empty() ? ids_.next_id() : std::string(id);
+  std::string answered = std::move(call->id);
+  open_.erase(call);
+  return answered;
+}
+
+void Reader::read_response(const json::Value& value, const json::Value& /*part*/) {
+  const json::Value response = value["response"];
+  const json::Value error = response["error"];
+  const std::string id = answered_id(value);
+  in_assistant_ = false;
+  if (response.size() == 1 && !error.is_nothing()) {
+    add_result(id, error, true);
+  } else if (response.size() == 1 && response["output"].is_string()) {
+    add_result(id, response["output"], false);
+  } else {
+    add_result(id, response, false);
+  }
+}
+
+void Reader::add_result(std::string_view call_id, const json::Value& output, bool failed) {
+  Message& message = add(Role::tool);
+  message.tool_call_id = call_id;
+  message.content = Content::of_text(arguments_of(output));
+  if (failed) message.error = message.content.text;
+}
+
+// The assistant message that takes the next part. Text does not follow calls in one message.
+Message& Reader::assistant(bool before_calls) {
+  if (in_assistant_ && before_calls && !messages_.back().tool_calls.empty()) in_assistant_ = false;
+  if (in_assistant_) return messages_.back();
+  in_assistant_ = true;
+  return add(Role::assistant);
+}
+
+// A signature closes its text, and a text without one does not become part of one with it.
+bool Reader::can_take_text(bool is_signed) const {
+  if (!in_assistant_) return false;
+  const Message& last = messages_.back();
+  return !last.encrypted_value && !(is_signed && message::has_content(last.content));
+}
+
+void Reader::read_text(const json::Value& value, const json::Value& part) {
+  const auto signature = part["thoughtSignature"].filled_string();
+  const bool thought = part["thought"].is_true();
+  const bool bare = value.string().empty() && signature;
+  const bool spoken = in_assistant_ && messages_.back().tool_calls.empty() &&
+                      message::has_content(messages_.back().content);
+  if (thought || (bare && !(spoken && !messages_.back().encrypted_value))) {
+    in_assistant_ = false;
+    Message& message = add(Role::reasoning);
+    message.content = Content::of_text(value.string());
+    if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
+    return;
+  }
+  if (!bare && !can_take_text(signature.has_value())) in_assistant_ = false;
+  Message& message = assistant(true);
+  message.content.kind = Content::Kind::text;
+  message.content.text.append(value.string());
+  if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
+}
+
+void Reader::read_call(const json::Value& value, const json::Value& part) {
+  ToolCall call;
+  call.id = value["id"].filled_string() ? std::string(value["id"].string()) : ids_.next_id();
+  call.name = value["name"].string();
+  const json::Value args = value["args"];
+  call.arguments = args.is_nothing() ? "{}" : read_arguments(args);
+  if (const auto signature = part["thoughtSignature"].filled_string()) {
+    call.encrypted_value = gemini::encrypted_value(*signature);
+  }
+  open_.push_back({call.id, call.name});
+  assistant(false).tool_calls.push_back(std::move(call));
+}
+
+void Reader::read_code(const json::Value& value, const json::Value& part) {
+  ToolCall call;
+  call.id = value["id"].filled_string() ? std::string(value["id"].string()) : ids_.next_id();
+  call.name = "code_execution";
+  std::string arguments = "{";
+  for (const std::string_view key : {"language", "code"}) {
+    json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
+  }
+  call.arguments = arguments + "}";
+  call.metadata.add(provider, "server_tool", raw(value));
+  if (const auto signature = part["thoughtSignature"].filled_string()) {
+    call.encrypted_value = gemini::encrypted_value(*signature);
+  }
+  code_id_ = call.id;
+  assistant(false).tool_calls.push_back(std::move(call));
+  code_message_ = messages_.size() - 1;
+}
+
+void Reader::read_code_result(const json::Value& value, const json::Value& part) {
+  if (code_id_.empty()) {
+    assistant(true).metadata.add(provider, "part", raw(part));
+    return;
+  }
+  in_assistant_ = false;
+  ToolCall& call = messages_[code_message_].tool_calls.back();
+  call.metadata.add(provider, "server_tool_result", raw(value));
+  const std::string_view outcome = value["outcome"].string();
+  add_result(std::exchange(code_id_, {}), value["output"], false);
+  if (!outcome.empty() && outcome != "OUTCOME_OK") messages_.back().error = outcome;
+}
+
+}  // namespace
+
+Result<Messages> read_gemini(const json::Value& data, IdSource& ids) {
+  const json::Value turns = data.is_array() ? data : data["contents"];
+  if (!turns.is_array()) {
+    return not_a_list(
+        "an array of contents, or an object with `contents` and perhaps `systemInstruction`");
+  }
+  Reader reader(ids);
+  reader.read_system(data["systemInstruction"]);
+  for (const json::Value turn : turns.items()) reader.read_turn(turn);
+  return reader.take();
+}
+
+}  // namespace millrace::format

@@ -1,0 +1,157 @@
+// Canonical messages -> Gemini's contents.
+
+#include "format/gemini.hpp"
+#include "format/gemini_parts.hpp"
+#include "format/support.hpp"
+#include "format/turns.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using gemini::provider;
+using message::Content;
+using message::JsonBuilder;
+using message::Message;
+using message::Role;
+using message::ToolCall;
+
+constexpr TurnNames names{"user", "model", "parts"};
+
+class Writer final : public TurnWriter {
+ public:
+  Writer(JsonBuilder& out, std::span<const Message> messages)
+      : TurnWriter(out, messages, names), out_(out) {}
+
+ private:
+  void write_user(const Message& message) override {
+    if (message.content.kind == Content::Kind::text) {
+      if (is_blank(message.content.text)) return;
+      enter(Turn::user);
+      gemini::write_text(out_, message.content.text, {});
+      return;
+    }
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) write_part(part);
+  }
+
+  void write_part(const json::Value& part) {
+    const std::string text = gemini::part_of(part, out_.surrogates());
+    if (text.empty()) return;
+    enter(Turn::user);
+    out_.written(text);
+  }
+
+  void write_assistant(const Message& message) override {
+    const std::string text = message::text_of(message.content);
+    const std::string signature = gemini::signature_of(message.encrypted_value);
+    if (!is_blank(text) || !signature.empty()) {
+      enter(Turn::assistant);
+      gemini::write_text(out_, text, signature);
+    }
+    for (const message::ProviderState& state : message.metadata.provider_state) {
+      if (state.provider != provider || state.kind != "part") continue;
+      enter(Turn::assistant);
+      out_.raw(state.json);
+    }
+    for (const ToolCall& call : message.tool_calls) {
+      if (const auto* code = call.metadata.find(provider, "server_tool")) {
+        write_server_call(call, code->json);
+      } else {
+        hold_call(call);
+      }
+    }
+  }
+
+  // A thought whose signature is kept for it; one without text was no thought but a bare signature.
+  void write_reasoning(const Message& message) override {
+    const std::string signature = gemini::signature_of(message.encrypted_value);
+    if (signature.empty()) return;
+    const std::string text = message::text_of(message.content);
+    enter(Turn::assistant);
+    gemini::write_text(out_, text, signature, !is_blank(text));
+  }
+
+  void write_call(const ToolCall& call, std::string_view id) override {
+    out_.open_object();
+    out_.open_object("functionCall");
+    out_.text("id", id);
+    out_.text("name", call.name);
+    write_arguments(out_, "args", call.arguments);
+    out_.close_object();
+    out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
+    out_.close_object();
+  }
+
+  // Google ran the code itself: it and its result are parts of its own turn.
+  void write_server_call(const ToolCall& call, const std::string& code) {
+    enter(Turn::assistant);
+    reserve_id(call.id);
+    out_.open_object();
+    out_.raw("executableCode", code);
+    out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
+    out_.close_object();
+    const Message* result = take_result(call);
+    const auto* state = call.metadata.find(provider, "server_tool_result");
+    if (result == nullptr || state == nullptr) return;
+    out_.open_object();
+    out_.raw("codeExecutionResult", state->json);
+    out_.close_object();
+  }
+
+  void write_result(const Message& message, std::string_view name, std::string_view id) override {
+    out_.open_object();
+    out_.open_object("functionResponse");
+    out_.text("id", id);
+    out_.text("name", name.empty() ? "unknown" : name);
+    out_.open_object("response");
+    std::string text = result_text(message);
+    if (text.empty() && message.error) text = "The tool failed.";
+    out_.text(message.error ? "error" : "output", text);
+    out_.close_object();
+    out_.close_object();
+    out_.close_object();
+    // Media of a result stand behind it, since its object holds text.
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) {
+      if (part["type"].string() != "text") write_part(part);
+    }
+  }
+
+  JsonBuilder& out_;
+};
+
+}  // namespace
+
+void write_gemini_system(JsonBuilder& out, std::span<const Message> messages) {
+  bool any = false;
+  for (const Message& message : messages) {
+    if (message.role != Role::system && message.role != Role::developer) continue;
+    const std::string text = message::text_of(message.content);
+    if (is_blank(text)) continue;
+    if (!any) {
+      out.open_object("systemInstruction");
+      out.open_array("parts");
+    }
+    any = true;
+    gemini::write_text(out, text, {});
+  }
+  if (!any) return;
+  out.close_array();
+  out.close_object();
+}
+
+void write_gemini_contents(JsonBuilder& out, std::span<const Message> messages) {
+  out.open_array("contents");
+  Writer(out, messages).write();
+  out.close_array();
+}
+
+void write_gemini(JsonBuilder& out, std::span<const Message> messages) {
+  out.open_object();
+  write_gemini_system(out, messages);
+  write_gemini_contents(out, messages);
+  out.close_object();
+}
+
+}  // namespace millrace::format

@@ -1,0 +1,89 @@
+// What the formats share whose messages are turns of two sides, with calls and their results as
+// blocks of them: Anthropic, Gemini, Bedrock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "message/message.hpp"
+
+namespace millrace::format {
+
+// What the API calls the sides and the blocks of a turn.
+struct TurnNames {
+  std::string_view user;
+  std::string_view assistant;
+  std::string_view blocks;
+  std::size_t id_limit = 0;  // characters of a call's id, which then are a-z, A-Z, 0-9, _ and -
+};
+
+// Writes turns from left to right. A turn opens with its first block; an assistant turn holds its
+// calls back, so that they end it and their results can begin the next.
+class TurnWriter {
+ public:
+  TurnWriter(message::JsonBuilder& out, std::span<const message::Message> messages,
+             const TurnNames& names);
+  virtual ~TurnWriter() = default;
+  TurnWriter(const TurnWriter&) = delete;
+  TurnWriter& operator=(const TurnWriter&) = delete;
+
+  // Writes the elements of the array of turns.
+  void write();
+
+ protected:
+  enum class Turn : std::uint8_t { none, user, assistant };
+
+  virtual void write_user(const message::Message& message) = 0;
+  // Calls are given to hold_call; the rest is written behind enter(Turn::assistant).
+  virtual void write_assistant(const message::Message& message) = 0;
+  virtual void write_reasoning(const message::Message& message) = 0;
+  virtual void write_call(const message::ToolCall& call, std::string_view id) = 0;
+  // Writes a result behind enter(Turn::user). `name` is the tool's, or "" when no call is known.
+  virtual void write_result(const message::Message& message, std::string_view name,
+                            std::string_view id) = 0;
+
+  // Makes sure that what follows goes into a turn of this side.
+  void enter(Turn turn);
+  void hold_call(const message::ToolCall& call) { calls_.push_back({&call, at_}); }
+  // Ends the assistant turn by its calls and begins the next by their results.
+  void close_calls();
+  // The first result behind the call that no other call has taken, or nullptr.
+  const message::Message* take_result(const message::ToolCall& call);
+  // Keeps an id that is written as it is from being given again.
+  void reserve_id(const std::string& id) { wire_ids_.insert(id); }
+  [[nodiscard]] message::JsonBuilder& out() { return out_; }
+
+ private:
+  struct Call {
+    const message::ToolCall* call;
+    std::size_t at;  // index of its message
+  };
+  // The messages that answer calls of one id, in order.
+  struct Results {
+    std::vector<std::size_t> at;
+    std::size_t next = 0;
+  };
+
+  void close_turn();
+  void write_stray_result(const message::Message& message);
+  const message::Message* take_result(const Call& call);
+  std::string wire_id(std::string_view id);
+
+  message::JsonBuilder& out_;
+  std::span<const message::Message> messages_;
+  TurnNames names_;
+  std::size_t at_ = 0;
+  Turn turn_ = Turn::none;
+  std::vector<Call> calls_;
+  std::unordered_map<std::string_view, Results> results_;
+  std::vector<bool> used_;  // results that are written
+  std::unordered_set<std::string> wire_ids_;
+  std::unordered_map<std::string, std::size_t> id_counts_;
+};
+
+}  // namespace millrace::format
