@@ -201,8 +201,9 @@ export class ChatReader {
 
   // The one diagnostic that changes the answer: another attempt begins it anew.
   #onData(data: unknown): void {
-    const { type, reason } = (data ?? {}) as { type?: unknown; reason?: unknown };
-    if (type !== 'millrace.reset') return;
+    const { name, value } = (data ?? {}) as { name?: unknown; value?: { reason?: unknown } };
+    if (name !== 'millrace.reset') return;
+    const reason = value?.reason;
     this.#give(typeof reason === 'string' ? { type: 'reset', reason } : { type: 'reset' });
     this.output = '';
     this.#reasoning = '';

@@ -147,7 +147,7 @@ describe('fetchSSE', () => {
       responseOf([
         streamOf(
           ['text', 'void'],
-          ['data', { type: 'millrace.reset', reason: 'retry' }],
+          ['data', { type: 'CUSTOM', name: 'millrace.reset', value: { reason: 'retry' } }],
           ['text', 'good'],
         ),
       ]),

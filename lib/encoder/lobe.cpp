@@ -1,0 +1,393 @@
+#include "encoder/lobe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/error.hpp"
+#include "event/codec.hpp"
+
+namespace millrace::encoder {
+namespace {
+
+// What the end of an answer is called, by wire.
+struct Ending {
+  std::string_view wire;
+  std::string_view reason;  // instead of the provider's own, or ""
+  std::string_view second;  // a further stop behind it, or ""
+};
+constexpr std::array<Ending, 2> endings{{
+    {"anthropic", "", "message_stop"},
+    {"ollama", "finished", ""},
+}};
+
+const Ending* ending_of(std::string_view wire) {
+  const auto* row =
+      std::find_if(endings.begin(), endings.end(), [&](const Ending& e) { return e.wire == wire; });
+  return row == endings.end() ? nullptr : row;
+}
+
+void append_number(std::string& out, std::string_view key, double number) {
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  json::append_raw_member(out, key, std::string_view(digits.data(), end));
+}
+
+// The counts of the event under LobeHub's names.
+void write_counts(std::string& out, const event::Usage& usage) {
+  const auto count = [&](std::string_view key, const std::optional<std::int64_t>& value) {
+    if (value) json::append_member(out, key, *value);
+  };
+  out.push_back('{');
+  count("inputCachedTokens", usage.cached_input_tokens);
+  count("inputWriteCacheTokens", usage.cache_write_input_tokens);
+  count("outputReasoningTokens", usage.reasoning_tokens);
+  count("totalInputTokens", usage.input_tokens);
+  count("totalOutputTokens", usage.output_tokens);
+  count("totalTokens", usage.total_tokens);
+  out.push_back('}');
+}
+
+// The opaque value as the provider named it: plain, or in one of the members that adapters keep.
+struct Signature {
+  std::string text;
+  bool redacted = false;
+};
+Signature signature_of(std::string_view value) {
+  if (!value.starts_with('{')) return {std::string(value), false};
+  json::Document document;
+  const auto parsed = document.parse(value);
+  if (!parsed) return {std::string(value), false};
+  if (const auto data = parsed.value()["data"].filled_string()) return {std::string(*data), true};
+  for (const std::string_view key : {"thought_signature", "thoughtSignature", "signature"}) {
+    const auto signature = parsed.value()[key].filled_string();
+    if (signature) return {std::string(*signature), false};
+  }
+  return {std::string(value), false};
+}
+
+}  // namespace
+
+// A line end in an id would begin another field.
+void LobeEncoder::begin(std::string_view type, std::string_view id) {
+  out_.append("id: ");
+  for (const char c : id) {
+    if (c != '\n' && c != '\r' && c != '\0') out_.push_back(c);
+  }
+  out_.append("\nevent: ").append(type).append("\ndata: ");
+}
+
+void LobeEncoder::write(std::string_view type, std::string_view text) {
+  begin(type);
+  json::append_string(out_, text);
+  end();
+}
+
+void LobeEncoder::write_data(const event::Event& event) {
+  begin("data");
+  event::write_json(out_, event, {});
+  end();
+}
+
+void LobeEncoder::on_event(const event::Event& event) {
+  if (ended_) return;
+  const auto data = [&] { write_data(event); };
+  std::visit(event::Overloaded{
+                 [&](const event::TextStart& start) { id_ = start.id; },
+                 [&](const event::TextDelta& text) { on_text("text", text.id, text.delta); },
+                 [](const event::TextEnd&) {},
+                 [](const event::ReasoningSpanStart&) {},
+                 [](const event::ReasoningSpanEnd&) {},
+                 [&](const event::ReasoningStart&) { summaries_.emplace_back(); },
+                 [&](const event::ReasoningDelta& text) {
+                   if (!summaries_.empty()) summaries_.back().append(text.delta);
+                   on_text("reasoning", text.id, text.delta);
+                 },
+                 [](const event::ReasoningEnd&) {},
+                 [&](const event::EncryptedValue& value) { on_encrypted(value); },
+                 [&](const event::ToolStart& call) { on_tool_start(call); },
+                 [&](const event::ToolArgs& piece) { on_tool_piece(piece.id, piece.delta, {}); },
+                 [](const event::ToolEnd&) {},
+                 [&](const event::ToolResult&) { data(); },
+                 [&](const event::StateSnapshot&) { data(); },
+                 [&](const event::StateDelta&) { data(); },
+                 [&](const event::MessagesSnapshot&) { data(); },
+                 [&](const event::ActivitySnapshot&) { data(); },
+                 [&](const event::ActivityDelta&) { data(); },
+                 [&](const event::Usage& usage) { on_usage(usage); },
+                 [&](const event::ProviderState& state) { on_state(event, state); },
+                 [&](const event::Citation& citation) { on_citation(citation); },
+                 [&](const event::Interrupt&) { data(); },
+                 [&](const event::Reset&) { on_reset(event); },
+                 [&](const event::Retry&) { data(); },
+                 [&](const event::Stage&) { data(); },
+                 [&](const event::Warning& warning) { on_warning(event, warning); },
+                 [&](const event::Finish& finish) { on_finish(finish); },
+                 [&](const event::Failed& failed) { on_failed(event, failed); },
+                 [&](const event::Foreign&) { data(); },
+             },
+             event.body);
+}
+
+void LobeEncoder::effective() {
+  if (!first_) first_ = now_;
+  last_ = now_;
+}
+
+void LobeEncoder::on_text(std::string_view type, std::string_view id, std::string_view delta) {
+  if (delta.empty()) return;
+  effective();
+  id_ = id;
+  write(type, delta);
+}
+
+void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
+  const Signature signature = signature_of(value.value);
+  if (value.subtype == "tool-call") return on_tool_piece(value.entity_id, {}, signature.text);
+  write(signature.redacted ? "flagged_reasoning_signature" : "reasoning_signature", signature.text);
+  if (options_.wire == "openai_responses") write_response_item(value);
+  summaries_.clear();
+}
+
+// The item as the Responses API takes it back without knowing the conversation.
+void LobeEncoder::write_response_item(const event::EncryptedValue& value) {
+  begin("reasoning_response_item");
+  out_.push_back('{');
+  json::append_member(out_, "type", "reasoning");
+  json::append_member(out_, "id", value.entity_id);
+  std::string list = "[";
+  for (const std::string& summary : summaries_) {
+    if (summary.empty()) continue;
+    list.append(list.size() > 1 ? "," : "").append(R"({"type":"summary_text")");
+    json::append_member(list, "text", summary);
+    list.push_back('}');
+  }
+  json::append_raw_member(out_, "summary", list + "]");
+  json::append_member(out_, "encrypted_content", value.value);
+  out_.push_back('}');
+  end();
+}
+
+// Reasoning items and images have events of their own.
+void LobeEncoder::on_state(const event::Event& event, const event::ProviderState& state) {
+  json::Document document;
+  const auto parsed = document.parse(state.json);
+  if (!parsed) return write_data(event);
+  if (state.kind == "item" && parsed.value()["type"].string() == "reasoning") {
+    begin("reasoning_response_item");
+    parsed.value().write(out_);
+    return end();
+  }
+  const json::Value medium = parsed.value()["inlineData"];
+  if (state.kind != "part" || !medium["mimeType"].string().starts_with("image/")) {
+    return write_data(event);
+  }
+  effective();
+  std::string image = "data:";
+  image.append(medium["mimeType"].string()).append(";base64,").append(medium["data"].string());
+  write("base64_image", image);
+}
+
+void LobeEncoder::on_tool_start(const event::ToolStart& call) {
+  effective();
+  if (!call.parent_id.empty()) id_ = call.parent_id;
+  const std::size_t index = calls_.try_emplace(std::string(call.id), calls_.size()).first->second;
+  begin("tool_calls");
+  out_.append("[{");
+  json::append_member(out_, "index", static_cast<std::int64_t>(index));
+  json::append_member(out_, "id", call.id);
+  json::append_member(out_, "type", "function");
+  std::string function = "{";
+  json::append_member(function, "name", call.name);
+  json::append_member(function, "arguments", "");
+  json::append_raw_member(out_, "function", function + "}");
+  out_.append("}]");
+  end();
+}
+
+void LobeEncoder::on_tool_piece(std::string_view id, std::string_view arguments,
+                                std::string_view signature) {
+  const auto call = calls_.find(std::string(id));
+  if (call == calls_.end() || (arguments.empty() && signature.empty())) return;
+  if (!arguments.empty()) effective();
+  begin("tool_calls");
+  out_.append("[{");
+  json::append_member(out_, "index", static_cast<std::int64_t>(call->second));
+  json::append_member(out_, "id", id);
+  json::append_member(out_, "type", "function");
+  std::string function = "{";
+  json::append_member(function, "arguments", arguments);
+  json::append_raw_member(out_, "function", function + "}");
+  if (!signature.empty()) json::append_member(out_, "thoughtSignature", signature);
+  out_.append("}]");
+  end();
+}
+
+void LobeEncoder::on_citation(const event::Citation& citation) {
+  json::Document document;
+  const auto parsed = document.parse(citation.json);
+  if (parsed) collect(parsed.value());
+}
+
+// Providers give one source, a list of them, or a list inside what they know about a search.
+void LobeEncoder::collect(const json::Value& source) {
+  if (source.is_array()) {
+    for (const json::Value item : source.items()) collect(item);
+    return;
+  }
+  for (const json::Value query : source["webSearchQueries"].items()) {
+    if (std::find(queries_.begin(), queries_.end(), query.string()) != queries_.end()) continue;
+    queries_.emplace_back(query.string());
+    new_citations_ = true;
+  }
+  for (const json::Value chunk : source["groundingChunks"].items()) cite(chunk["web"]);
+  cite(source["url_citation"].is_object() ? source["url_citation"] : source);
+}
+
+void LobeEncoder::cite(const json::Value& source) {
+  Citation citation;
+  if (source.is_string()) citation.url = source.string();
+  for (const std::string_view key : {"url", "uri", "link"}) {
+    if (citation.url.empty()) citation.url = source[key].string();
+  }
+  const bool known = std::any_of(citations_.begin(), citations_.end(),
+                                 [&](const Citation& c) { return c.url == citation.url; });
+  if (citation.url.empty() || known) return;
+  citation.title = source["title"].string();
+  citation.favicon = source["favicon"].string();
+  citations_.push_back(std::move(citation));
+  new_citations_ = true;
+}
+
+// All sources so far in one event: readers keep the last one.
+void LobeEncoder::flush_citations() {
+  if (!new_citations_) return;
+  new_citations_ = false;
+  begin("grounding");
+  out_.append(R"({"citations":[)");
+  for (const Citation& citation : citations_) {
+    if (out_.back() != '[') out_.push_back(',');
+    out_.push_back('{');
+    json::append_member(out_, "title", citation.title.empty() ? citation.url : citation.title);
+    json::append_member(out_, "url", citation.url);
+    if (!citation.favicon.empty()) json::append_member(out_, "favicon", citation.favicon);
+    out_.push_back('}');
+  }
+  out_.push_back(']');
+  if (!queries_.empty()) {
+    std::string list = "[";
+    for (const std::string& query : queries_) {
+      if (list.size() > 1) list.push_back(',');
+      json::append_string(list, query);
+    }
+    json::append_raw_member(out_, "searchQueries", list + "]");
+  }
+  out_.push_back('}');
+  end();
+}
+
+void LobeEncoder::on_usage(const event::Usage& usage) {
+  flush_citations();
+  begin("usage");
+  if (options_.write_usage) {
+    options_.write_usage(out_, usage);
+  } else {
+    write_counts(out_, usage);
+  }
+  end();
+  write_speed(usage.output_tokens);
+}
+
+void LobeEncoder::write_speed(std::optional<std::int64_t> output_tokens) {
+  if (!first_) return;
+  const Milliseconds duration = *last_ - *first_;
+  begin("speed", "output_speed");
+  out_.push_back('{');
+  if (options_.streamed && duration.count() > 0 && output_tokens.value_or(0) > 1) {
+    const double seconds = static_cast<double>(duration.count()) / 1000.0;
+    append_number(out_, "tps", static_cast<double>(*output_tokens) / seconds);
+  }
+  json::append_member(out_, "ttft", std::int64_t{first_->count()});
+  json::append_member(out_, "duration", std::int64_t{duration.count()});
+  json::append_member(out_, "latency", std::int64_t{now_.count()});
+  out_.push_back('}');
+  end();
+}
+
+void LobeEncoder::on_finish(const event::Finish& finish) {
+  if (stopped_) return;
+  stopped_ = true;
+  flush_citations();
+  const Ending* ending = ending_of(options_.wire);
+  const bool renamed = ending != nullptr && !ending->reason.empty();
+  write("stop", renamed ? ending->reason : finish.reason);
+}
+
+// A record that no adapter could read is an error of one chunk; the stream goes on.
+void LobeEncoder::on_warning(const event::Event& event, const event::Warning& warning) {
+  if (warning.code != row_of(Errc::record_skipped).code) return write_data(event);
+  begin("error");
+  out_.push_back('{');
+  json::append_member(out_, "type", "StreamChunkError");
+  json::append_member(out_, "message", warning.message);
+  std::string body = "{";
+  json::append_member(body, "message", warning.message);
+  json::append_member(body, "chunk", warning.payload);
+  if (!options_.provider.empty()) json::append_member(body, "provider", options_.provider);
+  json::append_raw_member(out_, "body", body + "}");
+  out_.push_back('}');
+  end();
+}
+
+// What was streamed comes again, under new indexes and with its own sources.
+void LobeEncoder::on_reset(const event::Event& event) {
+  write_data(event);
+  calls_.clear();
+  citations_.clear();
+  queries_.clear();
+  new_citations_ = false;
+  stopped_ = false;
+}
+
+void LobeEncoder::on_failed(const event::Event& event, const event::Failed& failed) {
+  flush_citations();
+  if (failed.code == row_of(Errc::cancelled).code) {
+    write("stop", "abort");
+  } else {
+    const Errc code = code_of(failed.code);
+    const bool ours = code != Errc::internal || failed.code == row_of(code).code;
+    begin("error", "first_chunk_error");
+    out_.push_back('{');
+    json::append_member(out_, "type", ours ? row_of(row_of(code).type).name : "ProviderBizError");
+    json::append_member(out_, "message", failed.message);
+    std::string body = "{";
+    json::append_member(body, "message", failed.message);
+    if (!failed.code.empty()) json::append_member(body, "code", failed.code);
+    if (!options_.provider.empty()) json::append_member(body, "provider", options_.provider);
+    if (!event.extra.empty()) body.append(",").append(event.extra);
+    json::append_raw_member(out_, "body", body + "}");
+    out_.push_back('}');
+    end();
+  }
+  ended_ = true;
+}
+
+void LobeEncoder::finish() {
+  if (ended_) return;
+  flush_citations();
+  const Ending* ending = ending_of(options_.wire);
+  if (stopped_ && ending != nullptr && !ending->second.empty()) write("stop", ending->second);
+  ended_ = true;
+}
+
+std::string LobeEncoder::take() {
+  return std::exchange(out_, {});
+}
+
+void LobeEncoder::take_into(std::string& buffer) {
+  buffer.clear();
+  buffer.swap(out_);
+}
+
+}  // namespace millrace::encoder

@@ -1,0 +1,101 @@
+// Events -> the bytes of a LobeHub chat stream: server-sent events with a name, an id and JSON
+// data, and no sentinel at the end.
+// Source: LobeHub's model runtime, stream protocol (2026).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.hpp"
+#include "event/event.hpp"
+
+namespace millrace::encoder {
+
+struct LobeOptions {
+  std::string provider;  // told in errors
+  // Of the provider: what ends an answer has other names at some. "" has no rules of its own.
+  std::string wire;
+  bool streamed = true;  // false: the answer came in one piece, and its speed says nothing
+  // Appends the usage as LobeHub's ModelUsage; absent, the counts of the event are written.
+  std::function<void(std::string& out, const event::Usage& usage)> write_usage;
+};
+
+// Text, reasoning, calls, usage and the end have events of their own. What the protocol has no
+// event for travels as `data`, in AG-UI's spelling.
+// Thread: any, one at a time.
+class LobeEncoder final : public event::EventSink {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  explicit LobeEncoder(LobeOptions options) : options_(std::move(options)) {}
+
+  // Says how long ago the request was sent; what follows happens at that time.
+  void at(Milliseconds since_request) { now_ = since_request; }
+  void on_event(const event::Event& event) override;
+  // Writes what was kept back; nothing is written after it.
+  void finish();
+  [[nodiscard]] bool ended() const { return ended_; }
+
+  // The bytes written since the last take.
+  std::string take();
+  // As take, into a buffer that is used again: the two exchange their memory.
+  void take_into(std::string& buffer);
+  [[nodiscard]] const std::string& pending() const { return out_; }
+
+  // A comment that keeps proxies from closing an idle stream.
+  static constexpr std::string_view keep_alive = ": keep-alive\n\n";
+
+ private:
+  struct Citation {
+    std::string url;
+    std::string title;
+    std::string favicon;
+  };
+
+  void begin(std::string_view type, std::string_view id);
+  void begin(std::string_view type) { begin(type, id_); }
+  void end() { out_.append("\n\n"); }
+  void write(std::string_view type, std::string_view text);
+  void write_data(const event::Event& event);
+
+  void on_text(std::string_view type, std::string_view id, std::string_view delta);
+  void on_encrypted(const event::EncryptedValue& value);
+  void write_response_item(const event::EncryptedValue& value);
+  void on_state(const event::Event& event, const event::ProviderState& state);
+  void on_tool_start(const event::ToolStart& call);
+  void on_tool_piece(std::string_view id, std::string_view arguments, std::string_view signature);
+  void on_citation(const event::Citation& citation);
+  void on_usage(const event::Usage& usage);
+  void on_finish(const event::Finish& finish);
+  void on_warning(const event::Event& event, const event::Warning& warning);
+  void on_reset(const event::Event& event);
+  void on_failed(const event::Event& event, const event::Failed& failed);
+
+  void collect(const json::Value& source);
+  void cite(const json::Value& source);
+  void flush_citations();
+  void effective();
+  void write_speed(std::optional<std::int64_t> output_tokens);
+
+  LobeOptions options_;
+  std::string out_;
+  std::string id_;                                      // of the message that is being written
+  std::unordered_map<std::string, std::size_t> calls_;  // id -> index
+  std::vector<Citation> citations_;
+  std::vector<std::string> queries_;
+  std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come
+  Milliseconds now_{0};
+  std::optional<Milliseconds> first_;  // output that a reader sees
+  std::optional<Milliseconds> last_;
+  bool new_citations_ = false;
+  bool stopped_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace millrace::encoder

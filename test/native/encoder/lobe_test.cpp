@@ -1,0 +1,168 @@
+// The LobeHub chat stream: golden cases from the bytes of a wire, and single events.
+
+#include "encoder/lobe.hpp"
+
+#include <gtest/gtest.h>
+
+#include "adapter/decoder.hpp"
+#include "base/error.hpp"
+#include "support/golden.hpp"
+
+using namespace millrace;
+using encoder::LobeEncoder;
+using std::chrono::milliseconds;
+
+namespace {
+
+// Each record of the input arrives 10 ms after the one before it.
+std::string converted(std::string_view wire, const std::string& input) {
+  LobeEncoder encoder({"golden", std::string(wire), true, {}});
+  CountingIds ids("id-");
+  adapter::Decoder decoder(*adapter::find_wire(wire), {}, ids, encoder);
+  milliseconds now{0};
+  for (std::size_t at = 0; at < input.size();) {
+    const std::size_t end = std::min(input.find("\n\n", at), input.size() - 2) + 2;
+    encoder.at(now += milliseconds(10));
+    EXPECT_TRUE(decoder.feed(std::string_view(input).substr(at, end - at)).ok());
+    at = end;
+  }
+  EXPECT_TRUE(decoder.finish().ok());
+  encoder.finish();
+  return encoder.take();
+}
+
+std::string encoded(std::initializer_list<event::Event> events, const std::string& wire = {}) {
+  LobeEncoder encoder({"p", wire, true, {}});
+  for (const event::Event& event : events) encoder.on_event(event);
+  encoder.finish();
+  return encoder.take();
+}
+
+std::string frame(const std::string& id, const std::string& type, const std::string& data) {
+  return "id: " + id + "\nevent: " + type + "\ndata: " + data + "\n\n";
+}
+
+}  // namespace
+
+TEST(LobeEncoder, WritesWhatProvidersSay) {
+  std::size_t cases = 0;
+  for (const test::GoldenCase& golden : test::golden_cases("encoder/lobe.md")) {
+    SCOPED_TRACE(golden.name);
+    const std::string wire = golden.blocks.at(0).info.substr(3);
+    EXPECT_EQ(converted(wire, golden.blocks.at(0).text), golden.blocks.at(1).text);
+    ++cases;
+  }
+  EXPECT_GE(cases, 4U);
+}
+
+TEST(LobeEncoder, WritesAnErrorOfTheKnownClassesAndNothingAfterIt) {
+  EXPECT_EQ(encoded({{event::Failed{"slow", "rate_limited"}, R"("status":429)"},
+                     {event::TextStart{"m"}}}),
+            frame("", "error",
+                  R"({"type":")" + std::string(row_of(row_of(Errc::rate_limited).type).name) +
+                      R"(","message":"slow","body":{"message":"slow",)"
+                      R"("code":"rate_limited","provider":"p","status":429}})")
+                .replace(4, 0, "first_chunk_error"));
+  EXPECT_NE(encoded({{event::Failed{"odd", "vendor_word"}}}).find("ProviderBizError"),
+            std::string::npos);
+}
+
+TEST(LobeEncoder, SaysThatACallWasCancelled) {
+  EXPECT_EQ(encoded({{event::Failed{"The call was cancelled.", "cancelled"}}}),
+            frame("", "stop", R"("abort")"));
+}
+
+TEST(LobeEncoder, TellsOfARecordThatCouldNotBeReadAndGoesOn) {
+  EXPECT_EQ(encoded({{event::Warning{"record_skipped", "bad", "{x"}},
+                     {event::TextStart{"m"}},
+                     {event::TextDelta{"m", "on"}}}),
+            frame("", "error",
+                  R"({"type":"StreamChunkError","message":"bad","body":{"message":"bad",)"
+                  R"("chunk":"{x","provider":"p"}})") +
+                frame("m", "text", R"("on")"));
+}
+
+TEST(LobeEncoder, CarriesWhatTheProtocolHasNoEventForAsData) {
+  EXPECT_EQ(encoded({{event::Stage{"search", R"({"a":1})"}}}),
+            frame("", "data",
+                  R"({"type":"CUSTOM","name":"millrace.stage","value":{"name":"search",)"
+                  R"("detail":{"a":1}}})"));
+  EXPECT_NE(encoded({{event::MessagesSnapshot{"[]"}}}).find("MESSAGES_SNAPSHOT"),
+            std::string::npos);
+}
+
+TEST(LobeEncoder, CountsCallsAnewAfterAReset) {
+  const std::string out = encoded({{event::ToolStart{"a", "f"}},
+                                   {event::ToolEnd{"a"}},
+                                   {event::Reset{"connection_lost"}},
+                                   {event::ToolStart{"b", "f"}},
+                                   {event::ToolArgs{"a", "late"}}});
+  EXPECT_NE(out.find(R"("name":"millrace.reset")"), std::string::npos);
+  EXPECT_NE(out.find(R"([{"index":0,"id":"b")"), std::string::npos);
+  EXPECT_EQ(out.find("late"), std::string::npos);
+}
+
+TEST(LobeEncoder, GathersSourcesOfEveryShape) {
+  const std::string out = encoded(
+      {{event::Citation{"m",
+                        R"({"type":"url_citation","url_citation":{"url":"u1","title":"t1"}})"}},
+       {event::Citation{"m", R"(["u2",{"url":"u1","title":"again"},{"title":"no url"}])"}},
+       {event::Citation{
+           "m",
+           R"({"groundingChunks":[{"web":{"uri":"u3","title":"t3"}}],"webSearchQueries":["q"]})"}},
+       {event::Finish{"stop"}},
+       {event::Citation{"m", "broken"}}});
+  EXPECT_EQ(out, frame("", "grounding",
+                       R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
+                       R"({"title":"t3","url":"u3"}],"searchQueries":["q"]})") +
+                     frame("", "stop", R"("stop")"));
+}
+
+TEST(LobeEncoder, GivesGeminisOpaqueValuesAndImages) {
+  EXPECT_EQ(
+      encoded({{event::ToolStart{"c", "f", "m"}},
+               {event::EncryptedValue{"tool-call", "c", R"({"thought_signature":"s"})"}},
+               {event::ProviderState{"google", "part", "m",
+                                     R"({"inlineData":{"mimeType":"image/png","data":"AA=="}})"}}}),
+      frame("m", "tool_calls",
+            R"([{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}])") +
+          frame("m", "tool_calls",
+                R"([{"index":0,"id":"c","type":"function","function":{"arguments":""},)"
+                R"("thoughtSignature":"s"}])") +
+          frame("m", "base64_image", R"("data:image/png;base64,AA==")"));
+}
+
+TEST(LobeEncoder, TellsTheSpeedOnlyOfAnswersThatSaidSomething) {
+  event::Usage usage;
+  usage.output_tokens = 50;
+  EXPECT_EQ(encoded({{usage}}).find("speed"), std::string::npos);
+  for (const bool streamed : {true, false}) {
+    LobeEncoder encoder({"p", "", streamed, {}});
+    encoder.at(milliseconds(100));
+    encoder.on_event({event::TextDelta{"m", "a"}});
+    encoder.at(milliseconds(600));
+    encoder.on_event({event::TextDelta{"m", "b"}});
+    encoder.at(milliseconds(700));
+    encoder.take();
+    encoder.on_event({usage});
+    const std::string tps = streamed ? R"("tps":100,)" : "";
+    EXPECT_EQ(encoder.take(), frame("m", "usage", R"({"totalOutputTokens":50})") +
+                                  frame("output_speed", "speed",
+                                        "{" + tps + R"("ttft":100,"duration":500,"latency":700})"));
+  }
+}
+
+TEST(LobeEncoder, WritesUsageAsItIsTold) {
+  LobeEncoder encoder({"p", "", true, [](std::string& out, const event::Usage& usage) {
+                         out.append(R"({"model":")").append(usage.model).append("\"}");
+                       }});
+  event::Usage usage;
+  usage.model = "m";
+  encoder.on_event({usage});
+  EXPECT_EQ(encoder.take(), frame("", "usage", R"({"model":"m"})"));
+}
+
+TEST(LobeEncoder, LetsNoIdBeginAnotherField) {
+  EXPECT_EQ(encoded({{event::TextDelta{"a\ndata: x\r\n", "t"}}}),
+            frame("adata: x", "text", R"("t")"));
+}
