@@ -32,7 +32,8 @@ std::string utc_now() {
 
 struct AgentServer::State {
   AgentServerOptions options;
-  model::Target target;
+  model::ProviderConfig provider;
+  std::string model;
   os::RandomIds ids;
   os::EventLoop loop;
   std::unique_ptr<net::Client> client;
@@ -43,7 +44,9 @@ struct AgentServer::State {
 
   Result<void> open();
   Result<void> open_demo();
+  Result<void> open_provider();
   http::Router router();
+  Result<model::ChatPayload> payload_of(const AgentInput& input);
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
   void on_health(std::shared_ptr<http::ResponseStream> response) const;
 };
@@ -58,6 +61,23 @@ Result<void> AgentServer::State::open_demo() {
   return {};
 }
 
+Result<void> AgentServer::State::open_provider() {
+  auto name = model::read_model_name(options.model);
+  if (!name) return std::move(name).error();
+  model = name.value().model;
+  std::string settings = "{";
+  json::append_member(settings, "provider", name.value().provider);
+  json::append_member(settings, "baseURL", options.base_url);
+  json::append_member(settings, "apiKey", options.api_key);
+  auto config = model::read_config(settings + "}");
+  if (!config) return std::move(config).error();
+  provider = std::move(config).value();
+  // What is missing is told now and not with the first question.
+  auto way = model::check_config(provider, model);
+  if (!way) return std::move(way).error();
+  return {};
+}
+
 Result<void> AgentServer::State::open() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
@@ -68,9 +88,7 @@ Result<void> AgentServer::State::open() {
   client = std::make_unique<net::Client>(loop, client_options);
   loop.start();
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
-  auto made = model::make_target(options.model, options.base_url, options.api_key);
-  if (!made) return std::move(made).error();
-  target = std::move(made).value();
+  MILLRACE_TRY(open_provider());
 
   http::ServerOptions server_options;
   server_options.host = options.host;
@@ -97,6 +115,21 @@ http::Router AgentServer::State::router() {
   });
 }
 
+Result<model::ChatPayload> AgentServer::State::payload_of(const AgentInput& input) {
+  std::string text = "{";
+  json::append_member(text, "model", model);
+  json::append_member(text, "format", "canonical");
+  json::append_raw_member(text, "messages", input.messages_json);
+  if (!input.tools_json.empty()) json::append_raw_member(text, "tools", input.tools_json);
+  text.push_back('}');
+  auto payload = model::read_payload(text, ids);
+  if (!payload) return payload;
+  if (provider.provider->dialect == model::Dialect::anthropic) {
+    payload.value().max_tokens = options.max_output_tokens;
+  }
+  return payload;
+}
+
 void AgentServer::State::on_agent(http::Request&& request,
                                   std::shared_ptr<http::ResponseStream> response) {
   const auto input =
@@ -105,19 +138,19 @@ void AgentServer::State::on_agent(http::Request&& request,
     (void)response->send_error(input.error());
     return;
   }
-  model::Prompt prompt;
-  prompt.messages_json = input.value().messages_json;
-  prompt.tools_json = input.value().tools_json;
-  prompt.max_output_tokens = options.max_output_tokens;
-  auto call = model::build_request(target, prompt, ids);
+  auto payload = payload_of(input.value());
+  if (!payload) {
+    (void)response->send_error(payload.error());
+    return;
+  }
+  auto call = model::build_chat(provider, payload.value(), ids, {std::chrono::system_clock::now()});
   if (!call) {
     (void)response->send_error(call.error());
     return;
   }
-  const adapter::Wire* wire = adapter::find_wire(target.provider->wire);
-  std::make_shared<AgentRun>(RunServices{loop, *client, ids, target.api_key}, *wire, input.value(),
-                             std::move(response))
-      ->start(std::move(call).value());
+  std::make_shared<AgentRun>(RunServices{loop, *client, ids, options.api_key}, *call.value().wire,
+                             input.value(), std::move(response))
+      ->start(std::move(call.value().request));
 }
 
 void AgentServer::State::on_health(std::shared_ptr<http::ResponseStream> response) const {

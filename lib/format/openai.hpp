@@ -21,10 +21,15 @@ namespace millrace::format {
 
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages);
 
-// The same, with all reasoning that stands before an assistant message in its member
-// `reasoning_member`, for servers that demand it back (DeepSeek and Kimi: "reasoning_content").
+// What servers of the same API want otherwise.
+struct OpenAiWishes {
+  // The member that all reasoning before an assistant message goes back in, for servers that demand
+  // it (DeepSeek and Kimi: "reasoning_content").
+  std::string_view reasoning_member = {};
+  bool video_parts = false;  // videos go as `video_url`, not as `image_url`
+};
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
-                  std::string_view reasoning_member);
+                  const OpenAiWishes& wishes);
 
 // Errors: invalid_messages when `data` is not an array.
 Result<message::Messages> read_openai(const json::Value& data, IdSource& ids);

@@ -27,10 +27,11 @@ bool is_wire_name(std::string_view name) {
          });
 }
 
-void write_image(JsonBuilder& out, const Media& media) {
+// An image, or a video under `type`.
+void write_image(JsonBuilder& out, const Media& media, std::string_view type = "image_url") {
   out.open_object();
-  out.text("type", "image_url");
-  out.open_object("image_url");
+  out.text("type", type);
+  out.open_object(type);
   message::write_url(out, "url", media);
   out.filled("detail", media.metadata["detail"].string());
   out.close_object();
@@ -65,7 +66,7 @@ void write_file(JsonBuilder& out, const Media& media) {
   out.close_object();
 }
 
-void write_part(JsonBuilder& out, const json::Value& part) {
+void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
   Media media;
   if (!message::read_media(media, part)) {
     // A part the API has no word for keeps its place.
@@ -78,19 +79,22 @@ void write_part(JsonBuilder& out, const json::Value& part) {
       media.kind == Media::Kind::document && media.source == Media::Source::data;
   if (media.source == Media::Source::file || (!is_binary && is_data_document)) {
     write_file(out, media);
+  } else if (wishes.video_parts && media.kind == Media::Kind::video) {
+    write_image(out, media, "video_url");
   } else if (is_binary || media.kind != Media::Kind::audio || !write_sound(out, media)) {
     write_image(out, media);
   }
 }
 
-void write_user_content(JsonBuilder& out, const message::Content& content) {
+void write_user_content(JsonBuilder& out, const message::Content& content,
+                        const OpenAiWishes& wishes) {
   if (content.kind == message::Content::Kind::text) {
     out.text("content", content.text);
     return;
   }
   out.open_array("content");
   const message::Parts parts(content);
-  for (const json::Value part : parts.items()) write_part(out, part);
+  for (const json::Value part : parts.items()) write_part(out, part, wishes);
   out.close_array();
 }
 
@@ -186,11 +190,12 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
   }
 }
 
-void write_message(JsonBuilder& out, const Message& message, const Thought& thought) {
+void write_message(JsonBuilder& out, const Message& message, const Thought& thought,
+                   const OpenAiWishes& wishes) {
   out.open_object();
   out.text("role", message::name_of(message.role));
   switch (message.role) {
-    case Role::user: write_user_content(out, message.content); break;
+    case Role::user: write_user_content(out, message.content, wishes); break;
     case Role::assistant: write_assistant(out, message, thought); break;
     case Role::tool:
       out.text("content", result_text(message));
@@ -210,21 +215,20 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
 }  // namespace
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages) {
-  write_openai(out, messages, {});
+  write_openai(out, messages, OpenAiWishes{});
 }
 
-void write_openai(JsonBuilder& out, std::span<const Message> messages,
-                  std::string_view reasoning_member) {
+void write_openai(JsonBuilder& out, std::span<const Message> messages, const OpenAiWishes& wishes) {
   out.open_array();
-  Thought thought{{}, reasoning_member};
+  Thought thought{{}, wishes.reasoning_member};
   for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
       add_thought(thought, message);
       continue;
     }
-    write_message(out, message, thought);
-    thought = {{}, reasoning_member};
+    write_message(out, message, thought, wishes);
+    thought = {{}, wishes.reasoning_member};
   }
   out.close_array();
 }

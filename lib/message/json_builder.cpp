@@ -79,6 +79,11 @@ void JsonBuilder::written(std::string_view json) {
   out_.append(json);
 }
 
+void JsonBuilder::written(std::string_view key_text, std::string_view json) {
+  key(key_text);
+  out_.append(json);
+}
+
 void JsonBuilder::members(std::string_view json) {
   if (json.empty()) return;
   comma();

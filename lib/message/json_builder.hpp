@@ -41,6 +41,7 @@ class JsonBuilder {
   void raw(std::string_view key, std::string_view json);
   // `json` is JSON text of a builder with the same surrogates.
   void written(std::string_view json);
+  void written(std::string_view key, std::string_view json);
   // Members as JSON text `"key":value,...` without braces, written as they are.
   void members(std::string_view json);
   // Writes the string `before + value`, without a copy of a long value.

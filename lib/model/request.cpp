@@ -1,172 +1,175 @@
 #include "model/request.hpp"
 
-#include <array>
-#include <utility>
+#include <algorithm>
 
 #include "base/json.hpp"
-#include "format/format.hpp"
 #include "message/history.hpp"
-#include "message/json_builder.hpp"
-#include "message/message.hpp"
+#include "model/address.hpp"
+#include "model/dialects.hpp"
+#include "model/scope.hpp"
+#include "net/request_rules.hpp"
+#include "net/url.hpp"
 
 namespace millrace::model {
 namespace {
 
-constexpr std::string_view anthropic_version = "2023-06-01";
-constexpr std::size_t message_depth_limit = 512;
-
-Error invalid_tools(std::string_view what) {
-  return make_error(
-      Errc::invalid_body,
-      "`tools` must be an array of { name, description, parameters }: " + std::string(what) + ".");
+// A header replaces one of the same name.
+void set_header(std::vector<net::Header>& headers, std::string_view name, std::string_view value) {
+  const auto known = std::find_if(headers.begin(), headers.end(), [&](const net::Header& header) {
+    return net::same_name(header.name, name);
+  });
+  if (known == headers.end()) {
+    headers.push_back({std::string(name), std::string(value)});
+  } else {
+    known->value = value;
+  }
 }
 
-// Writes AG-UI tools in the dialect's spelling.
-Result<std::string> write_tools(Dialect dialect, std::string_view tools_json) {
-  std::string out;
-  if (tools_json.empty()) return out;
-  json::Document document(message_depth_limit);
-  auto parsed = document.parse(tools_json);
+// Headers of a table: "Name: value", one a line.
+void set_headers(std::vector<net::Header>& headers, std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string_view::npos) {
+      set_header(headers, line.substr(0, colon), line.substr(colon + 2));
+    }
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
+void add_query(std::string& url, const ProviderConfig& config) {
+  for (const auto& [name, value] : config.query) {
+    url.push_back(url.find('?') == std::string::npos ? '?' : '&');
+    url.append(percent_encoded(name)).append("=").append(percent_encoded(value));
+  }
+}
+
+// A request that is complete but for its proof. The user's headers come last and win.
+net::Request start_request(const ProviderConfig& config, std::string url, std::string_view own) {
+  net::Request request;
+  request.method = "POST";
+  request.url = std::move(url);
+  add_query(request.url, config);
+  request.timeouts = config.timeouts;
+  request.limits = config.limits;
+  request.has_body = true;
+  set_headers(request.headers, own);
+  set_headers(request.headers, config.provider->headers);
+  for (const net::Header& header : config.headers) {
+    set_header(request.headers, header.name, header.value);
+  }
+  return request;
+}
+
+bool is_streamed(const ProviderConfig& config, const ChatPayload& payload, Traits traits) {
+  const Quirks& quirks = config.quirks;
+  if (quirks.has(Quirk::always_streams)) return true;
+  if (!payload.stream || traits.has(Trait::no_stream)) return false;
+  if (!payload.tools.empty() && quirks.has(Quirk::no_stream_with_tools)) return false;
+  const bool has_schema = payload.response_format.kind == ResponseFormat::Kind::json_schema;
+  return !(has_schema && quirks.has(Quirk::no_stream_with_schema));
+}
+
+// Members that the settings put into every body.
+Result<std::string> with_extra_body(std::string body, const ProviderConfig& config) {
+  if (config.extra_body.empty()) return body;
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(body);
   if (!parsed) return std::move(parsed).error();
-  if (parsed.value().is_nothing() || (parsed.value().is_array() && parsed.value().size() == 0)) {
-    return out;
+  message::JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  for (const auto& [key, value] : parsed.value().members()) {
+    const bool replaced = std::any_of(
+        config.extra_body.begin(), config.extra_body.end(),
+        [&, name = std::string_view(key)](const auto& own) { return own.first == name; });
+    if (!replaced) out.value(key, value);
   }
-  if (!parsed.value().is_array()) return invalid_tools("it is not an array");
-  out.push_back('[');
-  for (const json::Value tool : parsed.value().items()) {
-    const auto name = tool["name"].filled_string();
-    if (!name) return invalid_tools("an entry has no name");
-    const json::Value parameters = tool["parameters"];
-    const std::string schema = parameters.is_object()
-                                   ? parameters.to_json()
-                                   : std::string(R"({"type":"object","properties":{}})");
-    if (out.size() > 1) out.push_back(',');
-    const bool openai = dialect == Dialect::openai_chat;
-    out.append(openai ? R"({"type":"function","function":{)" : "{");
-    json::append_member(out, "name", *name);
-    json::append_member(out, "description", tool["description"].string());
-    json::append_raw_member(out, openai ? "parameters" : "input_schema", schema);
-    out.append(openai ? "}}" : "}");
-  }
-  out.push_back(']');
-  return out;
+  for (const auto& [key, json] : config.extra_body) out.raw(key, json);
+  out.close_object();
+  return out.take();
 }
 
-std::string openai_body(const Target& target, std::string_view messages, std::string_view tools) {
-  std::string body = "{";
-  json::append_member(body, "model", target.model);
-  json::append_raw_member(body, "messages", messages);
-  json::append_raw_member(body, "stream", "true");
-  json::append_raw_member(body, "stream_options", R"({"include_usage":true})");
-  if (!tools.empty()) json::append_raw_member(body, "tools", tools);
-  body.push_back('}');
-  return body;
+std::string content_headers(std::string_view accept) {
+  return std::string("Content-Type: application/json\nAccept: ").append(accept);
 }
 
-// `conversation` is what the anthropic format writes: { system?, messages }.
-Result<std::string> anthropic_body(const Target& target, const Prompt& prompt,
-                                   std::string_view conversation, std::string_view tools) {
-  json::Document document(message_depth_limit);
-  auto parsed = document.parse(conversation);
-  if (!parsed) return std::move(parsed).error();
-  std::string body = "{";
-  json::append_member(body, "model", target.model);
-  json::append_member(body, "max_tokens", prompt.max_output_tokens);
-  for (const std::string_view key : {"system", "messages"}) {
-    const json::Value value = parsed.value()[key];
-    if (!value.is_nothing()) json::append_raw_member(body, key, value.to_json());
+void note_repairs(message::Messages& messages, IdSource& ids, std::vector<Note>& notes) {
+  for (const message::Change& change : message::repair_history(messages, ids)) {
+    notes.push_back({"messages", message::describe(change)});
   }
-  json::append_raw_member(body, "stream", "true");
-  if (!tools.empty()) json::append_raw_member(body, "tools", tools);
-  body.push_back('}');
-  return body;
-}
-
-std::vector<net::Header> headers_of(const Target& target) {
-  std::vector<net::Header> headers{{"Content-Type", "application/json"},
-                                   {"Accept", "text/event-stream"}};
-  if (target.provider->dialect == Dialect::anthropic) {
-    headers.push_back({"anthropic-version", std::string(anthropic_version)});
-    if (!target.api_key.empty()) headers.push_back({"x-api-key", target.api_key});
-  } else if (!target.api_key.empty()) {
-    headers.push_back({"Authorization", "Bearer " + target.api_key});
-  }
-  return headers;
-}
-
-std::string provider_names() {
-  std::string names;
-  for (const Provider& provider : providers()) {
-    if (!names.empty()) names.append(", ");
-    names.append(provider.name);
-  }
-  return names;
 }
 
 }  // namespace
 
-Result<Target> make_target(std::string_view model, std::string base_url, std::string api_key) {
-  const std::size_t colon = model.find(':');
-  const std::string_view name = model.substr(0, colon);
-  Target target;
-  target.provider = find_provider(name);
-  if (target.provider == nullptr) {
-    return make_error(Errc::unknown_provider, "There is no model provider \"" + std::string(name) +
-                                                  "\". Write provider:model with one of " +
-                                                  provider_names() + ".");
-  }
-  target.model =
-      colon == std::string_view::npos ? std::string() : std::string(model.substr(colon + 1));
-  if (target.model.empty()) {
-    return make_error(Errc::invalid_option,
-                      "The model \"" + std::string(model) +
-                          "\" names no model. Write provider:model, for example "
-                          "openai:gpt-4o-mini.");
-  }
-  target.base_url = base_url.empty() ? std::string(target.provider->base_url) : std::move(base_url);
-  while (target.base_url.ends_with('/')) target.base_url.pop_back();
-  if (!target.base_url.starts_with("http://") && !target.base_url.starts_with("https://")) {
-    return make_error(Errc::invalid_url, "The base URL of " + std::string(name) +
-                                             " must begin with http:// or https://.");
-  }
-  target.api_key = std::move(api_key);
-  const bool own_address = target.base_url == target.provider->base_url;
-  if (target.provider->needs_key && own_address && target.api_key.empty()) {
-    return make_error(Errc::missing_api_key, "The provider " + std::string(name) +
-                                                 " needs an API key. Set " +
-                                                 std::string(target.provider->key_name) + ".");
-  }
-  return target;
+Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& payload,
+                               IdSource& ids, const Credential& credential) {
+  auto way = way_to(config, payload);
+  if (!way) return std::move(way).error();
+  const DialectRow& dialect = row_of(way.value().dialect);
+  ChatRequest chat;
+  chat.dialect = dialect.dialect;
+  chat.wire = adapter::find_wire(dialect.wire);
+  chat.model = deployment_of(config, payload.model, payload.deployment);
+  // A deployment's name says nothing; the model's does.
+  const Traits traits = traits_of(payload.model);
+  chat.streamed = is_streamed(config, payload, traits);
+  message::Messages messages = payload.messages;
+  drop_foreign_state(messages, config.id);
+  note_repairs(messages, ids, chat.notes);
+
+  const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};
+  auto body = dialect.body(draft);
+  if (!body) return std::move(body).error();
+  auto whole = with_extra_body(std::move(body).value(), config);
+  if (!whole) return std::move(whole).error();
+
+  std::string_view path = chat.streamed ? dialect.stream_path : dialect.whole_path;
+  if (!way.value().path.empty()) path = way.value().path;
+  auto tail = expand(path, config, chat.model);
+  if (!tail) return std::move(tail).error();
+  std::string headers = content_headers(chat.streamed ? dialect.accept : "application/json");
+  headers.append("\n").append(dialect.headers);
+  chat.request = start_request(config, way.value().base_url + tail.value(), headers);
+  chat.request.body = std::move(whole).value();
+  MILLRACE_TRY(authorize(chat.request, config, way.value().auth, credential));
+  return chat;
 }
 
-Result<net::Request> build_request(const Target& target, const Prompt& prompt, IdSource& ids) {
-  using std::chrono::seconds;
-  const Provider& provider = *target.provider;
-  const format::Format* format = format::find_format(provider.format);
-  if (format == nullptr) return make_error(Errc::unknown_format);
-  auto messages = message::parse_messages(prompt.messages_json);
-  if (!messages) return std::move(messages).error();
-  (void)message::repair_history(messages.value(), ids);
-  message::JsonBuilder wire_messages(json::Surrogates::replace);
-  format->write(wire_messages, messages.value());
-  const std::string wire_json = wire_messages.take();
-  auto tools = write_tools(provider.dialect, prompt.tools_json);
-  if (!tools) return std::move(tools).error();
+Result<void> check_config(const ProviderConfig& config, std::string_view model) {
+  ChatPayload payload;
+  payload.model = model;
+  auto way = way_to(config, payload);
+  if (!way) return std::move(way).error();
+  auto url = net::parse_url(way.value().base_url);
+  if (!url) return std::move(url).error();
+  net::Request request = start_request(config, way.value().base_url, {});
+  return authorize(request, config, way.value().auth, {Time{}, 0, "token"});
+}
 
-  net::Request request;
-  request.method = "POST";
-  request.url = target.base_url + std::string(provider.path);
-  request.headers = headers_of(target);
-  request.has_body = true;
-  request.timeouts.first_byte = seconds(300);
-  request.timeouts.idle = seconds(300);
-  if (provider.dialect == Dialect::anthropic) {
-    auto body = anthropic_body(target, prompt, wire_json, tools.value());
-    if (!body) return std::move(body).error();
-    request.body = std::move(body).value();
-  } else {
-    request.body = openai_body(target, wire_json, tools.value());
+Result<net::Request> build_request(const ProviderConfig& config, const Endpoint& endpoint,
+                                   std::string body, const Credential& credential) {
+  const Provider& row = *config.provider;
+  const std::string_view pattern = config.own_base_url ? config.base_url : row.base_url;
+  if (pattern.empty()) {
+    return make_error(Errc::invalid_option,
+                      "The provider " + config.id + " has no address of its own: give `baseURL`.");
   }
+  const std::string model = deployment_of(config, endpoint.model, {});
+  auto base = expand(pattern, config, model);
+  if (!base) return std::move(base).error();
+  auto tail = expand(endpoint.path, config, model);
+  if (!tail) return std::move(tail).error();
+  std::string headers = "Accept: application/json\n";
+  if (!endpoint.content_type.empty()) {
+    headers.append("Content-Type: ").append(endpoint.content_type).append("\n");
+  }
+  headers.append(row_of(row.dialect).headers);
+  net::Request request = start_request(config, base.value() + tail.value(), headers);
+  request.method = endpoint.method;
+  request.has_body = endpoint.method != "GET";
+  request.body = std::move(body);
+  MILLRACE_TRY(authorize(request, config, row.auth, credential));
   return request;
 }
 

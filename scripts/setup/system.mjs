@@ -44,6 +44,7 @@ const requirements = [
   },
   header('RapidJSON', 'rapidjson/reader.h', 'rapidjson-dev', ['start', 'test', 'ci']),
   header('zlib', 'zlib.h', 'zlib1g-dev', ['start', 'test', 'ci']),
+  header('OpenSSL', 'openssl/evp.h', 'libssl-dev', ['start', 'test', 'ci']),
   header('GoogleTest', 'gtest/gtest.h', 'libgtest-dev', ['test', 'ci']),
   tool('openssl', [1, 1], ['openssl'], ['test', 'ci'], ['version']),
   tool('clang++', [14], ['clang'], ['ci']),

@@ -99,7 +99,7 @@ TEST(OpenAiFormat, GivesReasoningBackToServersThatDemandIt) {
       R"([{"id":"1","role":"reasoning","content":"a"},{"id":"2","role":"reasoning","content":"b"},)"
       R"({"id":"3","role":"assistant","content":"c"},{"id":"4","role":"assistant","content":"d"}])");
   message::JsonBuilder out;
-  format::write_openai(out, messages.value(), "reasoning_content");
+  format::write_openai(out, messages.value(), format::OpenAiWishes{"reasoning_content"});
   EXPECT_EQ(out.take(), R"([{"role":"assistant","content":"c","reasoning_content":"ab"},)"
                         R"({"role":"assistant","content":"d"}])");
 }

@@ -1,0 +1,313 @@
+// The body of Anthropic's Messages API, also as Vertex AI takes it.
+// Source: Anthropic API reference, Messages (2026).
+
+#include <algorithm>
+#include <array>
+
+#include "format/anthropic.hpp"
+#include "model/body/bodies.hpp"
+#include "model/body/fields.hpp"
+#include "model/body/sampling.hpp"
+#include "model/body/tools.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Role;
+
+constexpr std::array<std::string_view, 7> known_extra{
+    "metadata",           "service_tier",  "container",    "mcp_servers",
+    "context_management", "cache_control", "inference_geo"};
+constexpr std::string_view cache_mark = R"({"type":"ephemeral"})";
+constexpr std::int64_t least_budget = 1024;
+constexpr std::int64_t usual_limit = 8192;
+constexpr std::int64_t thinking_limit = 32'000;
+
+struct Thinking {
+  std::string type;  // "", "enabled", "adaptive", "disabled"
+  std::int64_t budget = 0;
+  [[nodiscard]] bool on() const { return type == "enabled" || type == "adaptive"; }
+};
+
+std::int64_t limit_of(const Draft& draft) {
+  if (draft.payload.max_tokens) return *draft.payload.max_tokens;
+  const std::string& type = draft.payload.reasoning.type;
+  const bool thinks = type == "enabled" || type == "adaptive" || draft.payload.reasoning.budget;
+  return thinks ? thinking_limit : usual_limit;
+}
+
+// A model that decides itself takes no budget; others take no `adaptive`.
+Thinking thinking_of(const Draft& draft, std::int64_t limit) {
+  const Reasoning& wanted = draft.payload.reasoning;
+  Thinking thinking{wanted.type};
+  if (thinking.type.empty() && wanted.budget)
+    thinking.type = *wanted.budget > 0 ? "enabled" : "disabled";
+  if (thinking.type == "adaptive" && !draft.is(Trait::adaptive_thinking)) {
+    draft.note("thinking", "The model does not decide itself; a budget is given.");
+    thinking.type = "enabled";
+  }
+  if (thinking.type != "enabled") return thinking;
+  if (limit <= least_budget) {
+    draft.note("thinking", "`max_tokens` leaves no room: at least 1024 tokens are thought.");
+    return {};
+  }
+  thinking.budget = std::clamp(wanted.budget.value_or(least_budget), least_budget, limit - 1);
+  if (wanted.budget && thinking.budget != *wanted.budget) {
+    draft.note("thinking.budget_tokens", "The budget went to the nearest the model takes.");
+  }
+  return thinking;
+}
+
+std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
+  if (media.kind == Media::Kind::audio) return "it takes no audio.";
+  if (media.kind == Media::Kind::video) return "it takes no videos.";
+  constexpr std::array<std::string_view, 4> images{"image/jpeg", "image/png", "image/gif",
+                                                   "image/webp"};
+  const bool is_data = media.kind == Media::Kind::image && media.source == Media::Source::data;
+  const bool known = media.mime_type.empty() ||
+                     std::find(images.begin(), images.end(), media.mime_type) != images.end();
+  if (is_data && !known) return "images are JPEG, PNG, GIF or WebP.";
+  return std::nullopt;
+}
+
+// The prompt's blocks, the last of them marked for the cache.
+void write_system(JsonBuilder& out, const Draft& draft) {
+  if (!draft.payload.context_caching) {
+    format::write_anthropic_system(out, draft.messages);
+    return;
+  }
+  JsonBuilder wrapped(json::Surrogates::replace);
+  wrapped.open_object();
+  format::write_anthropic_system(wrapped, draft.messages);
+  wrapped.close_object();
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(wrapped.take());
+  const json::Value system = parsed ? parsed.value()["system"] : json::Value();
+  if (!system) return;
+  out.open_array("system");
+  std::size_t left = std::max<std::size_t>(system.size(), 1);
+  const auto write = [&](std::string_view text, const json::Value& mark) {
+    out.open_object();
+    out.text("type", "text");
+    out.text("text", text);
+    if (mark.is_object()) {
+      out.value("cache_control", mark);
+    } else if (left == 1) {
+      out.raw("cache_control", cache_mark);
+    }
+    out.close_object();
+    --left;
+  };
+  if (system.is_string()) write(system.string(), {});
+  for (const json::Value block : system.items())
+    write(block["text"].string(), block["cache_control"]);
+  out.close_array();
+}
+
+bool is_last_of(std::size_t at, std::size_t size) {
+  return at + 1 == size;
+}
+
+void write_block(JsonBuilder& out, const json::Value& block, bool marked) {
+  const std::string_view type = block["type"].string();
+  const bool takes = type != "thinking" && type != "redacted_thinking";
+  if (!marked || !takes || block["cache_control"]) {
+    out.value(block);
+    return;
+  }
+  out.open_object();
+  for (const auto& [key, value] : block.members()) out.value(key, value);
+  out.raw("cache_control", cache_mark);
+  out.close_object();
+}
+
+// The last block of the last message is marked.
+void write_marked_messages(JsonBuilder& out, const json::Value& messages) {
+  out.open_array("messages");
+  std::size_t at = 0;
+  for (const json::Value message : messages.items()) {
+    if (!is_last_of(at++, messages.size())) {
+      out.value(message);
+      continue;
+    }
+    out.open_object();
+    out.value("role", message["role"]);
+    out.open_array("content");
+    std::size_t block_at = 0;
+    const json::Value blocks = message["content"];
+    for (const json::Value block : blocks.items()) {
+      write_block(out, block, is_last_of(block_at++, blocks.size()));
+    }
+    out.close_array();
+    out.close_object();
+  }
+  out.close_array();
+}
+
+// Models that refuse a beginning of their answer get the conversation without it.
+std::span<const Message> without_prefill(const Draft& draft) {
+  std::span<const Message> messages = draft.messages;
+  if (!draft.is(Trait::no_prefill)) return messages;
+  while (!messages.empty() && messages.back().role == Role::assistant &&
+         messages.back().tool_calls.empty()) {
+    draft.note("messages",
+               "The model takes no beginning of its answer: the last message was left out.");
+    messages = messages.first(messages.size() - 1);
+  }
+  return messages;
+}
+
+Result<void> write_messages(JsonBuilder& out, const Draft& draft) {
+  const std::span<const Message> messages = without_prefill(draft);
+  if (!draft.payload.context_caching) {
+    format::write_anthropic_messages(out, messages);
+    return {};
+  }
+  JsonBuilder wrapped(json::Surrogates::replace);
+  wrapped.open_object();
+  format::write_anthropic_messages(wrapped, messages);
+  wrapped.close_object();
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(wrapped.take());
+  if (!parsed) return std::move(parsed).error();
+  write_marked_messages(out, parsed.value()["messages"]);
+  return {};
+}
+
+void write_tool(JsonBuilder& out, const Tool& tool, bool marked) {
+  if (tool.name.empty()) {
+    out.raw(tool.raw);
+    return;
+  }
+  out.open_object();
+  write_function(out, tool, "input_schema");
+  if (marked) out.raw("cache_control", cache_mark);
+  out.close_object();
+}
+
+void write_tools(JsonBuilder& out, const Draft& draft) {
+  const auto& tools = draft.payload.tools;
+  if (tools.empty() && !draft.payload.search) return;
+  out.open_array("tools");
+  for (std::size_t at = 0; at < tools.size(); ++at) {
+    write_tool(out, tools[at], draft.payload.context_caching && is_last_of(at, tools.size()));
+  }
+  if (draft.payload.search) out.raw(R"({"type":"web_search_20250305","name":"web_search"})");
+  out.close_array();
+}
+
+void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.tools.empty()) return;
+  const bool one_call = payload.parallel_tool_calls == false;
+  ToolChoice::Kind kind = payload.tool_choice.kind;
+  if (thinks && (kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool)) {
+    draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
+    kind = ToolChoice::Kind::any_or_none;
+  }
+  if (kind == ToolChoice::Kind::unset && one_call) kind = ToolChoice::Kind::any_or_none;
+  constexpr std::array<std::string_view, 5> names{"", "none", "auto", "any", "tool"};
+  if (kind == ToolChoice::Kind::unset) return;
+  out.open_object("tool_choice");
+  out.text("type", names[static_cast<std::size_t>(kind)]);
+  if (kind == ToolChoice::Kind::tool) out.text("name", payload.tool_choice.name);
+  if (one_call && kind != ToolChoice::Kind::none) out.flag("disable_parallel_tool_use", true);
+  out.close_object();
+}
+
+void write_sampling(JsonBuilder& out, const Draft& draft, bool thinks) {
+  const ChatPayload& payload = draft.payload;
+  Sampling s = sampling_of(draft, 1.0);
+  if (thinks && (s.temperature || s.top_p || payload.top_k)) {
+    draft.note("temperature", "A model that thinks takes no sampling settings.");
+  }
+  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
+  if (!thinks) {
+    write_number(out, "temperature", s.temperature);
+    write_number(out, "top_p", s.top_p);
+    write_integer(out, "top_k", payload.top_k);
+  }
+  write_strings(out, "stop_sequences", payload.stop);
+}
+
+void write_thinking(JsonBuilder& out, const Thinking& thinking) {
+  if (thinking.type.empty()) return;
+  out.open_object("thinking");
+  out.text("type", thinking.type);
+  if (thinking.type == "enabled") write_integer(out, "budget_tokens", thinking.budget);
+  out.close_object();
+}
+
+// Effort and schema share a member.
+void write_output_config(JsonBuilder& out, const Draft& draft) {
+  const ResponseFormat& format = draft.payload.response_format;
+  const std::string& effort = draft.payload.reasoning.effort;
+  const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
+  constexpr std::array<std::string_view, 5> efforts{"low", "medium", "high", "xhigh", "max"};
+  const bool has_effort = std::find(efforts.begin(), efforts.end(), effort) != efforts.end();
+  if (!effort.empty() && !has_effort) draft.note("effort", "The API begins at `low`.");
+  if (format.kind == ResponseFormat::Kind::json_object) {
+    draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
+  }
+  if (!has_schema && !has_effort) return;
+  out.open_object("output_config");
+  if (has_effort) out.text("effort", effort);
+  if (has_schema) {
+    out.open_object("format");
+    out.text("type", "json_schema");
+    out.raw("schema", format.schema);
+    out.close_object();
+  }
+  out.close_object();
+}
+
+void write_metadata(JsonBuilder& out, const Draft& draft) {
+  if (draft.payload.user.empty() || !extra_of(draft.payload, "metadata").empty()) return;
+  out.open_object("metadata");
+  out.text("user_id", draft.payload.user);
+  out.close_object();
+}
+
+Result<std::string> write_body(const Draft& draft, bool on_vertex) {
+  MILLRACE_TRY(check_tools(draft));
+  MILLRACE_TRY(check_media(draft, refusal));
+  const std::int64_t limit = limit_of(draft);
+  const Thinking thinking = thinking_of(draft, limit);
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  // Vertex AI has the model in the path and the version in the body.
+  if (on_vertex) {
+    out.text("anthropic_version", "vertex-2023-10-16");
+  } else {
+    out.text("model", draft.model);
+  }
+  write_integer(out, "max_tokens", limit);
+  write_system(out, draft);
+  MILLRACE_TRY(write_messages(out, draft));
+  out.flag("stream", draft.streamed);
+  write_tools(out, draft);
+  write_tool_choice(out, draft, thinking.on());
+  write_sampling(out, draft, thinking.on());
+  write_thinking(out, thinking);
+  write_output_config(out, draft);
+  write_metadata(out, draft);
+  write_extra(out, draft, known_extra);
+  note_extra(draft, known_extra);
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace
+
+Result<std::string> anthropic_body(const Draft& draft) {
+  return write_body(draft, false);
+}
+
+Result<std::string> vertex_anthropic_body(const Draft& draft) {
+  return write_body(draft, true);
+}
+
+}  // namespace millrace::model

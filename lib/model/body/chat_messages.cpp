@@ -1,0 +1,196 @@
+#include "model/body/chat_messages.hpp"
+
+#include "format/openai.hpp"
+#include "message/parts.hpp"
+#include "model/body/fields.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Role;
+
+bool is_sound_taken(const Media& media) {
+  const std::string_view type = media.mime_type;
+  return media.source == Media::Source::data &&
+         (type == "audio/wav" || type == "audio/x-wav" || type == "audio/wave" ||
+          type == "audio/mpeg" || type == "audio/mp3");
+}
+
+std::optional<std::string_view> refusal(const Media& media, const Draft& draft) {
+  switch (media.kind) {
+    case Media::Kind::audio:
+      if (is_sound_taken(media)) return std::nullopt;
+      return "audio goes by value, as WAV or MP3.";
+    case Media::Kind::video:
+      if (draft.has(Quirk::video_parts)) return std::nullopt;
+      return "it takes no videos.";
+    case Media::Kind::document:
+      if (media.source != Media::Source::url) return std::nullopt;
+      return "files go by value or by the id of an upload, not by address.";
+    case Media::Kind::image:
+      if (media.source == Media::Source::url && draft.has(Quirk::images_by_value)) {
+        return "images go by value (a data: URL), not by address.";
+      }
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Moves the media of a tool result to `media`, JSON text of parts; texts stay.
+void take_media(Message& result, JsonBuilder& media, bool& any) {
+  if (result.content.kind != Content::Kind::parts) return;
+  JsonBuilder texts;
+  bool moved = false;
+  texts.open_array();
+  const message::Parts parts(result.content);
+  for (const json::Value part : parts.items()) {
+    Media found;
+    if (!message::read_media(found, part)) {
+      texts.value(part);
+      continue;
+    }
+    media.value(part);
+    moved = true;
+  }
+  texts.close_array();
+  if (!moved) return;
+  any = true;
+  std::string text = texts.take();
+  result.content = text == "[]" ? Content::of_text("(The result follows as a medium.)")
+                                : Content::of_parts(std::move(text));
+}
+
+// Adds the messages from `at` on that answer one turn of calls, and their media behind them.
+std::size_t add_results(const Draft& draft, std::size_t at, message::Messages& out) {
+  JsonBuilder media;
+  bool any = false;
+  media.open_array();
+  for (; at < draft.messages.size(); ++at) {
+    const Message& message = draft.messages[at];
+    if (message.role != Role::tool && message.role != Role::activity) break;
+    if (message.role == Role::activity) continue;
+    out.push_back(message);
+    take_media(out.back(), media, any);
+  }
+  media.close_array();
+  if (!any) return at;
+  Message carrier;
+  carrier.role = Role::user;
+  carrier.content = Content::of_parts(media.take());
+  out.push_back(std::move(carrier));
+  return at;
+}
+
+// Servers know the roles `system` and `developer`, or only the first.
+Role system_role(const Draft& draft, Role role) {
+  if (!draft.has(Quirk::developer_role)) return Role::system;
+  return draft.is(Trait::no_system) ? Role::developer : role;
+}
+
+message::Messages prepared(const Draft& draft) {
+  message::Messages out;
+  out.reserve(draft.messages.size() + 1);
+  const bool fills_blank = draft.has(Quirk::blank_assistant_content);
+  for (std::size_t at = 0; at < draft.messages.size();) {
+    const Message& message = draft.messages[at];
+    if (message.role == Role::tool) {
+      at = add_results(draft, at, out);
+      continue;
+    }
+    out.push_back(message);
+    ++at;
+    Message& copy = out.back();
+    if (copy.role == Role::system || copy.role == Role::developer) {
+      copy.role = system_role(draft, copy.role);
+    }
+    if (copy.role == Role::assistant && fills_blank && message::text_of(copy.content).empty()) {
+      copy.content = Content::of_text(" ");
+    }
+  }
+  return out;
+}
+
+void write_marked(JsonBuilder& out, const json::Value& part, bool marked) {
+  out.open_object();
+  for (const auto& [key, value] : part.members()) out.value(key, value);
+  if (marked) out.raw("cache_control", R"({"type":"ephemeral"})");
+  out.close_object();
+}
+
+// A message whose last part carries the mark.
+void write_cached(JsonBuilder& out, const json::Value& message) {
+  const json::Value content = message["content"];
+  const bool is_text = !content.string().empty();
+  if (!is_text && content.size() == 0) {
+    out.value(message);
+    return;
+  }
+  out.open_object();
+  for (const auto& [key, value] : message.members()) {
+    if (key != "content") {
+      out.value(key, value);
+      continue;
+    }
+    out.open_array("content");
+    if (is_text) {
+      out.open_object();
+      out.text("type", "text");
+      out.value("text", content);
+      out.raw("cache_control", R"({"type":"ephemeral"})");
+      out.close_object();
+    }
+    std::size_t left = content.is_array() ? content.size() : 0;
+    for (const json::Value part : content.items()) write_marked(out, part, --left == 0);
+    out.close_array();
+  }
+  out.close_object();
+}
+
+// Marks the first system message and the last message of the user.
+Result<std::string> with_cache_marks(const std::string& messages) {
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(messages);
+  if (!parsed) return std::move(parsed).error();
+  std::size_t first_system = parsed.value().size();
+  std::size_t last_user = parsed.value().size();
+  std::size_t at = 0;
+  for (const json::Value message : parsed.value().items()) {
+    const std::string_view role = message["role"].string();
+    if (role == "system" && first_system == parsed.value().size()) first_system = at;
+    if (role == "user") last_user = at;
+    ++at;
+  }
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_array();
+  at = 0;
+  for (const json::Value message : parsed.value().items()) {
+    if (at == first_system || at == last_user) {
+      write_cached(out, message);
+    } else {
+      out.value(message);
+    }
+    ++at;
+  }
+  out.close_array();
+  return out.take();
+}
+
+}  // namespace
+
+Result<std::string> chat_messages(const Draft& draft) {
+  MILLRACE_TRY(check_media(draft, refusal));
+  format::OpenAiWishes wishes;
+  wishes.video_parts = true;  // others were refused above
+  if (draft.has(Quirk::reasoning_content_back)) wishes.reasoning_member = "reasoning_content";
+  JsonBuilder out(json::Surrogates::replace);
+  format::write_openai(out, prepared(draft), wishes);
+  std::string messages = out.take();
+  if (!draft.payload.context_caching || !draft.has(Quirk::cache_control_parts)) return messages;
+  return with_cache_marks(messages);
+}
+
+}  // namespace millrace::model

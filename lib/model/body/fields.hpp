@@ -1,0 +1,43 @@
+// What the bodies of several dialects share.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "message/json_builder.hpp"
+#include "message/parts.hpp"
+#include "model/dialects.hpp"
+
+namespace millrace::model {
+
+// A number's shortest text.
+std::string number_text(double number);
+
+void write_number(message::JsonBuilder& out, std::string_view key, std::optional<double> number);
+void write_integer(message::JsonBuilder& out, std::string_view key,
+                   std::optional<std::int64_t> number);
+void write_strings(message::JsonBuilder& out, std::string_view key,
+                   std::span<const std::string> texts);
+
+// Writes the payload's further members that are named, when they are there and not null.
+void write_extra(message::JsonBuilder& out, const Draft& draft,
+                 std::span<const std::string_view> names);
+// Notes the payload's further members that no dialect's list names.
+void note_extra(const Draft& draft, std::span<const std::string_view> names);
+
+// The payload's further member of this name as JSON text, or "".
+std::string_view extra_of(const ChatPayload& payload, std::string_view name);
+
+// The media of all messages, for checks of what a provider takes.
+using MediaCheck = std::optional<std::string_view> (*)(const message::Media& media,
+                                                       const Draft& draft);
+// Errors: capability_not_supported with the sentence that the check gives for a medium.
+Result<void> check_media(const Draft& draft, MediaCheck check);
+
+// The error for something the provider cannot do; `sentence` says what and what it can.
+Error not_supported(const Draft& draft, std::string_view sentence);
+
+}  // namespace millrace::model

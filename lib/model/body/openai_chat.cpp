@@ -1,0 +1,288 @@
+// The body of Chat Completions, and what OpenAI-compatible servers want otherwise.
+// Source: OpenAI API reference, Chat Completions; the vendors' pages named in providers.def (2026).
+
+#include <array>
+
+#include "model/body/bodies.hpp"
+#include "model/body/chat_messages.hpp"
+#include "model/body/fields.hpp"
+#include "model/body/sampling.hpp"
+#include "model/body/tools.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+
+// Members that users set and that some server of this dialect knows.
+constexpr std::array<std::string_view, 27> known_extra{"service_tier",
+                                                       "metadata",
+                                                       "store",
+                                                       "logit_bias",
+                                                       "prediction",
+                                                       "modalities",
+                                                       "audio",
+                                                       "web_search_options",
+                                                       "prompt_cache_key",
+                                                       "prompt_cache_retention",
+                                                       "safety_identifier",
+                                                       "min_p",
+                                                       "top_a",
+                                                       "repetition_penalty",
+                                                       "plugins",
+                                                       "provider",
+                                                       "models",
+                                                       "route",
+                                                       "transforms",
+                                                       "chat_template_kwargs",
+                                                       "guided_json",
+                                                       "search_options",
+                                                       "image_config",
+                                                       "stream_options",
+                                                       "search_domain_filter",
+                                                       "search_recency_filter",
+                                                       "return_images"};
+
+// How a search is asked for: by members of the body, a tool, or the end of the model's name.
+// Nothing needs to be said to a server that always searches.
+struct SearchWay {
+  Quirk quirk;
+  std::string_view members;
+  std::string_view tool;
+  std::string_view suffix;
+};
+constexpr std::array search_ways{
+    SearchWay{Quirk::search_enable,
+              R"("enable_search":true,"search_options":{"enable_source":true})", "", ""},
+    SearchWay{Quirk::search_enhancement,
+              R"("enable_enhancement":true,"search_info":true,"citation":true)", "", ""},
+    SearchWay{Quirk::search_object,
+              R"("web_search":{"enable":true,"enable_citation":true,"enable_trace":true})", "", ""},
+    SearchWay{Quirk::search_tool, "",
+              R"({"type":"web_search","web_search":{"enable":true,"search_result":true}})", ""},
+    SearchWay{Quirk::search_builtin, "",
+              R"({"type":"builtin_function","function":{"name":"$web_search"}})", ""},
+    SearchWay{Quirk::search_suffix, "", "", ":online"},
+    SearchWay{Quirk::search_always, "", "", ""},
+};
+
+// What the payload's search needs; nothing when none is wanted or the provider has none.
+SearchWay search_of(const Draft& draft) {
+  if (!draft.payload.search) return {};
+  for (const SearchWay& way : search_ways) {
+    if (draft.has(way.quirk)) return way;
+  }
+  draft.note("enabledSearch", "The provider offers no search with a chat.");
+  return {};
+}
+
+void write_tools(JsonBuilder& out, const Draft& draft, std::string_view search_tool) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.tools.empty() && search_tool.empty()) return;
+  out.open_array("tools");
+  for (const Tool& tool : payload.tools) write_chat_tool(out, tool);
+  if (!search_tool.empty()) out.written(search_tool);
+  out.close_array();
+}
+
+void write_tool_choice(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.tools.empty()) return;
+  ToolChoice::Kind kind = payload.tool_choice.kind;
+  const bool demands = kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool;
+  if (demands && draft.has(Quirk::tool_choice_auto_only)) {
+    draft.note("tool_choice", "The provider lets the model choose: a demand is left out.");
+    kind = ToolChoice::Kind::unset;
+  }
+  switch (kind) {
+    case ToolChoice::Kind::unset: break;
+    case ToolChoice::Kind::none: out.text("tool_choice", "none"); break;
+    case ToolChoice::Kind::any_or_none: out.text("tool_choice", "auto"); break;
+    case ToolChoice::Kind::required: out.text("tool_choice", "required"); break;
+    case ToolChoice::Kind::tool:
+      out.open_object("tool_choice");
+      out.text("type", "function");
+      out.open_object("function");
+      out.text("name", payload.tool_choice.name);
+      out.close_object();
+      out.close_object();
+      break;
+  }
+  if (payload.parallel_tool_calls) {
+    out.flag("parallel_tool_calls", *payload.parallel_tool_calls);
+  } else if (draft.has(Quirk::parallel_tool_calls)) {
+    out.flag("parallel_tool_calls", true);
+  }
+  if (draft.streamed && draft.has(Quirk::tool_stream)) out.flag("tool_stream", true);
+}
+
+void write_response_format(JsonBuilder& out, const Draft& draft) {
+  const ResponseFormat& wanted = draft.payload.response_format;
+  ResponseFormat::Kind kind = wanted.kind;
+  if (kind == ResponseFormat::Kind::json_schema && draft.has(Quirk::no_json_schema)) {
+    draft.note("response_format", "The provider takes no schema: JSON of any shape is asked for.");
+    kind = ResponseFormat::Kind::json_object;
+  }
+  if (kind == ResponseFormat::Kind::unset || kind == ResponseFormat::Kind::text) return;
+  out.open_object("response_format");
+  if (kind == ResponseFormat::Kind::json_object) {
+    out.text("type", "json_object");
+  } else {
+    out.text("type", "json_schema");
+    out.open_object("json_schema");
+    out.text("name", wanted.name);
+    out.filled("description", wanted.description);
+    if (wanted.strict) out.flag("strict", *wanted.strict);
+    out.raw("schema", wanted.schema);
+    out.close_object();
+  }
+  out.close_object();
+}
+
+void write_limit(JsonBuilder& out, const Draft& draft) {
+  std::string_view name = "max_tokens";
+  if (draft.has(Quirk::max_completion_tokens) || draft.is(Trait::completion_tokens)) {
+    name = "max_completion_tokens";
+  }
+  if (draft.has(Quirk::max_new_tokens)) name = "max_new_tokens";
+  write_integer(out, name, draft.payload.max_tokens);
+}
+
+void write_sampling(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  const Sampling s = sampling_of(draft);
+  write_number(out, "temperature", s.temperature);
+  write_number(out, "top_p", s.top_p);
+  write_integer(out, "top_k", payload.top_k);
+  write_number(out, "frequency_penalty", s.frequency_penalty);
+  write_number(out, "presence_penalty", s.presence_penalty);
+  if (s.stop) write_strings(out, "stop", payload.stop);
+  write_integer(out, "seed", payload.seed);
+  write_integer(out, "n", payload.n);
+  if (s.logprobs && payload.logprobs) {
+    out.flag("logprobs", *payload.logprobs);
+    write_integer(out, "top_logprobs", payload.top_logprobs);
+  }
+}
+
+bool is_disabled(const Reasoning& reasoning) {
+  return reasoning.type == "disabled" || reasoning.effort == "none";
+}
+
+void write_thinking_object(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (reasoning.type == "adaptive") {
+    draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
+  } else if (!reasoning.type.empty()) {
+    out.open_object("thinking");
+    out.text("type", reasoning.type);
+    out.close_object();
+  }
+  out.filled("reasoning_effort", effort_of(draft));
+}
+
+void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  out.flag("enable_thinking", !is_disabled(reasoning));
+  if (!is_disabled(reasoning)) write_integer(out, "thinking_budget", reasoning.budget);
+}
+
+void write_template_thinking(JsonBuilder& out, const Draft& draft) {
+  const bool on = !is_disabled(draft.payload.reasoning);
+  out.open_object("chat_template_kwargs");
+  out.flag("thinking", on);
+  out.flag("enable_thinking", on);
+  out.close_object();
+}
+
+void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  out.open_object("reasoning");
+  if (is_disabled(reasoning)) {
+    out.flag("enabled", false);
+  } else if (reasoning.budget) {
+    write_integer(out, "max_tokens", reasoning.budget);
+  } else if (!reasoning.effort.empty()) {
+    out.text("effort", effort_of(draft));
+  } else {
+    out.flag("enabled", true);
+  }
+  out.close_object();
+}
+
+void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  out.filled("reasoning_effort", effort_of(draft));
+  if (reasoning.type.empty() && !reasoning.budget) return;
+  draft.note("thinking",
+             "The provider has no such setting; `reasoning_effort` is what it may know.");
+}
+
+struct ReasoningWay {
+  Quirk quirk;
+  void (*write)(JsonBuilder& out, const Draft& draft);
+};
+constexpr std::array reasoning_ways{
+    ReasoningWay{Quirk::thinking_object, write_thinking_object},
+    ReasoningWay{Quirk::enable_thinking, write_enable_thinking},
+    ReasoningWay{Quirk::template_thinking, write_template_thinking},
+    ReasoningWay{Quirk::reasoning_object, write_reasoning_object},
+};
+
+void write_reasoning(JsonBuilder& out, const Draft& draft) {
+  if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
+  if (draft.payload.reasoning.empty()) return;
+  for (const ReasoningWay& way : reasoning_ways) {
+    if (!draft.has(way.quirk)) continue;
+    way.write(out, draft);
+    return;
+  }
+  write_plain_reasoning(out, draft);
+}
+
+void write_user(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.user.empty()) return;
+  if (!draft.has(Quirk::no_user)) out.text("user", payload.user);
+  const bool keyed = draft.has(Quirk::prompt_cache_key) && draft.is(Trait::cache_key);
+  if (keyed && extra_of(payload, "prompt_cache_key").empty()) {
+    out.text("prompt_cache_key", "millrace:" + payload.user + ":" + payload.model);
+  }
+}
+
+void write_stream(JsonBuilder& out, const Draft& draft) {
+  out.flag("stream", draft.streamed);
+  const bool asks = draft.streamed && !draft.has(Quirk::no_stream_options);
+  if (asks && extra_of(draft.payload, "stream_options").empty()) {
+    out.raw("stream_options", R"({"include_usage":true})");
+  }
+}
+
+}  // namespace
+
+Result<std::string> openai_chat_body(const Draft& draft) {
+  MILLRACE_TRY(check_tools(draft));
+  auto messages = chat_messages(draft);
+  if (!messages) return std::move(messages).error();
+  const SearchWay search = search_of(draft);
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  out.text("model", std::string(draft.model).append(search.suffix));
+  out.written("messages", messages.value());
+  write_stream(out, draft);
+  write_tools(out, draft, search.tool);
+  write_tool_choice(out, draft);
+  write_response_format(out, draft);
+  write_limit(out, draft);
+  write_sampling(out, draft);
+  write_reasoning(out, draft);
+  out.filled("verbosity", draft.payload.verbosity);
+  out.members(search.members);
+  write_user(out, draft);
+  write_extra(out, draft, known_extra);
+  note_extra(draft, known_extra);
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,171 @@
+// The body of OpenAI's Responses API.
+//
+// Nothing is stored at the provider (`store: false`): reasoning comes encrypted and goes back with
+// the next turn.
+// Source: OpenAI API reference, Responses (2026).
+
+#include <array>
+
+#include "format/openai_conversation.hpp"
+#include "model/body/bodies.hpp"
+#include "model/body/fields.hpp"
+#include "model/body/sampling.hpp"
+#include "model/body/tools.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+using message::Media;
+
+constexpr std::array<std::string_view, 12> known_extra{"service_tier",
+                                                       "metadata",
+                                                       "store",
+                                                       "include",
+                                                       "prompt_cache_key",
+                                                       "prompt_cache_retention",
+                                                       "safety_identifier",
+                                                       "previous_response_id",
+                                                       "conversation",
+                                                       "background",
+                                                       "max_tool_calls",
+                                                       "context_management"};
+
+std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
+  if (media.kind == Media::Kind::audio)
+    return "the Responses API takes no audio. Use `apiMode: 'chat'`.";
+  if (media.kind == Media::Kind::video) return "it takes no videos.";
+  return std::nullopt;
+}
+
+void write_tools(JsonBuilder& out, const Draft& draft) {
+  const auto& tools = draft.payload.tools;
+  if (tools.empty() && !draft.payload.search) return;
+  out.open_array("tools");
+  for (const Tool& tool : tools) {
+    if (tool.name.empty()) {
+      out.raw(tool.raw);
+      continue;
+    }
+    out.open_object();
+    out.text("type", "function");
+    write_function(out, tool, "parameters");
+    // The API's own default is true, which refuses many schemas.
+    if (!tool.strict) out.flag("strict", false);
+    out.close_object();
+  }
+  if (draft.payload.search) {
+    out.raw(R"({"type":"web_search"})");
+    if (draft.has(Quirk::search_x)) out.raw(R"({"type":"x_search"})");
+  }
+  out.close_array();
+}
+
+void write_tool_choice(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.tools.empty()) return;
+  const ToolChoice& choice = payload.tool_choice;
+  constexpr std::array<std::string_view, 4> names{"", "none", "auto", "required"};
+  if (choice.kind == ToolChoice::Kind::tool) {
+    out.open_object("tool_choice");
+    out.text("type", "function");
+    out.text("name", choice.name);
+    out.close_object();
+  } else {
+    out.filled("tool_choice", names[static_cast<std::size_t>(choice.kind)]);
+  }
+  if (payload.parallel_tool_calls) out.flag("parallel_tool_calls", *payload.parallel_tool_calls);
+}
+
+// Schema and verbosity share a member.
+void write_text(JsonBuilder& out, const Draft& draft) {
+  const ResponseFormat& format = draft.payload.response_format;
+  const bool is_schema = format.kind == ResponseFormat::Kind::json_schema;
+  const bool is_object = format.kind == ResponseFormat::Kind::json_object;
+  if (!is_schema && !is_object && draft.payload.verbosity.empty()) return;
+  out.open_object("text");
+  if (is_schema || is_object) {
+    out.open_object("format");
+    out.text("type", is_schema ? "json_schema" : "json_object");
+    if (is_schema) {
+      out.text("name", format.name);
+      out.filled("description", format.description);
+      if (format.strict) out.flag("strict", *format.strict);
+      out.raw("schema", format.schema);
+    }
+    out.close_object();
+  }
+  out.filled("verbosity", draft.payload.verbosity);
+  out.close_object();
+}
+
+void write_reasoning(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (reasoning.budget) draft.note("thinking", "The API takes an effort, not a budget.");
+  const std::string effort = effort_of(draft);
+  if (effort.empty() && reasoning.summary.empty()) return;
+  out.open_object("reasoning");
+  out.filled("effort", effort);
+  out.filled("summary", reasoning.summary);
+  out.close_object();
+}
+
+void write_sampling(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  const Sampling s = sampling_of(draft);
+  write_number(out, "temperature", s.temperature);
+  write_number(out, "top_p", s.top_p);
+  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
+  if (!payload.stop.empty()) draft.note("stop", "The API has no stop sequences.");
+  if (payload.seed) draft.note("seed", "The API has no seed.");
+  if (s.logprobs && payload.logprobs == true)
+    write_integer(out, "top_logprobs", payload.top_logprobs);
+}
+
+void write_state(JsonBuilder& out, const Draft& draft) {
+  if (extra_of(draft.payload, "store").empty()) out.flag("store", false);
+  if (!extra_of(draft.payload, "include").empty()) return;
+  if (draft.is(Trait::reasons) || draft.has(Quirk::responses_first)) {
+    out.raw("include", R"(["reasoning.encrypted_content"])");
+  }
+}
+
+void write_user(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.user.empty()) return;
+  if (extra_of(payload, "safety_identifier").empty()) out.text("safety_identifier", payload.user);
+  if (draft.is(Trait::cache_key) && extra_of(payload, "prompt_cache_key").empty()) {
+    out.text("prompt_cache_key", "millrace:" + payload.user + ":" + payload.model);
+  }
+}
+
+}  // namespace
+
+Result<std::string> openai_responses_body(const Draft& draft) {
+  MILLRACE_TRY(check_tools(draft));
+  MILLRACE_TRY(check_media(draft, refusal));
+  JsonBuilder items(json::Surrogates::replace);
+  format::write_openai_conversation(items, draft.messages);
+  std::string truncation = draft.payload.truncation;
+  if (truncation.empty() && draft.model.starts_with("computer-use")) truncation = "auto";
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  out.text("model", draft.model);
+  out.written("input", items.take());
+  out.flag("stream", draft.streamed);
+  write_state(out, draft);
+  write_tools(out, draft);
+  write_tool_choice(out, draft);
+  write_text(out, draft);
+  write_integer(out, "max_output_tokens", draft.payload.max_tokens);
+  write_sampling(out, draft);
+  write_reasoning(out, draft);
+  out.filled("truncation", truncation);
+  write_user(out, draft);
+  write_extra(out, draft, known_extra);
+  note_extra(draft, known_extra);
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,133 @@
+#include "model/body/sampling.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace millrace::model {
+namespace {
+
+constexpr double lowest_open = 0.01;
+constexpr double highest_open = 0.99;
+
+// Leaves a setting out and says so, when it was set.
+void drop(const Draft& draft, std::string_view what, std::optional<double>& setting,
+          std::string_view why) {
+  if (!setting) return;
+  setting.reset();
+  draft.note(what, why);
+}
+
+void clamp(const Draft& draft, std::string_view what, std::optional<double>& setting, double least,
+           double most) {
+  if (!setting || (*setting >= least && *setting <= most)) return;
+  setting = std::clamp(*setting, least, most);
+  draft.note(what, "The value was outside of what the provider takes and went to the nearest one.");
+}
+
+void drop_for_model(const Draft& draft, Sampling& s) {
+  constexpr std::string_view refused = "The model refuses it.";
+  if (draft.is(Trait::no_sampling)) {
+    drop(draft, "temperature", s.temperature, refused);
+    drop(draft, "top_p", s.top_p, refused);
+    s.logprobs = false;
+  }
+  if (draft.is(Trait::no_sampling) || draft.is(Trait::no_penalties)) {
+    drop(draft, "frequency_penalty", s.frequency_penalty, refused);
+    drop(draft, "presence_penalty", s.presence_penalty, refused);
+  }
+  s.stop = !draft.is(Trait::no_stop);
+  if (draft.is(Trait::one_sampling) && s.temperature) {
+    drop(draft, "top_p", s.top_p, "The model takes temperature or top_p, not both.");
+  }
+}
+
+// Kimi K2.5 has one temperature for each mode and refuses every other.
+void fix_sampling(const Draft& draft, Sampling& s) {
+  if (!draft.is(Trait::fixed_sampling)) return;
+  constexpr double thinking = 1.0;
+  constexpr double plain = 0.6;
+  constexpr double top_p = 0.95;
+  if (s.temperature || s.top_p || s.frequency_penalty || s.presence_penalty) {
+    draft.note("temperature", "The model's own sampling is used: it takes no other.");
+  }
+  s.temperature = draft.payload.reasoning.type == "disabled" ? plain : thinking;
+  s.top_p = top_p;
+  s.frequency_penalty.reset();
+  s.presence_penalty.reset();
+}
+
+void apply_temperature(const Draft& draft, Sampling& s, double most) {
+  clamp(draft, "temperature", s.temperature, 0.0, 2.0);
+  const bool to_one = draft.has(Quirk::temperature_to_one);
+  if (s.temperature && (to_one || most < 2.0)) s.temperature = *s.temperature / 2.0;
+  if (s.temperature && *s.temperature <= 0.0 && draft.has(Quirk::no_zero_temperature)) {
+    drop(draft, "temperature", s.temperature, "The provider takes values above 0 only.");
+  }
+  if (s.temperature && *s.temperature >= 2.0 && draft.has(Quirk::temperature_below_two)) {
+    drop(draft, "temperature", s.temperature, "The provider takes values below 2 only.");
+  }
+  if (draft.has(Quirk::open_temperature)) {
+    clamp(draft, "temperature", s.temperature, lowest_open, highest_open);
+  }
+}
+
+void apply_penalties(const Draft& draft, Sampling& s) {
+  constexpr std::string_view refused = "The provider refuses it.";
+  if (draft.has(Quirk::no_penalties)) {
+    drop(draft, "presence_penalty", s.presence_penalty, refused);
+    drop(draft, "frequency_penalty", s.frequency_penalty, refused);
+  }
+  if (draft.has(Quirk::no_frequency_penalty)) {
+    drop(draft, "frequency_penalty", s.frequency_penalty, refused);
+  }
+  if (draft.has(Quirk::one_penalty) && s.presence_penalty.value_or(0.0) != 0.0) {
+    drop(draft, "frequency_penalty", s.frequency_penalty, "The provider takes one penalty only.");
+  }
+  const double least = draft.has(Quirk::penalties_to_one) ? 0.0 : -2.0;
+  const double most = least < 0.0 ? 2.0 : 1.0;
+  clamp(draft, "frequency_penalty", s.frequency_penalty, least, most);
+  clamp(draft, "presence_penalty", s.presence_penalty, least, most);
+}
+
+}  // namespace
+
+Sampling sampling_of(const Draft& draft, double most) {
+  const ChatPayload& payload = draft.payload;
+  Sampling s{payload.temperature, payload.top_p, payload.frequency_penalty,
+             payload.presence_penalty};
+  drop_for_model(draft, s);
+  apply_temperature(draft, s, most);
+  const bool is_open = draft.has(Quirk::open_top_p);
+  clamp(draft, "top_p", s.top_p, is_open ? lowest_open : 0.0, is_open ? highest_open : 1.0);
+  apply_penalties(draft, s);
+  fix_sampling(draft, s);
+  if (!s.stop && !payload.stop.empty()) draft.note("stop", "The model refuses it.");
+  if (!s.logprobs && payload.logprobs) draft.note("logprobs", "The model refuses it.");
+  return s;
+}
+
+std::string effort_of(const Draft& draft) {
+  const std::string& effort = draft.payload.reasoning.effort;
+  if (effort.empty() || draft.payload.reasoning.type == "disabled") return {};
+  if (draft.is(Trait::high_effort_only)) {
+    if (effort != "high") draft.note("reasoning_effort", "The model knows `high` only.");
+    return "high";
+  }
+  struct Step {
+    std::string_view from;
+    std::string_view to;
+  };
+  // The o-series stops at high and begins at low.
+  constexpr std::array steps{Step{"none", "low"}, Step{"minimal", "low"}, Step{"xhigh", "high"},
+                             Step{"max", "high"}};
+  if (draft.is(Trait::no_system)) {
+    for (const Step& step : steps) {
+      if (effort != step.from) continue;
+      draft.note("reasoning_effort", "The model does not know this level; the nearest was taken.");
+      return std::string(step.to);
+    }
+  }
+  return effort == "max" ? "xhigh" : effort;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,28 @@
+// Sampling settings as a provider and a model take them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/dialects.hpp"
+
+namespace millrace::model {
+
+struct Sampling {
+  std::optional<double> temperature;
+  std::optional<double> top_p;
+  std::optional<double> frequency_penalty;
+  std::optional<double> presence_penalty;
+  bool stop = true;      // whether stop sequences may be sent
+  bool logprobs = true;  // whether probabilities may be asked for
+};
+
+// What is left of the payload's settings; each that is left out or changed is noted. `most` is the
+// dialect's highest temperature: OpenAI's scale ends at 2, that of others at 1.
+Sampling sampling_of(const Draft& draft, double most = 2.0);
+
+// The effort as the model takes it, or "" when none is to be sent. The levels are none, minimal,
+// low, medium, high, xhigh, max.
+std::string effort_of(const Draft& draft);
+
+}  // namespace millrace::model

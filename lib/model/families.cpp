@@ -1,0 +1,105 @@
+#include "model/families.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace millrace::model {
+namespace {
+
+template <class... Flags>
+constexpr std::uint32_t bits(Flags... flags) {
+  return ((std::uint32_t{1} << static_cast<unsigned>(flags)) | ... | 0U);
+}
+
+struct Family {
+  std::string_view name;
+  std::uint32_t traits;
+};
+
+using enum Trait;
+constexpr std::uint32_t o_series =
+    bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
+constexpr std::uint32_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
+constexpr std::uint32_t grok_reasoning = bits(no_penalties, no_stop);
+
+// The longest name that fits counts alone.
+// Sources: the vendors' model pages (2026).
+constexpr std::array families{
+    Family{"o1", o_series},
+    Family{"o1-pro", o_series | bits(responses_only)},
+    Family{"o3", o_series},
+    Family{"o3-pro", o_series | bits(responses_only)},
+    Family{"o3-deep-research", o_series | bits(responses_only)},
+    Family{"o4-mini", o_series},
+    Family{"o4-mini-deep-research", o_series | bits(responses_only)},
+    Family{"gpt-5", gpt_5},
+    Family{"gpt-5-pro", gpt_5 | bits(responses_only, high_effort_only)},
+    Family{"gpt-5-codex", gpt_5 | bits(responses_only)},
+    Family{"gpt-5.1-codex", gpt_5 | bits(responses_only)},
+    Family{"gpt-5.2-codex", gpt_5 | bits(responses_only)},
+    Family{"gpt-5.2-pro", gpt_5 | bits(responses_only)},
+    Family{"gpt-5-chat", bits(completion_tokens, cache_key)},
+    Family{"gpt-5-search-api", bits(no_sampling, completion_tokens, cache_key)},
+    Family{"codex-mini-latest", gpt_5 | bits(responses_only)},
+    Family{"computer-use-preview", bits(responses_only)},
+    Family{"gpt-4o-search-preview", bits(no_sampling)},
+    Family{"gpt-4o-mini-search-preview", bits(no_sampling)},
+    Family{"gpt-4", bits(cache_key)},
+    Family{"gpt-4o", bits(cache_key)},
+    Family{"claude-opus-4-1", bits(one_sampling)},
+    Family{"claude-opus-4.1", bits(one_sampling)},
+    Family{"claude-opus-4-5", bits(one_sampling)},
+    Family{"claude-opus-4.5", bits(one_sampling)},
+    Family{"claude-sonnet-4-5", bits(one_sampling)},
+    Family{"claude-sonnet-4.5", bits(one_sampling)},
+    Family{"claude-haiku-4-5", bits(one_sampling)},
+    Family{"claude-haiku-4.5", bits(one_sampling)},
+    Family{"claude-opus-4-6", bits(one_sampling, adaptive_thinking, no_prefill)},
+    Family{"claude-opus-4.6", bits(one_sampling, adaptive_thinking, no_prefill)},
+    Family{"claude-sonnet-4-6", bits(one_sampling, adaptive_thinking, no_prefill)},
+    Family{"claude-sonnet-4.6", bits(one_sampling, adaptive_thinking, no_prefill)},
+    Family{"gemini-3", bits(thinking_level)},
+    Family{"gemini-3-pro-image", bits(thinking_level, image_output)},
+    Family{"gemini-2.5", bits(thinking_budget)},
+    Family{"gemini-2.5-flash-image", bits(image_output)},
+    Family{"gemini-2.0-flash-preview-image-generation", bits(image_output)},
+    Family{"grok-3-mini", grok_reasoning | bits(reasons)},
+    Family{"grok-4", grok_reasoning},
+    Family{"grok-code-fast-1", grok_reasoning},
+    Family{"kimi-k2.5", bits(fixed_sampling)},
+};
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+// True when `name` stands in `model` as whole words, not behind a longer name's dash.
+bool names(std::string_view model, std::string_view name) {
+  for (std::size_t at = model.find(name); at != std::string_view::npos;
+       at = model.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool begins = at == 0 || (!is_word(model[at - 1]) && model[at - 1] != '-');
+    if (begins && (end == model.size() || !is_word(model[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Traits traits_of(std::string_view model) {
+  std::string lower(model);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const Family* best = nullptr;
+  for (const Family& family : families) {
+    const bool longer = best == nullptr || family.name.size() > best->name.size();
+    if (longer && names(lower, family.name)) best = &family;
+  }
+  Traits traits;
+  if (best != nullptr) traits.add(best->traits);
+  return traits;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,343 @@
+#include "model/payload.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.hpp"
+#include "model/payload_messages.hpp"
+
+namespace millrace::model {
+namespace {
+
+Error invalid(std::string_view member, std::string_view must) {
+  return make_error(Errc::invalid_body, "`" + std::string(member) + "` " + std::string(must) + ".");
+}
+
+struct NumberMember {
+  std::string_view name;
+  std::optional<double> ChatPayload::*field;
+};
+constexpr std::array number_members{
+    NumberMember{"temperature", &ChatPayload::temperature},
+    NumberMember{"top_p", &ChatPayload::top_p},
+    NumberMember{"frequency_penalty", &ChatPayload::frequency_penalty},
+    NumberMember{"presence_penalty", &ChatPayload::presence_penalty},
+};
+
+struct IntegerMember {
+  std::string_view name;
+  std::optional<std::int64_t> ChatPayload::*field;
+};
+constexpr std::array integer_members{
+    IntegerMember{"top_k", &ChatPayload::top_k},
+    IntegerMember{"max_tokens", &ChatPayload::max_tokens},
+    IntegerMember{"max_completion_tokens", &ChatPayload::max_tokens},
+    IntegerMember{"max_output_tokens", &ChatPayload::max_tokens},
+    IntegerMember{"n", &ChatPayload::n},
+    IntegerMember{"seed", &ChatPayload::seed},
+    IntegerMember{"top_logprobs", &ChatPayload::top_logprobs},
+};
+
+struct TextMember {
+  std::string_view name;
+  std::string ChatPayload::*field;
+};
+constexpr std::array text_members{
+    TextMember{"model", &ChatPayload::model},
+    TextMember{"apiMode", &ChatPayload::api_mode},
+    TextMember{"deploymentName", &ChatPayload::deployment},
+    TextMember{"user", &ChatPayload::user},
+    TextMember{"verbosity", &ChatPayload::verbosity},
+    TextMember{"truncation", &ChatPayload::truncation},
+    TextMember{"imageAspectRatio", &ChatPayload::image_aspect_ratio},
+    TextMember{"imageResolution", &ChatPayload::image_resolution},
+};
+
+struct FlagMember {
+  std::string_view name;
+  bool ChatPayload::*field;
+};
+constexpr std::array flag_members{
+    FlagMember{"stream", &ChatPayload::stream},
+    FlagMember{"preserveThinking", &ChatPayload::preserve_thinking},
+    FlagMember{"enabledContextCaching", &ChatPayload::context_caching},
+    FlagMember{"enabledSearch", &ChatPayload::search},
+    FlagMember{"urlContext", &ChatPayload::url_context},
+};
+
+// Members that are read one by one, or that are for others than the provider.
+constexpr std::array<std::string_view, 22> other_members{"messages",
+                                                         "format",
+                                                         "provider",
+                                                         "responseMode",
+                                                         "tools",
+                                                         "tool_choice",
+                                                         "stop",
+                                                         "response_format",
+                                                         "thinking",
+                                                         "thinkingBudget",
+                                                         "thinkingLevel",
+                                                         "reasoning",
+                                                         "reasoning_effort",
+                                                         "effort",
+                                                         "text",
+                                                         "logprobs",
+                                                         "parallel_tool_calls",
+                                                         "mockResponse",
+                                                         "mockChunks",
+                                                         "mockDelayMs",
+                                                         "fallback",
+                                                         "protocol"};
+
+template <class Rows>
+bool has_row(const Rows& rows, std::string_view name) {
+  return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+}
+
+bool is_known(std::string_view name) {
+  return has_row(number_members, name) || has_row(integer_members, name) ||
+         has_row(text_members, name) || has_row(flag_members, name) ||
+         std::find(other_members.begin(), other_members.end(), name) != other_members.end();
+}
+
+Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
+  for (const NumberMember& member : number_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    if (!value.is_number()) return invalid(member.name, "must be a number");
+    payload.*member.field = value.number();
+  }
+  for (const IntegerMember& member : integer_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    const auto number = value.integer();
+    if (!number) return invalid(member.name, "must be a whole number");
+    auto& field = payload.*member.field;
+    if (field && *field != *number) return invalid(member.name, "contradicts `max_tokens`");
+    field = number;
+  }
+  for (const TextMember& member : text_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    if (!value.is_string()) return invalid(member.name, "must be a string");
+    payload.*member.field = value.string();
+  }
+  for (const FlagMember& member : flag_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    if (!value.is(json::Type::boolean_true) && !value.is(json::Type::boolean_false)) {
+      return invalid(member.name, "must be true or false");
+    }
+    payload.*member.field = value.is_true();
+  }
+  return {};
+}
+
+Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
+  if (stop.is_nothing()) return {};
+  if (stop.is_string()) {
+    payload.stop.emplace_back(stop.string());
+    return {};
+  }
+  if (!stop.is_array()) return invalid("stop", "must be a string or a list of strings");
+  for (const json::Value text : stop.items()) {
+    if (!text.is_string()) return invalid("stop", "must be a string or a list of strings");
+    payload.stop.emplace_back(text.string());
+  }
+  return {};
+}
+
+// OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
+Result<Tool> read_tool(const json::Value& value) {
+  if (!value.is_object()) return invalid("tools", "must be an array of objects");
+  const auto type = value["type"].filled_string();
+  const bool nested = value["function"].is_object();
+  const json::Value function = nested ? value["function"] : value;
+  const auto name = function["name"].filled_string();
+  Tool tool;
+  const bool own = type && *type != "function" && *type != "custom";
+  if (own || !name) {
+    if (!type || *type == "function") {
+      return invalid("tools", "holds an entry without a name");
+    }
+    tool.raw = value.to_json();
+    return tool;
+  }
+  tool.name = *name;
+  tool.description = function["description"].string();
+  json::Value schema = function["parameters"];
+  if (!schema.is_object()) schema = function["input_schema"];
+  tool.parameters =
+      schema.is_object() ? schema.to_json() : std::string(R"({"type":"object","properties":{}})");
+  if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
+    tool.strict = strict.is_true();
+  }
+  return tool;
+}
+
+Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
+  if (tools.is_nothing()) return {};
+  if (!tools.is_array()) {
+    return invalid("tools", "must be an array of { type: 'function', function: { name } }");
+  }
+  for (const json::Value value : tools.items()) {
+    auto tool = read_tool(value);
+    if (!tool) return std::move(tool).error();
+    const std::string& name = tool.value().name;
+    const bool repeated =
+        !name.empty() && std::any_of(payload.tools.begin(), payload.tools.end(),
+                                     [&](const Tool& known) { return known.name == name; });
+    if (repeated) return invalid("tools", "holds \"" + name + "\" twice");
+    payload.tools.push_back(std::move(tool).value());
+  }
+  return {};
+}
+
+Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
+  using Kind = ToolChoice::Kind;
+  if (choice.is_nothing()) return {};
+  struct Word {
+    std::string_view name;
+    Kind kind;
+  };
+  constexpr std::array words{Word{"none", Kind::none}, Word{"auto", Kind::any_or_none},
+                             Word{"required", Kind::required}, Word{"any", Kind::required}};
+  const std::string_view word = choice.is_string() ? choice.string() : choice["type"].string();
+  const json::Value function = choice["function"];
+  if (const auto name = (function.is_object() ? function : choice)["name"].filled_string()) {
+    out = {Kind::tool, std::string(*name)};
+    return {};
+  }
+  const auto* row =
+      std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == word; });
+  if (row == words.end()) {
+    return invalid("tool_choice",
+                   "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
+                   "name } }");
+  }
+  out.kind = row->kind;
+  return {};
+}
+
+Result<void> read_response_format(const json::Value& format, ResponseFormat& out) {
+  using Kind = ResponseFormat::Kind;
+  if (format.is_nothing()) return {};
+  const std::string_view type = format["type"].string();
+  if (type == "text") {
+    out.kind = Kind::text;
+  } else if (type == "json_object") {
+    out.kind = Kind::json_object;
+  } else if (type == "json_schema") {
+    const json::Value wanted = format["json_schema"];
+    if (!wanted["schema"].is_object()) {
+      return invalid("response_format.json_schema.schema", "must be a JSON Schema");
+    }
+    out.kind = Kind::json_schema;
+    out.name = wanted["name"].filled_string().value_or("answer");
+    out.description = wanted["description"].string();
+    out.schema = wanted["schema"].to_json();
+    if (!wanted["strict"].is_nothing()) out.strict = wanted["strict"].is_true();
+  } else {
+    return invalid("response_format.type", "must be \"text\", \"json_object\" or \"json_schema\"");
+  }
+  return {};
+}
+
+Result<void> read_effort(const json::Value& root, Reasoning& out) {
+  constexpr std::array<std::string_view, 7> levels{"none", "minimal", "low", "medium",
+                                                   "high", "xhigh",   "max"};
+  struct Place {
+    std::string_view name;
+    json::Value value;
+  };
+  for (const auto& [name, value] :
+       {Place{"reasoning_effort", root["reasoning_effort"]}, Place{"effort", root["effort"]},
+        Place{"reasoning.effort", root["reasoning"]["effort"]},
+        Place{"thinkingLevel", root["thinkingLevel"]}}) {
+    if (value.is_nothing()) continue;
+    const std::string_view level = value.string();
+    if (std::find(levels.begin(), levels.end(), level) == levels.end()) {
+      return invalid(name, "must be none, minimal, low, medium, high, xhigh or max");
+    }
+    if (!out.effort.empty() && out.effort != level) {
+      return invalid(name, "contradicts another effort of the same payload (" + out.effort + ")");
+    }
+    out.effort = level;
+  }
+  return {};
+}
+
+Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
+  MILLRACE_TRY(read_effort(root, out));
+  const json::Value thinking = root["thinking"];
+  if (const auto type = thinking["type"].filled_string()) {
+    constexpr std::array<std::string_view, 3> types{"enabled", "disabled", "adaptive"};
+    if (std::find(types.begin(), types.end(), *type) == types.end()) {
+      return invalid("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"");
+    }
+    out.type = *type;
+  }
+  out.budget = thinking["budget_tokens"].integer();
+  if (const auto budget = root["thinkingBudget"].integer()) out.budget = budget;
+  out.summary = root["reasoning"]["summary"].string();
+  out.mode = root["reasoning"]["mode"].string();
+  if (out.type == "disabled") out.budget.reset();
+  return {};
+}
+
+Result<void> read_api_mode(ChatPayload& payload) {
+  if (payload.api_mode == "chatCompletion") payload.api_mode = "chat";
+  constexpr std::array<std::string_view, 5> modes{"", "chat", "responses", "anthropic", "gemini"};
+  if (std::find(modes.begin(), modes.end(), payload.api_mode) != modes.end()) return {};
+  return invalid("apiMode",
+                 "must be \"chatCompletion\", \"responses\", \"anthropic\" or \"gemini\"");
+}
+
+void read_flags(const json::Value& root, ChatPayload& payload) {
+  if (const json::Value value = root["logprobs"]; !value.is_nothing()) {
+    payload.logprobs = value.is_true();
+  }
+  if (const json::Value value = root["parallel_tool_calls"]; !value.is_nothing()) {
+    payload.parallel_tool_calls = value.is_true();
+  }
+  if (const auto verbosity = root["text"]["verbosity"].filled_string()) {
+    payload.verbosity = *verbosity;
+  }
+}
+
+void read_extra(const json::Value& root, ChatPayload& payload) {
+  for (const auto& [key, value] : root.members()) {
+    // The provider's name is for others; OpenRouter's choice of providers is an object.
+    const bool is_choice = key == "provider" && value.is_object();
+    if ((is_known(key) && !is_choice) || value.is_null()) continue;
+    payload.extra.emplace_back(key, value.to_json());
+  }
+}
+
+}  // namespace
+
+Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value root = parsed.value();
+  if (!root.is_object()) return make_error(Errc::invalid_body, "The payload must be an object.");
+  ChatPayload payload;
+  MILLRACE_TRY(read_scalars(root, payload));
+  if (payload.model.empty()) return invalid("model", "must name a model");
+  auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
+  if (!messages) return std::move(messages).error();
+  payload.messages = std::move(messages).value();
+  if (payload.messages.empty()) return invalid("messages", "must hold a message");
+  MILLRACE_TRY(read_api_mode(payload));
+  MILLRACE_TRY(read_stop(root["stop"], payload));
+  MILLRACE_TRY(read_tools(root["tools"], payload));
+  MILLRACE_TRY(read_tool_choice(root["tool_choice"], payload.tool_choice));
+  MILLRACE_TRY(read_response_format(root["response_format"], payload.response_format));
+  MILLRACE_TRY(read_reasoning(root, payload.reasoning));
+  read_flags(root, payload);
+  read_extra(root, payload);
+  return payload;
+}
+
+}  // namespace millrace::model

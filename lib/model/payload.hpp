@@ -1,0 +1,89 @@
+// What a chat is asked: the payload of LobeHub's and OpenAI's shape, read into fields.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::model {
+
+struct Tool {
+  std::string name;  // "" for a tool of the provider, which goes as it is in `raw`
+  std::string description;
+  std::string parameters;  // JSON Schema, never empty
+  std::optional<bool> strict;
+  std::string raw;
+};
+
+struct ToolChoice {
+  enum class Kind : std::uint8_t { unset, none, any_or_none, required, tool };
+  Kind kind = Kind::unset;
+  std::string name;  // of the tool
+};
+
+struct ResponseFormat {
+  enum class Kind : std::uint8_t { unset, text, json_object, json_schema };
+  Kind kind = Kind::unset;
+  std::string name;
+  std::string description;
+  std::string schema;  // JSON text
+  std::optional<bool> strict;
+};
+
+// How much a model shall think; every dialect spells it its own way (reasoning.hpp).
+struct Reasoning {
+  std::string type;                    // "", "enabled", "disabled", "adaptive"
+  std::optional<std::int64_t> budget;  // tokens
+  std::string effort;                  // "", none, minimal, low, medium, high, xhigh, max
+  std::string summary;                 // Responses: auto, concise, detailed
+  std::string mode;                    // Responses
+  [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }
+};
+
+struct ChatPayload {
+  std::string model;
+  message::Messages messages;
+  bool stream = true;
+  std::string api_mode;    // "", "chat", "responses", "anthropic", "gemini"
+  std::string deployment;  // instead of the model's name, where a provider has such
+  std::string user;
+
+  std::optional<double> temperature, top_p, frequency_penalty, presence_penalty;
+  std::optional<std::int64_t> top_k, max_tokens, n, seed, top_logprobs;
+  std::optional<bool> logprobs;
+  std::vector<std::string> stop;
+
+  std::vector<Tool> tools;
+  ToolChoice tool_choice;
+  std::optional<bool> parallel_tool_calls;
+  ResponseFormat response_format;
+
+  Reasoning reasoning;
+  bool preserve_thinking = false;
+  std::string verbosity;
+  std::string truncation;
+  bool context_caching = false;
+  bool search = false;
+  bool url_context = false;
+  std::string image_aspect_ratio;
+  std::string image_resolution;
+
+  // Members that are not known here, as JSON text. A dialect sends those it lists.
+  std::vector<std::pair<std::string, std::string>> extra;
+};
+
+// Reads a payload. Messages are OpenAI's with LobeHub's members unless `format` names another
+// format
+// ("canonical" or a row of format/formats). A null is as good as a missing member.
+// Errors: invalid_json, json_too_deep, invalid_body (names the member), invalid_messages,
+// unknown_format.
+Result<ChatPayload> read_payload(std::string_view json, IdSource& ids);
+
+}  // namespace millrace::model

@@ -1,0 +1,192 @@
+#include "model/payload_messages.hpp"
+
+#include <array>
+
+#include "format/format.hpp"
+#include "format/openai.hpp"
+#include "message/parts.hpp"
+#include "model/scope.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Messages;
+using message::Role;
+
+// Parts that OpenAI's API has no word for.
+struct MediaPart {
+  std::string_view type;
+  Media::Kind kind;
+};
+constexpr std::array media_parts{MediaPart{"video_url", Media::Kind::video},
+                                 MediaPart{"audio_url", Media::Kind::audio}};
+
+void write_media_part(JsonBuilder& out, Media::Kind kind, std::string_view url) {
+  Media media{kind, Media::Source::url, url};
+  message::DataUrl data;
+  if (message::read_data_url(data, url)) {
+    media.source = Media::Source::data;
+    media.value = data.data;
+    media.mime_type = data.mime_type;
+  }
+  message::write_media(out, media);
+}
+
+const MediaPart* media_part_of(const json::Value& part) {
+  for (const MediaPart& row : media_parts) {
+    if (part["type"].string() == row.type) return &row;
+  }
+  return nullptr;
+}
+
+// Puts videos and sounds where the format left empty texts.
+void restore_media(Message& message, const json::Value& content) {
+  bool any = false;
+  for (const json::Value part : content.items()) any = any || media_part_of(part) != nullptr;
+  if (!any || message.content.kind != Content::Kind::parts) return;
+  JsonBuilder out;
+  out.open_array();
+  const message::Parts parts(message.content);
+  auto read = parts.items().begin();
+  for (const json::Value part : content.items()) {
+    if (const MediaPart* row = media_part_of(part)) {
+      const json::Value medium = part[row->type];
+      write_media_part(out, row->kind,
+                       medium.is_string() ? medium.string() : medium["url"].string());
+    } else {
+      out.value(*read);
+    }
+    ++read;
+  }
+  out.close_array();
+  message.content = Content::of_parts(out.take());
+}
+
+void set_signature(Message& reasoning, std::string_view text) {
+  if (text.empty()) return;
+  const ScopedSignature scoped = read_scoped(text);
+  reasoning.encrypted_value = std::string(scoped.signature);
+  if (!scoped.provider.empty()) {
+    reasoning.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
+  }
+}
+
+Message reasoning_message(std::string_view text, std::string_view signature, IdSource& ids) {
+  Message reasoning;
+  reasoning.role = Role::reasoning;
+  reasoning.id = ids.next_id();
+  reasoning.content = Content::of_text(text);
+  set_signature(reasoning, signature);
+  return reasoning;
+}
+
+// A whole item of the Responses API becomes one reasoning message a part of its summary.
+void add_response_item(Messages& out, const json::Value& item, IdSource& ids) {
+  const auto id = item["id"].filled_string();
+  const std::string first = id ? std::string(*id) : "rs_" + ids.next_id();
+  std::size_t part = 0;
+  const auto add = [&](std::string_view text) {
+    Message reasoning;
+    reasoning.role = Role::reasoning;
+    reasoning.id = part == 0 ? first : first + ":" + std::to_string(part);
+    reasoning.content = Content::of_text(text);
+    if (part == 0) set_signature(reasoning, item["encrypted_content"].string());
+    out.push_back(std::move(reasoning));
+    ++part;
+  };
+  for (const json::Value summary : item["summary"].items()) add(summary["text"].string());
+  if (part == 0) add("");
+}
+
+// What an assistant message thought, before the message itself.
+void add_reasoning(Messages& out, const json::Value& value, IdSource& ids) {
+  const json::Value reasoning = value["reasoning"];
+  const json::Value items = reasoning["responseItems"];
+  for (const json::Value item : items.items()) add_response_item(out, item, ids);
+  if (items.size() == 0 && reasoning.is_object()) {
+    const std::string_view text = reasoning["content"].string();
+    const std::string_view signature = reasoning["signature"].string();
+    if (!text.empty() || !signature.empty()) {
+      out.push_back(reasoning_message(text, signature, ids));
+      if (const auto provider = reasoning["provider"].filled_string()) {
+        out.back().metadata.add(issuer_provider, issuer_kind, issuer_json(*provider));
+      }
+    }
+  }
+  for (const json::Value part : value["content"].items()) {
+    if (part["type"].string() != "thinking") continue;
+    out.push_back(reasoning_message(part["thinking"].string(), part["signature"].string(), ids));
+  }
+}
+
+// The thought signatures of calls, as Gemini's format keeps them.
+void add_call_signatures(Message& message, const json::Value& value) {
+  std::size_t at = 0;
+  for (const json::Value call : value["tool_calls"].items()) {
+    if (at >= message.tool_calls.size()) return;
+    message::ToolCall& known = message.tool_calls[at];
+    if (call["id"].string() != known.id) continue;
+    ++at;
+    const auto signature = call["thoughtSignature"].filled_string();
+    if (!signature) continue;
+    const ScopedSignature scoped = read_scoped(*signature);
+    known.encrypted_value = std::string(scoped.signature);
+    if (!scoped.provider.empty() && issuer_of(message).empty()) {
+      message.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
+    }
+  }
+}
+
+// Reads message by message, so that each keeps what only LobeHub knows.
+Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
+  Messages out;
+  out.reserve(read.size());
+  std::size_t at = 0;
+  for (const json::Value value : array.items()) {
+    if (!value.is_object()) continue;
+    const bool is_assistant = value["role"].string() == "assistant";
+    const bool has_reasoning = at < read.size() && read[at].role == Role::reasoning;
+    if (is_assistant && !has_reasoning) add_reasoning(out, value, ids);
+    while (at < read.size() && read[at].role == Role::reasoning) {
+      out.push_back(std::move(read[at++]));
+    }
+    if (at >= read.size()) break;
+    Message message = std::move(read[at++]);
+    if (is_assistant) add_call_signatures(message, value);
+    if (message.role == Role::user) restore_media(message, value["content"]);
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Messages> read_payload_messages(const json::Value& messages, std::string_view format,
+                                       IdSource& ids) {
+  if (!messages.is_array()) {
+    return make_error(Errc::invalid_messages, "`messages` must be an array.");
+  }
+  if (format == "canonical") return message::read_messages(messages);
+  if (!format.empty()) {
+    const format::Format* row = format::find_format(format);
+    if (row == nullptr) return make_error(Errc::unknown_format);
+    return row->read(messages, ids);
+  }
+  std::size_t at = 0;
+  for (const json::Value message : messages.items()) {
+    if (!message.is_object() || !message["role"].is_string()) {
+      return make_error(Errc::invalid_messages,
+                        "messages[" + std::to_string(at) + "] must be an object with a `role`.");
+    }
+    ++at;
+  }
+  auto read = format::read_openai(messages, ids);
+  if (!read) return std::move(read).error();
+  return read_lobe(messages, std::move(read).value(), ids);
+}
+
+}  // namespace millrace::model
