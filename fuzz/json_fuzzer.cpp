@@ -1,15 +1,37 @@
-// What the JSON reader accepts, it writes as JSON that it reads again to the same text.
+// What the JSON reader accepts, it writes as JSON that it reads again to the same text, and what it
+// read before changes nothing: the lines of the input are read one after the other.
 #include "base/json.hpp"
 #include "base/utf8.hpp"
 #include "fuzz_support.hpp"
 
 using namespace millrace;
 
+namespace {
+
+std::string outcome(json::Document& document, std::string_view text) {
+  const auto value = document.parse(text);
+  return value ? value.value().to_json(json::Surrogates::keep) : value.error().message;
+}
+
+void read_lines(std::string_view text) {
+  json::Document used;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    json::Document fresh;
+    const std::string_view line = text.substr(0, end);
+    fuzz::require(outcome(used, line) == outcome(fresh, line), "a document forgets");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   json::Document document;
   const auto value = document.parse(text);
   (void)json::looks_complete(text);
+  read_lines(text);
   if (!value) return 0;
   const std::string kept = value.value().to_json(json::Surrogates::keep);
   const std::string replaced = value.value().to_json(json::Surrogates::replace);

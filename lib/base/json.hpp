@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json_numbers.hpp"
+#include "base/json_pattern.hpp"
 #include "base/result.hpp"
 
 namespace millrace::json {
@@ -27,7 +28,18 @@ struct Node {
   std::uint32_t size = 0;      // bytes of text, or number of elements or members
   std::uint32_t end = 0;
   Type type = Type::null;
+  bool is_key = false;
+  bool repeats = false;    // object: two keys share a bit, so that they may be equal
+  std::uint32_t keys = 0;  // object: the bits of its keys
 };
+
+// Most lookups are for keys that are not there; the bit tells it without a search.
+constexpr std::uint32_t key_bit(std::string_view key) {
+  if (key.empty()) return 1;
+  const auto first = static_cast<unsigned char>(key.front());
+  const auto last = static_cast<unsigned char>(key.back());
+  return std::uint32_t{1} << ((key.size() * 3 + first * 5U + last) & 31U);
+}
 }  // namespace detail
 
 class Value;
@@ -59,19 +71,31 @@ class Value {
   [[nodiscard]] bool truthy() const;
 
   // The string's text (WTF-8), or "".
-  [[nodiscard]] std::string_view string() const;
+  [[nodiscard]] std::string_view string() const {
+    return is_string() ? std::string_view(node().text, node().size) : std::string_view();
+  }
   // The text of a string that is not empty, or nothing.
-  [[nodiscard]] std::optional<std::string_view> filled_string() const;
+  [[nodiscard]] std::optional<std::string_view> filled_string() const {
+    if (!is_string() || node().size == 0) return std::nullopt;
+    return string();
+  }
   // The number as it was written, or "".
-  [[nodiscard]] std::string_view number_text() const;
+  [[nodiscard]] std::string_view number_text() const {
+    return is_number() ? std::string_view(node().text, node().size) : std::string_view();
+  }
   // The number when it is an integer that fits.
-  [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    return is_number() ? read_integer() : std::nullopt;
+  }
   [[nodiscard]] std::optional<double> number() const;
 
   // Elements of an array, members of an object, else 0.
-  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t size() const { return is_array() || is_object() ? node().size : 0; }
   // A member of an object; the last one when the key is repeated.
-  Value operator[](std::string_view key) const;
+  Value operator[](std::string_view key) const {
+    if (!is_object() || (node().keys & detail::key_bit(key)) == 0) return {};
+    return member(key);
+  }
   [[nodiscard]] Items items() const;
   [[nodiscard]] Members members() const;
 
@@ -85,6 +109,8 @@ class Value {
   friend class Members;
   Value(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
   [[nodiscard]] const detail::Node& node() const { return tree_[index_]; }
+  [[nodiscard]] Value member(std::string_view key) const;
+  [[nodiscard]] std::optional<std::int64_t> read_integer() const;
 
   const detail::Node* tree_ = nullptr;
   std::uint32_t index_ = 0;
@@ -162,14 +188,19 @@ class Document {
   static constexpr std::size_t default_depth_limit = 128;
 
   explicit Document(std::size_t depth_limit = default_depth_limit) : depth_limit_(depth_limit) {}
+  // Nodes point into the buffers beside them.
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
 
-  // Parses one JSON value, with white space (as JavaScript trims it) around it.
+  // Parses one JSON value, with white space (as JavaScript trims it) around it. A text that is the
+  // last one with other strings and numbers in it costs a comparison (json_pattern.hpp).
   // Errors: invalid_json, json_too_deep; the message names the byte offset.
   // Lifetime: the value is good until the next parse.
   Result<Value> parse(std::string_view text);
 
  private:
   struct Handler;
+  Result<Value> parse_whole(std::string_view text);
   void reuse_memory();
 
   std::size_t depth_limit_;
@@ -177,6 +208,8 @@ class Document {
   std::vector<detail::Node> nodes_;
   std::vector<std::uint32_t> open_;
   HiddenNumbers hidden_numbers_;
+  detail::Pattern pattern_;
+  bool used_ = false;
 };
 
 // Removes what JavaScript's String.prototype.trim removes, at both ends.

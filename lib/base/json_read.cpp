@@ -4,28 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
+#include <utility>
 
 #if defined(__SSE2__)
-#define RAPIDJSON_SSE2
 #include <emmintrin.h>
-#elif defined(__ARM_NEON)
-#define RAPIDJSON_NEON
 #endif
-// RapidJSON 1.1.0 asserts on misuse; the reader is used in one place and cannot be misused from
-// outside.
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
 
+#include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "base/json_numbers.hpp"
+#include "base/json_reader.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::json {
 namespace {
-
-using Flags = rapidjson::ParseFlag;
-constexpr unsigned parse_flags = Flags::kParseInsituFlag | Flags::kParseNumbersAsStringsFlag;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -78,19 +70,26 @@ std::size_t skip_plain(std::string_view text, std::size_t at) {
 // RapidJSON scans strings in aligned blocks of this size, also past the end of the text.
 constexpr std::size_t padding_bytes = 16;
 
-// Copies `text` so that RapidJSON can take it: see the head of json.hpp. False when there is a NUL.
-bool copy_safely(std::string& out, std::string_view text) {
-  out.clear();
+constexpr std::array<std::string_view, 25> javascript_spaces{
+    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u00A0", "\uFEFF", "\u1680",
+    "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+    "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+
+}  // namespace
+
+detail::Copied detail::append_safely(std::string& out, std::string_view text) {
+  Copied result = Copied::unchanged;
   std::size_t clean = 0;
   std::size_t at = 0;
   const auto replace = [&](std::string_view by, std::size_t length) {
     out.append(text.data() + clean, at - clean).append(by);
     at += length;
     clean = at;
+    result = Copied::mended;
   };
   while ((at = skip_plain(text, at)) < text.size()) {
     const char c = text[at];
-    if (c == 0) return false;
+    if (c == 0) return Copied::has_nul;
     if (c != '\\') {
       const std::string_view rest = text.substr(at);
       if (const std::size_t length = utf8::sequence_length(rest); length != 0) {
@@ -113,15 +112,8 @@ bool copy_safely(std::string& out, std::string_view text) {
   }
   out.append(text.data() + clean, text.size() - clean);
   out.append(padding_bytes, '\0');
-  return true;
+  return result;
 }
-
-constexpr std::array<std::string_view, 25> javascript_spaces{
-    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u00A0", "\uFEFF", "\u1680",
-    "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
-    "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
-
-}  // namespace
 
 std::string_view trim(std::string_view text) {
   const auto plain = [](char c) { return c > ' ' && static_cast<unsigned char>(c) < 0x80; };
@@ -184,7 +176,15 @@ struct Document::Handler {
     return true;
   }
   bool String(const char* s, unsigned n, bool) { return leaf(Type::string, s, n), true; }
-  bool Key(const char* s, unsigned n, bool) { return leaf(Type::string, s, n), true; }
+  bool Key(const char* s, unsigned n, bool) {
+    leaf(Type::string, s, n);
+    document.nodes_.back().is_key = true;
+    detail::Node& object = document.nodes_[document.open_.back()];
+    const std::uint32_t bit = detail::key_bit({s, n});
+    object.repeats = object.repeats || (object.keys & bit) != 0;
+    object.keys |= bit;
+    return true;
+  }
   bool StartObject() { return open(Type::object); }
   bool EndObject(unsigned count) { return close(count); }
   bool StartArray() { return open(Type::array); }
@@ -203,32 +203,35 @@ void Document::reuse_memory() {
   if (buffer_.capacity() > kept_bytes) std::string().swap(buffer_);
   if (nodes_.capacity() * sizeof(detail::Node) > kept_bytes)
     std::vector<detail::Node>().swap(nodes_);
+  buffer_.clear();
   nodes_.clear();
   open_.clear();
+  hidden_numbers_.clear();
 }
 
 Result<Value> Document::parse(std::string_view text) {
+  text = trim(text);
+  if (pattern_.match(text, nodes_)) return Value(nodes_.data(), 0);
+  pattern_.forget();
+  return parse_whole(text);
+}
+
+Result<Value> Document::parse_whole(std::string_view text) {
   reuse_memory();
   constexpr std::size_t size_limit = 0x7FFFFFFF;
   if (text.size() > size_limit)
     return make_error(Errc::invalid_json, "The JSON text is too large.");
-  if (!copy_safely(buffer_, trim(text))) {
+  const detail::Copied copied = detail::append_safely(buffer_, text);
+  if (copied == detail::Copied::has_nul) {
     return make_error(Errc::invalid_json, "The JSON text contains a NUL byte.");
   }
-  hidden_numbers_.clear();
   Handler handler{*this, hidden_numbers_};
-  const auto read = [&] {
-    rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
-    rapidjson::InsituStringStream stream(buffer_.data());
-    return reader.Parse<parse_flags>(stream, handler);
-  };
-  rapidjson::ParseResult result = read();
+  rapidjson::ParseResult result = detail::read_in_place(buffer_.data(), handler);
   if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
-    nodes_.clear();
-    open_.clear();
-    copy_safely(buffer_, trim(text));
+    reuse_memory();
+    detail::append_safely(buffer_, text);
     hidden_numbers_ = hide_large_numbers(buffer_);
-    result = read();
+    result = detail::read_in_place(buffer_.data(), handler);
   }
   if (handler.too_deep) {
     return make_error(Errc::json_too_deep, "The JSON is nested deeper than " +
@@ -238,6 +241,11 @@ Result<Value> Document::parse(std::string_view text) {
     return make_error(Errc::invalid_json, std::string("Invalid JSON at byte ") +
                                               std::to_string(result.Offset()) + ": " +
                                               rapidjson::GetParseError_En(result.Code()));
+  }
+  // The first text of many is seldom like the next, and most documents read only one.
+  const bool repeats = std::exchange(used_, true);
+  if (repeats && copied == detail::Copied::unchanged && hidden_numbers_.empty()) {
+    pattern_.learn(text, buffer_.data());
   }
   return Value(nodes_.data(), 0);
 }
@@ -256,24 +264,13 @@ bool Value::truthy() const {
   return false;
 }
 
-std::string_view Value::string() const {
-  return is_string() ? std::string_view(node().text, node().size) : std::string_view();
-}
-
-std::optional<std::string_view> Value::filled_string() const {
-  if (!is_string() || node().size == 0) return std::nullopt;
-  return string();
-}
-
-std::string_view Value::number_text() const {
-  return is_number() ? std::string_view(node().text, node().size) : std::string_view();
-}
-
-std::optional<std::int64_t> Value::integer() const {
+std::optional<std::int64_t> Value::read_integer() const {
   const std::string_view text = number_text();
+  // Indexes, mostly.
+  if (text.size() == 1) return text.front() - '0';
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -285,16 +282,13 @@ std::optional<double> Value::number() const {
   return value;
 }
 
-std::size_t Value::size() const {
-  return is_array() || is_object() ? node().size : 0;
-}
-
-Value Value::operator[](std::string_view key) const {
+Value Value::member(std::string_view key) const {
   Value found;
-  if (!is_object()) return found;
-  for (std::uint32_t at = index_ + 1; at < node().end; at = tree_[at + 1].end) {
-    if (tree_[at].size == key.size() && std::memcmp(tree_[at].text, key.data(), key.size()) == 0) {
+  const detail::Node& object = node();
+  for (std::uint32_t at = index_ + 1; at < object.end; at = tree_[at + 1].end) {
+    if (same_text({tree_[at].text, tree_[at].size}, key)) {
       found = Value(tree_, at + 1);
+      if (!object.repeats) break;
     }
   }
   return found;

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <utility>
+#include <variant>
 
+#include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "encoder/ag_ui_downgrade.hpp"
 
@@ -81,6 +83,28 @@ void AgUiEncoder::write(const event::Event& event) {
   frame_end();
 }
 
+template <class Delta>
+void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
+  constexpr std::string_view tail = "\"}\n\n";
+  constexpr std::size_t usual_head_bytes = 192;
+  constexpr std::size_t usual_id_bytes = 64;
+  if (!event.extra.empty()) return write(event);
+  if (event.body.index() != delta_kind_ || !same_text(delta.id, delta_id_)) {
+    delta_kind_ = event.body.index();
+    delta_head_.reserve(usual_head_bytes);
+    delta_id_.reserve(usual_id_bytes);
+    delta_id_ = delta.id;
+    out_.swap(delta_head_);
+    out_.clear();
+    write(event::Event{Delta{delta.id, {}}});
+    out_.resize(out_.size() - tail.size());
+    out_.swap(delta_head_);
+  }
+  out_.append(delta_head_);
+  json::append_escaped(out_, delta.delta, spelling_.surrogates);
+  out_.append(tail);
+}
+
 void AgUiEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   start();
@@ -92,16 +116,16 @@ void AgUiEncoder::on_event(const event::Event& event) {
           [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
           [](const event::Finish&) { /* RUN_FINISHED says it */ },
           [&](const event::TextStart&) { write(event); },
-          [&](const event::TextDelta&) { write(event); },
+          [&](const event::TextDelta& delta) { write_delta(event, delta); },
           [&](const event::TextEnd&) { write(event); },
           [&](const event::ReasoningSpanStart&) { write(event); },
           [&](const event::ReasoningSpanEnd&) { write(event); },
           [&](const event::ReasoningStart&) { write(event); },
-          [&](const event::ReasoningDelta&) { write(event); },
+          [&](const event::ReasoningDelta& delta) { write_delta(event, delta); },
           [&](const event::ReasoningEnd&) { write(event); },
           [&](const event::EncryptedValue&) { write(event); },
           [&](const event::ToolStart& call) { on_tool_start(event, call); },
-          [&](const event::ToolArgs&) { write(event); },
+          [&](const event::ToolArgs& delta) { write_delta(event, delta); },
           [&](const event::ToolEnd&) { write(event); },
           [&](const event::StateSnapshot&) { write(event); },
           [&](const event::StateDelta&) { write(event); },

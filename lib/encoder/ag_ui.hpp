@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/json.hpp"
@@ -56,6 +57,8 @@ class AgUiEncoder final : public event::EventSink {
   void frame_begin() { out_.append("data: "); }
   void frame_end() { out_.append("\n\n"); }
   void write(const event::Event& event);
+  template <class Delta>
+  void write_delta(const event::Event& event, const Delta& delta);
   void on_usage(const event::Usage& usage);
   void on_tool_result(const event::Event& event, const event::ToolResult& result);
   void on_tool_start(const event::Event& event, const event::ToolStart& call);
@@ -73,6 +76,10 @@ class AgUiEncoder final : public event::EventSink {
   bool modern_;  // the client speaks 1.0
   event::Spelling spelling_;
   std::string out_;
+  // The deltas of a part differ in their text alone: what stands before it is kept.
+  std::string delta_head_;
+  std::string delta_id_;
+  std::size_t delta_kind_ = std::variant_npos;
   std::string usage_;                       // JSON objects, comma separated
   std::string finished_members_;            // further members of the source's RUN_FINISHED
   std::string outcome_;                     // of the source's RUN_FINISHED, as JSON

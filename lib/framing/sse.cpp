@@ -11,6 +11,7 @@ namespace millrace::framing {
 namespace {
 
 constexpr std::string_view bom = "\xEF\xBB\xBF";
+constexpr std::string_view data_field = "data: ";  // as nearly everybody writes it
 
 // Finds line ends. The next CR is looked up once and remembered, so that a stream without CR is
 // scanned once, not once a line.
@@ -20,6 +21,7 @@ class LineEnds {
 
   // Index of the first LF or CR from `at` on, or npos.
   std::size_t next(std::size_t at) {
+    if (bytes_[at] == '\n') return at;
     const auto* found =
         static_cast<const char*>(std::memchr(bytes_.data() + at, '\n', bytes_.size() - at));
     const std::size_t line_feed =
@@ -115,6 +117,9 @@ Result<void> SseFraming::on_line(std::string_view line, bool blank_follows, Fram
     if (data_lines_ > 0) give_held(sink);
     event_.clear();
     return {};
+  }
+  if (line.starts_with(data_field)) {
+    return on_data(line.substr(data_field.size()), blank_follows, sink);
   }
   const std::size_t colon = line.find(':');
   if (colon == 0) return {};
