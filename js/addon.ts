@@ -54,6 +54,21 @@ export interface Addon {
   toApi(format: string, messagesJson: string): string;
   fromApi(format: string, dataJson: string): string;
 
+  /** What a vendor reported, as the JSON text of a ModelUsage. */
+  modelUsage(provider: string, reportedJson: string): string;
+  /** JSON text, "" when the cost cannot be known. */
+  chatCost(cardJson: string, usageJson: string, optionsJson: string): string;
+  /** US dollars by the built-in cards. */
+  knownCost(provider: string, model: string, usageJson: string): number | undefined;
+  modelCards(): string;
+  /** JSON text, "" when there is none. */
+  modelCard(provider: string, model: string): string;
+  estimateTokens(text: string, model: string): number;
+  /** The books of a run after one more call, as JSON text. */
+  countLLM(json: string): string;
+  countTool(json: string): string;
+  countHuman(json: string): string;
+
   /** Starts the engine of this environment; does nothing when it runs. */
   startEngine(optionsJson: string): void;
   /** Starts a request; `deliver` is called once with the head of the answer, or with its error. */

@@ -6,6 +6,7 @@ export type * from '../types/chat-stream';
 export type * from '../types/errors';
 export type * from '../types/events';
 export type * from '../types/messages';
+export type * from '../types/usage';
 
 export {
   agUIAdapter,
@@ -48,6 +49,16 @@ export {
 export { fetchSSE } from './model/fetch-sse';
 export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
 export type { TextAnimation } from './model/text-channel';
+export {
+  UsageCounter,
+  computeChatCost,
+  computeCost,
+  estimateTokens,
+  modelCard,
+  modelCards,
+  readModelUsage,
+} from './model/usage';
+export type { AccumulateHuman, AccumulateLLM, AccumulateTool } from './model/usage';
 export { pipeAGUI, toAGUIResponse } from './runs/ag-ui';
 export type { NodeResponse } from './runs/ag-ui';
 export { foldEvents } from './runs/fold';

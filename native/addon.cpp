@@ -13,6 +13,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   millrace::native::export_folder(env, exports);
   millrace::native::export_format(env, exports);
   millrace::native::export_pipe(env, exports);
+  millrace::native::export_usage(env, exports);
   return exports;
 }
 

@@ -14,6 +14,7 @@ void export_engine(Napi::Env env, Napi::Object exports);
 void export_folder(Napi::Env env, Napi::Object exports);
 void export_format(Napi::Env env, Napi::Object exports);
 void export_pipe(Napi::Env env, Napi::Object exports);
+void export_usage(Napi::Env env, Napi::Object exports);
 
 // A pipe's output as a JavaScript value; `output` is used up.
 Napi::Value to_output(napi_env env, std::string& output, app::Shape shape);

@@ -202,7 +202,7 @@ function asChatError(error: unknown): ChatMessageError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { type, errorType, message, ...rest } = error as Record<string, unknown>;
   const text = typeof message === 'string' ? message : undefined;
-  if (typeof errorType === 'string') {
+  if (typeof errorType === 'string' && errorType !== 'ProviderNetworkError') {
     return { type: errorType, message: text ?? sentenceOf(rest) ?? errorType, body: rest };
   }
   const isType = typeof type === 'string' || typeof type === 'number';

@@ -1,0 +1,90 @@
+// Usage, cost and the books of a run, through the package.
+import {
+  MillraceError,
+  UsageCounter,
+  computeChatCost,
+  computeCost,
+  estimateTokens,
+  modelCard,
+  modelCards,
+  readModelUsage,
+} from 'millrace';
+
+describe('usage and cost', () => {
+  it('reads what a vendor reports', () => {
+    const reported = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+    expect(readModelUsage(reported)).toEqual({
+      inputTextTokens: 3,
+      outputTextTokens: 4,
+      totalInputTokens: 3,
+      totalOutputTokens: 4,
+      totalTokens: 7,
+      source: 'reported',
+    });
+    expect(readModelUsage({})).toEqual({ source: 'unknown' });
+  });
+
+  it('computes the cost of a call by a card', () => {
+    const pricing = { units: [{ name: 'textInput', rate: 2.5 }] };
+    expect(computeChatCost(pricing, { totalInputTokens: 300 })).toEqual({
+      totalCost: 0.00075,
+      totalCredits: 750,
+      breakdown: [
+        {
+          unit: { name: 'textInput', unit: 'millionTokens' },
+          quantity: 300,
+          rate: 2.5,
+          credits: 750,
+          cost: 0.00075,
+        },
+      ],
+      issues: [],
+    });
+    const audio = { units: [...pricing.units, { name: 'audioInput', rate: 5 }] };
+    const mixed = { inputAudioTokens: 1, inputCachedTokens: 1, inputCacheMissTokens: 1 };
+    expect(computeChatCost(audio, mixed)).toBeUndefined();
+    let thrown: unknown;
+    try {
+      computeChatCost(pricing, { inputCachedTokens: 1 });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(MillraceError.is(thrown, 'invalid_argument')).toBe(true);
+  });
+
+  it('knows the prices of some models and never guesses', () => {
+    const usage = { totalInputTokens: 1000, totalOutputTokens: 100, source: 'reported' as const };
+    expect(computeCost('openai', 'gpt-4o-2024-08-06', usage)).toBe(0.0035);
+    expect(computeCost('openai', 'gpt-unheard-of', usage)).toBeUndefined();
+    expect(computeCost('openai', 'gpt-unheard-of', { ...usage, cost: 1 })).toBe(1);
+    expect(modelCard('anthropic', 'claude-haiku-4-5-20251001')?.contextWindowTokens).toBe(200_000);
+    expect(modelCard('anthropic', 'gpt-4o')).toBeUndefined();
+    expect(modelCards().every(({ source }) => source.startsWith('https://'))).toBe(true);
+  });
+
+  it('estimates tokens', () => {
+    expect(estimateTokens('')).toBe(0);
+    expect(estimateTokens('Hello, world!')).toBeGreaterThan(2);
+    expect(estimateTokens('Hello, world!')).toBeLessThan(7);
+  });
+
+  it('books calls without changing what it is given', () => {
+    const first = UsageCounter.accumulateLLM({
+      provider: 'p',
+      model: 'm',
+      modelUsage: { totalTokens: 5, cost: 0.5 },
+    });
+    const frozen = JSON.stringify(first);
+    const second = UsageCounter.accumulateTool({ ...first, toolName: 't', success: true });
+    const third = UsageCounter.accumulateHuman({ ...second, kind: 'select', waitingTimeMs: 7 });
+    expect(JSON.stringify(first)).toBe(frozen);
+    expect(third.usage.llm.tokens.total).toBe(5);
+    expect(third.usage.tools.byTool).toEqual([{ name: 't', calls: 1, errors: 0, totalTimeMs: 0 }]);
+    expect(third.usage.humanInteraction).toMatchObject({
+      selectRequests: 1,
+      totalWaitingTimeMs: 7,
+    });
+    expect(third.cost?.total).toBe(0.5);
+    expect(Date.parse(third.cost?.calculatedAt ?? '')).not.toBeNaN();
+  });
+});

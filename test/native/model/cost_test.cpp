@@ -1,0 +1,177 @@
+// Price cards, the table of model cards, and the books of a run.
+
+#include "model/cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "model/cards.hpp"
+#include "model/usage_counter.hpp"
+#include "support/golden.hpp"
+
+using namespace millrace;
+using model::ModelUsage;
+using model::Tokens;
+
+namespace {
+
+// The cost in the words of the golden file.
+std::string worded(const std::string& card_json, const std::string& usage_json,
+                   const std::string& options_json) {
+  json::Document card_document;
+  json::Document usage_document;
+  json::Document options_document;
+  const auto card_value = card_document.parse(card_json);
+  const auto usage_value = usage_document.parse(usage_json);
+  const auto options_value = options_document.parse(options_json);
+  if (!card_value || !usage_value || !options_value) return "no JSON\n";
+  const auto card = model::read_price_card(card_value.value());
+  if (!card) return "error " + std::string(card.error().code_name()) + "\n";
+  const auto cost = model::compute_chat_cost(card.value(), model::read_usage(usage_value.value()),
+                                             model::read_cost_options(options_value.value()));
+  if (!cost) return "error " + std::string(cost.error().code_name()) + "\n";
+  if (!cost.value()) return "unknown\n";
+  std::ostringstream out;
+  out << "credits " << cost.value()->credits << "\n";
+  for (const model::CostLine& line : cost.value()->lines) {
+    out << line.unit->name << " " << line.quantity << " x " << line.rate << " = " << line.credits;
+    out << (line.key.empty() ? "" : " (" + line.key + ")") << "\n";
+  }
+  for (const model::CostIssue& issue : cost.value()->issues) {
+    out << "issue " << issue.unit->name << ": " << issue.reason << "\n";
+  }
+  return out.str();
+}
+
+std::string value_of(const Result<std::string>& result) {
+  EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
+  return result ? result.value() : "";
+}
+
+std::string with(const std::string& books, const std::string& members) {
+  return books.substr(0, books.size() - 1) + "," + members + "}";
+}
+
+}  // namespace
+
+TEST(ChatCost, FollowsTheFormula) {
+  std::size_t cases = 0;
+  for (const test::GoldenCase& golden : test::golden_cases("model/cost.md")) {
+    SCOPED_TRACE(golden.name);
+    const std::string* options = golden.block("options");
+    EXPECT_EQ(
+        worded(*golden.block("card"), *golden.block("usage"), options == nullptr ? "{}" : *options),
+        *golden.block("cost"));
+    ++cases;
+  }
+  EXPECT_GT(cases, 15U);
+}
+
+TEST(ChatCost, IsToldAsJson) {
+  json::Document document;
+  const auto value = document.parse(
+      R"({"units":[{"name":"textInput","rate":2.5},{"name":"textOutput","strategy":"lookup",)"
+      R"("lookup":{"pricingParams":["a"],"prices":{"x":1}}}]})");
+  const auto card = model::read_price_card(value.value());
+  ASSERT_TRUE(card.ok());
+  ModelUsage usage;
+  usage[Tokens::total_input] = 300;
+  usage[Tokens::total_output] = 5;
+  const auto cost = model::compute_chat_cost(card.value(), usage);
+  ASSERT_TRUE(cost.ok() && cost.value());
+  EXPECT_EQ(model::cost_json(*cost.value()),
+            R"({"totalCost":0.00075,"totalCredits":750,"breakdown":[{"unit":{"name":"textInput",)"
+            R"("unit":"millionTokens"},"quantity":300,"rate":2.5,"credits":750,"cost":0.00075}],)"
+            R"("issues":[{"unit":{"name":"textOutput","unit":"millionTokens"},)"
+            R"("reason":"The card has no price for ''."}]})");
+}
+
+TEST(ModelCards, AreWellFormedAndFoundByVersion) {
+  std::set<std::string> names;
+  for (const model::ModelCard& card : model::model_cards()) {
+    SCOPED_TRACE(card.model);
+    json::Document document;
+    const auto value = document.parse(model::card_json(card));
+    ASSERT_TRUE(value.ok());
+    const auto prices = model::read_price_card(value.value()["pricing"]);
+    ASSERT_TRUE(prices.ok());
+    EXPECT_GE(prices.value().units.size(), 3U);
+    EXPECT_TRUE(card.source.starts_with("https://"));
+    EXPECT_TRUE(names.insert(std::string(card.provider) + "/" + std::string(card.model)).second);
+    EXPECT_EQ(model::find_card(card.provider, card.model), &card);
+  }
+  EXPECT_GE(names.size(), 20U);
+  const auto model_of = [](std::string_view provider, std::string_view name) {
+    const model::ModelCard* card = model::find_card(provider, name);
+    return card == nullptr ? std::string_view("none") : card->model;
+  };
+  EXPECT_EQ(model_of("openai", "gpt-4.1-nano-2025-04-14"), "gpt-4.1-nano");
+  EXPECT_EQ(model_of("anthropic", "claude-sonnet-4-5-20250929"), "claude-sonnet-4-5");
+  EXPECT_EQ(model_of("anthropic", "claude-sonnet-4-5-latest"), "claude-sonnet-4-5");
+  EXPECT_EQ(model_of("openai", "gpt-4o-audio-preview"), "none");
+  EXPECT_EQ(model_of("openai", "gpt-5-pro"), "none");
+  EXPECT_EQ(model_of("openrouter", "gpt-4o"), "none");
+}
+
+TEST(ModelCards, NeverPriceWhatIsUnknown) {
+  ModelUsage usage;
+  EXPECT_FALSE(model::known_cost("openai", "gpt-4o", usage).has_value());
+  usage.source = model::UsageSource::reported;
+  EXPECT_FALSE(model::known_cost("openai", "gpt-4o", usage).has_value());
+  usage[Tokens::total_input] = 1000;
+  usage[Tokens::total_output] = 100;
+  EXPECT_EQ(model::known_cost("openai", "gpt-4o", usage), 0.0035);
+  EXPECT_FALSE(model::known_cost("openai", "unheard-of", usage).has_value());
+  usage.cost = 0.5;
+  EXPECT_EQ(model::known_cost("openai", "unheard-of", usage), 0.5);
+}
+
+TEST(UsageCounter, AddsCallsOfModelsToolsAndHumans) {
+  std::string books = value_of(model::accumulate_llm(
+      R"({"provider":"p","model":"m","modelUsage":{"totalInputTokens":10,"totalOutputTokens":4,)"
+      R"("totalTokens":14},"processingTimeMs":120.5})"));
+  EXPECT_EQ(books,
+            R"({"usage":{"llm":{"apiCalls":1,"processingTimeMs":120.5,"tokens":{"input":10,)"
+            R"("output":4,"total":14}},"tools":{"totalCalls":0,"totalTimeMs":0,"byTool":[]},)"
+            R"("humanInteraction":{"approvalRequests":0,"promptRequests":0,"selectRequests":0,)"
+            R"("totalWaitingTimeMs":0}}})");
+  const std::string call =
+      R"("provider":"p","model":"m","now":"T","modelUsage":{"totalInputTokens":1,)"
+      R"("totalOutputTokens":1,"totalTokens":2,"inputTextTokens":1,"cost":0.25})";
+  books = value_of(model::accumulate_llm(with(books, call)));
+  books = value_of(model::accumulate_llm(with(books, call)));
+  books = value_of(model::accumulate_tool(with(
+      books, R"("toolName":"t","executionTime":30,"success":false,"toolCost":0.5,"now":"U")")));
+  books = value_of(model::accumulate_tool(
+      with(books, R"("toolName":"t","executionTime":10,"success":true,"now":"V")")));
+  books = value_of(
+      model::accumulate_human(with(books, R"("kind":"approval","waitingTimeMs":1000,"now":"W")")));
+  EXPECT_EQ(
+      books,
+      R"({"usage":{"llm":{"apiCalls":3,"processingTimeMs":120.5,"tokens":{"input":12,"output":6,)"
+      R"("total":18}},"tools":{"totalCalls":2,"totalTimeMs":40,"byTool":[{"name":"t","calls":2,)"
+      R"("errors":1,"totalTimeMs":40}]},"humanInteraction":{"approvalRequests":1,)"
+      R"("promptRequests":0,"selectRequests":0,"totalWaitingTimeMs":1000}},"cost":{"total":1,)"
+      R"("currency":"USD","calculatedAt":"U","llm":{"total":0.5,"currency":"USD","byModel":[)"
+      R"({"id":"p/m","provider":"p","model":"m","totalCost":0.5,"usage":{"inputTextTokens":2,)"
+      R"("totalInputTokens":2,"totalOutputTokens":2,"totalTokens":4,"cost":0.5,)"
+      R"("source":"reported"}}]},"tools":{"total":0.5,"currency":"USD","byTool":[{"name":"t",)"
+      R"("calls":1,"totalCost":0.5,"currency":"USD"}]}}})");
+}
+
+TEST(UsageCounter, ReadsTheMapsOfOlderStates) {
+  const std::string books = value_of(model::accumulate_tool(
+      R"({"usage":{"tools":{"totalCalls":1,"byTool":{"t":{"calls":1,"errors":1}}}},"toolName":"t"})"));
+  EXPECT_NE(books.find(R"("byTool":[{"name":"t","calls":2,"errors":1,"totalTimeMs":0}])"),
+            std::string::npos);
+}
+
+TEST(UsageCounter, RefusesWhatItCannotBook) {
+  for (const char* json : {"{", "{}", R"({"provider":"p"})"}) {
+    EXPECT_FALSE(model::accumulate_llm(json).ok()) << json;
+  }
+  EXPECT_FALSE(model::accumulate_tool("{}").ok());
+  EXPECT_FALSE(model::accumulate_human(R"({"kind":"guess"})").ok());
+}
