@@ -75,7 +75,8 @@ async function capture(command, args) {
 const checks = {
   eslint: () => node('node_modules/eslint/bin/eslint.js', '.'),
   types: () => node('node_modules/typescript/bin/tsc', '-p', '.'),
-  generated: () => node('scripts/generate-errors.mjs', '--check'),
+  generated: () =>
+    ['errors', 'providers'].every((name) => node(`scripts/generate-${name}.mjs`, '--check')),
   layers: () => node('scripts/check-layers.mjs'),
   tidy: () => tidy(process.argv.includes('--all')),
 };

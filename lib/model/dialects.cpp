@@ -35,6 +35,8 @@ constexpr std::array table{
                "application/vnd.amazon.eventstream", "", bedrock_converse_body},
     DialectRow{Dialect::cohere, "cohere", "cohere", "/v2/chat", "/v2/chat", "", events,
                "/v2/chat,/v2,/v1", cohere_body},
+    DialectRow{Dialect::mistral, "mistral", "mistral", "/chat/completions", "/chat/completions", "",
+               events, "/chat/completions", openai_chat_body},
     DialectRow{Dialect::none, "none", "", "", "", "", "", "", nullptr},
 };
 

@@ -123,6 +123,18 @@ void add_reasoning(Messages& out, const json::Value& value, IdSource& ids) {
   }
 }
 
+// How Gemini's format keeps a signature; one that is JSON already is in that shape.
+std::string gemini_value(std::string_view signature) {
+  if (signature.starts_with('{')) return std::string(signature);
+  JsonBuilder out;
+  out.open_object();
+  out.open_object("google");
+  out.text("thought_signature", signature);
+  out.close_object();
+  out.close_object();
+  return out.take();
+}
+
 // The thought signatures of calls, as Gemini's format keeps them.
 void add_call_signatures(Message& message, const json::Value& value) {
   std::size_t at = 0;
@@ -134,7 +146,7 @@ void add_call_signatures(Message& message, const json::Value& value) {
     const auto signature = call["thoughtSignature"].filled_string();
     if (!signature) continue;
     const ScopedSignature scoped = read_scoped(*signature);
-    known.encrypted_value = std::string(scoped.signature);
+    known.encrypted_value = gemini_value(scoped.signature);
     if (!scoped.provider.empty() && issuer_of(message).empty()) {
       message.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
     }

@@ -20,7 +20,8 @@ enum class Dialect : std::uint8_t {
   ollama,
   bedrock_converse,
   cohere,
-  none,  // the vendor has no chat: images only
+  mistral,  // OpenAI's body, read by a wire of its own
+  none,     // the vendor has no chat: images only
 };
 
 // How a request proves who sends it (auth.hpp).

@@ -12,9 +12,6 @@ Result<std::string> no_format(const Draft& draft) {
 
 }  // namespace
 
-Result<std::string> gemini_body(const Draft& draft) {
-  return no_format(draft);
-}
 Result<std::string> ollama_body(const Draft& draft) {
   return no_format(draft);
 }

@@ -1,0 +1,199 @@
+// The body of Gemini's generateContent, for the Gemini API and Vertex AI.
+// Source: Gemini API reference, generateContent (2026).
+
+#include <array>
+
+#include "format/gemini.hpp"
+#include "model/body/bodies.hpp"
+#include "model/body/fields.hpp"
+#include "model/body/sampling.hpp"
+#include "model/body/tools.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+
+constexpr std::array<std::string_view, 4> known_extra{"safetySettings", "cachedContent", "labels",
+                                                      "store"};
+
+bool has_functions(const ChatPayload& payload) {
+  for (const Tool& tool : payload.tools) {
+    if (!tool.name.empty()) return true;
+  }
+  return false;
+}
+
+// Before Gemini 3 the provider's own tools and functions exclude each other.
+bool may_search(const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (!payload.search && !payload.url_context) return false;
+  if (!has_functions(payload) || draft.is(Trait::thinking_level)) return true;
+  draft.note("enabledSearch", "The model searches or calls functions, not both.");
+  return false;
+}
+
+void write_tools(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  const bool searches = may_search(draft);
+  if (payload.tools.empty() && !searches) return;
+  out.open_array("tools");
+  if (has_functions(payload)) {
+    out.open_object();
+    out.open_array("functionDeclarations");
+    for (const Tool& tool : payload.tools) {
+      if (tool.name.empty()) continue;
+      out.open_object();
+      out.text("name", tool.name);
+      out.filled("description", tool.description);
+      out.raw("parametersJsonSchema", tool.parameters);
+      out.close_object();
+    }
+    out.close_array();
+    out.close_object();
+  }
+  for (const Tool& tool : payload.tools) {
+    if (tool.name.empty()) out.raw(tool.raw);
+  }
+  if (searches && payload.search) out.raw(R"({"googleSearch":{}})");
+  if (searches && payload.url_context) out.raw(R"({"urlContext":{}})");
+  out.close_array();
+}
+
+void write_tool_choice(JsonBuilder& out, const Draft& draft) {
+  const ToolChoice& choice = draft.payload.tool_choice;
+  if (!has_functions(draft.payload) || choice.kind == ToolChoice::Kind::unset) return;
+  constexpr std::array<std::string_view, 5> modes{"", "NONE", "AUTO", "ANY", "ANY"};
+  out.open_object("toolConfig");
+  out.open_object("functionCallingConfig");
+  out.text("mode", modes[static_cast<std::size_t>(choice.kind)]);
+  if (choice.kind == ToolChoice::Kind::tool) {
+    out.open_array("allowedFunctionNames");
+    out.text(choice.name);
+    out.close_array();
+  }
+  out.close_object();
+  out.close_object();
+}
+
+std::string_view level_of(const Draft& draft, std::string_view effort) {
+  if (effort == "none") {
+    draft.note("thinkingLevel", "The model always thinks; the lowest level was taken.");
+    return "minimal";
+  }
+  if (effort == "xhigh" || effort == "max") return "high";
+  return effort;
+}
+
+// Gemini 2.5 has no levels: an effort becomes a budget.
+std::optional<std::int64_t> budget_of(const Reasoning& reasoning) {
+  if (reasoning.type == "disabled" || reasoning.effort == "none") return 0;
+  if (reasoning.budget) return reasoning.budget;
+  struct Level {
+    std::string_view effort;
+    std::int64_t budget;
+  };
+  constexpr std::array levels{Level{"minimal", 512}, Level{"low", 1024},     Level{"medium", 8192},
+                              Level{"high", 24'576}, Level{"xhigh", 24'576}, Level{"max", 24'576}};
+  for (const Level& level : levels) {
+    if (level.effort == reasoning.effort) return level.budget;
+  }
+  if (reasoning.type == "adaptive") return -1;  // the model decides
+  return std::nullopt;
+}
+
+void write_thinking(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool by_level = draft.is(Trait::thinking_level);
+  if (!by_level && !draft.is(Trait::thinking_budget)) {
+    if (!reasoning.empty()) draft.note("thinking", "The model has no such setting.");
+    return;
+  }
+  if (reasoning.empty()) {
+    // Thoughts are only told when they are asked for.
+    out.raw("thinkingConfig", R"({"includeThoughts":true})");
+    return;
+  }
+  const std::optional<std::int64_t> budget = budget_of(reasoning);
+  out.open_object("thinkingConfig");
+  out.flag("includeThoughts", budget != 0);
+  if (by_level && !reasoning.effort.empty()) {
+    out.text("thinkingLevel", level_of(draft, reasoning.effort));
+  } else {
+    write_integer(out, "thinkingBudget", budget);
+  }
+  out.close_object();
+}
+
+void write_format(JsonBuilder& out, const Draft& draft) {
+  const ResponseFormat& format = draft.payload.response_format;
+  const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
+  if (!has_schema && format.kind != ResponseFormat::Kind::json_object) return;
+  if (has_functions(draft.payload) && !draft.is(Trait::thinking_level)) {
+    draft.note("response_format", "The model answers in a schema or calls functions, not both.");
+    return;
+  }
+  out.text("responseMimeType", "application/json");
+  if (has_schema) out.raw("responseJsonSchema", format.schema);
+}
+
+void write_images(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (!draft.is(Trait::image_output)) return;
+  out.raw("responseModalities", R"(["TEXT","IMAGE"])");
+  if (payload.image_aspect_ratio.empty() && payload.image_resolution.empty()) return;
+  out.open_object("imageConfig");
+  out.filled("aspectRatio", payload.image_aspect_ratio);
+  out.filled("imageSize", payload.image_resolution);
+  out.close_object();
+}
+
+void write_generation(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  Sampling s = sampling_of(draft);
+  // Image models take less.
+  if (draft.is(Trait::image_output) && s.temperature && *s.temperature > 1.0) s.temperature = 1.0;
+  JsonBuilder config(json::Surrogates::replace);
+  config.open_object();
+  write_number(config, "temperature", s.temperature);
+  write_number(config, "topP", s.top_p);
+  write_integer(config, "topK", payload.top_k);
+  write_integer(config, "maxOutputTokens", payload.max_tokens);
+  write_number(config, "frequencyPenalty", s.frequency_penalty);
+  write_number(config, "presencePenalty", s.presence_penalty);
+  write_strings(config, "stopSequences", payload.stop);
+  write_integer(config, "seed", payload.seed);
+  write_integer(config, "candidateCount", payload.n);
+  if (payload.logprobs == true) {
+    config.flag("responseLogprobs", true);
+    write_integer(config, "logprobs", payload.top_logprobs);
+  }
+  write_format(config, draft);
+  write_thinking(config, draft);
+  write_images(config, draft);
+  config.close_object();
+  if (const std::string text = config.take(); text != "{}") out.written("generationConfig", text);
+}
+
+}  // namespace
+
+Result<std::string> gemini_body(const Draft& draft) {
+  MILLRACE_TRY(check_tools(draft));
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  if (draft.is(Trait::image_output)) {
+    draft.note("system", "Models that make images take no system prompt.");
+  } else {
+    format::write_gemini_system(out, draft.messages);
+  }
+  format::write_gemini_contents(out, draft.messages);
+  write_tools(out, draft);
+  write_tool_choice(out, draft);
+  write_generation(out, draft);
+  write_extra(out, draft, known_extra);
+  note_extra(draft, known_extra);
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,93 @@
+// Writes docs/providers.md from lib/model/providers.def and quirks.def, the tables of the vendors.
+//   node scripts/generate-providers.mjs            writes the file
+//   node scripts/generate-providers.mjs --check    fails when it differs
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const read = (name) => readFileSync(join(root, name), 'utf8');
+
+// The arguments of each row: strings, words and lists in parentheses.
+function rowsOf(name, macro) {
+  const rows = [];
+  const text = read(name).replace(/^\s*\/\/.*$/gm, '');
+  const argument = /\s*(?:"((?:[^"\\]|\\.)*)"|\(([^()]*)\)|(\w+))\s*([,)])/y;
+  for (const { index } of text.matchAll(new RegExp(`^${macro}\\(`, 'gm'))) {
+    argument.lastIndex = index + macro.length + 1;
+    const row = [];
+    for (let match = argument.exec(text); match; match = argument.exec(text)) {
+      row.push(match[1] ?? match[2] ?? match[3]);
+      if (match[4] === ')') break;
+    }
+    rows.push(row);
+  }
+  if (rows.length === 0) throw new Error(`no rows found in ${name}`);
+  return rows;
+}
+
+const list = (text) =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean);
+const code = (words) => words.map((word) => `\`${word}\``).join(', ');
+
+const columns =
+  'id name baseURL path dialect auth keys models headers quirks documentation verified';
+const providers = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER').map((row) =>
+  Object.fromEntries(columns.split(' ').map((column, at) => [column, row[at]])),
+);
+const quirks = rowsOf('lib/model/quirks.def', 'MILLRACE_QUIRK');
+
+// As prettier lays a table out.
+function markdownTable(lines) {
+  const widths = lines[0].map((_, at) => Math.max(...lines.map((line) => line[at].length)));
+  const row = (line) => `| ${line.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [row(lines[0]), rule, ...lines.slice(1).map(row)].join('\n');
+}
+
+// Each column is a title and a cell of a provider; others may be added here.
+const table = [
+  ['id', ({ id }) => `\`${id}\``],
+  ['vendor', ({ name, documentation }) => (documentation ? `[${name}](${documentation})` : name)],
+  ['base URL', ({ baseURL }) => (baseURL ? `\`${baseURL}\`` : 'give `baseURL`')],
+  ['dialect', ({ dialect }) => (dialect === 'none' ? 'images only' : `\`${dialect}\``)],
+  ['key', ({ auth }) => `\`${auth}\``],
+  ['environment', ({ keys }) => code(list(keys))],
+  ['verified', ({ verified }) => (verified === 'true' ? 'yes' : 'no')],
+  ['quirks', (provider) => code(list(provider.quirks))],
+];
+
+const verified = providers.filter((provider) => provider.verified === 'true').length;
+const page = `# Providers
+
+A model is named \`provider:model\`, for example \`openai:gpt-4o-mini\`. ${providers.length} providers are known; another
+one that speaks a known dialect needs only its base URL and a few options. "Verified" says that base URL, dialect and
+kind of key stand in the page of the vendor that the row links; the others are known from elsewhere and may have
+changed. ${verified} rows are verified.
+
+<!-- Written by scripts/generate-providers.mjs from lib/model/providers.def and quirks.def. Do not edit. -->
+
+${markdownTable([table.map(([title]) => title), ...providers.map((row) => table.map(([, cell]) => cell(row)))])}
+
+Parts of an address in braces are settings: \`region\`, \`project\`, \`location\`, \`accountId\`, \`apiVersion\`; what follows
+a colon is used when there is none.
+
+## Quirks
+
+What a server wants otherwise than its dialect says. Each can be switched for one runtime: \`quirks: { no_user: true }\`.
+
+${markdownTable([['quirk', 'meaning'], ...quirks.map(([name, sentence]) => [`\`${name}\``, sentence])])}
+`;
+
+const target = join(root, 'docs/providers.md');
+if (!process.argv.includes('--check')) {
+  writeFileSync(target, page);
+} else if (!existsSync(target) || readFileSync(target, 'utf8') !== page) {
+  console.error(
+    'docs/providers.md is out of date: run node scripts/generate-providers.mjs and commit it.',
+  );
+  process.exitCode = 1;
+}

@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "base/base64.hpp"
+#include "model/auth/aws_sigv4.hpp"
+#include "model/auth/crypto.hpp"
+#include "model/build.hpp"
+
+namespace millrace {
+namespace {
+
+const model::AwsKeys example_keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
+
+net::Request request_to(std::string method, std::string url) {
+  net::Request request;
+  request.method = std::move(method);
+  request.url = std::move(url);
+  return request;
+}
+
+std::string signature_of(net::Request request, std::string_view service) {
+  model::sign_aws(request, example_keys, {"us-east-1", service}, test::test_time);
+  const std::string proof = test::header_of(request, "Authorization");
+  return proof.substr(proof.find("Signature=") + sizeof("Signature=") - 1);
+}
+
+// Source: AWS Signature Version 4 test suite, and the worked example of the AWS General Reference.
+TEST(AwsSignature, IsThatOfAwsExamples) {
+  const std::string host = "https://example.amazonaws.com";
+  EXPECT_EQ(signature_of(request_to("GET", host + "/"), "service"),
+            "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
+  EXPECT_EQ(signature_of(request_to("POST", host + "/"), "service"),
+            "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b");
+  EXPECT_EQ(signature_of(request_to("GET", host + "/?Param2=value2&Param1=value1"), "service"),
+            "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500");
+  EXPECT_EQ(signature_of(request_to("GET", host + "/\xE1\x88\xB4"), "service"),
+            "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85");
+  net::Request users =
+      request_to("GET", "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08");
+  users.headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}};
+  EXPECT_EQ(signature_of(users, "iam"),
+            "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7");
+}
+
+TEST(AwsSignature, EncodesThePathTwice) {
+  net::Request request =
+      request_to("POST", "https://e/model/anthropic.claude-3%3A0/converse-stream");
+  std::string names;
+  EXPECT_NE(model::canonical_request(request, names)
+                .find("/model/anthropic.claude-3%253A0/converse-stream"),
+            std::string::npos);
+}
+
+TEST(AwsSignature, SignsBedrockCallsWithTheSessionToken) {
+  if (adapter::find_wire("bedrock_converse") == nullptr) GTEST_SKIP() << "no wire";
+  const auto built = test::build(
+      R"({"provider":"bedrock","accessKeyId":"A","secretAccessKey":"secret-1","sessionToken":"t","region":"eu-west-1"})",
+      test::question("anthropic.claude-3-haiku-20240307-v1:0"));
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  const net::Request& request = built.value().request;
+  EXPECT_EQ(request.url,
+            "https://bedrock-runtime.eu-west-1.amazonaws.com/model/"
+            "anthropic.claude-3-haiku-20240307-v1%3A0/converse-stream");
+  EXPECT_EQ(test::header_of(request, "X-Amz-Security-Token"), "t");
+  const std::string proof = test::header_of(request, "Authorization");
+  EXPECT_NE(proof.find("Credential=A/20150830/eu-west-1/bedrock/aws4_request"), std::string::npos);
+  EXPECT_NE(proof.find("SignedHeaders=accept;content-type;host;x-amz-date;x-amz-security-token"),
+            std::string::npos);
+}
+
+TEST(Keys, AreTakenByTurns) {
+  auto config = model::read_config(R"({"provider":"openai","apiKey":" a , b,"})");
+  ASSERT_TRUE(config.ok());
+  ASSERT_EQ(config.value().api_keys.size(), 2U);
+  for (std::size_t turn = 0; turn < 4; ++turn) {
+    net::Request request;
+    ASSERT_TRUE(
+        model::authorize(request, config.value(), model::Auth::bearer, {test::test_time, turn})
+            .ok());
+    EXPECT_EQ(test::header_of(request, "Authorization"), turn % 2 == 0 ? "Bearer a" : "Bearer b");
+  }
+}
+
+TEST(Keys, GoWhereTheProviderLooks) {
+  struct Row {
+    model::Auth auth;
+    std::string_view header;
+    std::string_view value;
+  };
+  auto config = model::read_config(R"({"provider":"openai","apiKey":"k"})");
+  ASSERT_TRUE(config.ok());
+  for (const Row& row :
+       {Row{model::Auth::bearer, "Authorization", "Bearer k"},
+        Row{model::Auth::x_api_key, "x-api-key", "k"}, Row{model::Auth::api_key, "api-key", "k"},
+        Row{model::Auth::x_goog_api_key, "x-goog-api-key", "k"},
+        Row{model::Auth::x_key, "x-key", "k"}, Row{model::Auth::key, "Authorization", "Key k"}}) {
+    net::Request request;
+    ASSERT_TRUE(model::authorize(request, config.value(), row.auth, {test::test_time}).ok());
+    EXPECT_EQ(test::header_of(request, row.header), row.value);
+  }
+  net::Request request;
+  request.url = "https://e/v1?a=1";
+  ASSERT_TRUE(
+      model::authorize(request, config.value(), model::Auth::query_key, {test::test_time}).ok());
+  EXPECT_EQ(request.url, "https://e/v1?a=1&key=k");
+}
+
+TEST(Keys, AreMissedByName) {
+  const auto built = test::build(R"({"provider":"groq"})", test::question("m"));
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().code_name(), "missing_api_key");
+  EXPECT_NE(built.error().message.find("GROQ_API_KEY"), std::string::npos);
+  // An address of the user's own may need none.
+  EXPECT_TRUE(
+      test::build(R"({"provider":"groq","baseURL":"http://127.0.0.1:1"})", test::question("m"))
+          .ok());
+}
+
+TEST(VertexToken, IsASignedAssertionThatIsExchanged) {
+  const auto config = model::read_config(
+      R"({"provider":"vertexai","project":"p","apiKey":"{\"client_email\":\"a@b\",\"private_key\":\"no key\"}"})");
+  ASSERT_TRUE(config.ok());
+  ASSERT_TRUE(model::needs_token(config.value()));
+  const auto request = model::token_request(config.value(), {test::test_time});
+  ASSERT_FALSE(request.ok());
+  EXPECT_EQ(request.error().code_name(), "invalid_option");
+  EXPECT_EQ(request.error().message.find("no key"), std::string::npos);
+
+  const auto token = model::read_token(
+      config.value(), 200, R"({"access_token":"t","expires_in":3600})", test::test_time);
+  ASSERT_TRUE(token.ok());
+  EXPECT_EQ(token.value().value, "t");
+  EXPECT_EQ(token.value().refresh_at, test::test_time + std::chrono::seconds(3300));
+  EXPECT_FALSE(model::read_token(config.value(), 401, "{}", test::test_time).ok());
+}
+
+TEST(CopilotToken, IsExchangedForTheGithubToken) {
+  const auto config = model::read_config(R"({"provider":"copilot","apiKey":"gho_1"})");
+  ASSERT_TRUE(config.ok());
+  const auto request = model::token_request(config.value(), {test::test_time});
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request.value().url, "https://api.github.com/copilot_internal/v2/token");
+  EXPECT_EQ(test::header_of(request.value(), "Authorization"), "token gho_1");
+  const auto token = model::read_token(
+      config.value(), 200,
+      R"({"token":"t","expires_at":1440940000,"endpoints":{"api":"https://api.x"}})",
+      test::test_time);
+  ASSERT_TRUE(token.ok());
+  EXPECT_EQ(token.value().base_url, "https://api.x");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// Builds chats for the tests of the model room.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "model/request.hpp"
+
+namespace millrace::test {
+
+// 2015-08-30 12:36:00 UTC, the time of AWS's examples.
+inline constexpr std::chrono::system_clock::time_point test_time{
+    std::chrono::seconds(1'440'938'160)};
+
+// What every provider's address and proof may need; `more` are further members `"key":value,...`.
+inline std::string settings_of(std::string_view provider, std::string_view more = {}) {
+  std::string text = "{";
+  json::append_member(text, "provider", provider);
+  json::append_member(text, "apiKey", "test-key");
+  json::append_member(text, "project", "test-project");
+  json::append_member(text, "accountId", "test-account");
+  if (!more.empty()) text.append(",").append(more);
+  return text + "}";
+}
+
+inline Result<model::ChatRequest> build(std::string_view settings, std::string_view payload) {
+  CountingIds ids("id-");
+  auto config = model::read_config(settings);
+  if (!config) return std::move(config).error();
+  auto read = model::read_payload(payload, ids);
+  if (!read) return std::move(read).error();
+  return model::build_chat(config.value(), read.value(), ids, {test_time, 0, "test-token"});
+}
+
+// A payload with one question; `more` are further members `"key":value,...`.
+inline std::string question(std::string_view model, std::string_view more = {}) {
+  std::string text = "{";
+  json::append_member(text, "model", model);
+  text.append(R"(,"messages":[{"role":"user","content":"Hi"}])");
+  if (!more.empty()) text.append(",").append(more);
+  return text + "}";
+}
+
+inline std::string body_of(const Result<model::ChatRequest>& built) {
+  return built ? built.value().request.body : built.error().message;
+}
+
+inline std::string header_of(const net::Request& request, std::string_view name) {
+  for (const net::Header& header : request.headers) {
+    if (header.name == name) return header.value;
+  }
+  return {};
+}
+
+}  // namespace millrace::test

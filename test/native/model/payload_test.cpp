@@ -1,0 +1,229 @@
+#include <gtest/gtest.h>
+
+#include "model/build.hpp"
+#include "model/families.hpp"
+#include "model/scope.hpp"
+
+namespace millrace {
+namespace {
+
+std::string code_of(std::string_view payload) {
+  CountingIds ids("id-");
+  const auto read = model::read_payload(payload, ids);
+  return read ? "ok" : std::string(read.error().code_name()) + ": " + read.error().message;
+}
+
+TEST(Payload, NamesWhatIsWrong) {
+  struct Row {
+    std::string_view more;
+    std::string_view said;
+  };
+  for (const Row& row : {
+           Row{R"("temperature":"hot")", "`temperature` must be a number"},
+           Row{R"("max_tokens":1.5)", "`max_tokens` must be a whole number"},
+           Row{R"("max_tokens":1,"max_completion_tokens":2)", "contradicts `max_tokens`"},
+           Row{R"("reasoning_effort":"huge")", "`reasoning_effort` must be none"},
+           Row{R"("reasoning_effort":"low","effort":"high")", "`effort` contradicts"},
+           Row{R"("tools":[{}])", "entry without a name"},
+           Row{R"("tools":[{"name":"a"},{"name":"a"}])", "holds \"a\" twice"},
+           Row{R"("tool_choice":"perhaps")", "`tool_choice` must be"},
+           Row{R"("response_format":{"type":"xml"})", "`response_format.type`"},
+           Row{R"("response_format":{"type":"json_schema"})", "must be a JSON Schema"},
+           Row{R"("thinking":{"type":"maybe"})", "`thinking.type`"},
+           Row{R"("apiMode":"grpc")", "`apiMode`"},
+           Row{R"("stream":"yes")", "`stream` must be true or false"},
+       }) {
+    const std::string said = code_of(test::question("m", row.more));
+    EXPECT_NE(said.find(row.said), std::string::npos) << row.more << " gave " << said;
+    EXPECT_TRUE(said.starts_with("invalid_body: ")) << said;
+  }
+  EXPECT_TRUE(code_of(R"({"messages":[]})").starts_with("invalid_body"));
+  EXPECT_TRUE(code_of(R"({"model":"m","messages":[7]})").starts_with("invalid_messages"));
+  EXPECT_TRUE(code_of(R"({"model":"m","format":"x","messages":[]})").starts_with("unknown_format"));
+  EXPECT_EQ(code_of(test::question("m", R"("temperature":null,"apiMode":null)")), "ok");
+}
+
+TEST(Payload, ToolChoiceNamesAToolThatIsThere) {
+  const auto built = test::build(test::settings_of("openai"),
+                                 test::question("m", R"("tool_choice":{"function":{"name":"x"}})"));
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.error().code_name(), "invalid_body");
+}
+
+TEST(Payload, GivesSignaturesToTheirIssuerOnly) {
+  const std::string signature = model::scoped_signature("anthropic", "sig-1");
+  const std::string payload =
+      R"({"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"},)"
+      R"({"role":"assistant","content":"b","reasoning":{"content":"why","signature":")" +
+      signature + R"("}},{"role":"user","content":"c"}]})";
+  const auto own = test::build(test::settings_of("anthropic"), payload);
+  EXPECT_NE(test::body_of(own).find(R"("signature":"sig-1")"), std::string::npos)
+      << test::body_of(own);
+  const auto other = test::build(test::settings_of("kimicodingplan"), payload);
+  EXPECT_EQ(test::body_of(other).find("sig-1"), std::string::npos) << test::body_of(other);
+  const auto openai = test::build(test::settings_of("openai", R"("apiMode":"responses")"), payload);
+  EXPECT_EQ(test::body_of(openai).find("sig-1"), std::string::npos) << test::body_of(openai);
+}
+
+TEST(Payload, SendsResponsesItemsBack) {
+  const auto built = test::build(
+      test::settings_of("openai", R"("apiMode":"responses")"),
+      R"({"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b",)"
+      R"("reasoning":{"content":"s","responseItems":[{"type":"reasoning","id":"rs_1",)"
+      R"("encrypted_content":"gAAAA1","summary":[{"type":"summary_text","text":"s"}]}]}},)"
+      R"({"role":"user","content":"c"}]})");
+  const std::string body = test::body_of(built);
+  EXPECT_NE(body.find(R"("type":"reasoning","id":"rs_1")"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"("encrypted_content":"gAAAA1")"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"("store":false)"), std::string::npos) << body;
+}
+
+TEST(Payload, SendsThoughtSignaturesBack) {
+  const auto built = test::build(
+      test::settings_of("gemini"),
+      R"({"model":"gemini-3-pro","messages":[{"role":"user","content":"a"},{"role":"assistant",)"
+      R"("content":"","tool_calls":[{"id":"c1","type":"function","thoughtSignature":"ts-1",)"
+      R"("function":{"name":"t","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1",)"
+      R"("content":"r"}]})");
+  EXPECT_NE(test::body_of(built).find(R"("thoughtSignature":"ts-1")"), std::string::npos)
+      << test::body_of(built);
+}
+
+TEST(Payload, MovesMediaOfResultsToTheUser) {
+  const auto built = test::build(
+      test::settings_of("groq"),
+      R"({"model":"m","format":"canonical","messages":[{"role":"user","id":"1","content":"a"},)"
+      R"({"role":"assistant","id":"2","toolCalls":[{"id":"c1","type":"function",)"
+      R"("function":{"name":"t","arguments":"{}"}}]},{"role":"tool","id":"3","toolCallId":"c1",)"
+      R"("content":[{"type":"text","text":"r"},{"type":"image","source":{"type":"url",)"
+      R"("value":"https://e/x.png"}}]}]})");
+  const std::string body = test::body_of(built);
+  EXPECT_NE(body.find(R"({"role":"tool","content":"r","tool_call_id":"c1"},{"role":"user",)"
+                      R"("content":[{"type":"image_url","image_url":{"url":"https://e/x.png"}}]})"),
+            std::string::npos)
+      << body;
+}
+
+TEST(Payload, MendsCallsWithoutResults) {
+  const auto built = test::build(
+      test::settings_of("openai"),
+      R"({"model":"gpt-4o","messages":[{"role":"user","content":"a"},{"role":"assistant",)"
+      R"("content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"t",)"
+      R"("arguments":"{}"}}]},{"role":"user","content":"b"}]})");
+  ASSERT_TRUE(built.ok());
+  EXPECT_NE(built.value().request.body.find("The call was interrupted."), std::string::npos);
+  ASSERT_EQ(built.value().notes.size(), 1U);
+  EXPECT_EQ(built.value().notes[0].what, "messages");
+}
+
+TEST(Families, LoseWhatTheyRefuse) {
+  const std::string more =
+      R"("temperature":0.5,"top_p":0.5,"presence_penalty":1,"stop":["x"],"max_tokens":9)";
+  const std::string o3 =
+      test::body_of(test::build(test::settings_of("openai"), test::question("o3-mini", more)));
+  EXPECT_EQ(o3.find("temperature"), std::string::npos) << o3;
+  EXPECT_EQ(o3.find("stop"), std::string::npos) << o3;
+  EXPECT_NE(o3.find(R"("max_completion_tokens":9)"), std::string::npos) << o3;
+  const std::string claude = test::body_of(
+      test::build(test::settings_of("anthropic"), test::question("claude-sonnet-4-5", more)));
+  EXPECT_NE(claude.find(R"("temperature":0.25)"), std::string::npos) << claude;
+  EXPECT_EQ(claude.find("top_p"), std::string::npos) << claude;
+  EXPECT_TRUE(model::traits_of("openai/o3:free").has(model::Trait::no_sampling));
+  EXPECT_TRUE(model::traits_of("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+                  .has(model::Trait::one_sampling));
+  EXPECT_FALSE(model::traits_of("gpt-5-chat-latest").has(model::Trait::no_sampling));
+  EXPECT_FALSE(model::traits_of("foo1-mini").has(model::Trait::no_sampling));
+}
+
+TEST(Thinking, IsSpelledAsEachDialectDoes) {
+  const std::string more =
+      R"("thinking":{"type":"enabled","budget_tokens":4096},"max_tokens":2000)";
+  const std::string claude = test::body_of(
+      test::build(test::settings_of("anthropic"), test::question("claude-sonnet-4-5", more)));
+  EXPECT_NE(claude.find(R"("thinking":{"type":"enabled","budget_tokens":1999})"), std::string::npos)
+      << claude;
+  const std::string gemini = test::body_of(
+      test::build(test::settings_of("google"), test::question("gemini-2.5-pro", more)));
+  EXPECT_NE(gemini.find(R"("thinkingConfig":{"includeThoughts":true,"thinkingBudget":4096})"),
+            std::string::npos)
+      << gemini;
+  const std::string level = test::body_of(test::build(
+      test::settings_of("google"), test::question("gemini-3-pro", R"("thinkingLevel":"low")")));
+  EXPECT_NE(level.find(R"("thinkingLevel":"low")"), std::string::npos) << level;
+  const std::string effort = test::body_of(test::build(
+      test::settings_of("openai"), test::question("o3", R"("reasoning_effort":"minimal")")));
+  EXPECT_NE(effort.find(R"("reasoning_effort":"low")"), std::string::npos) << effort;
+}
+
+TEST(Caching, MarksSystemToolsAndTheLastBlock) {
+  const std::string body = test::body_of(test::build(
+      test::settings_of("anthropic"),
+      R"({"model":"claude-sonnet-4-5","enabledContextCaching":true,"tools":[{"name":"a"},{"name":"b"}],)"
+      R"("messages":[{"role":"system","content":"s"},{"role":"user","content":"u"}]})"));
+  constexpr std::string_view mark = R"("cache_control":{"type":"ephemeral"})";
+  std::size_t count = 0;
+  for (std::size_t at = body.find(mark); at != std::string::npos; at = body.find(mark, at + 1)) {
+    ++count;
+  }
+  EXPECT_EQ(count, 3U) << body;
+  EXPECT_EQ(body.find(mark), body.find(R"("text":"s",)") + sizeof(R"("text":"s",)") - 1);
+}
+
+TEST(Config, NamesWhatIsWrong) {
+  struct Row {
+    std::string_view settings;
+    std::string_view code;
+  };
+  for (const Row& row : {Row{R"({"provider":"nobody"})", "unknown_provider"},
+                         Row{R"({"provider":"openai","baseURL":"ftp://x"})", "invalid_url"},
+                         Row{R"({"provider":"openai","quirks":{"odd":true}})", "invalid_option"},
+                         Row{R"({"provider":"openai","timeouts":{"idle":-1}})", "invalid_option"},
+                         Row{R"({"provider":"openai","maxRetries":"x"})", "invalid_option"},
+                         Row{R"({"provider":"openai","apiKey":7})", "invalid_option"},
+                         Row{"{}", "invalid_option"}}) {
+    const auto config = model::read_config(row.settings);
+    ASSERT_FALSE(config.ok()) << row.settings;
+    EXPECT_EQ(config.error().code_name(), row.code) << config.error().message;
+  }
+}
+
+TEST(Config, LeadsToTheWayThatIsAskedFor) {
+  struct Row {
+    std::string_view settings;
+    std::string_view model;
+    std::string_view url;
+  };
+  for (
+      const Row& row :
+      {Row{R"({"provider":"deepseek","apiKey":"k","apiMode":"anthropic"})", "deepseek-chat",
+           "https://api.deepseek.com/anthropic/v1/messages"},
+       Row{R"({"provider":"deepseek","apiKey":"k","baseURL":"https://e/anthropic/"})", "m",
+           "https://e/anthropic/v1/messages"},
+       Row{R"({"provider":"anthropic","apiKey":"k","baseURL":"https://e/v1/messages"})", "m",
+           "https://e/v1/messages"},
+       Row{R"({"provider":"azure","apiKey":"k","baseURL":"https://r.openai.azure.com","deployments":{"gpt-4o":"mine"}})",
+           "gpt-4o",
+           "https://r.openai.azure.com/openai/deployments/mine/chat/"
+           "completions?api-version=2024-10-21"},
+       Row{R"({"provider":"azure","apiKey":"k","baseURL":"https://r.openai.azure.com","apiMode":"responses"})",
+           "gpt-5", "https://r.openai.azure.com/openai/v1/responses"},
+       Row{R"({"provider":"vertexai","project":"p","location":"global"})", "claude-sonnet-4-5",
+           "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/anthropic/"
+           "models/claude-sonnet-4-5:streamRawPredict"},
+       Row{R"({"provider":"vertexai","project":"p","location":"europe-west1"})", "gemini-2.5-pro",
+           "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/"
+           "publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse"},
+       Row{R"({"provider":"copilot","apiKey":"k"})", "claude-sonnet-4.5",
+           "https://api.githubcopilot.com/v1/messages"},
+       Row{R"({"provider":"openai","apiKey":"k"})", "o3-pro",
+           "https://api.openai.com/v1/responses"},
+       Row{R"({"provider":"openai","apiKey":"k","query":{"a":"b c"}})", "gpt-4o",
+           "https://api.openai.com/v1/chat/completions?a=b%20c"}}) {
+    const auto built = test::build(row.settings, test::question(row.model));
+    ASSERT_TRUE(built.ok()) << built.error().message;
+    EXPECT_EQ(built.value().request.url, row.url);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,174 @@
+// Each quirk changes the request that it is about, and only when it is set.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "model/build.hpp"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view tool =
+    R"("tools":[{"type":"function","function":{"name":"t","parameters":{"type":"object"}}}])";
+constexpr std::string_view schema =
+    R"("response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object"}}})";
+constexpr std::string_view thinking = R"("thinking":{"type":"enabled","budget_tokens":2048})";
+constexpr std::string_view search = R"("enabledSearch":true)";
+
+// `with` and `without` are what URL, body or error hold when the flag is set and when it is not; ""
+// says that the other one's text is missing.
+struct Case {
+  std::string_view quirk;
+  std::string payload;
+  std::string_view with;
+  std::string_view without;
+};
+
+std::string ask(std::string_view more, std::string_view model = "m") {
+  return test::question(model, more);
+}
+
+std::string talk(std::string_view messages, std::string_view more = {}) {
+  std::string text = R"({"model":"m","messages":)" + std::string(messages);
+  if (!more.empty()) text.append(",").append(more);
+  return text + "}";
+}
+
+std::string many_tools() {
+  constexpr int count = 129;
+  std::string text = R"("tools":[)";
+  for (int i = 0; i < count; ++i) {
+    if (i > 0) text.push_back(',');
+    text.append(R"({"name":"t)").append(std::to_string(i)).append(R"("})");
+  }
+  return text + "]";
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"no_stream_options", ask(""), "", R"("stream_options")"},
+      {"no_user", ask(R"("user":"u")"), "", R"("user":"u")"},
+      {"developer_role", talk(R"([{"role":"developer","content":"d"}])"), R"("role":"developer")",
+       R"("role":"system")"},
+      {"max_completion_tokens", ask(R"("max_tokens":9)"), R"("max_completion_tokens":9)",
+       R"("max_tokens":9)"},
+      {"max_new_tokens", ask(R"("max_tokens":9)"), R"("max_new_tokens":9)", R"("max_tokens":9)"},
+      {"prompt_cache_key", ask(R"("user":"u")", "gpt-4o"),
+       R"("prompt_cache_key":"millrace:u:gpt-4o")", ""},
+      {"parallel_tool_calls", ask(tool), R"("parallel_tool_calls":true)", ""},
+      {"tool_stream", ask(tool), R"("tool_stream":true)", ""},
+      {"tool_limit_128", ask(many_tools()), "129 tools are more than the 128", R"("t128")"},
+      {"tool_choice_auto_only", ask(std::string(tool) + R"(,"tool_choice":"required")"), "",
+       R"("tool_choice":"required")"},
+      {"no_json_schema", ask(schema), R"("type":"json_object")", R"("type":"json_schema")"},
+      {"cache_control_parts", ask(R"("enabledContextCaching":true)"),
+       R"("cache_control":{"type":"ephemeral"})", ""},
+      {"blank_assistant_content",
+       talk(
+           R"([{"role":"user","content":"a"},{"role":"assistant","content":""},{"role":"user","content":"b"}])"),
+       R"("content":" ")", R"("content":"")"},
+      {"images_by_value",
+       talk(
+           R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://e/x.png"}}]}])"),
+       "images go by value", "https://e/x.png"},
+      {"video_parts",
+       talk(
+           R"([{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://e/x.mp4"}}]}])"),
+       R"("type":"video_url")", "it takes no videos"},
+      {"reasoning_content_back",
+       talk(
+           R"([{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning":{"content":"why"}},{"role":"user","content":"c"}])"),
+       R"("reasoning_content":"why")", ""},
+      {"reasoning_split", ask(""), R"("reasoning_split":true)", ""},
+      {"always_streams", ask(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
+      {"no_stream_with_tools", ask(tool), R"("stream":false)", R"("stream":true)"},
+      {"no_stream_with_schema", ask(schema), R"("stream":false)", R"("stream":true)"},
+      {"temperature_to_one", ask(R"("temperature":1.0)"), R"("temperature":0.5)",
+       R"("temperature":1)"},
+      {"no_zero_temperature", ask(R"("temperature":0)"), "", R"("temperature":0)"},
+      {"temperature_below_two", ask(R"("temperature":2)"), "", R"("temperature":2)"},
+      {"open_temperature", ask(R"("temperature":1.5)"), R"("temperature":0.99)",
+       R"("temperature":1.5)"},
+      {"open_top_p", ask(R"("top_p":1)"), R"("top_p":0.99)", R"("top_p":1)"},
+      {"no_penalties", ask(R"("presence_penalty":1)"), "", R"("presence_penalty":1)"},
+      {"no_frequency_penalty", ask(R"("frequency_penalty":1)"), "", R"("frequency_penalty":1)"},
+      {"one_penalty", ask(R"("frequency_penalty":1,"presence_penalty":1)"), "",
+       R"("frequency_penalty":1)"},
+      {"penalties_to_one", ask(R"("presence_penalty":2)"), R"("presence_penalty":1)",
+       R"("presence_penalty":2)"},
+      {"thinking_object", ask(thinking), R"("thinking":{"type":"enabled"})", ""},
+      {"enable_thinking", ask(thinking), R"("enable_thinking":true,"thinking_budget":2048)", ""},
+      {"template_thinking", ask(thinking), R"("chat_template_kwargs":{"thinking":true)", ""},
+      {"reasoning_object", ask(thinking), R"("reasoning":{"max_tokens":2048})", ""},
+      {"search_enable", ask(search), R"("enable_search":true)", ""},
+      {"search_tool", ask(search), R"("type":"web_search")", ""},
+      {"search_builtin", ask(search), R"("name":"$web_search")", ""},
+      {"search_suffix", ask(search), R"("model":"m:online")", R"("model":"m")"},
+      {"search_enhancement", ask(search), R"("enable_enhancement":true)", ""},
+      {"search_object", ask(search), R"("web_search":{"enable":true)", ""},
+      {"search_always", ask(search), "", "enabledSearch:"},
+  };
+  return all;
+}
+
+// URL, body, notes: everything a quirk may change.
+std::string outcome(std::string_view quirks, const std::string& payload) {
+  const auto built = test::build(
+      R"({"provider":"test","apiKey":"k","quirks":{)" + std::string(quirks) +
+          R"(},"custom":{"dialect":"openai_chat","auth":"bearer","baseURL":"https://e/v1"}})",
+      payload);
+  if (!built) return built.error().message;
+  std::string text = built.value().request.url + "\n" + built.value().request.body;
+  for (const model::Note& note : built.value().notes)
+    text += "\n" + note.what + ": " + note.sentence;
+  return text;
+}
+
+TEST(Quirks, ChangeTheRequestWhenSet) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.quirk);
+    const std::string with = outcome("\"" + std::string(c.quirk) + "\":true", c.payload);
+    const std::string without = outcome("", c.payload);
+    EXPECT_NE(with, without);
+    if (!c.with.empty()) {
+      EXPECT_NE(with.find(c.with), std::string::npos) << with;
+      EXPECT_EQ(without.find(c.with), std::string::npos) << without;
+    }
+    if (!c.without.empty()) {
+      EXPECT_NE(without.find(c.without), std::string::npos) << without;
+    }
+    if (c.with.empty()) {
+      EXPECT_EQ(with.find(c.without), std::string::npos) << with;
+    }
+  }
+}
+
+// Those that choose the Responses API or its tools.
+TEST(Quirks, ChooseTheResponsesApi) {
+  const std::string mode = ask(R"("apiMode":"responses")");
+  EXPECT_NE(outcome(R"("responses_api":true)", mode).find("https://e/v1/responses"),
+            std::string::npos);
+  EXPECT_NE(outcome("", mode).find("does not serve the Responses API"), std::string::npos);
+  EXPECT_NE(outcome(R"("responses_api":true,"responses_first":true)", ask("")).find("/responses"),
+            std::string::npos);
+  EXPECT_NE(outcome(R"("responses_api":true)", ask("")).find("/chat/completions"),
+            std::string::npos);
+  EXPECT_NE(
+      outcome(R"("responses_api":true,"search_responses":true)", ask(search)).find("/responses"),
+      std::string::npos);
+  const std::string x =
+      outcome(R"("responses_api":true,"responses_first":true,"search_x":true)", ask(search));
+  EXPECT_NE(x.find(R"({"type":"x_search"})"), std::string::npos) << x;
+}
+
+TEST(Quirks, AllHaveACase) {
+  std::set<std::string_view> tested{"responses_api", "responses_first", "search_responses",
+                                    "search_x"};
+  for (const Case& c : cases()) tested.insert(c.quirk);
+  for (const model::QuirkRow& row : model::quirks()) {
+    EXPECT_TRUE(tested.contains(row.name)) << row.name << " has no test";
+  }
+}
+
+}  // namespace
+}  // namespace millrace
