@@ -26,6 +26,7 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   decompression_failed: 'StreamChunkError',
   unsupported_encoding: 'StreamChunkError',
   stream_truncated: 'StreamChunkError',
+  stream_corrupt: 'StreamChunkError',
   stream_empty: 'StreamChunkError',
   not_a_stream: 'StreamChunkError',
   record_skipped: 'StreamChunkError',

@@ -11,8 +11,12 @@ export type * from '../types/usage';
 export {
   agUIAdapter,
   anthropicAdapter,
+  bedrockConverseAdapter,
+  cohereAdapter,
   geminiAdapter,
+  geminiInteractionsAdapter,
   langGraphAdapter,
+  mistralAdapter,
   ollamaAdapter,
   openAIAdapter,
   openAIReadableStreamAdapter,

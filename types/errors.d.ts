@@ -48,6 +48,8 @@ export interface ErrorStatuses {
   unsupported_encoding: 502;
   /** The stream ended before the answer was complete. HTTP 502; may be sent again. */
   stream_truncated: 502;
+  /** The bytes of the stream are damaged. HTTP 502; may be sent again. */
+  stream_corrupt: 502;
   /** The stream ended without an event. HTTP 502; may be sent again. */
   stream_empty: 502;
   /** The body is not a stream of this wire. HTTP 502; fails again. */

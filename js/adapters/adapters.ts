@@ -135,10 +135,36 @@ export function geminiAdapter(options: AdapterOptions = {}): StreamAdapter {
   return engineAdapter({ name: 'geminiAdapter', wire: 'gemini', strict: true }, options);
 }
 
+/** Reads the Interactions API of Google, with its steps. */
+export function geminiInteractionsAdapter(options: AdapterOptions = {}): StreamAdapter {
+  const name = 'geminiInteractionsAdapter';
+  checkOptions(name, options);
+  return engineAdapter({ name, wire: 'gemini_interactions', strict: true }, options);
+}
+
 /** Reads Ollama's own /api/chat and /api/generate. */
 export function ollamaAdapter(options: AdapterOptions = {}): StreamAdapter {
   checkOptions('ollamaAdapter', options);
   return engineAdapter({ name: 'ollamaAdapter', wire: 'ollama', strict: true }, options);
+}
+
+/** Reads Amazon Bedrock's ConverseStream, whose body is an AWS event stream, and Converse. */
+export function bedrockConverseAdapter(options: AdapterOptions = {}): StreamAdapter {
+  const name = 'bedrockConverseAdapter';
+  checkOptions(name, options);
+  return engineAdapter({ name, wire: 'bedrock_converse', strict: true }, options);
+}
+
+/** Reads Cohere's chat of version 2. */
+export function cohereAdapter(options: AdapterOptions = {}): StreamAdapter {
+  checkOptions('cohereAdapter', options);
+  return engineAdapter({ name: 'cohereAdapter', wire: 'cohere', strict: true }, options);
+}
+
+/** Reads Mistral's chat: chat completions whose content may be a list of text, thoughts and references. */
+export function mistralAdapter(options: AdapterOptions = {}): StreamAdapter {
+  checkOptions('mistralAdapter', options);
+  return engineAdapter({ name: 'mistralAdapter', wire: 'mistral', strict: true }, options);
 }
 
 function checkOptions(name: string, options: unknown): void {

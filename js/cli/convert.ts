@@ -18,12 +18,16 @@ const wires = [
   'langgraph',
   'ag-ui',
   'anthropic',
+  'bedrock-converse',
+  'cohere',
   'gemini',
+  'gemini-interactions',
+  'mistral',
   'ollama',
 ] as const;
 
 // Wires whose records are lines as they are.
-const lineWires = new Set(['openai_chat_ndjson', 'ollama']);
+const lineWires = new Set(['openai_chat_ndjson', 'ollama', 'bedrock_converse']);
 const targets = ['ag-ui', 'messages', 'text'] as const;
 type Target = (typeof targets)[number];
 

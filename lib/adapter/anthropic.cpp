@@ -61,7 +61,7 @@ struct Anthropic::Row {
 };
 
 const Anthropic::Row* Anthropic::find_row(std::string_view type) {
-  static constexpr std::array<Row, 8> rows{{
+  static constexpr std::array<Row, 9> rows{{
       {"content_block_delta", &Anthropic::on_block_delta},
       {"content_block_start", &Anthropic::on_block_start},
       {"content_block_stop", &Anthropic::on_block_stop},
@@ -70,6 +70,7 @@ const Anthropic::Row* Anthropic::find_row(std::string_view type) {
       {"message_delta", &Anthropic::on_message_delta},
       {"message_stop", &Anthropic::on_message_stop},
       {"error", &Anthropic::on_error},
+      {"message", &Anthropic::on_whole},
   }};
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
@@ -118,7 +119,16 @@ const std::string& Anthropic::message_id() {
 }
 
 void Anthropic::on_message_start(const json::Value& record) {
-  const json::Value message = record["message"];
+  start(record["message"]);
+}
+
+// An answer that was not streamed.
+void Anthropic::on_whole(const json::Value& message) {
+  start(message);
+  on_message_stop(message);
+}
+
+void Anthropic::start(const json::Value& message) {
   const std::string_view id = message["id"].string();
   model_ = message["model"].string();
   const bool repeated = in_message_ && source_id_ == id;

@@ -46,6 +46,8 @@ class Anthropic final : public Adapter {
   static Kind kind_of(std::string_view type);
 
   void on_message_start(const json::Value& record);
+  void on_whole(const json::Value& message);
+  void start(const json::Value& message);
   void on_block_start(const json::Value& record);
   void on_block_delta(const json::Value& record);
   void on_block_stop(const json::Value& record);

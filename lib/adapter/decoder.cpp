@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utf8.hpp"
+#include "framing/aws_event_stream.hpp"
 #include "framing/json_values.hpp"
 #include "framing/ndjson.hpp"
 #include "framing/sse.hpp"
@@ -19,6 +20,8 @@ std::unique_ptr<framing::Framing> make_framing(FramingKind kind,
       return std::make_unique<framing::SseFraming>(framing::SseDispatch::complete_json, limits);
     case FramingKind::sse_blocks:
       return std::make_unique<framing::SseFraming>(framing::SseDispatch::blank_line_or_end, limits);
+    case FramingKind::aws_event_stream:
+      return std::make_unique<framing::AwsEventStreamFraming>(limits);
     case FramingKind::ndjson: break;
   }
   return std::make_unique<framing::NdjsonFraming>(limits);
@@ -66,7 +69,7 @@ bool Decoder::choose_framing(std::string_view bytes) {
   start_.append(bytes);
   const std::size_t first = start_.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string::npos && start_.size() < patience_bytes) return false;
-  const bool is_json = first != std::string::npos && (start_[first] == '{' || start_[first] == '[');
+  const bool is_json = first < patience_bytes && (start_[first] == '{' || start_[first] == '[');
   if (is_json) {
     framing_ = std::make_unique<framing::JsonValuesFraming>(options_.limits);
   } else {

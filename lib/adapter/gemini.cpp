@@ -98,7 +98,11 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   if (!candidates.is_array() && !usage.is_object() && !feedback.is_object()) return false;
   answer_.name(record["responseId"].string());
   if (const auto model = record["modelVersion"].filled_string()) model_ = *model;
-  if (usage.is_object()) merge_usage(usage_json_, usage);
+  // Each report replaces the one before; some chunks of Vertex AI count nothing.
+  if (usage.is_object() && (usage_json_.empty() || usage["promptTokenCount"].exists())) {
+    usage_json_.clear();
+    usage.write(usage_json_);
+  }
   for (const json::Value candidate : candidates.items()) {
     if (candidate["index"].integer().value_or(0) == 0) {
       on_candidate(candidate);

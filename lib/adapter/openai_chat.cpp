@@ -18,6 +18,13 @@ json::Value first_choice(const json::Value& record) {
   return {};
 }
 
+// Groq and Moonshot have places of their own for the counts, where the answer ends.
+json::Value usage_of(const json::Value& record, bool finished) {
+  if (const json::Value usage = record["usage"]; usage.is_object() || !finished) return usage;
+  if (const json::Value usage = record["x_groq"]["usage"]; usage.is_object()) return usage;
+  return first_choice(record)["usage"];
+}
+
 }  // namespace
 
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
@@ -27,9 +34,11 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
     return true;
   }
   const bool is_chunk = record["choices"].is_array() || record["usage"].is_object();
-  if (!is_chunk || record["object"].string() == "chat.completion") return false;
+  // An answer that was not streamed is read in strict mode.
+  const bool whole = record["object"].string() == "chat.completion";
+  if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
   if (const json::Value choice = first_choice(record)) on_choice(choice);
-  if (const json::Value usage = record["usage"]; usage.is_object()) {
+  if (const json::Value usage = usage_of(record, finished_); usage.is_object()) {
     usage_json_.clear();
     usage.write(usage_json_);
     model_ = record["model"].string();
@@ -39,7 +48,9 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
 }
 
 void OpenAiChat::on_choice(const json::Value& choice) {
-  if (const json::Value delta = choice["delta"]; delta.is_object()) on_delta(delta);
+  json::Value delta = choice["delta"];
+  if (!delta.is_object() && services_.mode == event::Mode::strict) delta = choice["message"];
+  if (delta.is_object()) on_delta(delta);
   if (const auto reason = choice["finish_reason"].filled_string()) on_finish(*reason);
 }
 
@@ -198,13 +209,17 @@ void OpenAiChat::give_state() {
 }
 
 void OpenAiChat::on_citations(const json::Value& record) {
-  for (const std::string_view key : {"search_results", "citations"}) {
-    if (const json::Value list = record[key]; list.size() > 0) {
-      saw_citations_ = true;
-      services_.parts.pass(event::Citation{message_id_, list.to_json()});
-      return;
-    }
+  json::Value best;
+  for (const auto& [key, value] : record.members()) {
+    // Qwen's stand in an object, Zhipu's under a name of their own.
+    const json::Value list = key == "search_info" ? value["search_results"] : value;
+    const bool full = key == "search_results" || key == "search_info";
+    const bool known = full || key == "citations" || key == "web_search";
+    if (known && list.is_array() && list.size() > 0 && (full || !best)) best = list;
   }
+  if (!best) return;
+  saw_citations_ = true;
+  services_.parts.pass(event::Citation{message_id_, best.to_json()});
 }
 
 void OpenAiChat::flush_usage() {

@@ -59,6 +59,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
     on_error(record);
     return true;
   }
+  if (type.empty() && on_whole(record)) return true;
   if (!type.starts_with(prefix)) return false;
   type.remove_prefix(prefix.size());
   const auto* row =
@@ -377,12 +378,33 @@ void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) 
   complete_ = false;
 }
 
+// An answer that was not streamed is read as the event that would have ended its stream.
+bool OpenAiResponses::on_whole(const json::Value& response) {
+  const std::string_view status = response["status"].string();
+  const bool ended = status == "completed" || status == "incomplete" || status == "failed";
+  if (services_.mode != event::Mode::strict || !ended) return false;
+  if (response["object"].string() != "response") return false;
+  std::string text = "{";
+  json::append_member(text, "type", std::string(prefix).append(status));
+  json::append_raw_member(text, "response", response.to_json(json::Surrogates::keep));
+  text.push_back('}');
+  json::Document document;
+  const auto record = document.parse(text);
+  if (!record) return false;
+  response_id_ = response["id"].string();
+  return on_record({}, record.value());
+}
+
+// The items of a response that came without events of theirs.
+void OpenAiResponses::give_items(const json::Value& response) {
+  if (services_.mode != event::Mode::strict || !items_.empty()) return;
+  std::int64_t index = 0;
+  for (const json::Value item : response["output"].items()) finish_item(item, index++);
+}
+
 void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/) {
   const json::Value response = record["response"];
-  if (services_.mode == event::Mode::strict && items_.empty()) {
-    std::int64_t index = 0;
-    for (const json::Value item : response["output"].items()) finish_item(item, index++);
-  }
+  give_items(response);
   services_.parts.pass(event::Finish{"completed"});
   services_.parts.close_all();
   give_usage(response);
@@ -397,6 +419,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
 
 void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*/) {
   const json::Value response = record["response"];
+  give_items(response);
   const std::string_view reason =
       response["incomplete_details"]["reason"].filled_string().value_or("incomplete");
   services_.parts.pass(event::Finish{reason});

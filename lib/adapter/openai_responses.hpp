@@ -97,6 +97,8 @@ class OpenAiResponses final : public Adapter {
                    const std::optional<std::string>& failure);
   void give_output(Item& item, const json::Value& value);
   void give_state(std::string_view kind, std::string_view entity, const std::string& state);
+  bool on_whole(const json::Value& response);
+  void give_items(const json::Value& response);
   void give_usage(const json::Value& response);
   std::string_view call_holder();
 

@@ -20,9 +20,10 @@ struct Row {
   Path reasoning;
   Path cached;
   Path cache_write;
-  bool cached_beside_input = false;      // cached and written tokens are not in the input count
-  Path more_input = {};                  // tokens that are not in the input count
-  bool reasoning_beside_output = false;  // reasoning tokens are not in the output count
+  bool cached_beside_input = false;       // cached and written tokens are not in the input count
+  Path more_input = {};                   // tokens that are not in the input count
+  bool reasoning_beside_output = false;   // reasoning tokens are not in the output count
+  std::array<Path, 2> other_cached = {};  // where else cached tokens may stand
 };
 
 constexpr std::array<Row, 9> rows{{
@@ -32,7 +33,10 @@ constexpr std::array<Row, 9> rows{{
      {"completion_tokens_details", "reasoning_tokens"},
      {"prompt_tokens_details", "cached_tokens"},
      {},
-     false},
+     false,
+     {},
+     false,
+     {{{"", "prompt_cache_hit_tokens"}, {"", "cached_tokens"}}}},
     {{"", "input_tokens"},
      {"", "output_tokens"},
      {"", "total_tokens"},
@@ -103,6 +107,9 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
   result.total_tokens = count(usage, row.total);
   result.reasoning_tokens = count(usage, row.reasoning);
   result.cached_input_tokens = count(usage, row.cached);
+  for (const Path& path : row.other_cached) {
+    if (!result.cached_input_tokens) result.cached_input_tokens = count(usage, path);
+  }
   result.cache_write_input_tokens = count(usage, row.cache_write);
   result.json = usage_json;
   if (row.cached_beside_input && result.input_tokens) {
@@ -110,6 +117,14 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
     *result.input_tokens += result.cache_write_input_tokens.value_or(0);
   }
   if (result.input_tokens) *result.input_tokens += count(usage, row.more_input).value_or(0);
+  // xAI leaves reasoning out of the output of a chat, which only the total tells.
+  const std::int64_t unexplained = result.total_tokens.value_or(0) -
+                                   result.input_tokens.value_or(0) -
+                                   result.output_tokens.value_or(0);
+  const bool left_out = result.input_tokens && result.output_tokens &&
+                        result.reasoning_tokens.value_or(0) > 0 &&
+                        unexplained == result.reasoning_tokens;
+  if (left_out && !row.reasoning_beside_output) *result.output_tokens += unexplained;
   if (row.reasoning_beside_output && (result.output_tokens || result.reasoning_tokens)) {
     result.output_tokens = result.output_tokens.value_or(0) + result.reasoning_tokens.value_or(0);
   }

@@ -13,6 +13,7 @@ enum class FramingKind : std::uint8_t {
   sse_records,  // SSE whose records stand in `data:` alone
   sse_blocks,   // SSE whose event names matter
   ndjson,
+  aws_event_stream,
 };
 
 struct Wire {

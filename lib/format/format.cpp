@@ -4,8 +4,11 @@
 #include <array>
 
 #include "format/anthropic.hpp"
+#include "format/bedrock_converse.hpp"
+#include "format/cohere.hpp"
 #include "format/gemini.hpp"
 #include "format/langgraph.hpp"
+#include "format/ollama.hpp"
 #include "format/openai.hpp"
 #include "format/openai_conversation.hpp"
 
@@ -23,6 +26,9 @@ constexpr std::array table{
     Format{"langgraph", write_langgraph, read_langgraph},
     Format{"anthropic", write_anthropic, read_anthropic},
     Format{"gemini", write_gemini, read_gemini},
+    Format{"bedrock_converse", write_bedrock_converse, read_bedrock_converse},
+    Format{"cohere", write_cohere, read_cohere},
+    Format{"ollama", write_ollama, read_ollama},
 };
 
 bool same_name(std::string_view name, std::string_view wanted) {

@@ -77,6 +77,7 @@ class Reader {
   bool in_assistant_ = false;  // the last message takes what comes next
   std::vector<Open> open_;
   std::size_t code_message_ = 0;  // index of the message that holds the last code
+  std::size_t code_call_ = 0;     // and of its call there
   std::string code_id_;
 };
 
@@ -250,6 +251,7 @@ void Reader::read_code(const json::Value& value, const json::Value& part) {
   code_id_ = call.id;
   assistant(false).tool_calls.push_back(std::move(call));
   code_message_ = messages_.size() - 1;
+  code_call_ = messages_.back().tool_calls.size() - 1;
 }
 
 void Reader::read_code_result(const json::Value& value, const json::Value& part) {
@@ -258,7 +260,7 @@ void Reader::read_code_result(const json::Value& value, const json::Value& part)
     return;
   }
   in_assistant_ = false;
-  ToolCall& call = messages_[code_message_].tool_calls.back();
+  ToolCall& call = messages_[code_message_].tool_calls[code_call_];
   call.metadata.add(provider, "server_tool_result", raw(value));
   const std::string_view outcome = value["outcome"].string();
   add_result(std::exchange(code_id_, {}), value["output"], false);

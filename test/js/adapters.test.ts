@@ -5,7 +5,13 @@ import {
   MillraceError,
   agUIAdapter,
   anthropicAdapter,
+  bedrockConverseAdapter,
+  cohereAdapter,
+  geminiAdapter,
+  geminiInteractionsAdapter,
   langGraphAdapter,
+  mistralAdapter,
+  ollamaAdapter,
   openAIAdapter,
   openAIReadableStreamAdapter,
   openAIResponsesAdapter,
@@ -299,4 +305,62 @@ describe('anthropicAdapter()', () => {
     expect(events).toContainEqual(expect.objectContaining({ name: 'millrace.warning' }));
     expect(logged).not.toHaveBeenCalled();
   });
+});
+
+describe('the adapters of the providers that OpenUI does not know', () => {
+  const lines = (...records: object[]) => records.map((r) => JSON.stringify(r)).join('\n');
+  const gemini = { candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] };
+  const choice = { index: 0, delta: { content: [{ type: 'text', text: 'Hi' }] } };
+  const cases: [string, (options?: object) => StreamProtocolAdapter, string][] = [
+    ['geminiAdapter', geminiAdapter, sse(gemini)],
+    ['geminiAdapter', geminiAdapter, JSON.stringify([gemini])],
+    [
+      'geminiInteractionsAdapter',
+      geminiInteractionsAdapter,
+      sse(
+        { event_type: 'step.delta', index: 0, delta: { type: 'text', text: 'Hi' } },
+        { event_type: 'interaction.completed', interaction: { status: 'completed' } },
+      ),
+    ],
+    [
+      'ollamaAdapter',
+      ollamaAdapter,
+      lines({ message: { content: 'Hi' }, done: false }, { message: {}, done: true }),
+    ],
+    [
+      'bedrockConverseAdapter',
+      bedrockConverseAdapter,
+      lines(
+        { contentBlockDelta: { contentBlockIndex: 0, delta: { text: 'Hi' } } },
+        { messageStop: { stopReason: 'end_turn' } },
+      ),
+    ],
+    [
+      'cohereAdapter',
+      cohereAdapter,
+      sse(
+        { type: 'content-delta', delta: { message: { content: { text: 'Hi' } } } },
+        { type: 'message-end', delta: { finish_reason: 'COMPLETE' } },
+      ),
+    ],
+    ['mistralAdapter', mistralAdapter, sse({ choices: [{ ...choice, finish_reason: 'stop' }] })],
+  ];
+
+  it.each(cases)('%s() reads text, however it is cut', async (_name, adapter, body) => {
+    for (const size of everyCut) {
+      const events = await read(adapter(), body, size);
+      const texts = events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT');
+      expect(texts).toEqual([expect.objectContaining({ delta: 'Hi' })]);
+      expect(events.at(-1)?.type).not.toBe('RUN_ERROR');
+    }
+  });
+
+  it.each(cases)(
+    '%s() ends a cut body in RUN_ERROR and checks its options',
+    async (name, adapter, body) => {
+      const events = await read(adapter(), body.slice(0, body.length / 2));
+      expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR' });
+      expect(() => adapter({ onUsage: 1 })).toThrow(`${name}: onUsage must be a function.`);
+    },
+  );
 });

@@ -126,6 +126,8 @@ described(
         const { out, code } = await convert(['--from', wire], randomPieces(bytes, seed));
         const list = readEvents(out);
         const actual = contentOf(list);
+        // An id that the provider leaves out is made by the engine.
+        expected.calls.forEach((call, at) => (call.id ||= actual.calls[at]?.id ?? ''));
         const calls = actual.calls.filter((call) =>
           expected.calls.some(({ id }) => id === call.id),
         );
@@ -134,10 +136,8 @@ described(
       },
     );
 
-    it('lists the recordings whose wire has no adapter yet', () => {
-      const without = all.filter(({ wire }) => wire === undefined).map(({ name }) => name);
-      process.stdout.write(`recordings without an adapter:\n  ${without.join('\n  ')}\n`);
-      expect(all.length).toBeGreaterThan(without.length);
+    it('has an adapter for every recording', () => {
+      expect(all.filter(({ wire }) => wire === undefined).map(({ name }) => name)).toEqual([]);
     });
   },
 );

@@ -34,6 +34,10 @@ function wireOf(lines: readonly string[]): string | undefined {
   if (has((record) => record['type'] === 'message_start')) return 'anthropic';
   if (has((record) => String(record['type']).startsWith('response.'))) return 'openai_responses';
   if (has((record) => record['type'] === 'error')) return 'openai_responses';
+  if (has((record) => Array.isArray(record['candidates']))) return 'gemini';
+  if (has((record) => typeof record['event_type'] === 'string')) return 'gemini_interactions';
+  if (has((record) => record['type'] === 'message-start')) return 'cohere';
+  if (has((record) => 'contentBlockDelta' in record)) return 'bedrock_converse';
   return undefined;
 }
 
@@ -54,8 +58,48 @@ export function recordings(): Recording[] {
     });
 }
 
+function crc32(bytes: Buffer): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+/** One message of the AWS event stream encoding. */
+export function awsMessage(eventType: string, payload: string): Buffer {
+  const header = (name: string, value: string): Buffer => {
+    const bytes = Buffer.from(`.${name}\u0007..${value}`);
+    bytes[0] = name.length;
+    bytes.writeUInt16BE(value.length, name.length + 2);
+    return bytes;
+  };
+  const headers = Buffer.concat([
+    header(':message-type', 'event'),
+    header(':event-type', eventType),
+    header(':content-type', 'application/json'),
+  ]);
+  const body = Buffer.from(payload);
+  const message = Buffer.alloc(16 + headers.length + body.length);
+  message.writeUInt32BE(message.length, 0);
+  message.writeUInt32BE(headers.length, 4);
+  message.writeUInt32BE(crc32(message.subarray(0, 8)), 8);
+  headers.copy(message, 12);
+  body.copy(message, 12 + headers.length);
+  message.writeUInt32BE(crc32(message.subarray(0, -4)), message.length - 4);
+  return message;
+}
+
 /** The bytes as the provider sent them. */
 export function framed(recording: Recording): Buffer {
+  if (recording.wire === 'bedrock_converse') {
+    return Buffer.concat(
+      records(recording.lines).flatMap((record) =>
+        Object.entries(record).map(([name, value]) => awsMessage(name, JSON.stringify(value))),
+      ),
+    );
+  }
   const blocks = recording.lines.map((line) => {
     const type = /^\{"type":"([^"]+)"/.exec(line)?.[1];
     const named = recording.wire !== 'openai_chat' && type !== undefined;

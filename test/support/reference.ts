@@ -62,10 +62,88 @@ const anthropic: Reader = (record, content, open) => {
   if (call !== undefined) call.args += record.delta.partial_json ?? '';
 };
 
+// Puts the values of partialArgs where their paths say.
+function place(target: any, path: string, piece: any): void {
+  const steps = [...path.slice(1).matchAll(/\.([^.[]+)|\[(\d+)\]|\['([^']+)'\]/g)].map((step) =>
+    step[2] === undefined ? (step[1] ?? step[3]) : Number(step[2]),
+  );
+  let node = target;
+  steps.slice(0, -1).forEach((step: any, at) => {
+    node[step] ??= typeof steps[at + 1] === 'number' ? [] : {};
+    node = node[step];
+  });
+  const last: any = steps.at(-1);
+  if ('stringValue' in piece) node[last] = (node[last] ?? '') + piece.stringValue;
+  else node[last] = piece.numberValue ?? piece.boolValue ?? null;
+}
+
+const gemini: Reader = (record, content, open) => {
+  for (const part of record.candidates?.[0]?.content?.parts ?? []) {
+    if (part.thought === true) content.reasoning += part.text;
+    else content.text += part.text ?? '';
+    const call = part.functionCall;
+    if (call === undefined) continue;
+    if (call.name !== undefined) {
+      const known = { id: call.id ?? '', name: call.name, args: JSON.stringify(call.args ?? {}) };
+      content.calls.push(known);
+      open.set('call', known);
+      open.set('args', JSON.parse(known.args));
+    }
+    const [known, args] = [open.get('call'), open.get('args')];
+    for (const piece of call.partialArgs ?? []) place(args, piece.jsonPath, piece);
+    if (known !== undefined) known.args = JSON.stringify(args);
+  }
+};
+
+const interactions: Reader = (record, content, open) => {
+  const { step, delta } = record;
+  if (step?.type === 'function_call') {
+    const call = { id: step.id, name: step.name, args: '' };
+    content.calls.push(call);
+    open.set(record.index, call);
+  }
+  if (delta?.type === 'text') content.text += delta.text;
+  if (delta?.type === 'thought_summary') content.reasoning += delta.content.text;
+  const call = open.get(record.index);
+  if (delta?.type === 'arguments_delta' && call !== undefined) call.args += delta.arguments;
+};
+
+const bedrock: Reader = (record, content, open) => {
+  const use = record.contentBlockStart?.start?.toolUse;
+  if (use !== undefined) {
+    const call = { id: use.toolUseId, name: use.name, args: '' };
+    content.calls.push(call);
+    open.set(record.contentBlockStart.contentBlockIndex, call);
+  }
+  const delta = record.contentBlockDelta?.delta ?? {};
+  content.text += delta.text ?? '';
+  content.reasoning += delta.reasoningContent?.text ?? '';
+  const call = open.get(record.contentBlockDelta?.contentBlockIndex);
+  if (call !== undefined) call.args += delta.toolUse?.input ?? '';
+};
+
+const cohere: Reader = (record, content, open) => {
+  const message = record.delta?.message ?? {};
+  content.text += message.content?.text ?? '';
+  content.reasoning += (message.tool_plan ?? '') + (message.content?.thinking ?? '');
+  const part = message.tool_calls;
+  if (record.type === 'tool-call-start') {
+    const call = { id: part.id, name: part.function.name, args: '' };
+    content.calls.push(call);
+    open.set(record.index, call);
+  }
+  const call = open.get(record.index);
+  if (call !== undefined) call.args += part?.function?.arguments ?? '';
+};
+
 const readers: Record<string, Reader> = {
   openai_chat: chat,
   openai_responses: responses,
   anthropic,
+  gemini,
+  gemini_interactions: interactions,
+  bedrock_converse: bedrock,
+  cohere,
 };
 
 /** Reads the records of a recording. */

@@ -25,6 +25,8 @@ struct Carries {
   bool blank_text = true;        // text of white space alone
   bool broken_arguments = true;  // as they are; else compact JSON, and "" is {}
   bool foreign_thoughts = false;
+  bool addresses = true;  // media by address
+  bool order = true;      // of texts and media among each other
 };
 
 const Carries all[] = {
@@ -37,6 +39,13 @@ const Carries all[] = {
      .broken_arguments = false,
      .foreign_thoughts = true},
     {.format = "gemini", .errors = true, .blank_text = false, .broken_arguments = false},
+    {.format = "bedrock_converse",
+     .errors = true,
+     .blank_text = false,
+     .broken_arguments = false,
+     .addresses = false},
+    {.format = "cohere"},
+    {.format = "ollama", .broken_arguments = false, .addresses = false, .order = false},
 };
 
 // What a conversation says, without how it is cut into messages.
@@ -76,9 +85,10 @@ bool is_blank(std::string_view text) {
   return json::trim(text).empty();
 }
 
-std::string media_of(const json::Value& part) {
+std::string media_of(const json::Value& part, const Carries& carries) {
   message::Media media;
   if (!message::read_media(media, part)) return {};
+  if (media.source == message::Media::Source::url && !carries.addresses) return {};
   message::DataUrl data;
   std::string_view value = media.value;
   if (message::read_data_url(data, value)) value = data.data;
@@ -91,12 +101,14 @@ std::string said(const Message& message, const Carries& carries) {
     return !carries.blank_text && is_blank(text) ? "" : text;
   }
   std::string all_parts;
+  std::string media;
   const message::Parts parts(message.content);
   for (const json::Value part : parts.items()) {
     const std::string text(part["text"].string());
-    all_parts += media_of(part) + (!carries.blank_text && is_blank(text) ? "" : text);
+    (carries.order ? all_parts : media) += media_of(part, carries);
+    if (carries.blank_text || !is_blank(text)) all_parts += text;
   }
-  return all_parts;
+  return all_parts + media;
 }
 
 void add_speech(Facts& facts, const std::string& side, const std::string& text) {

@@ -13,6 +13,7 @@
 
 #include "adapter/wires.hpp"
 #include "base/json.hpp"
+#include "support/aws_event_stream.hpp"
 
 namespace millrace::test {
 
@@ -45,6 +46,27 @@ inline std::string_view wire_of(const json::Value& record) {
   return type == "message_start" ? "anthropic" : "";
 }
 
+// One line in the framing of its wire. A line of Bedrock is an object whose only member is the
+// event.
+inline std::string framed(std::string_view wire, const std::string& line,
+                          const json::Value& record) {
+  if (wire == "bedrock_converse") {
+    std::string body;
+    for (const auto& [name, value] : record.members()) {
+      body += aws_message({{":message-type", "event"},
+                           {":event-type", name},
+                           {":content-type", "application/json"}},
+                          value.to_json(json::Surrogates::keep));
+    }
+    return body;
+  }
+  std::string_view type = record["type"].string();
+  if (type.empty()) type = record["event_type"].string();
+  std::string body;
+  if (!type.empty()) body.append("event: ").append(type).append("\n");
+  return body.append("data: ").append(line).append("\n\n");
+}
+
 // A recording with its framing. `wire` is nullptr when no adapter reads it.
 struct Recording {
   std::string name;
@@ -62,9 +84,8 @@ inline Recording read_recording(const std::filesystem::path& file) {
     if (record && result.wire == nullptr) {
       result.wire = adapter::find_wire(wire_of(record.value()));
     }
-    const std::string_view type = record ? record.value()["type"].string() : "";
-    if (!type.empty()) result.body.append("event: ").append(type).append("\n");
-    result.body.append("data: ").append(line).append("\n\n");
+    const std::string_view wire = result.wire == nullptr ? "" : result.wire->name;
+    result.body += framed(wire, line, record ? record.value() : json::Value());
   }
   return result;
 }

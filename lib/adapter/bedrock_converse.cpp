@@ -1,0 +1,260 @@
+#include "adapter/bedrock_converse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "adapter/usage.hpp"
+#include "framing/aws_event_stream.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view provider = "bedrock";
+constexpr auto keep = json::Surrogates::keep;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> sentences{{
+    {"max_tokens", "The response was cut off because it reached the maximum output length."},
+    {"guardrail_intervened", "The response was stopped by a guardrail."},
+    {"content_filtered", "The response was stopped by the provider's content filter."},
+    {"malformed_model_output", "The model made a response that cannot be read."},
+    {"malformed_tool_use", "The model made a tool call that cannot be read."},
+    {"model_context_window_exceeded",
+     "The response was cut off because the model's context window is full."},
+}};
+
+// The value that AG-UI clients keep: it names the API, since only that one understands it.
+std::string labelled(std::string_view key, std::string_view value) {
+  std::string out = R"({"bedrock":{)";
+  json::append_member(out, key, value, keep);
+  return out + "}}";
+}
+
+}  // namespace
+
+struct BedrockConverse::Row {
+  std::string_view name;
+  Handler handler;
+};
+
+bool BedrockConverse::on_event(std::string_view name, const json::Value& value) {
+  static constexpr std::array<Row, 6> rows{{
+      {"contentBlockDelta", &BedrockConverse::on_block_delta},
+      {"contentBlockStart", &BedrockConverse::on_block_start},
+      {"contentBlockStop", &BedrockConverse::on_block_stop},
+      {"messageStart", &BedrockConverse::on_message_start},
+      {"messageStop", &BedrockConverse::on_message_stop},
+      {"metadata", &BedrockConverse::on_metadata},
+  }};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
+  if (row == rows.end()) return false;
+  (this->*row->handler)(value);
+  return true;
+}
+
+bool BedrockConverse::on_record(std::string_view name, const json::Value& record) {
+  if (name.starts_with(framing::AwsEventStreamFraming::failure_mark)) {
+    name.remove_prefix(framing::AwsEventStreamFraming::failure_mark.size());
+    const ErrorRecord error = read_error(record, "The provider ended the stream with an error.");
+    services_.parts.fail(name, error.message);
+    return true;
+  }
+  if (on_event(name, record)) return true;
+  if (const auto error = error_of(record)) {
+    services_.parts.fail(error->code, error->message);
+    return true;
+  }
+  if (record["output"]["message"].is_object()) {
+    on_whole(record);
+    return true;
+  }
+  for (const json::Member& member : record.members()) {
+    if (member.value.is_object() && member.key.ends_with("Exception")) {
+      services_.parts.fail(member.key, read_error(member.value, member.key).message);
+      return true;
+    }
+    if (member.value.is_object() && on_event(member.key, member.value)) return true;
+  }
+  return false;
+}
+
+void BedrockConverse::on_message_start(const json::Value& /*value*/) {}
+
+// The open block of this index; a text block may begin without a start.
+BedrockConverse::Block& BedrockConverse::block_at(const json::Value& index, Kind kind) {
+  const std::int64_t wanted = index.integer().value_or(-1);
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](const Block& block) { return block.index == wanted; });
+  if (found != blocks_.end()) return *found;
+  Block& block = blocks_.emplace_back();
+  block.index = wanted;
+  block.kind = kind;
+  return block;
+}
+
+void BedrockConverse::on_block_start(const json::Value& value) {
+  const json::Value start = value["start"];
+  const json::Value use = start["toolUse"];
+  const json::Value result = start["toolResult"];
+  on_block_stop(value);
+  if (use.is_object()) open_call(block_at(value["contentBlockIndex"], Kind::call), use);
+  if (result.is_object()) open_result(block_at(value["contentBlockIndex"], Kind::result), result);
+}
+
+void BedrockConverse::open_call(Block& block, const json::Value& use) {
+  block.key = answer_.open_call(use["toolUseId"].string(), use["name"].string());
+  // Tools that Bedrock runs have a type.
+  if (!use["type"].is_nothing()) block.state = use.to_json();
+}
+
+void BedrockConverse::open_result(Block& block, const json::Value& result) {
+  block.key = result["toolUseId"].string();
+  block.failed = result["status"].string() == "error";
+  block.state = result.to_json();
+  add_result(block, result["content"]);
+}
+
+void BedrockConverse::on_block_delta(const json::Value& value) {
+  const json::Value delta = value["delta"];
+  const json::Value index = value["contentBlockIndex"];
+  const json::Value reasoning = delta["reasoningContent"];
+  if (const json::Value text = delta["text"]; text.is_string()) {
+    block_at(index, Kind::text);
+    answer_.text(text.string());
+  } else if (reasoning.is_object()) {
+    add_reasoning(block_at(index, Kind::reasoning), reasoning);
+  } else if (const json::Value use = delta["toolUse"]; use.is_object()) {
+    Block& block = block_at(index, Kind::call);
+    const std::string_view piece = use["input"].string();
+    block.has_arguments = block.has_arguments || !piece.empty();
+    answer_.arguments(block.key, piece);
+  } else if (const json::Value result = delta["toolResult"]; result.is_array()) {
+    add_result(block_at(index, Kind::result), result);
+  } else if (const json::Value citation = delta["citation"]; citation.is_object()) {
+    answer_.cite(citation.to_json());
+  } else if (delta.size() > 0) {
+    keep_state("content_block", answer_.message_id(), delta);
+  }
+}
+
+void BedrockConverse::add_reasoning(Block& block, const json::Value& content) {
+  answer_.thought(content["text"].string());
+  block.held.append(content["signature"].string());
+  block.redacted.append(content["redactedContent"].string());
+}
+
+void BedrockConverse::add_result(Block& block, const json::Value& items) {
+  for (const json::Value item : items.items()) {
+    const json::Value json = item["json"];
+    block.held.append(json.is_nothing() ? std::string(item["text"].string()) : json.to_json(keep));
+  }
+}
+
+void BedrockConverse::on_block_stop(const json::Value& value) {
+  const std::int64_t index = value["contentBlockIndex"].integer().value_or(-1);
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](const Block& block) { return block.index == index; });
+  if (found == blocks_.end()) return;
+  close_block(*found);
+  blocks_.erase(found);
+}
+
+void BedrockConverse::close_block(Block& block) {
+  switch (block.kind) {
+    case Kind::reasoning:
+      if (!block.held.empty()) answer_.keep_for_thought(labelled("signature", block.held));
+      if (!block.redacted.empty()) {
+        answer_.keep_for_thought(labelled("redactedContent", block.redacted));
+      }
+      answer_.end_thought();
+      break;
+    case Kind::call: {
+      if (!block.has_arguments) answer_.arguments(block.key, "{}");
+      const std::string id = answer_.call_id(block.key);
+      answer_.end_call(block.key);
+      if (!block.state.empty()) {
+        services_.parts.pass(event::ProviderState{provider, "server_tool", id, block.state});
+      }
+      break;
+    }
+    case Kind::result:
+      answer_.result(block.key, block.held, block.failed);
+      services_.parts.pass(
+          event::ProviderState{provider, "server_tool_result", block.key, block.state});
+      break;
+    // A text stays open: the next block may go on with it.
+    case Kind::text: break;
+  }
+}
+
+void BedrockConverse::close_blocks() {
+  for (Block& block : blocks_) close_block(block);
+  blocks_.clear();
+}
+
+void BedrockConverse::on_message_stop(const json::Value& value) {
+  close_blocks();
+  services_.parts.close_all();
+  stop_reason_ = value["stopReason"].filled_string().value_or("end_turn");
+  services_.parts.pass(event::Finish{stop_reason_});
+}
+
+// Stands before or behind the end of the message.
+void BedrockConverse::on_metadata(const json::Value& value) {
+  const json::Value usage = value["usage"];
+  if (!usage.is_object()) return;
+  const std::string reported = usage.to_json();
+  services_.parts.pass(read_usage(UsageDialect::bedrock, provider, {}, usage, reported));
+}
+
+void BedrockConverse::on_whole(const json::Value& answer) {
+  for (const json::Value content : answer["output"]["message"]["content"].items()) {
+    give_block(content);
+  }
+  on_message_stop(answer);
+  on_metadata(answer);
+}
+
+void BedrockConverse::give_block(const json::Value& content) {
+  const json::Value use = content["toolUse"];
+  const json::Value reasoning = content["reasoningContent"];
+  const json::Value cited = content["citationsContent"];
+  if (const json::Value text = content["text"]; text.is_string()) {
+    answer_.text(text.string());
+  } else if (use.is_object()) {
+    Block& block = block_at({}, Kind::call);
+    open_call(block, use);
+    if (const json::Value input = use["input"]; input.size() > 0) {
+      block.has_arguments = true;
+      answer_.arguments(block.key, input.to_json(keep));
+    }
+  } else if (reasoning.is_object()) {
+    Block& block = block_at({}, Kind::reasoning);
+    add_reasoning(block, reasoning["reasoningText"]);
+    block.redacted = reasoning["redactedContent"].string();
+  } else if (const json::Value result = content["toolResult"]; result.is_object()) {
+    open_result(block_at({}, Kind::result), result);
+  } else if (cited.is_object()) {
+    for (const json::Value piece : cited["content"].items()) answer_.text(piece["text"].string());
+    for (const json::Value citation : cited["citations"].items()) {
+      answer_.cite(citation.to_json());
+    }
+  } else if (content.size() > 0) {
+    keep_state("content_block", answer_.message_id(), content);
+  }
+  close_blocks();
+}
+
+void BedrockConverse::keep_state(std::string_view kind, std::string_view entity_id,
+                                 const json::Value& value) {
+  services_.parts.pass(event::ProviderState{provider, kind, entity_id, value.to_json()});
+}
+
+void BedrockConverse::on_end() {
+  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+                                 [&](const auto& r) { return r.first == stop_reason_; });
+  if (row != sentences.end()) services_.parts.fail(stop_reason_, row->second);
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,71 @@
+// Amazon Bedrock's ConverseStream and Converse -> events: text, reasoning with its signature,
+// calls, results of tools that Bedrock ran, citations.
+//
+// A record is an event of the stream, named by its frame or, where the frames are lost, by its only
+// member.
+// Source: Amazon Bedrock API reference, "ConverseStream" (2026).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "adapter/adapter.hpp"
+#include "adapter/answer.hpp"
+
+namespace millrace::adapter {
+
+// What the next request needs besides the text: the signature of a thought, or a redacted thought,
+// is the EncryptedValue of its reasoning message, as the JSON text `{"bedrock":{"signature":...}}`
+// or `{"bedrock":{"redactedContent":...}}`; tools that Bedrock ran are ProviderState events of the
+// kinds `server_tool` and `server_tool_result`, blocks without an event `content_block`.
+class BedrockConverse final : public Adapter {
+ public:
+  explicit BedrockConverse(const Services& services) : services_(services), answer_(services) {}
+
+  bool on_record(std::string_view name, const json::Value& record) override;
+  void on_end() override;
+  [[nodiscard]] bool is_complete() const override { return !stop_reason_.empty(); }
+
+ private:
+  enum class Kind : std::uint8_t { text, reasoning, call, result };
+  // A content block that is open.
+  struct Block {
+    std::int64_t index = 0;
+    Kind kind = Kind::text;
+    std::string key;   // call: the answer's key; result: the id of its call
+    std::string held;  // reasoning: signature; result: its text
+    std::string redacted;
+    std::string state;  // a tool that Bedrock ran
+    bool has_arguments = false;
+    bool failed = false;
+  };
+  using Handler = void (BedrockConverse::*)(const json::Value& value);
+  struct Row;
+  bool on_event(std::string_view name, const json::Value& value);
+
+  void on_message_start(const json::Value& value);
+  void on_block_start(const json::Value& value);
+  void on_block_delta(const json::Value& value);
+  void on_block_stop(const json::Value& value);
+  void on_message_stop(const json::Value& value);
+  void on_metadata(const json::Value& value);
+  void on_whole(const json::Value& answer);
+
+  Block& block_at(const json::Value& index, Kind kind);
+  void open_call(Block& block, const json::Value& use);
+  void open_result(Block& block, const json::Value& result);
+  void add_reasoning(Block& block, const json::Value& content);
+  void add_result(Block& block, const json::Value& items);
+  void close_block(Block& block);
+  void close_blocks();
+  void give_block(const json::Value& content);
+  void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
+
+  Services services_;
+  Answer answer_;
+  std::vector<Block> blocks_;
+  std::string stop_reason_;
+};
+
+}  // namespace millrace::adapter

@@ -1,0 +1,146 @@
+#include "adapter/cohere.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "adapter/usage.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view provider = "cohere";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> sentences{{
+    {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
+    {"ERROR", "The model failed."},
+    {"TIMEOUT", "The model took too long."},
+    {"ERROR_TOXIC", "The response was stopped by the provider's content filter."},
+    {"ERROR_LIMIT", "The response was cut off because the model's context window is full."},
+}};
+
+}  // namespace
+
+struct Cohere::Row {
+  std::string_view type;
+  Handler handler;
+};
+
+bool Cohere::on_record(std::string_view /*name*/, const json::Value& record) {
+  static constexpr std::array<Row, 11> rows{{
+      {"content-delta", &Cohere::on_content},
+      {"tool-call-delta", &Cohere::on_call_delta},
+      {"tool-plan-delta", &Cohere::on_plan},
+      {"content-start", &Cohere::on_content},
+      {"content-end", &Cohere::on_content_end},
+      {"tool-call-start", &Cohere::on_call_start},
+      {"tool-call-end", &Cohere::on_call_end},
+      {"citation-start", &Cohere::on_citation},
+      {"message-start", &Cohere::on_message_start},
+      {"message-end", &Cohere::on_message_end},
+      {"citation-end", &Cohere::on_content_end},
+  }};
+  const std::string_view type = record["type"].string();
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+  if (row != rows.end()) {
+    (this->*row->handler)(record, record["delta"]["message"]);
+    return true;
+  }
+  if (const auto error = error_of(record)) {
+    services_.parts.fail(error->code, error->message);
+    return true;
+  }
+  if (record["message"].is_object() && record["finish_reason"].is_string()) {
+    on_whole(record);
+    return true;
+  }
+  // How the API reports an error outside the stream's events.
+  const auto message = record["message"].filled_string();
+  if (!message || !type.empty()) return false;
+  services_.parts.fail({}, *message);
+  return true;
+}
+
+void Cohere::on_message_start(const json::Value& record, const json::Value& /*message*/) {
+  answer_.name(record["id"].string());
+}
+
+void Cohere::give_content(const json::Value& content) {
+  answer_.thought(content["thinking"].string());
+  answer_.text(content["text"].string());
+}
+
+void Cohere::on_content(const json::Value& /*record*/, const json::Value& message) {
+  give_content(message["content"]);
+}
+
+// A text stays open: the next block may go on with it.
+void Cohere::on_content_end(const json::Value& /*record*/, const json::Value& /*message*/) {}
+
+void Cohere::on_plan(const json::Value& /*record*/, const json::Value& message) {
+  answer_.thought(message["tool_plan"].string());
+}
+
+void Cohere::on_call_start(const json::Value& record, const json::Value& message) {
+  on_call_end(record, message);
+  const json::Value call = message["tool_calls"];
+  call_key_ = answer_.open_call(call["id"].string(), call["function"]["name"].string());
+  on_call_delta(record, message);
+}
+
+void Cohere::on_call_delta(const json::Value& /*record*/, const json::Value& message) {
+  const std::string_view piece = message["tool_calls"]["function"]["arguments"].string();
+  if (call_key_.empty() || piece.empty()) return;
+  has_arguments_ = true;
+  answer_.arguments(call_key_, piece);
+}
+
+void Cohere::on_call_end(const json::Value& /*record*/, const json::Value& /*message*/) {
+  const std::string key = std::exchange(call_key_, {});
+  if (key.empty()) return;
+  if (!std::exchange(has_arguments_, false)) answer_.arguments(key, "{}");
+  answer_.end_call(key);
+}
+
+void Cohere::on_citation(const json::Value& /*record*/, const json::Value& message) {
+  const json::Value citations = message["citations"];
+  if (citations.is_object()) answer_.cite(citations.to_json());
+}
+
+void Cohere::on_message_end(const json::Value& record, const json::Value& message) {
+  on_call_end(record, message);
+  finish(record["delta"]);
+}
+
+void Cohere::on_whole(const json::Value& answer) {
+  const json::Value message = answer["message"];
+  answer_.name(answer["id"].string());
+  answer_.thought(message["tool_plan"].string());
+  for (const json::Value content : message["content"].items()) give_content(content);
+  for (const json::Value citation : message["citations"].items()) answer_.cite(citation.to_json());
+  for (const json::Value call : message["tool_calls"].items()) {
+    const json::Value function = call["function"];
+    answer_.whole_call(call["id"].string(), function["name"].string(),
+                       function["arguments"].string());
+  }
+  finish(answer);
+}
+
+void Cohere::finish(const json::Value& delta) {
+  event::PartTracker& parts = services_.parts;
+  const std::string_view reason = delta["finish_reason"].string();
+  finished_ = true;
+  parts.close_all();
+  parts.pass(event::Finish{reason});
+  if (const json::Value usage = delta["usage"]; usage.is_object()) {
+    const std::string reported = usage.to_json();
+    parts.pass(read_usage(UsageDialect::cohere, provider, {}, usage, reported));
+  }
+  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+                                 [&](const auto& r) { return r.first == reason; });
+  if (row == sentences.end()) return;
+  parts.fail(reason, delta["error"].filled_string().value_or(row->second));
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,280 @@
+#include "adapter/gemini_interactions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "adapter/usage.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view provider = "google";
+constexpr auto keep = json::Surrogates::keep;
+constexpr std::string_view call_suffix = "_call";
+constexpr std::string_view result_suffix = "_result";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> sentences{{
+    {"incomplete", "The response was cut off because it reached a limit."},
+    {"failed", "The interaction failed."},
+    {"cancelled", "The interaction was cancelled."},
+}};
+
+std::string labelled(std::string_view signature) {
+  std::string out = R"({"google":{)";
+  json::append_member(out, "thought_signature", signature, keep);
+  return out + "}}";
+}
+
+std::string text_or_json(const json::Value& value) {
+  if (value.is_nothing()) return {};
+  return value.is_string() ? std::string(value.string()) : value.to_json(keep);
+}
+
+}  // namespace
+
+struct GeminiInteractions::Row {
+  std::string_view type;
+  Handler handler;
+};
+
+GeminiInteractions::Kind GeminiInteractions::kind_of(std::string_view type) {
+  if (type == "thought") return Kind::thought;
+  if (type == "model_output" || type == "text") return Kind::output;
+  // function_call, google_search_call, code_execution_call ... and their results
+  if (type.ends_with(call_suffix)) return Kind::call;
+  return type.ends_with(result_suffix) ? Kind::result : Kind::other;
+}
+
+bool GeminiInteractions::on_record(std::string_view /*name*/, const json::Value& record) {
+  // The names with `content.` are those of the revision before.
+  static constexpr std::array<Row, 11> rows{{
+      {"step.delta", &GeminiInteractions::on_step_delta},
+      {"step.start", &GeminiInteractions::on_step_start},
+      {"step.stop", &GeminiInteractions::on_step_stop},
+      {"content.delta", &GeminiInteractions::on_step_delta},
+      {"content.start", &GeminiInteractions::on_step_start},
+      {"content.stop", &GeminiInteractions::on_step_stop},
+      {"interaction.created", &GeminiInteractions::on_started},
+      {"interaction.start", &GeminiInteractions::on_started},
+      {"interaction.status_update", &GeminiInteractions::on_status},
+      {"interaction.completed", &GeminiInteractions::on_completed},
+      {"interaction.complete", &GeminiInteractions::on_completed},
+  }};
+  const std::string_view type = record["event_type"].string();
+  if (type == "error" || error_of(record)) {
+    on_error(record);
+    return true;
+  }
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+  if (row != rows.end()) {
+    (this->*row->handler)(record);
+    return true;
+  }
+  if (!record["steps"].is_array() && !record["outputs"].is_array()) return false;
+  on_whole(record);
+  return true;
+}
+
+void GeminiInteractions::on_started(const json::Value& record) {
+  answer_.name(record["interaction"]["id"].string());
+}
+
+void GeminiInteractions::on_status(const json::Value& /*record*/) {}
+
+GeminiInteractions::Step& GeminiInteractions::add_step(std::int64_t index, std::string_view type) {
+  Step& step = steps_.emplace_back();
+  step.index = index;
+  step.type = type;
+  step.kind = kind_of(type);
+  return step;
+}
+
+GeminiInteractions::Step* GeminiInteractions::find_step(std::int64_t index) {
+  const auto found = std::find_if(steps_.rbegin(), steps_.rend(),
+                                  [&](const Step& step) { return step.index == index; });
+  return found == steps_.rend() ? nullptr : &*found;
+}
+
+void GeminiInteractions::on_step_start(const json::Value& record) {
+  const json::Value step = record["step"].is_object() ? record["step"] : record["content"];
+  on_step_stop(record);
+  const std::int64_t index = record["index"].integer().value_or(-1);
+  open_step(add_step(index, step["type"].string()), step);
+}
+
+void GeminiInteractions::open_step(Step& step, const json::Value& value) {
+  if (const auto signature = value["signature"].filled_string()) step.signature = *signature;
+  switch (step.kind) {
+    case Kind::output:
+      if (value["text"].is_string()) give_content(value);
+      for (const json::Value content : value["content"].items()) give_content(content);
+      break;
+    case Kind::thought:
+      for (const json::Value item : value["summary"].items()) {
+        answer_.thought(item["text"].string());
+      }
+      break;
+    case Kind::call: open_call(step, value); break;
+    case Kind::result:
+      if (!value["result"].is_nothing()) give_result(value);
+      break;
+    case Kind::other:
+      if (!step.type.empty()) give_content(value);
+      break;
+  }
+}
+
+void GeminiInteractions::open_call(Step& step, const json::Value& value) {
+  std::string_view name = value["name"].string();
+  if (name.empty()) name = step.type;
+  if (name == step.type) name.remove_suffix(call_suffix.size());
+  if (step.key.empty()) step.key = answer_.open_call(value["id"].string(), name);
+  if (const json::Value arguments = value["arguments"]; arguments.size() > 0) {
+    step.arguments = arguments.to_json(keep);
+  }
+  if (step.type != "function_call") step.state = value.to_json();
+}
+
+void GeminiInteractions::on_step_delta(const json::Value& record) {
+  const json::Value delta = record["delta"];
+  const std::int64_t index = record["index"].integer().value_or(-1);
+  Step* step = find_step(index);
+  if (step == nullptr) {
+    const Kind kind = kind_of(delta["type"].string());
+    const bool thought = delta["type"].string().starts_with("thought");
+    const bool known = kind == Kind::call || kind == Kind::result;
+    step = &add_step(index, known ? delta["type"].string() : thought ? "thought" : "model_output");
+  }
+  apply(*step, delta);
+}
+
+void GeminiInteractions::apply(Step& step, const json::Value& delta) {
+  const std::string_view type = delta["type"].string();
+  if (type == "arguments_delta") {
+    const std::string_view piece = delta["arguments"].string();
+    step.has_arguments = step.has_arguments || !piece.empty();
+    answer_.arguments(step.key, piece);
+  } else if (type == "thought_summary") {
+    answer_.thought(delta["content"]["text"].string());
+  } else if (type == "thought_signature") {
+    step.signature = delta["signature"].string();
+  } else if (type == "text_annotation") {
+    for (const json::Value annotation : delta["annotations"].items()) {
+      answer_.cite(annotation.to_json());
+    }
+  } else if (kind_of(type) == Kind::call) {
+    step.kind = Kind::call;
+    step.type = type;
+    if (const auto signature = delta["signature"].filled_string()) step.signature = *signature;
+    open_call(step, delta);
+  } else if (kind_of(type) == Kind::result) {
+    give_result(delta);
+  } else {
+    give_content(delta);
+  }
+}
+
+// Text or a medium; what is neither goes by as state.
+void GeminiInteractions::give_content(const json::Value& content) {
+  const json::Value text = content["text"];
+  if (text.is_string()) {
+    answer_.text(text.string());
+    for (const json::Value annotation : content["annotations"].items()) {
+      answer_.cite(annotation.to_json());
+    }
+  } else if (content.size() > 0) {
+    keep_state("part", answer_.message_id(), content.to_json());
+  }
+}
+
+void GeminiInteractions::give_result(const json::Value& value) {
+  const std::string_view call_id = value["call_id"].string();
+  answer_.result(call_id, text_or_json(value["result"]), value["is_error"].is_true());
+  keep_state("server_tool_result", call_id, value.to_json());
+}
+
+void GeminiInteractions::on_step_stop(const json::Value& record) {
+  Step* step = find_step(record["index"].integer().value_or(-1));
+  if (step == nullptr) return;
+  close_step(*step);
+  steps_.erase(steps_.begin() + (step - steps_.data()));
+}
+
+void GeminiInteractions::close_step(Step& step) {
+  const std::string signature = step.signature.empty() ? "" : labelled(step.signature);
+  if (step.kind == Kind::thought) {
+    if (!signature.empty()) answer_.keep_for_thought(signature);
+    answer_.end_thought();
+  }
+  if (step.kind != Kind::call) return;
+  if (!step.has_arguments) {
+    answer_.arguments(step.key, step.arguments.empty() ? "{}" : std::string_view(step.arguments));
+  }
+  const std::string id = answer_.call_id(step.key);
+  answer_.end_call(step.key);
+  if (!signature.empty()) answer_.keep_for_call(id, signature);
+  keep_state("server_tool", id, step.state);
+}
+
+void GeminiInteractions::close_steps() {
+  for (Step& step : steps_) close_step(step);
+  steps_.clear();
+}
+
+void GeminiInteractions::keep_state(std::string_view kind, std::string_view entity_id,
+                                    const std::string& json) {
+  if (!json.empty()) services_.parts.pass(event::ProviderState{provider, kind, entity_id, json});
+}
+
+void GeminiInteractions::on_completed(const json::Value& record) {
+  finish(record["interaction"]);
+}
+
+void GeminiInteractions::on_whole(const json::Value& interaction) {
+  answer_.name(interaction["id"].string());
+  for (const std::string_view list : {"steps", "outputs"}) {
+    for (const json::Value step : interaction[list].items()) {
+      // What the caller said stands among the steps as well.
+      if (step["type"].string() == "user_input") continue;
+      open_step(add_step(-1, step["type"].string()), step);
+      close_steps();
+    }
+  }
+  finish(interaction);
+}
+
+void GeminiInteractions::finish(const json::Value& interaction) {
+  close_steps();
+  event::PartTracker& parts = services_.parts;
+  parts.close_all();
+  status_ = interaction["status"].filled_string().value_or("completed");
+  parts.pass(event::Finish{status_});
+  const json::Value usage = interaction["usage"];
+  if (usage.is_object()) {
+    const std::string reported = usage.to_json();
+    parts.pass(read_usage(UsageDialect::gemini_interactions, provider,
+                          interaction["model"].string(), usage, reported));
+  }
+  if (const auto id = interaction["id"].filled_string()) {
+    std::string state = "{";
+    json::append_member(state, "id", *id);
+    keep_state("interaction", {}, state + "}");
+  }
+  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+                                 [&](const auto& r) { return r.first == status_; });
+  if (row != sentences.end()) parts.fail(status_, row->second);
+}
+
+void GeminiInteractions::on_error(const json::Value& record) {
+  const ErrorRecord error = read_error(record["error"], "Stream error");
+  const std::string_view status = record["error"]["status"].string();
+  services_.parts.fail(status.empty() ? std::string_view(error.code) : status, error.message);
+}
+
+void GeminiInteractions::on_end() {
+  if (is_complete()) close_steps();
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,23 @@
+// The messages of Cohere's chat of version 2.
+//
+// A list with the roles user, assistant, system and tool. Reasoning that stands before an assistant
+// message goes back in it: as its `tool_plan` when it calls tools, else as a block of its content.
+// Images travel by address or as data URLs; other media are left out.
+// Source: Cohere API reference, "Chat" v2 (2026).
+#pragma once
+
+#include <span>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::format {
+
+void write_cohere(message::JsonBuilder& out, std::span<const message::Message> messages);
+
+// Errors: invalid_messages when `data` is not an array.
+Result<message::Messages> read_cohere(const json::Value& data, IdSource& ids);
+
+}  // namespace millrace::format

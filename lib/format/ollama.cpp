@@ -1,0 +1,188 @@
+#include "format/ollama.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Messages;
+using message::Role;
+using message::ToolCall;
+
+// The base64 of an image part, or "".
+std::string_view image_data(const json::Value& part) {
+  Media media;
+  message::DataUrl data;
+  if (!message::read_media(media, part) || media.kind != Media::Kind::image) return {};
+  if (media.source == Media::Source::data) return media.value;
+  return message::read_data_url(data, media.value) ? data.data : std::string_view();
+}
+
+void write_images(JsonBuilder& out, const Content& content) {
+  const message::Parts parts(content);
+  bool any = false;
+  for (const json::Value part : parts.items()) {
+    const std::string_view data = image_data(part);
+    if (data.empty()) continue;
+    if (!std::exchange(any, true)) out.open_array("images");
+    out.text(data);
+  }
+  if (any) out.close_array();
+}
+
+void write_calls(JsonBuilder& out, const std::vector<ToolCall>& calls) {
+  if (calls.empty()) return;
+  out.open_array("tool_calls");
+  for (const ToolCall& call : calls) {
+    out.open_object();
+    out.filled("id", call.id);
+    out.open_object("function");
+    out.text("name", call.name);
+    write_arguments(out, "arguments", call.arguments);
+    out.close_object();
+    out.close_object();
+  }
+  out.close_array();
+}
+
+// The name of the tool that a result is of: its call stands before it.
+std::string_view tool_name(std::span<const Message> before, std::string_view call_id) {
+  for (auto message = before.rbegin(); message != before.rend(); ++message) {
+    const auto call = std::find_if(message->tool_calls.begin(), message->tool_calls.end(),
+                                   [&](const ToolCall& c) { return c.id == call_id; });
+    if (call != message->tool_calls.end()) return call->name;
+  }
+  return {};
+}
+
+class Reader {
+ public:
+  explicit Reader(IdSource& ids) : ids_(ids) {}
+
+  void read(const json::Value& value) {
+    const std::string_view role = value["role"].string();
+    if (role == "user") {
+      add(Role::user, value).content = content_of(value);
+    } else if (role == "assistant") {
+      read_assistant(value);
+    } else if (role == "tool") {
+      Message& message = add(Role::tool, value);
+      message.tool_call_id = answered_id(value);
+      message.content = Content::of_text(value["content"].string());
+    } else if (value.is_object()) {
+      add(Role::system, value).content = Content::of_text(value["content"].string());
+    }
+  }
+
+  [[nodiscard]] Messages take() { return std::move(messages_); }
+
+ private:
+  // A call that waits for its result.
+  struct Open {
+    std::string id;
+    std::string name;
+  };
+
+  Message& add(Role role, const json::Value& value) {
+    Message& message = messages_.emplace_back();
+    message.role = role;
+    message.id = id_of(value, ids_);
+    return message;
+  }
+
+  static Content content_of(const json::Value& value) {
+    const json::Value images = value["images"];
+    const std::string_view text = value["content"].string();
+    if (images.size() == 0) return Content::of_text(text);
+    JsonBuilder out;
+    out.open_array();
+    if (!text.empty()) message::write_text_part(out, text);
+    for (const json::Value image : images.items()) {
+      Media media{Media::Kind::image, Media::Source::data, image.string()};
+      message::write_media(out, media);
+    }
+    out.close_array();
+    return Content::of_parts(out.take());
+  }
+
+  void read_assistant(const json::Value& value) {
+    if (const auto thought = value["thinking"].filled_string()) {
+      add(Role::reasoning, {}).content = Content::of_text(*thought);
+    }
+    Message& message = add(Role::assistant, value);
+    message.content = Content::of_text(value["content"].string());
+    for (const json::Value call : value["tool_calls"].items()) {
+      const json::Value function = call["function"];
+      ToolCall& added = message.tool_calls.emplace_back();
+      added.id = call["id"].filled_string() ? std::string(call["id"].string()) : ids_.next_id();
+      added.name = function["name"].string();
+      added.arguments = read_arguments(function["arguments"]);
+      open_.push_back({added.id, added.name});
+    }
+  }
+
+  // The call that a result answers: the one it names, else the first of its tool that waits, else
+  // the first that waits.
+  std::string answered_id(const json::Value& value) {
+    if (const auto id = value["tool_call_id"].filled_string()) return std::string(*id);
+    const std::string_view name = value["tool_name"].string();
+    auto call = std::find_if(open_.begin(), open_.end(),
+                             [&](const Open& open) { return open.name == name; });
+    if (call == open_.end() && name.empty()) call = open_.begin();
+    if (call == open_.end()) return ids_.next_id();
+    std::string id = std::move(call->id);
+    open_.erase(call);
+    return id;
+  }
+
+  IdSource& ids_;
+  Messages messages_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
+  out.open_array();
+  std::string thought;
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const Message& message = messages[at];
+    if (message.role == Role::activity) continue;
+    if (message.role == Role::reasoning) {
+      thought.append(message::text_of(message.content));
+      continue;
+    }
+    const bool is_result = message.role == Role::tool;
+    const bool prompt = message.role == Role::developer;
+    out.open_object();
+    out.text("role", prompt ? "system" : message::name_of(message.role));
+    out.text("content", is_result ? result_text(message) : message::text_of(message.content));
+    write_images(out, message.content);
+    if (message.role == Role::assistant) out.filled("thinking", thought);
+    write_calls(out, message.tool_calls);
+    if (is_result) {
+      out.filled("tool_name", tool_name(messages.first(at), message.tool_call_id));
+      out.filled("tool_call_id", message.tool_call_id);
+    }
+    out.close_object();
+    thought.clear();
+  }
+  out.close_array();
+}
+
+Result<Messages> read_ollama(const json::Value& data, IdSource& ids) {
+  if (!data.is_array()) return not_a_list("an array of messages");
+  Reader reader(ids);
+  for (const json::Value value : data.items()) reader.read(value);
+  return reader.take();
+}
+
+}  // namespace millrace::format

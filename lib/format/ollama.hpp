@@ -1,0 +1,23 @@
+// The messages of Ollama's own chat API.
+//
+// A list with the roles user, assistant, system and tool. Arguments of calls are objects; images
+// stand beside the text as base64, media by address are left out; reasoning that stands before an
+// assistant message goes back as its `thinking`.
+// Source: Ollama API reference, docs/api.md of version 0.12 (2026).
+#pragma once
+
+#include <span>
+
+#include "base/ids.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::format {
+
+void write_ollama(message::JsonBuilder& out, std::span<const message::Message> messages);
+
+// Errors: invalid_messages when `data` is not an array.
+Result<message::Messages> read_ollama(const json::Value& data, IdSource& ids);
+
+}  // namespace millrace::format
