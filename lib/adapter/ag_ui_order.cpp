@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
 
@@ -28,12 +29,15 @@ void Order::pass_foreign(std::string_view type, std::string json, const Base& ba
   parts_.pass(event::Foreign{type, json});
 }
 
+std::string_view Order::attributed(const Owner& owner, std::string_view subagent) {
+  // An event that names nobody belongs to whoever the message belongs to: always legal.
+  const bool agrees = !owner.disputed && owner.subagent == subagent;
+  return agrees ? subagent : std::string_view();
+}
+
 std::string_view Order::attributed(std::string_view id, std::string_view subagent) const {
   const auto owner = owners_.find(id);
-  if (owner == owners_.end()) return subagent;
-  // An event that names nobody belongs to whoever the message belongs to: always legal.
-  const bool agrees = !owner->second.disputed && owner->second.subagent == subagent;
-  return agrees ? subagent : std::string_view();
+  return owner == owners_.end() ? subagent : attributed(owner->second, subagent);
 }
 
 std::string_view Order::claim(std::string_view id, std::string_view subagent) {
@@ -67,6 +71,7 @@ void Order::open(Kind kind, Part& part, std::string_view id, const PartStart& st
   // A call belongs to whoever its message belongs to.
   if (!parent.empty() && !subagent.empty()) subagent = claim(parent, subagent);
   subagent = claim(id, subagent);
+  part.owner = &owners_.find(id)->second;
   switch (kind) {
     case Kind::text: emit(event::TextStart{id, start.role, start.name}, base, subagent); break;
     case Kind::reasoning: emit(event::ReasoningStart{id}, base, subagent); break;
@@ -79,10 +84,10 @@ void Order::open(Kind kind, Part& part, std::string_view id, const PartStart& st
 }
 
 void Order::close(Kind kind, std::string_view id, Part& part, const Base& base) {
-  if (!part.held.empty()) write_delta(kind, id, std::exchange(part.held, {}), {});
+  if (!part.held.empty()) write_delta(kind, id, part, std::exchange(part.held, {}), {});
   part.open = false;
   --open_parts_;
-  const std::string_view subagent = attributed(id, base.subagent);
+  const std::string_view subagent = attributed(*part.owner, base.subagent);
   switch (kind) {
     case Kind::text: emit(event::TextEnd{id}, base, subagent); break;
     case Kind::reasoning: emit(event::ReasoningEnd{id}, base, subagent); break;
@@ -91,8 +96,9 @@ void Order::close(Kind kind, std::string_view id, Part& part, const Base& base) 
   }
 }
 
-void Order::write_delta(Kind kind, std::string_view id, std::string_view delta, const Base& base) {
-  const std::string_view subagent = attributed(id, base.subagent);
+void Order::write_delta(Kind kind, std::string_view id, const Part& part, std::string_view delta,
+                        const Base& base) {
+  const std::string_view subagent = attributed(*part.owner, base.subagent);
   switch (kind) {
     case Kind::text: emit(event::TextDelta{id, delta}, base, subagent); break;
     case Kind::reasoning: emit(event::ReasoningDelta{id, delta}, base, subagent); break;
@@ -114,18 +120,28 @@ Verdict Order::start(Kind kind, std::string_view id, const PartStart& part, cons
   return {};
 }
 
+// The part of this id, or nullptr.
+Order::Map<Order::Part>::value_type* Order::find(Kind kind, std::string_view id) {
+  auto*& recent = recent_[static_cast<std::size_t>(kind)];
+  if (recent != nullptr && same_text(recent->first, id)) return recent;
+  const auto part = parts_of(kind).find(id);
+  if (part == parts_of(kind).end()) return nullptr;
+  return recent = &*part;
+}
+
 Verdict Order::add(Kind kind, std::string_view id, std::string_view delta, const Base& base) {
-  auto part = parts_of(kind).find(id);
-  if (part == parts_of(kind).end()) {
+  auto* part = find(kind, id);
+  if (part == nullptr) {
     if (kind == Kind::tool) return "Arguments of a tool call that never started were skipped.";
-    part = parts_of(kind).emplace(id, Part{}).first;
+    part = &*parts_of(kind).emplace(id, Part{}).first;
   }
   if (!part->second.open) {
     PartStart start;
     start.name = kind == Kind::tool ? std::string_view(part->second.name) : "";
     open(kind, part->second, id, start, {base.subagent, {}});
   }
-  write_delta(kind, id, utf8::join_split_pair(part->second.held, delta, scratch_), base);
+  write_delta(kind, id, part->second, utf8::join_split_pair(part->second.held, delta, scratch_),
+              base);
   return {};
 }
 

@@ -79,16 +79,17 @@ class Order {
   template <class Value>
   using Map = std::unordered_map<std::string, Value, Hash, std::equal_to<>>;
 
-  struct Part {
-    bool open = false;
-    std::uint64_t opened = 0;  // when, to close in order
-    std::string name;          // of a tool
-    std::string held;          // half of a surrogate pair
-  };
   // Who a message or call belongs to. Once events disagreed it is nobody's.
   struct Owner {
     std::string subagent;
     bool disputed = false;
+  };
+  struct Part {
+    bool open = false;
+    std::uint64_t opened = 0;      // when, to close in order
+    std::string name;              // of a tool
+    std::string held;              // half of a surrogate pair
+    const Owner* owner = nullptr;  // once it was open
   };
   struct Step {
     std::string name;
@@ -98,17 +99,23 @@ class Order {
   Map<Part>& parts_of(Kind kind) { return known_[static_cast<std::size_t>(kind)]; }
   void open(Kind kind, Part& part, std::string_view id, const PartStart& start, const Base& base);
   void close(Kind kind, std::string_view id, Part& part, const Base& base);
-  void write_delta(Kind kind, std::string_view id, std::string_view delta, const Base& base);
+  Map<Part>::value_type* find(Kind kind, std::string_view id);
+  void write_delta(Kind kind, std::string_view id, const Part& part, std::string_view delta,
+                   const Base& base);
   // Notes the owner; gives the subagent that an event about `id` may name.
   std::string_view claim(std::string_view id, std::string_view subagent);
   [[nodiscard]] std::string_view parent_of(std::string_view id, std::string_view parent) const;
   void own(std::string_view id, std::string_view subagent);
+  static std::string_view attributed(const Owner& owner, std::string_view subagent);
   [[nodiscard]] std::string_view attributed(std::string_view id, std::string_view subagent) const;
   void emit(const event::Body& body, const Base& base, std::string_view subagent);
   void emit_step(std::string_view type, const Step& step, std::string_view extra);
 
   event::PartTracker& parts_;
   std::array<Map<Part>, 4> known_;
+  // The part of each kind that was found last: its deltas follow each other. Nothing is ever
+  // removed from the maps.
+  std::array<Map<Part>::value_type*, 4> recent_{};
   Map<Owner> owners_;
   Map<bool> subagents_;  // true while active
   std::vector<std::string> active_subagents_;

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <string_view>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace millrace {
 
 namespace detail {
@@ -23,6 +27,16 @@ bool same_ends(const char* a, const char* b, std::size_t size) {
 
 // True when `size` bytes are equal.
 inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+#if defined(__SSE2__)
+  if (size >= sizeof(__m128i) && size <= 2 * sizeof(__m128i)) {
+    const auto same = [&](std::size_t at) {
+      const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + at));
+      const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + at));
+      return _mm_cmpeq_epi8(left, right);
+    };
+    return _mm_movemask_epi8(_mm_and_si128(same(0), same(size - sizeof(__m128i)))) == 0xFFFF;
+  }
+#endif
   if (size > 2 * sizeof(std::uint64_t)) return std::memcmp(a, b, size) == 0;
   if (size >= sizeof(std::uint64_t)) return detail::same_ends<std::uint64_t>(a, b, size);
   if (size >= sizeof(std::uint32_t)) return detail::same_ends<std::uint32_t>(a, b, size);

@@ -17,6 +17,8 @@
 namespace millrace::json::detail {
 namespace {
 
+constexpr std::size_t sure_digits = 19;  // shorter counts are no large numbers
+
 bool is_plain(char c) {
   return c >= ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x80;
 }
@@ -48,6 +50,12 @@ std::size_t string_length(std::string_view text) {
     if (text[at] == '"') return at + 1;
   }
   return 0;
+}
+
+std::size_t count_digits(std::string_view text) {
+  std::size_t count = 0;
+  while (count < text.size() && text[count] >= '0' && text[count] <= '9') ++count;
+  return count;
 }
 
 std::size_t number_length(std::string_view text) {
@@ -148,16 +156,25 @@ bool Pattern::add_slot(std::size_t at, std::string_view rest, std::size_t from,
 
 // Reads the value at the start of `rest`; gives its length, or 0 when it is not of the same type.
 std::size_t Pattern::read_value(std::string_view rest, Slot& slot, Node& node) {
+  const auto take_plain = [&](std::string_view text) {
+    slot.offset = static_cast<std::uint32_t>(values_.size());
+    node.size = static_cast<std::uint32_t>(text.size());
+    values_.append(text);
+  };
   if (node.type == Type::number) {
+    const std::size_t digits = count_digits(rest);
+    const bool is_count = digits > 0 && digits < sure_digits && rest.front() != '0';
+    if (is_count && digits < rest.size() && number_length(rest.substr(digits, 1)) == 0) {
+      take_plain(rest.substr(0, digits));
+      return digits;
+    }
     const std::size_t length = number_length(rest);
     return read_token(rest.substr(0, length), slot, node) ? length : 0;
   }
   if (!rest.starts_with('"')) return 0;
   const std::size_t plain = skip_plain(rest, 1);
   if (plain < rest.size() && rest[plain] == '"') {
-    slot.offset = static_cast<std::uint32_t>(values_.size());
-    node.size = static_cast<std::uint32_t>(plain - 1);
-    values_.append(rest.data() + 1, plain - 1);
+    take_plain(rest.substr(1, plain - 1));
     return plain + 1;
   }
   const std::size_t length = string_length(rest);

@@ -210,10 +210,9 @@ void Document::reuse_memory() {
 }
 
 Result<Value> Document::parse(std::string_view text) {
-  text = trim(text);
   if (pattern_.match(text, nodes_)) return Value(nodes_.data(), 0);
   pattern_.forget();
-  return parse_whole(text);
+  return parse_whole(trim(text));
 }
 
 Result<Value> Document::parse_whole(std::string_view text) {

@@ -15,6 +15,15 @@ namespace {
 
 constexpr unsigned char surrogate_lead = 0xED;
 
+constexpr std::array<bool, 256> make_plain() {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0; byte < plain.size(); ++byte) {
+    plain[byte] = byte >= 0x20 && byte != '"' && byte != '\\' && byte != surrogate_lead;
+  }
+  return plain;
+}
+constexpr std::array<bool, 256> plain_bytes = make_plain();
+
 // Index of the first byte from `at` on that must be escaped or may begin a surrogate.
 std::size_t skip_plain(std::string_view text, std::size_t at) {
 #if defined(__SSE2__)
@@ -33,11 +42,7 @@ std::size_t skip_plain(std::string_view text, std::size_t at) {
     at += 16;
   }
 #endif
-  while (at < text.size()) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte < 0x20 || byte == '"' || byte == '\\' || byte == surrogate_lead) break;
-    ++at;
-  }
+  while (at < text.size() && plain_bytes[static_cast<unsigned char>(text[at])]) ++at;
   return at;
 }
 
