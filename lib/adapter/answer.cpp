@@ -106,6 +106,7 @@ void Answer::keep_for_call(std::string_view id, std::string_view value) {
 
 void Answer::result(std::string_view call_id, std::string_view content, bool failed,
                     std::string_view error) {
+  if (call_id.empty()) return;
   const std::string id = services_.ids.next_id();
   event::ToolResult result{id, call_id, content};
   result.role = "tool";

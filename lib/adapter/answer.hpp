@@ -45,7 +45,8 @@ class Answer {
                          std::string_view value = {});
   void keep_for_call(std::string_view id, std::string_view value);
 
-  // The result of a call that the provider ran itself. `error` says what failed.
+  // The result of a call that the provider ran itself; one without an id belongs to no call and is
+  // left out. `error` says what failed.
   void result(std::string_view call_id, std::string_view content, bool failed = false,
               std::string_view error = {});
 

@@ -179,6 +179,8 @@ void BedrockConverse::close_block(Block& block) {
       break;
     }
     case Kind::result:
+      // Pieces of a result that never started belong to no call.
+      if (block.key.empty()) break;
       answer_.result(block.key, block.held, block.failed);
       services_.parts.pass(
           event::ProviderState{provider, "server_tool_result", block.key, block.state});
