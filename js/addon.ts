@@ -81,8 +81,11 @@ export interface Addon {
   cancel(stream: number): void;
 }
 
-/** Takes over what a stream produced; `end` is "" or the JSON text of an error. */
-export type Deliver = (head?: string, data?: string | Buffer, end?: string) => void;
+/**
+ * Takes over what a stream produced; `end` is "" or the JSON text of an error. True asks for more:
+ * it is as good as another take().
+ */
+export type Deliver = (head?: string, data?: string | Buffer, end?: string) => boolean;
 
 let opened: Addon | undefined;
 

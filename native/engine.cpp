@@ -1,5 +1,6 @@
 // The engine of this environment: request, readAs, take and cancel, and the delivery of what
 // streams produce. It starts with the first request; loading the addon starts nothing.
+#include <chrono>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace millrace::native {
 namespace {
 
 using app::Transport;
+using Clock = std::chrono::steady_clock;
 
 // Thread: the JavaScript thread.
 class Engine {
@@ -26,7 +28,10 @@ class Engine {
   }
 
   Engine(napi_env env, app::TransportOptions options)
-      : env_(env), waker_(env, deliver_all, this), transport_(waker_, std::move(options)) {
+      : env_(env), waker_(env, on_wake, this), transport_(waker_, std::move(options)) {
+    napi_value go_on = nullptr;
+    napi_create_function(env, nullptr, 0, guard<deliver_rest>, nullptr, &go_on);
+    napi_create_reference(env, go_on, 1, &go_on_);
     // Registered after the thread-safe function, so that it runs before that one's own clean-up.
     napi_add_env_cleanup_hook(env, clean_up, this);
   }
@@ -51,6 +56,15 @@ class Engine {
     return true;
   }
 
+  // The turn after one that was too short.
+  static Napi::Value deliver_rest(const Napi::CallbackInfo& info) {
+    if (Engine* engine = of(info.Env())) {
+      engine->begin_turn(Clock::now());
+      engine->deliver_all();
+    }
+    return info.Env().Undefined();
+  }
+
   void cancel(Transport::StreamId id) {
     transport_.cancel(id);
     forget(id);
@@ -64,19 +78,52 @@ class Engine {
     delete self;
   }
 
-  static void deliver_all(napi_env env, void* context) {
-    auto* self = static_cast<Engine*>(context);
-    std::vector<Transport::Batch> batches = self->transport_.drain();
-    self->settle();
-    for (Transport::Batch& batch : batches) {
-      const Napi::HandleScope scope(env);
-      self->deliver(std::move(batch));
+  static void on_wake(napi_env, void* context) { static_cast<Engine*>(context)->deliver_all(); }
+
+  // Delivers what is there, but no longer than a moment before timers and sockets of others have
+  // their turn. Node answers a wake-up that comes while one is answered in the same turn.
+  void deliver_all() {
+    constexpr std::size_t at_once = 16;
+    const auto now = Clock::now();
+    if (now - last_delivery_ > turn_gap) begin_turn(now);
+    for (;;) {
+      std::vector<Transport::Batch> batches = transport_.drain(at_once);
+      settle();
+      for (Transport::Batch& batch : batches) {
+        const Napi::HandleScope scope(env_);
+        deliver(std::move(batch));
+      }
+      last_delivery_ = Clock::now();
+      delivered_ += batches.size();
+      if (delivered_ >= most_a_turn || last_delivery_ - turn_began_ >= turn_length) {
+        if (go_on_next_turn()) break;
+        begin_turn(last_delivery_);
+      }
+      if (batches.size() < at_once && transport_.rest()) break;
     }
     // What the callbacks asked for is known only now.
-    self->settle();
+    settle();
+  }
+
+  void begin_turn(Clock::time_point now) {
+    turn_began_ = now;
+    delivered_ = 0;
+  }
+
+  // Has deliver_all called by setImmediate; until then nobody is woken.
+  bool go_on_next_turn() {
+    const Napi::HandleScope scope(env_);
+    napi_value global = nullptr;
+    napi_value set_immediate = nullptr;
+    napi_value go_on = nullptr;
+    return napi_get_global(env_, &global) == napi_ok &&
+           napi_get_named_property(env_, global, "setImmediate", &set_immediate) == napi_ok &&
+           napi_get_reference_value(env_, go_on_, &go_on) == napi_ok &&
+           napi_call_function(env_, global, set_immediate, 1, &go_on, nullptr) == napi_ok;
   }
 
   // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
+  // -> true to be called again without asking
   void deliver(Transport::Batch batch) {
     const auto at = callbacks_.find(batch.stream);
     if (at == callbacks_.end()) return;
@@ -88,7 +135,11 @@ class Engine {
         batch.data.empty() ? undefined : to_output(env_, batch.data, batch.shape),
         batch.end ? to_text(env_, *batch.end) : undefined};
     if (batch.end) forget(batch.stream);
-    call_or_report(env_, function, std::size(values), values);
+    const napi_value answer = call_or_report(env_, function, std::size(values), values);
+    bool goes_on = false;
+    if (answer != nullptr && napi_get_value_bool(env_, answer, &goes_on) == napi_ok && goes_on) {
+      transport_.want(batch.stream);
+    }
   }
 
   void forget(Transport::StreamId id) {
@@ -100,7 +151,16 @@ class Engine {
 
   void settle() { waker_.keep_alive(transport_.waiting() > 0); }
 
+  static constexpr std::chrono::microseconds turn_gap{100};
+  static constexpr std::chrono::milliseconds turn_length{2};
+  // Promises that a delivery settled are heard after all of them.
+  static constexpr std::size_t most_a_turn = 128;
+
   napi_env env_;
+  napi_ref go_on_ = nullptr;  // the function that calls deliver_rest
+  Clock::time_point turn_began_;
+  Clock::time_point last_delivery_;
+  std::size_t delivered_ = 0;  // this turn
   JsWaker waker_;
   Transport transport_;
   LiveEngine live_{[this] { transport_.loop().stop(); }};

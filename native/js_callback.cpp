@@ -39,18 +39,21 @@ void JsWaker::call(napi_env env, napi_value, void* context, void*) {
   self->fire_(env, self->context_);
 }
 
-void call_or_report(napi_env env, napi_value function, std::size_t count,
-                    const napi_value* values) {
+napi_value call_or_report(napi_env env, napi_value function, std::size_t count,
+                          const napi_value* values) {
   napi_value receiver = nullptr;
   napi_get_undefined(env, &receiver);
-  const napi_status status = napi_call_function(env, receiver, function, count, values, nullptr);
-  if (status != napi_pending_exception) return;
+  napi_value answer = nullptr;
+  const napi_status status = napi_call_function(env, receiver, function, count, values, &answer);
+  if (status == napi_ok) return answer;
+  if (status != napi_pending_exception) return nullptr;
   bool pending = false;
   napi_value thrown = nullptr;
   if (napi_is_exception_pending(env, &pending) == napi_ok && pending &&
       napi_get_and_clear_last_exception(env, &thrown) == napi_ok) {
     napi_fatal_exception(env, thrown);
   }
+  return nullptr;
 }
 
 }  // namespace millrace::native

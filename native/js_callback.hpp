@@ -36,7 +36,9 @@ class JsWaker final : public Waker {
   bool kept_alive_ = false;
 };
 
-// Calls a JavaScript function; what it throws becomes an uncaughtException.
-void call_or_report(napi_env env, napi_value function, std::size_t count, const napi_value* values);
+// Calls a JavaScript function and gives what it returns. What it throws becomes an
+// uncaughtException; then, and when the environment ends, the result is null.
+napi_value call_or_report(napi_env env, napi_value function, std::size_t count,
+                          const napi_value* values);
 
 }  // namespace millrace::native

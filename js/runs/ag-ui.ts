@@ -17,14 +17,19 @@ const headers = {
  * source.
  */
 export function toAGUIResponse(source: RunSource, options: RunOptions = {}): Response {
-  const run = new RunBytes(source, options);
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const run = new RunBytes(source, options, {
+    write(bytes) {
+      controller.enqueue(bytes);
+      // One read, one piece: the next is fetched when it is asked for.
+      return false;
+    },
+    end: () => controller.close(),
+  });
   const body = new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        const bytes = await run.read();
-        if (bytes === undefined) controller.close();
-        else controller.enqueue(bytes);
-      },
+      start: (made) => void (controller = made),
+      pull: () => run.resume(),
       cancel: (reason) => run.cancel(reason),
     },
     { highWaterMark: 0 },
@@ -43,33 +48,28 @@ export interface NodeResponse extends Writable {
  * As toAGUIResponse, into a Node response. Resolves when the run is written or the client is gone;
  * never rejects for what the source does.
  */
-export async function pipeAGUI(
+export function pipeAGUI(
   source: RunSource,
   response: NodeResponse,
   options: RunOptions = {},
 ): Promise<void> {
-  const run = new RunBytes(source, options);
-  if (!response.headersSent) response.writeHead(200, headers);
-  response.flushHeaders?.();
-  let writable: (() => void) | undefined;
-  const wakeUp = (): void => writable?.();
-  const onClose = (): void => {
-    run.cancel();
-    wakeUp();
-  };
-  response.on('drain', wakeUp).on('close', onClose).on('error', onClose);
-  try {
-    while (!response.destroyed) {
-      const bytes = await run.read();
-      if (bytes === undefined) break;
-      if (response.destroyed || response.write(bytes)) continue;
-      await new Promise<void>((resolve) => {
-        writable = resolve;
-      });
-    }
-  } finally {
-    run.cancel();
-    response.off('drain', wakeUp).off('close', onClose);
-    if (!response.destroyed) response.end();
-  }
+  return new Promise((resolve) => {
+    const end = (): void => {
+      response.off('drain', resume).off('close', leave);
+      if (!response.destroyed) response.end();
+      resolve();
+    };
+    const write = (bytes: Uint8Array): boolean => !response.destroyed && response.write(bytes);
+    const run = new RunBytes(source, options, { write, end });
+    const resume = (): void => run.resume();
+    const leave = (): void => {
+      run.cancel();
+      end();
+    };
+    if (!response.headersSent) response.writeHead(200, headers);
+    response.flushHeaders?.();
+    response.on('drain', resume).on('close', leave).on('error', leave);
+    if (response.destroyed) leave();
+    else resume();
+  });
 }

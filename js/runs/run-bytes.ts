@@ -10,7 +10,7 @@ import type { NativeRun } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { messageOf } from '../transport/said';
-import type { Source } from '../transport/source';
+import type { Output, Sink, Source } from '../transport/source';
 import { openSource } from '../transport/source';
 
 export interface RunOptions {
@@ -36,131 +36,207 @@ export type RunSource = Events | Response | PromiseLike<Events | Response>;
 const keepAlive = ': keep-alive\n\n';
 const keepAliveMs = 15_000;
 
+/** Where the bytes of a run go. */
+export interface RunOut {
+  /** False: no more until resume() is called. */
+  write(bytes: Uint8Array): boolean;
+  /** Nothing follows; called once, unless the run was cancelled. */
+  end(): void;
+}
+
 /**
- * Gives RUN_STARTED first, then what the source gives, in order, and one terminal event last.
- * Never rejects: what the source throws becomes RUN_ERROR.
+ * Gives RUN_STARTED first, then what the source gives, in order, and one terminal event last. What
+ * the source throws becomes RUN_ERROR. Nothing happens before the first resume().
  */
-export class RunBytes {
-  readonly #run: NativeRun;
-  readonly #ids: { threadId: string; runId: string };
+export class RunBytes implements Sink {
+  readonly #out: RunOut;
   readonly #source: RunSource;
   readonly #options: RunOptions;
-  readonly #silence: Silence;
-  #started = false;
+  readonly #ids: { threadId: string; runId: string };
+  // Where the bytes of the engine hold the whole run, this is made anew for what comes besides.
+  #run: NativeRun | undefined;
+  #phase: 'new' | 'started' | 'opening' | 'open' | 'over' = 'new';
+  // The out has room.
+  #wanted = false;
   #opened: Opened | undefined;
-  #over = false;
-  // The reader is gone: nobody wants to know how the run ended.
-  #left = false;
-  #stopReason: { error: unknown } | undefined;
-  #interrupt: ((error: unknown) => void) | undefined;
-  // A step that was not ready when a comment was due.
-  #pending: Promise<Buffer | undefined> | undefined;
+  #pumping = false;
+  // Stopped before it was started.
+  #stopped: { error: unknown } | undefined;
+  #silence: NodeJS.Timeout | undefined;
 
-  constructor(source: RunSource, options: RunOptions) {
+  constructor(source: RunSource, options: RunOptions, out: RunOut) {
     checkOptions(source, options);
+    this.#out = out;
     this.#source = source;
     this.#options = options;
-    this.#silence = new Silence(options.keepAliveMs ?? keepAliveMs);
     this.#ids = {
       threadId: options.threadId ?? randomUUID(),
       runId: options.runId ?? randomUUID(),
     };
-    try {
-      this.#run = new (addon().AgUiRun)(JSON.stringify(this.#runOptions()));
-    } catch (error) {
-      rethrow(error);
-    }
+    this.#run = this.#makeRun();
     // A source that fails before it is asked must not end the process.
     if (isPromise(source)) source.then(undefined, () => undefined);
     if (options.signal?.aborted) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** The next bytes; undefined at the end. One call at a time. */
-  async read(): Promise<Uint8Array | undefined> {
-    if (!this.#started) {
-      this.#started = true;
-      return this.#run.take();
+  /** There is room for more. */
+  resume(): void {
+    this.#wanted = true;
+    if (this.#phase === 'new') {
+      this.#phase = 'started';
+      this.#write(this.#run?.take());
+      if (!this.#wanted) return;
     }
-    this.#pending ??= this.#step();
-    const bytes = await this.#silence.or(this.#pending);
-    // Fresh bytes each time, since a reader may take the memory over.
-    if (bytes === 'silence') return new TextEncoder().encode(keepAlive);
-    this.#pending = undefined;
-    if (bytes === undefined) this.#silence.end();
-    return bytes;
+    this.#waitForMore();
+    if (this.#phase === 'open') this.#goOn();
+    else if (this.#phase === 'started') this.#open();
   }
 
-  /** The reader is gone: stops the source. */
+  /** The reader is gone: stops the source, and writes nothing more. */
   cancel(reason?: unknown): void {
-    if (this.#left) return;
-    this.#left = true;
-    this.#silence.end();
-    this.#stop(reason);
+    if (this.#phase === 'over') return;
+    this.#stopped ??= { error: reason };
+    this.#leave();
+  }
+
+  /** Of the engine's body: its next bytes. */
+  data(output: Output): boolean {
+    if (this.#phase === 'over') return false;
+    this.#write(output as Buffer);
+    return this.#wanted;
+  }
+
+  /** Of the engine's body: its end. */
+  end(error: { value: unknown } | undefined): void {
+    if (error) this.#fail(error.value);
+    else this.#finish();
   }
 
   readonly #abort = (): void => {
-    this.#stop(new MillraceError('cancelled', 'The run was cancelled.'));
+    const error = new MillraceError('cancelled', 'The run was cancelled.');
+    this.#stopped ??= { error };
+    if (this.#phase !== 'new') this.#fail(error);
   };
 
-  #stop(error: unknown): void {
-    if (this.#over || this.#stopReason) return;
-    this.#stopReason = { error };
-    this.#opened?.cancel();
-    this.#interrupt?.(error);
+  #write(bytes: Uint8Array | undefined): void {
+    if (bytes === undefined || bytes.length === 0) return;
+    this.#silence?.refresh();
+    this.#wanted = this.#out.write(bytes);
   }
 
-  async #step(): Promise<Buffer | undefined> {
-    if (this.#over) return undefined;
-    try {
-      this.#opened ??= await this.#unlessStopped(this.#open());
-      for (;;) {
-        const bytes = await this.#unlessStopped(this.#opened.read());
-        if (bytes === undefined) break;
-        if (bytes.length > 0) return bytes;
-      }
-      this.#end();
-      return this.#opened.ended ? undefined : this.#run.finish();
-    } catch (error) {
-      this.#end();
-      this.#opened?.cancel();
-      return this.#left ? undefined : this.#run.fail(codeOf(error), textOf(error));
+  // One comment for each such time of silence; a reader that is slow gets none.
+  #waitForMore(): void {
+    if (this.#silence) {
+      this.#silence.refresh();
+      return;
     }
+    const wait = this.#options.keepAliveMs ?? keepAliveMs;
+    if (wait === 0) return;
+    this.#silence = setTimeout(() => {
+      // Fresh bytes each time, since a reader may take the memory over.
+      if (this.#wanted) this.#write(new TextEncoder().encode(keepAlive));
+      this.#silence?.refresh();
+    }, wait).unref();
   }
 
-  #end(): void {
-    this.#over = true;
-    this.#options.signal?.removeEventListener('abort', this.#abort);
+  #open(): void {
+    if (this.#stopped) return this.#fail(this.#stopped.error);
+    this.#phase = 'opening';
+    this.#openSource().then(
+      (opened) => {
+        if (this.#phase === 'over') return opened.cancel();
+        this.#phase = 'open';
+        this.#opened = opened;
+        if (opened.ended) this.#run = undefined;
+        if (this.#wanted) this.#goOn();
+      },
+      (error: unknown) => this.#fail(error),
+    );
   }
 
-  // A race against stopping; Promise.race would keep each promise until the run ends.
-  #unlessStopped<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#interrupt = reject;
-      work.then(resolve, reject);
-      if (this.#stopReason) this.#interrupt(this.#stopReason.error);
-    });
-  }
-
-  async #open(): Promise<Opened> {
+  async #openSource(): Promise<Opened> {
     const source = await this.#source;
-    if (this.#stopReason) {
+    if (this.#phase === 'over') {
       // It came when nobody wants it any more.
-      if (isResponse(source)) await source.body?.cancel();
-      else await iteratorOf(source).return?.();
-      throw this.#stopReason.error;
+      discard(source, this.#stopped?.error);
+      throw new MillraceError('cancelled', 'The run was cancelled.');
     }
-    if (!isResponse(source)) return openEvents(this.#run, source);
+    if (!isResponse(source)) return openEvents(this.#nativeRun(), source);
     const { adapter } = this.#options;
     if (!source.ok) throw await refusal(source);
     if (!adapter) {
       throw new MillraceError('invalid_option', 'A Response needs the option adapter.');
     }
     const traits = traitsOf(adapter);
-    if (!traits || traits.hasHooks) return openEvents(this.#run, adapter.parse(source));
+    if (!traits || traits.hasHooks) return openEvents(this.#nativeRun(), adapter.parse(source));
     const { wire, limits } = traits;
     const options = { ...this.#runOptions(), wire, limits, runStarted: true };
     return openBytes(openSource(source, { kind: 'ag_ui', options }));
+  }
+
+  #goOn(): void {
+    if (this.#opened?.flow) this.#opened.flow(this);
+    else void this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#pumping || !this.#opened) return;
+    this.#pumping = true;
+    try {
+      while (this.#wanted && this.#phase === 'open') {
+        const bytes = await this.#opened.read();
+        if (this.#phase !== 'open') break;
+        if (bytes === undefined) this.#finish();
+        else this.#write(bytes);
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  #finish(): void {
+    if (this.#phase === 'over') return;
+    if (!this.#opened?.ended) this.#write(this.#nativeRun().finish());
+    this.#leave();
+    this.#out.end();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#phase === 'over') return;
+    this.#write(this.#nativeRun().fail(codeOf(error), textOf(error)));
+    this.#leave();
+    this.#out.end();
+  }
+
+  #leave(): void {
+    // Nobody else is going to close what was never opened.
+    const unopened = this.#phase === 'new' || this.#phase === 'started';
+    if (unopened) discard(this.#source, this.#stopped?.error);
+    this.#phase = 'over';
+    this.#wanted = false;
+    clearTimeout(this.#silence);
+    this.#silence = undefined;
+    this.#options.signal?.removeEventListener('abort', this.#abort);
+    this.#opened?.cancel();
+  }
+
+  // The run as it stands; its start is written.
+  #nativeRun(): NativeRun {
+    if (this.#run) return this.#run;
+    this.#run = this.#makeRun();
+    this.#run.take();
+    return this.#run;
+  }
+
+  #makeRun(): NativeRun {
+    try {
+      return new (addon().AgUiRun)(JSON.stringify(this.#runOptions()));
+    } catch (error) {
+      rethrow(error);
+    }
   }
 
   #runOptions(): Record<string, unknown> {
@@ -169,35 +245,20 @@ export class RunBytes {
   }
 }
 
-/** Waits for bytes, but not longer than silence may last. */
-class Silence {
-  readonly #wait: number;
-  #timer: NodeJS.Timeout | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(wait: number) {
-    this.#wait = wait;
-  }
-
-  or<T>(work: Promise<T>): Promise<T | 'silence'> {
-    if (this.#wait === 0) return work;
-    this.#timer ??= setTimeout(() => this.#wake?.(), this.#wait).unref();
-    this.#timer.refresh();
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve('silence');
-      work.then(resolve, reject);
-    });
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#wake = undefined;
-  }
+// Closes a source that was not opened.
+function discard(source: RunSource, reason: unknown): void {
+  void (async () => {
+    const found = await source;
+    if (isResponse(found)) await found.body?.cancel(reason);
+    else await iteratorOf(found).return?.();
+  })().catch(() => undefined);
 }
 
 // What the run follows. `ended` is true when the bytes hold the terminal event already.
 interface Opened {
   read(): Promise<Buffer | undefined>;
+  // Instead of read(), where the engine has the bytes.
+  flow?: (sink: Sink) => void;
   cancel(): void;
   ended: boolean;
 }
@@ -205,6 +266,7 @@ interface Opened {
 function openBytes(source: Source): Opened {
   return {
     read: () => source.read() as Promise<Buffer | undefined>,
+    ...(source.flow && { flow: source.flow }),
     cancel: () => void source.cancel(),
     ended: true,
   };

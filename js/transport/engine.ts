@@ -8,7 +8,7 @@ import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import type { EngineBody } from './engine-body';
 import { rememberEngineBody } from './engine-body';
-import type { Output, PipeSpec, Source } from './source';
+import type { Output, PipeSpec, Sink, Source } from './source';
 
 /** How long each phase may take, in milliseconds; 0 is no limit. There are no other limits in time. */
 export interface Timeouts {
@@ -81,6 +81,8 @@ class EngineStream {
   #resolveHead!: (head: Head) => void;
   #rejectHead!: (error: unknown) => void;
   #waiting: Waiting | undefined;
+  // Set only while it wants more, so that a reader who stopped reading can be collected.
+  #sink: Sink | undefined;
   #early: Output | undefined;
   #ended = false;
   #error: { value: unknown } | undefined;
@@ -124,6 +126,14 @@ class EngineStream {
     });
   }
 
+  /** Gives outputs to the sink until that has enough; instead of read(). */
+  flow(sink: Sink): void {
+    if (this.#sink) return;
+    this.#sink = sink;
+    if (this.#ended) this.#settle();
+    else this.#native.take(this.#id);
+  }
+
   cancel(): void {
     if (this.#ended) return;
     this.#native.cancel(this.#id);
@@ -139,11 +149,16 @@ class EngineStream {
     );
   }
 
-  readonly #deliver = (head?: string, data?: Output, end?: string): void => {
+  readonly #deliver = (head?: string, data?: Output, end?: string): boolean => {
     if (head !== undefined) this.#resolveHead(JSON.parse(head) as Head);
-    if (data !== undefined) this.#early = data;
+    const sink = this.#sink;
+    if (data !== undefined) {
+      if (!sink) this.#early = data;
+      else if (!sink.data(data)) this.#sink = undefined;
+    }
     if (end !== undefined) this.#end(end === '' ? undefined : { value: errorFromNative(end) });
-    else if (data !== undefined) this.#settle();
+    else if (!sink && data !== undefined) this.#settle();
+    return this.#sink !== undefined && !this.#ended;
   };
 
   readonly #abort = (): void => {
@@ -162,6 +177,12 @@ class EngineStream {
   }
 
   #settle(): void {
+    const sink = this.#sink;
+    if (sink && this.#ended) {
+      this.#sink = undefined;
+      sink.end(this.#error);
+      return;
+    }
     const waiting = this.#waiting;
     if (!waiting) return;
     this.#waiting = undefined;
@@ -190,6 +211,7 @@ class EngineBodySource implements UnderlyingByteSource, EngineBody {
   readonly #stream: EngineStream;
   #mode: 'unread' | 'bytes' | 'taken' | 'closed' = 'unread';
   #controller: ReadableByteStreamController | undefined;
+  #sink: Sink | undefined;
 
   constructor(stream: EngineStream) {
     this.#stream = stream;
@@ -233,10 +255,23 @@ class EngineBodySource implements UnderlyingByteSource, EngineBody {
     reader.read().catch(() => undefined);
     return {
       read: () => this.#readTaken(),
+      flow: (sink) => this.#flowTaken(sink),
       cancel: async (reason) => {
         await reader.cancel(reason).catch(() => undefined);
       },
     };
+  }
+
+  #flowTaken(sink: Sink): void {
+    this.#sink ??= {
+      data: (output) => sink.data(output),
+      end: (error) => {
+        if (error) this.#fail(error.value);
+        else this.#close();
+        sink.end(error);
+      },
+    };
+    this.#stream.flow(this.#sink);
   }
 
   async #readTaken(): Promise<Output | undefined> {
@@ -245,10 +280,14 @@ class EngineBodySource implements UnderlyingByteSource, EngineBody {
       if (output === undefined) this.#close();
       return output;
     } catch (error) {
-      if (this.#mode !== 'closed') this.#controller?.error(error);
-      this.#mode = 'closed';
+      this.#fail(error);
       throw error;
     }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#mode !== 'closed') this.#controller?.error(error);
+    this.#mode = 'closed';
   }
 }
 

@@ -10,10 +10,20 @@ import { engineBodyOf } from './engine-body';
 /** What a pipe gives: text for payloads and events, bytes otherwise. */
 export type Output = string | Buffer;
 
+/** Takes outputs as they come, without a promise for each. */
+export interface Sink {
+  /** True to be given more; false stops until flow() is called again. */
+  data(output: Output): boolean;
+  /** Nothing follows. `error` holds the body's own error, if it broke. */
+  end(error: { value: unknown } | undefined): void;
+}
+
 /** One output after the other; `read` must not be called again before it settled. */
 export interface Source {
   /** The next output; undefined at the end. Rejects with the body's own error. */
   read(): Promise<Output | undefined>;
+  /** Instead of read(), where the engine has the bytes. Does nothing while it flows. */
+  readonly flow?: (sink: Sink) => void;
   /** Stops the body; what is being read ends. */
   cancel(reason?: unknown): Promise<void>;
 }

@@ -45,12 +45,58 @@ std::string head_json(const net::ResponseHead& head) {
   return out;
 }
 
+// Passes wake-ups of the engine thread on when it has nothing more to do, so that what comes in
+// quick succession crosses at once; at the latest after a millisecond, or with many bytes.
+class TurnWaker final : public Waker {
+ public:
+  TurnWaker(os::EventLoop& loop, Waker& host) : loop_(loop), host_(host) {}
+
+  void wake() override {
+    if (!loop_.on_loop_thread()) return host_.wake();
+    since_ = Clock::now();
+    bytes_ = 0;
+    seen_ = turns_;
+    // The first turn asks the sockets again, the second handles what they had.
+    wait_turn([this] { wait_turn([this] { look(); }); });
+  }
+
+  // Something was handed over.
+  void on_output(std::size_t bytes) {
+    bytes_ += bytes;
+    ++turns_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds patience{1000};
+  static constexpr std::size_t enough_bytes = std::size_t{64} << 10U;
+
+  void wait_turn(std::function<void()> then) { loop_.post(std::move(then)); }
+
+  void look() {
+    const bool quiet = std::exchange(seen_, turns_) == turns_;
+    if (quiet || bytes_ >= enough_bytes || Clock::now() - since_ >= patience) {
+      host_.wake();
+    } else {
+      wait_turn([this] { look(); });
+    }
+  }
+
+  os::EventLoop& loop_;
+  Waker& host_;
+  Clock::time_point since_;
+  std::size_t bytes_ = 0;
+  std::uint64_t turns_ = 0;
+  std::uint64_t seen_ = 0;
+};
+
 // One stream on the engine thread: a transfer, and the pipe its body runs through.
 class Stream final : public net::TransferHandler {
  public:
   struct Owner {
     net::Client& client;
     DrainQueue& queue;
+    TurnWaker& waker;
     std::function<void(StreamId)> forget;
   };
 
@@ -113,6 +159,7 @@ class Stream final : public net::TransferHandler {
   bool deliver() {
     if (closed_) return false;
     std::string& output = pipe_->output();
+    owner_.waker.on_output(output.size());
     const bool room = owner_.queue.push(id_, output);
     constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
     output.clear();
@@ -176,8 +223,8 @@ void read_time(const json::Value& value, std::chrono::milliseconds& time) {
 // client ends before what its handlers use.
 class Transport::State {
  public:
-  State(Waker& waker, TransportOptions options)
-      : queue(waker, options.drain), client(loop, options.client) {
+  State(Waker& host, TransportOptions options)
+      : waker(loop, host), queue(waker, options.drain), client(loop, options.client) {
     loop.start();
   }
   ~State() {
@@ -211,10 +258,18 @@ class Transport::State {
     return result;
   }
 
-  DrainQueue queue;
+  std::vector<Batch> complete(std::vector<DrainQueue::Batch>&& batches) {
+    std::vector<Batch> results;
+    results.reserve(batches.size());
+    for (DrainQueue::Batch& batch : batches) results.push_back(complete(std::move(batch)));
+    return results;
+  }
+
   os::EventLoop loop;
+  TurnWaker waker;
+  DrainQueue queue;
   std::unordered_map<StreamId, std::shared_ptr<Stream>> streams;
-  Stream::Owner owner{client, queue, [this](StreamId id) { streams.erase(id); }};
+  Stream::Owner owner{client, queue, waker, [this](StreamId id) { streams.erase(id); }};
   net::Client client;
   std::unordered_map<StreamId, Shape> shapes;
   StreamId next_id = 1;
@@ -247,12 +302,20 @@ std::optional<Transport::Batch> Transport::take(StreamId stream) {
   return state_->complete(std::move(*batch));
 }
 
+void Transport::want(StreamId stream) {
+  state_->queue.want(stream);
+}
+
 std::vector<Transport::Batch> Transport::drain() {
-  std::vector<Batch> batches;
-  for (DrainQueue::Batch& batch : state_->queue.drain()) {
-    batches.push_back(state_->complete(std::move(batch)));
-  }
-  return batches;
+  return state_->complete(state_->queue.drain());
+}
+
+std::vector<Transport::Batch> Transport::drain(std::size_t limit) {
+  return state_->complete(state_->queue.drain(limit));
+}
+
+bool Transport::rest() {
+  return state_->queue.rest();
 }
 
 void Transport::cancel(StreamId stream) {

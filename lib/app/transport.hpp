@@ -61,8 +61,12 @@ class Transport {
   void read_as(StreamId stream, const PipeSpec& spec);
   // What is there, or nothing; then the waker is called when something is.
   std::optional<Batch> take(StreamId stream);
-  // Answers the waker.
+  // Asks as take does, but what is there already comes with a drain, too.
+  void want(StreamId stream);
+  // Answers the waker, at once or bit by bit; see DrainQueue.
   std::vector<Batch> drain();
+  std::vector<Batch> drain(std::size_t limit);
+  [[nodiscard]] bool rest();
   // Closes the connection and forgets the stream; nothing more comes of it.
   void cancel(StreamId stream);
 

@@ -1,5 +1,6 @@
 #include "base/drain_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -78,19 +79,46 @@ std::optional<DrainQueue::Batch> DrainQueue::take(StreamId stream) {
   return std::nullopt;
 }
 
+void DrainQueue::want(StreamId stream) {
+  std::unique_lock lock(mutex_);
+  const auto at = streams_.find(stream);
+  if (at == streams_.end() || std::exchange(at->second.reader_waits, true)) return;
+  ++waiting_;
+  const bool wake = at->second.has_something() && offer(stream, at->second);
+  lock.unlock();
+  if (wake) waker_.wake();
+}
+
 std::vector<DrainQueue::Batch> DrainQueue::drain() {
   std::vector<Batch> batches;
   const std::lock_guard lock(mutex_);
+  collect_ready(batches, ready_.size());
   wake_pending_ = false;
-  batches.reserve(ready_.size());
-  for (const StreamId id : ready_) {
-    const auto at = streams_.find(id);
+  return batches;
+}
+
+std::vector<DrainQueue::Batch> DrainQueue::drain(std::size_t limit) {
+  std::vector<Batch> batches;
+  const std::lock_guard lock(mutex_);
+  collect_ready(batches, limit);
+  return batches;
+}
+
+void DrainQueue::collect_ready(std::vector<Batch>& batches, std::size_t limit) {
+  batches.reserve(std::min(limit, ready_.size()));
+  while (!ready_.empty() && batches.size() < limit) {
+    const auto at = streams_.find(ready_.front());
+    ready_.pop_front();
     // A stream that was dropped, or taken since it was listed.
     if (at == streams_.end() || !at->second.is_ready) continue;
     batches.push_back(collect(at));
   }
-  ready_.clear();
-  return batches;
+}
+
+bool DrainQueue::rest() {
+  const std::lock_guard lock(mutex_);
+  wake_pending_ = !ready_.empty();
+  return !wake_pending_;
 }
 
 void DrainQueue::drop(StreamId stream) {

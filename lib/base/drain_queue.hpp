@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -62,8 +63,15 @@ class DrainQueue {
 
   // Gives what is there, or nothing and notes that the reader waits.
   std::optional<Batch> take(StreamId stream);
+  // Notes that the reader waits; what is there already comes with a drain, too.
+  void want(StreamId stream);
   // Answers a wake-up: what is there for each reader that waits.
   std::vector<Batch> drain();
+  // Answers a wake-up bit by bit: what is there for at most `limit` readers that wait. The next
+  // wake-up comes only after rest().
+  std::vector<Batch> drain(std::size_t limit);
+  // The reader has taken what there was. False when there is more.
+  [[nodiscard]] bool rest();
   // Forgets a stream and what it holds.
   void drop(StreamId stream);
 
@@ -87,13 +95,14 @@ class DrainQueue {
   // Lists a stream for the next drain; true when the reader must be woken for it.
   bool offer(StreamId id, Stream& stream);
   Batch collect(Streams::iterator at);
+  void collect_ready(std::vector<Batch>& batches, std::size_t limit);
 
   Waker& waker_;
   const DrainLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   Streams streams_;
-  std::vector<StreamId> ready_;  // streams with something for a reader that waits
+  std::deque<StreamId> ready_;  // streams with something for a reader that waits
   std::size_t waiting_ = 0;
   std::size_t buffered_bytes_ = 0;
   bool wake_pending_ = false;

@@ -1,4 +1,7 @@
 // toAGUIResponse and pipeAGUI against the real clients of both lines, and foldEvents.
+import type { ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+
 import { HttpAgent as Agent1 } from '@ag-ui/client';
 import { HttpAgent as Agent0 } from 'ag-ui-client-0.0';
 import type { RunOptions, RunSource } from 'millrace';
@@ -96,6 +99,22 @@ let server: Loopback;
 const providerClosed = { early: 0 };
 let running: Promise<void> | undefined;
 
+// 32 MB of text as fast as it is taken; tells how far it came.
+let flooded = 0;
+const floodLetters = 32e6;
+function flood(response: ServerResponse): void {
+  const piece = sse({ choices: [{ index: 0, delta: { content: 'x'.repeat(1000) } }] });
+  const write = () => {
+    for (let more = true; more && flooded < floodLetters; flooded += 1000) {
+      more = response.write(piece);
+    }
+    if (flooded >= floodLetters) response.end(sse(chunk({}, 'stop')));
+  };
+  flooded = 0;
+  response.on('drain', write);
+  write();
+}
+
 beforeAll(async () => {
   provider = await loopback((request, response) => {
     if (request.url === '/refused') {
@@ -106,6 +125,7 @@ beforeAll(async () => {
     response.on('close', () => (providerClosed.early += response.writableFinished ? 0 : 1));
     if (request.url === '/cut') response.write(answer.slice(0, 120), () => response.destroy());
     else if (request.url === '/endless') response.write(answer.slice(0, 120));
+    else if (request.url === '/flood') flood(response);
     else response.end(answer);
   });
   // POST /<pipe|web>/<scene>
@@ -329,7 +349,69 @@ describe('pipeAGUI()', () => {
     expect(produced).toBeLessThan(4000);
     expect((await response.text()).length).toBeGreaterThan(40e6);
     delete scenes['flood'];
+  }, 60_000);
+
+  it('waits for a slow client when the engine has the bytes, and loses none', async () => {
+    scenes['engine flood'] = (url) => [send(url, '/flood'), { adapter: openAIAdapter() }];
+    const response = await fetch(`${server.url}/pipe/engine%20flood`, {
+      method: 'POST',
+      body: '{"threadId":"t","runId":"r"}',
+    });
+    let last = -1;
+    await until(() => {
+      const same = flooded === last;
+      last = flooded;
+      return same && flooded > 0;
+    }, 'the provider rested');
+    expect(flooded).toBeLessThan(floodLetters);
+    const list = await events(response);
+    const letters = list.map((event) => ('delta' in event ? String(event.delta).length : 0));
+    expect(letters.reduce((sum, length) => sum + length, 0)).toBe(floodLetters);
+    expect(list.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+    delete scenes['engine flood'];
+  }, 60_000);
+});
+
+describe('a run of the engine', () => {
+  const adapter = openAIAdapter();
+
+  it('sends comments while the provider is silent, and no bytes twice', async () => {
+    const controller = new AbortController();
+    const options = { adapter, keepAliveMs: 10, signal: controller.signal };
+    const response = toAGUIResponse(send(provider.url, '/endless'), options);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let seen = '';
+    while (!seen.includes(': keep-alive\n\n: keep-alive\n\n')) {
+      seen += Buffer.from((await reader.read()).value ?? []).toString();
+    }
+    controller.abort();
+    for (let step = await reader.read(); !step.done; step = await reader.read()) {
+      seen += Buffer.from(step.value).toString();
+    }
+    expect(seen.match(/RUN_STARTED/g)).toHaveLength(1);
+    expect(seen.match(/RUN_ERROR/g)).toHaveLength(1);
+    expect(seen.match(/"code":"cancelled"/g)).toHaveLength(1);
   });
+
+  it.each(['left', 'piped to a client that is gone', 'aborted'])(
+    'that is %s before it began closes its connection',
+    async (how) => {
+      const before = providerClosed.early;
+      const source = await send(provider.url, '/endless');
+      if (how === 'left') {
+        await toAGUIResponse(source, { adapter }).body?.cancel();
+      } else if (how === 'aborted') {
+        const signal = AbortSignal.abort();
+        const list = await events(toAGUIResponse(source, { adapter, signal }));
+        expect(list.map(({ type }) => type)).toEqual(['RUN_STARTED', 'RUN_ERROR']);
+      } else {
+        const gone = new PassThrough().destroy();
+        const response = Object.assign(gone, { headersSent: true, writeHead: () => undefined });
+        await pipeAGUI(source, response, { adapter });
+      }
+      await until(() => providerClosed.early > before, 'the provider saw the connection close');
+    },
+  );
 });
 
 describe('foldEvents()', () => {

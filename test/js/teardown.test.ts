@@ -84,6 +84,14 @@ describe('with live streams', () => {
     expect(JSON.parse(outcome.stdout)).toEqual({ closed: 12 });
   }, 20_000);
 
+  it('deliveries leave the event loop to others now and then', async () => {
+    const outcome = await play('turns');
+    expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const { most } = JSON.parse(outcome.stdout) as { most: number };
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(200);
+  }, 60_000);
+
   it('what a callback throws is reported once and streams go on', async () => {
     const outcome = await play('callbacks');
     expect(outcome).toMatchObject({ code: 0, signal: null });

@@ -109,6 +109,43 @@ TEST(DrainQueue, IgnoresADroppedStream) {
   EXPECT_EQ(queue.waiting(), 0U);
 }
 
+TEST(DrainQueue, GivesSomeAtATimeAndWakesNobodyUntilTheReaderRests) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  for (DrainQueue::StreamId id = 1; id <= 3; ++id) {
+    queue.open(id);
+    EXPECT_TRUE(queue.push(id, "x"));
+  }
+  EXPECT_EQ(queue.drain(2).size(), 2U);
+  EXPECT_FALSE(queue.rest());
+  EXPECT_EQ(queue.drain(2).size(), 1U);
+  queue.want(1);
+  EXPECT_TRUE(queue.push(1, "y"));
+  EXPECT_EQ(waker.wakes, 1);
+  EXPECT_FALSE(queue.rest());
+  EXPECT_EQ(queue.drain(2).at(0).data, "y");
+  EXPECT_TRUE(queue.rest());
+  queue.want(2);
+  EXPECT_TRUE(queue.push(2, "z"));
+  EXPECT_EQ(waker.wakes, 2);
+}
+
+TEST(DrainQueue, WakesAReaderWhoWantsWhatIsThere) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  queue.open(1);
+  EXPECT_TRUE(queue.push(1, "a"));
+  EXPECT_EQ(queue.drain().size(), 1U);
+  EXPECT_TRUE(queue.push(1, "b"));
+  queue.want(1);
+  queue.want(1);
+  queue.want(99);
+  EXPECT_EQ(queue.waiting(), 1U);
+  EXPECT_EQ(waker.wakes, 2);
+  EXPECT_EQ(queue.drain().at(0).data, "b");
+  EXPECT_EQ(queue.waiting(), 0U);
+}
+
 // A reader's thread that sleeps until it is woken.
 class SleepingReader final : public Waker {
  public:
@@ -181,7 +218,9 @@ TEST(DrainQueue, LosesNothingBetweenTwoThreads) {
     }
     if (ended == stream_count || queue.waiting() == 0) continue;
     waker.sleep();
-    for (auto& batch : queue.drain()) accept(std::move(batch));
+    do {
+      for (auto& batch : queue.drain(1 + random() % 5)) accept(std::move(batch));
+    } while (!queue.rest());
   }
   producer.join();
   EXPECT_EQ(queue.buffered_bytes(), 0U);
