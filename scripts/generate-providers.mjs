@@ -65,8 +65,8 @@ const page = `# Providers
 
 A model is named \`provider:model\`, for example \`openai:gpt-4o-mini\`. ${providers.length} providers are known; another
 one that speaks a known dialect needs only its base URL and a few options. "Verified" says that base URL, dialect and
-kind of key stand in the page of the vendor that the row links; the others are known from elsewhere and may have
-changed. ${verified} rows are verified.
+kind of key stand in the page or the client library of the vendor that the row links; the others are known from
+elsewhere and may have changed. ${verified} rows are verified.
 
 <!-- Written by scripts/generate-providers.mjs from lib/model/providers.def and quirks.def. Do not edit. -->
 

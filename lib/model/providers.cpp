@@ -74,7 +74,6 @@ constexpr std::array aliases{
     Alias{"router", "newapi"},
     Alias{"grok", "xai"},
     Alias{"kimi", "moonshot"},
-    Alias{"zai", "zhipu"},
     Alias{"dashscope", "qwen"},
 };
 

@@ -70,10 +70,6 @@ class GoldenRequests : public testing::TestWithParam<model::Provider> {};
 
 TEST_P(GoldenRequests, AreAsWritten) {
   const model::Provider& row = GetParam();
-  if (row.dialect == model::Dialect::bedrock_converse &&
-      adapter::find_wire("bedrock_converse") == nullptr) {
-    GTEST_SKIP() << "no wire";
-  }
   const auto built = test::build(settings_for(row), payload_for(row));
   if (row.dialect == model::Dialect::none) {
     ASSERT_FALSE(built.ok());

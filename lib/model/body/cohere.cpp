@@ -1,0 +1,97 @@
+// The body of Cohere's chat of version 2.
+// Source: Cohere API reference, "Chat" v2 (2026).
+
+#include <array>
+
+#include "format/cohere.hpp"
+#include "model/body/bodies.hpp"
+#include "model/body/fields.hpp"
+#include "model/body/sampling.hpp"
+#include "model/body/tools.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+using message::Media;
+
+constexpr std::array<std::string_view, 5> known_extra{"documents", "citation_options",
+                                                      "safety_mode", "priority", "strict_tools"};
+
+std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
+  if (media.kind != Media::Kind::image) return "it takes images, no other media.";
+  return std::nullopt;
+}
+
+void write_tools(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (payload.tools.empty()) return;
+  out.open_array("tools");
+  for (const Tool& tool : payload.tools) write_chat_tool(out, tool);
+  out.close_array();
+  const ToolChoice::Kind kind = payload.tool_choice.kind;
+  if (kind == ToolChoice::Kind::none) out.text("tool_choice", "NONE");
+  if (kind == ToolChoice::Kind::required) out.text("tool_choice", "REQUIRED");
+  if (kind == ToolChoice::Kind::tool) {
+    draft.note("tool_choice", "The API demands any tool, not a certain one.");
+    out.text("tool_choice", "REQUIRED");
+  }
+}
+
+void write_format(JsonBuilder& out, const Draft& draft) {
+  const ResponseFormat& format = draft.payload.response_format;
+  const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
+  if (!has_schema && format.kind != ResponseFormat::Kind::json_object) return;
+  out.open_object("response_format");
+  out.text("type", "json_object");
+  if (has_schema) out.raw("json_schema", format.schema);
+  out.close_object();
+}
+
+void write_sampling(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  const Sampling s = sampling_of(draft, 1.0);
+  write_integer(out, "max_tokens", payload.max_tokens);
+  write_number(out, "temperature", s.temperature);
+  write_number(out, "p", s.top_p);
+  write_integer(out, "k", payload.top_k);
+  write_number(out, "frequency_penalty", s.frequency_penalty);
+  write_number(out, "presence_penalty", s.presence_penalty);
+  write_strings(out, "stop_sequences", payload.stop);
+  write_integer(out, "seed", payload.seed);
+  if (payload.logprobs) out.flag("logprobs", *payload.logprobs);
+}
+
+void write_thinking(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (reasoning.empty()) return;
+  const bool on = reasoning.type != "disabled" && reasoning.effort != "none";
+  out.open_object("thinking");
+  out.text("type", on ? "enabled" : "disabled");
+  if (on) write_integer(out, "token_budget", reasoning.budget);
+  out.close_object();
+}
+
+}  // namespace
+
+Result<std::string> cohere_body(const Draft& draft) {
+  MILLRACE_TRY(check_tools(draft));
+  MILLRACE_TRY(check_media(draft, refusal));
+  JsonBuilder messages(json::Surrogates::replace);
+  format::write_cohere(messages, draft.messages);
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  out.text("model", draft.model);
+  out.written("messages", messages.take());
+  out.flag("stream", draft.streamed);
+  write_tools(out, draft);
+  write_format(out, draft);
+  write_sampling(out, draft);
+  write_thinking(out, draft);
+  write_extra(out, draft, known_extra);
+  note_extra(draft, known_extra);
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace millrace::model
