@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 7> all_extra{
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind != Media::Kind::image) return "it takes images, no other media.";
-  if (media.source != Media::Source::data) return "images go by value (a data: URL), not by address.";
+  if (media.source != Media::Source::data)
+    return "images go by value (a data: URL), not by address.";
   return std::nullopt;
 }
 

@@ -1,5 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#ifdef MILLRACE_TEST_TLS
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#endif
+
 #include "base/base64.hpp"
 #include "model/auth/aws_sigv4.hpp"
 #include "model/auth/crypto.hpp"
@@ -113,6 +122,63 @@ TEST(Keys, AreMissedByName) {
       test::build(R"({"provider":"groq","baseURL":"http://127.0.0.1:1"})", test::question("m"))
           .ok());
 }
+
+#ifdef MILLRACE_TEST_TLS
+// A fresh key, and its private half in PEM.
+EVP_PKEY* make_key(std::string& pem) {
+  EVP_PKEY* key = EVP_RSA_gen(2048);
+  BIO* out = BIO_new(BIO_s_mem());
+  PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out, &text);
+  pem.assign(text, static_cast<std::size_t>(size));
+  BIO_free(out);
+  return key;
+}
+
+bool verifies(EVP_PKEY* key, std::string_view text, std::string_view signature) {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  const bool good =
+      EVP_DigestVerifyInit(context, nullptr, EVP_sha256(), nullptr, key) == 1 &&
+      EVP_DigestVerify(context, reinterpret_cast<const unsigned char*>(signature.data()),
+                       signature.size(), bytes, text.size()) == 1;
+  EVP_MD_CTX_free(context);
+  return good;
+}
+
+TEST(VertexToken, AsksWithAnAssertionThatVerifies) {
+  std::string pem;
+  EVP_PKEY* key = make_key(pem);
+  std::string account = "{";
+  json::append_member(account, "client_email", "robot@project.example");
+  json::append_member(account, "private_key_id", "kid-1");
+  json::append_member(account, "private_key", pem);
+  std::string settings = R"({"provider":"vertexai","project":"p")";
+  json::append_member(settings, "apiKey", account + "}");
+  const auto config = model::read_config(settings + "}");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  const auto request = model::token_request(config.value(), {test::test_time});
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value().url, "https://oauth2.googleapis.com/token");
+  EXPECT_EQ(request.value().redirects, net::Redirects::report);
+  const std::string& body = request.value().body;
+  const std::string jwt = body.substr(body.find("&assertion=") + sizeof("&assertion=") - 1);
+  const std::size_t dot = jwt.rfind('.');
+  const auto plain = [](std::string text) {
+    std::replace(text.begin(), text.end(), '-', '+');
+    std::replace(text.begin(), text.end(), '_', '/');
+    return base64::decode(text).value_or("");
+  };
+  EXPECT_TRUE(verifies(key, jwt.substr(0, dot), plain(jwt.substr(dot + 1))));
+  EXPECT_EQ(plain(jwt.substr(0, jwt.find('.'))), R"({"alg":"RS256","typ":"JWT","kid":"kid-1"})");
+  EXPECT_EQ(plain(jwt.substr(jwt.find('.') + 1, dot - jwt.find('.') - 1)),
+            R"({"iss":"robot@project.example",)"
+            R"("scope":"https://www.googleapis.com/auth/cloud-platform",)"
+            R"("aud":"https://oauth2.googleapis.com/token","iat":1440938160,"exp":1440941760})");
+  EVP_PKEY_free(key);
+}
+#endif
 
 TEST(VertexToken, IsASignedAssertionThatIsExchanged) {
   const auto config = model::read_config(
