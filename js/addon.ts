@@ -22,6 +22,16 @@ export interface NativeAgentServer {
   stop(done: () => void): void;
 }
 
+/** One step of an agent run; every call gives the JSON text of what is to be done next. */
+export interface NativeAgentStep {
+  begin(stateJson: string, contextJson: string, nowMs: number): string;
+  execute(instructionJson: string, stateJson: string, contextJson: string, nowMs: number): string;
+  complete(id: number, resultJson: string, nowMs: number): string;
+  fail(id: number, errorJson: string, nowMs: number): string;
+  progress(id: number, chunkJson: string): string;
+  abort(reason: string, nowMs: number): string;
+}
+
 export type PipeKind = 'bytes' | 'payloads' | 'records' | 'events' | 'ag_ui';
 
 /** Puts events in order and writes them as one AG-UI run. */
@@ -48,7 +58,16 @@ export interface Addon {
   readonly AgentServer: new (optionsJson: string) => NativeAgentServer;
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
   readonly Folder: new () => NativeFolder;
+  readonly AgentStep: new (optionsJson: string) => NativeAgentStep;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
+
+  /** Asks a pure function of the agent room by name, JSON text in and out. */
+  agentAnswer(
+    name: string,
+    questionJson: string,
+    nowMs: number,
+    matchesRegex?: (pattern: string, text: string) => boolean,
+  ): string;
 
   /** Messages in the shape of the format named, as JSON text; and back. */
   toApi(format: string, messagesJson: string): string;

@@ -1,6 +1,7 @@
 // The public surface of the package.
 import { addon } from './addon';
 
+export type * from '../types/agent';
 export type * from '../types/channels';
 export type * from '../types/chat-stream';
 export type * from '../types/errors';
@@ -29,6 +30,7 @@ export type {
   StreamLimits,
 } from './adapters/adapters';
 export type { ProviderState, UsageReport } from './adapters/diagnostics';
+export * from './agent';
 export { fetchLLM } from './channels/fetch-llm';
 export type { FetchLLMOptions } from './channels/fetch-llm';
 export { inMemoryStorage } from './channels/memory-storage';

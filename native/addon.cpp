@@ -7,6 +7,7 @@ namespace {
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("version", Napi::String::New(env, MILLRACE_VERSION));
+  millrace::native::export_agent(env, exports);
   millrace::native::export_agent_server(env, exports);
   millrace::native::export_ag_ui_run(env, exports);
   millrace::native::export_engine(env, exports);

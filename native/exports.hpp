@@ -8,6 +8,7 @@
 
 namespace millrace::native {
 
+void export_agent(Napi::Env env, Napi::Object exports);
 void export_agent_server(Napi::Env env, Napi::Object exports);
 void export_ag_ui_run(Napi::Env env, Napi::Object exports);
 void export_engine(Napi::Env env, Napi::Object exports);

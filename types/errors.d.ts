@@ -22,6 +22,26 @@ export interface ErrorStatuses {
   response_used: 400;
   /** The response has no body. HTTP 400; fails again. */
   response_empty: 400;
+  /** The state holds something that JSON cannot carry. HTTP 400; fails again. */
+  state_not_serializable: 400;
+  /** The state of the run does not have the expected shape. HTTP 400; fails again. */
+  invalid_state: 400;
+  /** The agent answered with something that is no instruction. HTTP 400; fails again. */
+  invalid_instruction: 400;
+  /** No executor knows this instruction. HTTP 400; fails again. */
+  unknown_instruction: 400;
+  /** The approval is not for the call that was shown. HTTP 409; fails again. */
+  approval_mismatch: 409;
+  /** The question was already answered. HTTP 409; fails again. */
+  approval_answered: 409;
+  /** No tool has this name. HTTP 404; fails again. */
+  tool_not_found: 404;
+  /** The tool failed. HTTP 500; fails again. */
+  tool_failed: 500;
+  /** The tool did not answer within its limit. HTTP 504; fails again. */
+  tool_timeout: 504;
+  /** The agent has no model to call. HTTP 400; fails again. */
+  model_runtime_missing: 400;
   /** The text is not valid JSON. HTTP 400; fails again. */
   invalid_json: 400;
   /** The JSON Schema cannot be used. HTTP 400; fails again. */

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 namespace millrace::json {
@@ -73,7 +75,120 @@ Tree::Tree(const Value& value) {
   }
 }
 
-const Tree* Tree::member(std::string_view key) const {
+Tree Tree::object() {
+  Tree made;
+  made.type_ = Type::object;
+  return made;
+}
+
+Tree Tree::array() {
+  Tree made;
+  made.type_ = Type::array;
+  return made;
+}
+
+Tree Tree::text(std::string_view text) {
+  Tree made;
+  made.type_ = Type::string;
+  made.text_ = text;
+  return made;
+}
+
+Tree Tree::flag(bool value) {
+  Tree made;
+  made.type_ = value ? Type::boolean_true : Type::boolean_false;
+  return made;
+}
+
+Tree Tree::integer(std::int64_t number) {
+  Tree made;
+  made.type_ = Type::number;
+  made.text_ = std::to_string(number);
+  return made;
+}
+
+Tree Tree::number(double number) {
+  Tree made;
+  if (!std::isfinite(number)) return made;
+  made.type_ = Type::number;
+  std::array<char, 40> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  made.text_.assign(digits.data(), error == std::errc() ? end : digits.data());
+  return made;
+}
+
+Result<Tree> Tree::parse(std::string_view json) {
+  Document document(512);
+  auto value = document.parse(json);
+  if (!value) return std::move(value).error();
+  return Tree(value.value());
+}
+
+bool Tree::truthy() const {
+  if (type_ == Type::string) return !text_.empty();
+  if (type_ == Type::number) return number_or(0) != 0;
+  return type_ != Type::null && type_ != Type::boolean_false;
+}
+
+std::string_view Tree::string() const {
+  return type_ == Type::string ? std::string_view(text_) : std::string_view();
+}
+
+double Tree::number_or(double otherwise) const {
+  return type_ == Type::number ? number_of(text_).value_or(otherwise) : otherwise;
+}
+
+std::int64_t Tree::integer_or(std::int64_t otherwise) const {
+  if (type_ != Type::number) return otherwise;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+  if (error == std::errc() && end == text_.data() + text_.size()) return value;
+  const double number = number_or(static_cast<double>(otherwise));
+  constexpr double largest = 9e15;
+  return std::abs(number) < largest ? static_cast<std::int64_t>(number) : otherwise;
+}
+
+Tree* Tree::find(std::string_view key) {
+  return const_cast<Tree*>(std::as_const(*this).find(key));
+}
+
+const Tree& Tree::operator[](std::string_view key) const {
+  static const Tree missing;
+  const Tree* found = find(key);
+  return found == nullptr ? missing : *found;
+}
+
+Tree& Tree::set(std::string_view key, Tree value) {
+  if (type_ != Type::object) *this = object();
+  if (Tree* found = find(key)) {
+    *found = std::move(value);
+    return *found;
+  }
+  return members_.emplace_back(key, std::move(value)).second;
+}
+
+Tree& Tree::at(std::string_view key) {
+  if (type_ != Type::object) *this = object();
+  Tree* found = find(key);
+  return found != nullptr ? *found : members_.emplace_back(key, object()).second;
+}
+
+void Tree::erase(std::string_view key) {
+  std::erase_if(members_, [&](const Member& member) { return member.first == key; });
+}
+
+Tree& Tree::push(Tree value) {
+  if (type_ != Type::array) *this = array();
+  return items_.emplace_back(std::move(value));
+}
+
+std::string Tree::to_json(Surrogates surrogates) const {
+  std::string out;
+  write(out, surrogates);
+  return out;
+}
+
+const Tree* Tree::find(std::string_view key) const {
   const auto found = std::find_if(members_.rbegin(), members_.rend(),
                                   [&](const auto& member) { return member.first == key; });
   return found == members_.rend() ? nullptr : &found->second;
@@ -89,7 +204,7 @@ bool Tree::operator==(const Tree& other) const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const auto& [key, value] = members_[i];
     const bool in_place = other.members_[i].first == key;
-    const Tree* counterpart = in_place ? &other.members_[i].second : other.member(key);
+    const Tree* counterpart = in_place ? &other.members_[i].second : other.find(key);
     if (counterpart == nullptr || !(value == *counterpart)) return false;
   }
   return true;
@@ -191,7 +306,7 @@ class Tree::Patcher {
   }
 
   static Tree* child(Tree& parent, std::string_view token) {
-    if (parent.type_ == Type::object) return const_cast<Tree*>(parent.member(token));
+    if (parent.type_ == Type::object) return parent.find(token);
     if (parent.type_ != Type::array) return nullptr;
     const auto index = index_of(token, parent.items_.size());
     return index ? &parent.items_[*index] : nullptr;

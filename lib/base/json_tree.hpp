@@ -2,6 +2,8 @@
 // JSON Patch edits. Reading is json.hpp's; numbers stay text here as well.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +17,54 @@ namespace millrace::json {
 // One value and what it holds. Of a repeated key the last value counts.
 class Tree {
  public:
+  using Member = std::pair<std::string, Tree>;
+
   Tree() = default;
   explicit Tree(const Value& value);
+
+  static Tree object();
+  static Tree array();
+  static Tree text(std::string_view text);
+  static Tree flag(bool value);
+  static Tree integer(std::int64_t number);
+  // A number that JSON cannot carry becomes null.
+  static Tree number(double number);
+  // Errors: invalid_json, json_too_deep.
+  static Result<Tree> parse(std::string_view json);
+
+  [[nodiscard]] Type type() const { return type_; }
+  [[nodiscard]] bool is_null() const { return type_ == Type::null; }
+  [[nodiscard]] bool is_object() const { return type_ == Type::object; }
+  [[nodiscard]] bool is_array() const { return type_ == Type::array; }
+  [[nodiscard]] bool is_string() const { return type_ == Type::string; }
+  [[nodiscard]] bool is_number() const { return type_ == Type::number; }
+  [[nodiscard]] bool is_true() const { return type_ == Type::boolean_true; }
+  // Truth as JavaScript has it.
+  [[nodiscard]] bool truthy() const;
+  // The text of a string, or "".
+  [[nodiscard]] std::string_view string() const;
+  // The number, or `otherwise`.
+  [[nodiscard]] double number_or(double otherwise) const;
+  [[nodiscard]] std::int64_t integer_or(std::int64_t otherwise) const;
+
+  // A member of an object, or nothing; null stands for a missing one in operator[].
+  // Lifetime: until the value changes.
+  [[nodiscard]] const Tree* find(std::string_view key) const;
+  [[nodiscard]] Tree* find(std::string_view key);
+  const Tree& operator[](std::string_view key) const;
+  // Sets a member in place, or appends it. A value that is no object becomes one.
+  Tree& set(std::string_view key, Tree value);
+  Tree& set(std::string_view key, std::string_view text) { return set(key, Tree::text(text)); }
+  // The member, made an empty object when there is none.
+  Tree& at(std::string_view key);
+  void erase(std::string_view key);
+
+  [[nodiscard]] const std::vector<Tree>& items() const { return items_; }
+  [[nodiscard]] std::vector<Tree>& items() { return items_; }
+  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  [[nodiscard]] std::vector<Member>& members() { return members_; }
+  // Appends an element. A value that is no array becomes one.
+  Tree& push(Tree value);
 
   // Applies a JSON Patch (RFC 6902): all of it or nothing.
   // Errors: invalid_json when the patch is malformed, does not fit the value, nests deeper than 512
@@ -24,6 +72,7 @@ class Tree {
   Result<void> patch(const Value& patch);
 
   void write(std::string& out, Surrogates surrogates = Surrogates::replace) const;
+  [[nodiscard]] std::string to_json(Surrogates surrogates = Surrogates::keep) const;
 
   // Equality of JSON values: members in any order, numbers by value.
   [[nodiscard]] bool operator==(const Tree& other) const;
@@ -31,7 +80,6 @@ class Tree {
  private:
   class Patcher;
 
-  [[nodiscard]] const Tree* member(std::string_view key) const;
   // Levels of arrays and objects, the value itself counting as one.
   [[nodiscard]] std::size_t depth() const;
   // Bytes in memory, roughly.
@@ -40,7 +88,7 @@ class Tree {
   Type type_ = Type::null;
   std::string text_;  // string, or number as it was written
   std::vector<Tree> items_;
-  std::vector<std::pair<std::string, Tree>> members_;
+  std::vector<Member> members_;
 };
 
 }  // namespace millrace::json

@@ -1,0 +1,35 @@
+// The door to the engine's agent room: pure functions by name, plain values in and out.
+import { addon } from '../addon';
+import { rethrow } from '../errors';
+import { toJson } from './serialize';
+
+const compiled = new Map<string, RegExp | undefined>();
+
+// Patterns are JavaScript's; one that does not compile matches nothing.
+export function matchesRegex(pattern: string, text: string): boolean {
+  if (!compiled.has(pattern)) {
+    let regex: RegExp | undefined;
+    try {
+      regex = new RegExp(pattern);
+    } catch {
+      regex = undefined;
+    }
+    if (compiled.size > 500) compiled.clear();
+    compiled.set(pattern, regex);
+  }
+  return compiled.get(pattern)?.test(text) ?? false;
+}
+
+/** What the engine's function of this name answers. */
+export function ask<Answer>(name: string, question: object): Answer {
+  return askJson<Answer>(name, toJson(question, 'question'));
+}
+
+/** The same with a question that is JSON text already. */
+export function askJson<Answer>(name: string, questionJson: string): Answer {
+  try {
+    return JSON.parse(addon().agentAnswer(name, questionJson, Date.now(), matchesRegex)) as Answer;
+  } catch (error) {
+    rethrow(error);
+  }
+}

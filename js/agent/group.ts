@@ -1,0 +1,370 @@
+// Group orchestration: a supervisor decides, in the engine, which member of a group does what next;
+// executors do it. Both shapes of LobeHub's runtime are served: supervisors that decide on results,
+// and older ones with a runner that reads a context.
+import type { AgentState, AgentStepResult } from '../../types/agent';
+import { MillraceError } from '../errors';
+import { ask } from './ask';
+import { AgentRuntime, within } from './runtime';
+import { errorRecord, toJson } from './serialize';
+
+export interface GroupOrchestrationSupervisorConfig {
+  /** Turns of the supervisor; 10 when absent. */
+  maxRounds?: number;
+  supervisorAgentId: string;
+}
+
+/** What an executor did. */
+export interface GroupResult {
+  type: string;
+  payload?: unknown;
+}
+
+export type GroupInstruction =
+  | { type: string; payload: Record<string, unknown>; reason?: string }
+  | { type: 'finish'; reason: string; payload?: undefined };
+
+export interface GroupContext {
+  phase: string;
+  payload?: unknown;
+  operationId?: string | undefined;
+}
+
+export interface GroupExecutorOutput {
+  events: object[];
+  newState: AgentState;
+  /** Of executors for supervisors that decide; the loop ends without one. */
+  result?: GroupResult;
+  /** Of executors for supervisors with a runner. */
+  nextContext?: GroupContext;
+}
+
+export type GroupExecutor = (
+  instruction: GroupInstruction,
+  state: AgentState,
+  options?: { signal: AbortSignal },
+) => Promise<GroupExecutorOutput> | GroupExecutorOutput;
+
+export interface GroupSupervisor {
+  decide?(result: GroupResult, state: AgentState): Promise<GroupInstruction> | GroupInstruction;
+  runner?(context: GroupContext, state: AgentState): Promise<GroupInstruction> | GroupInstruction;
+}
+
+/** Lets one member of a group work. */
+export type CallGroupAgent = (
+  agentId: string,
+  options: {
+    instruction?: string;
+    task?: unknown;
+    disableTools?: boolean;
+    state: AgentState;
+    signal: AbortSignal;
+  },
+) => unknown;
+
+export interface GroupOrchestrationRuntimeConfig {
+  executors: Record<string, GroupExecutor | undefined>;
+  operationId?: string;
+  getOperation?: (id: string) => {
+    context?: Record<string, unknown>;
+    abortController?: AbortController;
+  };
+  /** Gives the executors of members that are missing. */
+  callAgent?: CallGroupAgent;
+  /** Members at work at a time; 4 when absent. */
+  concurrency?: number;
+  /** Milliseconds for a member or an executor; none when absent. */
+  agentTimeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/** Decides by rules: each result leads to one instruction. */
+export class GroupOrchestrationSupervisor implements GroupSupervisor {
+  readonly #config: GroupOrchestrationSupervisorConfig;
+  #memory: object = {};
+
+  constructor(config: GroupOrchestrationSupervisorConfig) {
+    this.#config = config;
+  }
+
+  decide(result: GroupResult, _state?: AgentState): Promise<GroupInstruction> {
+    const decided = ask<{ instruction: GroupInstruction; memory: object }>('decideGroup', {
+      config: this.#config,
+      memory: this.#memory,
+      result,
+    });
+    this.#memory = decided.memory;
+    return Promise.resolve(decided.instruction);
+  }
+}
+
+// What a failed executor's work looks like to the supervisor.
+const failures: Record<string, (payload: Record<string, unknown>, error: string) => GroupResult> = {
+  call_agent: ({ agentId }, error) => ({
+    type: 'agent_spoke',
+    payload: { agentId, completed: false, error },
+  }),
+  parallel_call_agents: ({ agentIds }, error) => ({
+    type: 'agents_broadcasted',
+    payload: { agentIds, completed: false, error },
+  }),
+  exec_async_task: ({ agentId }, error) => ({
+    type: 'task_completed',
+    payload: { agentId, success: false, error },
+  }),
+  batch_exec_async_tasks: ({ tasks }, error) => ({
+    type: 'tasks_completed',
+    payload: {
+      results: ((tasks ?? []) as { agentId?: string }[]).map(({ agentId }) => ({
+        agentId,
+        success: false,
+        error,
+      })),
+    },
+  }),
+  delegate: ({ agentId }, error) => ({
+    type: 'delegated',
+    payload: { agentId, completed: false, error },
+  }),
+};
+
+class Aborted extends Error {}
+
+/** Alternates a supervisor's decisions and the executors that carry them out. */
+export class GroupOrchestrationRuntime {
+  readonly #supervisor: GroupSupervisor;
+  readonly #config: GroupOrchestrationRuntimeConfig;
+
+  constructor(supervisor: GroupSupervisor, config: GroupOrchestrationRuntimeConfig) {
+    this.#supervisor = supervisor;
+    this.#config = config;
+  }
+
+  getContext(): Record<string, unknown> | undefined {
+    return this.#operation()?.context;
+  }
+
+  getAbortController(): AbortController | undefined {
+    return this.#operation()?.abortController;
+  }
+
+  /** The state that a group begins with. */
+  static createInitialState(partial: Partial<AgentState> = {}): AgentState {
+    return AgentRuntime.createInitialState(partial);
+  }
+
+  /** One decision and its execution, from a result or an older runner's context. */
+  async step(
+    state: AgentState,
+    input: GroupResult | GroupContext,
+  ): Promise<GroupExecutorOutput & Pick<AgentStepResult, 'newState'>> {
+    const newState = JSON.parse(toJson(state, 'state')) as AgentState;
+    newState.stepCount += 1;
+    newState.lastModified = new Date().toISOString();
+    if (newState.maxSteps && newState.stepCount > newState.maxSteps) {
+      newState.status = 'done';
+      const reason = `Maximum steps exceeded: ${newState.maxSteps}`;
+      return { events: [{ type: 'done', reason }], newState };
+    }
+    const { stepCount, lastModified } = newState;
+    const instruction = await this.#decide(input, newState);
+    const output = await this.#execute(instruction, newState);
+    return { ...output, newState: { ...output.newState, stepCount, lastModified } };
+  }
+
+  /** Runs from the beginning until the supervisor finishes or the run is stopped. */
+  async run(
+    state: AgentState,
+    groupId?: string,
+  ): Promise<{ events: object[]; finalState: AgentState; newState: AgentState }> {
+    const events: object[] = [];
+    let current: AgentState = { ...state, status: 'running' };
+    let input: GroupResult | undefined = { type: 'init', payload: groupId ? { groupId } : {} };
+    while (input) {
+      let output: GroupExecutorOutput;
+      try {
+        if (this.#signal()?.aborted) throw new Aborted();
+        output = await this.step(current, input);
+      } catch (error) {
+        if (!(error instanceof Aborted)) throw error;
+        current = { ...current, status: 'done' };
+        events.push({ type: 'done', reason: 'aborted' });
+        break;
+      }
+      events.push(...output.events);
+      current = output.newState;
+      input = ['done', 'error'].includes(current.status) ? undefined : output.result;
+    }
+    return { events, finalState: current, newState: current };
+  }
+
+  async #decide(input: GroupResult | GroupContext, state: AgentState): Promise<GroupInstruction> {
+    const supervisor = this.#supervisor;
+    if ('phase' in input && supervisor.runner) return supervisor.runner(input, state);
+    if (supervisor.decide) return supervisor.decide(input as GroupResult, state);
+    throw new MillraceError(
+      'invalid_argument',
+      'The supervisor has neither decide() nor runner().',
+    );
+  }
+
+  async #execute(instruction: GroupInstruction, state: AgentState): Promise<GroupExecutorOutput> {
+    const { type } = instruction;
+    const executor = this.#config.executors[type] ?? this.#ownExecutor(type);
+    if (!executor) {
+      if (type === 'finish') return finished(instruction.reason ?? 'finished', state);
+      throw new MillraceError(
+        'unknown_instruction',
+        `No executor found for instruction type: ${type}`,
+      );
+    }
+    const decides = this.#supervisor.decide !== undefined;
+    const failure = failures[type];
+    try {
+      return await this.#guard((signal) => executor(instruction, state, { signal }));
+    } catch (error) {
+      if (error instanceof Aborted || !decides) throw error;
+      const record = errorRecord(error);
+      if (!failure) {
+        return {
+          events: [{ type: 'error', error: record }],
+          newState: { ...state, status: 'error', error: record },
+        };
+      }
+      return {
+        events: [{ type: 'error', error: record }],
+        newState: state,
+        result: failure(instruction.payload ?? {}, record.message),
+      };
+    }
+  }
+
+  // Runs `work` with a time limit, and lets go of it when the run is stopped.
+  async #guard<T>(work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    const outer = this.#signal();
+    const controller = new AbortController();
+    let stop: () => void = () => undefined;
+    const stopped = new Promise<never>((_resolve, reject) => {
+      stop = () => {
+        controller.abort(outer?.reason);
+        reject(new Aborted());
+      };
+      if (outer?.aborted) stop();
+      else outer?.addEventListener('abort', stop, { once: true });
+    });
+    stopped.catch(() => undefined);
+    const limit = this.#config.agentTimeoutMs ?? 0;
+    try {
+      return await Promise.race([
+        within(work(controller.signal), limit, `No answer within ${limit} ms.`),
+        stopped,
+      ]);
+    } catch (error) {
+      controller.abort(error);
+      throw error;
+    } finally {
+      outer?.removeEventListener('abort', stop);
+    }
+  }
+
+  #ownExecutor(type: string): GroupExecutor | undefined {
+    const call = this.#config.callAgent;
+    if (!call) return undefined;
+    const speak = (payload: Record<string, unknown>, state: AgentState): Promise<unknown> =>
+      this.#guard((signal) =>
+        call(String(payload.agentId), {
+          ...(payload as { instruction?: string; task?: unknown; disableTools?: boolean }),
+          state,
+          signal,
+        }),
+      );
+    const own: Record<string, GroupExecutor> = {
+      call_agent: async ({ payload = {} }, state) => {
+        const { agentId } = payload;
+        await speak(payload, state);
+        return {
+          events: [{ type: 'agent_spoke', agentId }],
+          newState: state,
+          result: { type: 'agent_spoke', payload: { agentId, completed: true } },
+        };
+      },
+      parallel_call_agents: async ({ payload = {} }, state) => {
+        const agentIds = (payload.agentIds ?? []) as string[];
+        const results = await this.#each(agentIds, (agentId) =>
+          speak({ ...payload, agentId }, state),
+        );
+        const completed = results.every(({ success }) => success);
+        return {
+          events: [{ type: 'agents_broadcasted', agentIds }],
+          newState: state,
+          result: { type: 'agents_broadcasted', payload: { agentIds, completed, results } },
+        };
+      },
+      exec_async_task: async ({ payload = {} }, newState) => {
+        const { agentId } = payload;
+        const done = { agentId, success: true, result: await speak(payload, newState) };
+        return { events: [], newState, result: { type: 'task_completed', payload: done } };
+      },
+      batch_exec_async_tasks: async ({ payload = {} }, state) => {
+        const tasks = (payload.tasks ?? []) as Record<string, unknown>[];
+        const results = await this.#each(tasks, (task) => speak(task, state));
+        return {
+          events: [],
+          newState: state,
+          result: {
+            type: 'tasks_completed',
+            payload: {
+              results: results.map((result, index) => ({
+                agentId: tasks[index]?.agentId,
+                ...result,
+              })),
+            },
+          },
+        };
+      },
+    };
+    return own[type];
+  }
+
+  // At most `concurrency` at a time; a failure is a result.
+  async #each<T>(
+    items: T[],
+    work: (item: T) => Promise<unknown>,
+  ): Promise<{ success: boolean; result?: unknown; error?: string }[]> {
+    const results: { success: boolean; result?: unknown; error?: string }[] = [];
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let index = next++; index < items.length; index = next++) {
+        try {
+          results[index] = { success: true, result: await work(items[index] as T) };
+        } catch (error) {
+          if (error instanceof Aborted) throw error;
+          results[index] = { success: false, error: errorRecord(error).message };
+        }
+      }
+    };
+    const workers = Math.min(this.#config.concurrency ?? 4, items.length);
+    await Promise.all(Array.from({ length: workers }, worker));
+    return results;
+  }
+
+  #operation():
+    ReturnType<NonNullable<GroupOrchestrationRuntimeConfig['getOperation']>> | undefined {
+    const { operationId, getOperation } = this.#config;
+    return operationId === undefined ? undefined : getOperation?.(operationId);
+  }
+
+  #signal(): AbortSignal | undefined {
+    return this.#config.signal ?? this.getAbortController()?.signal;
+  }
+}
+
+function finished(reason: string, state: AgentState): GroupExecutorOutput {
+  const limit = reason === 'max_rounds_exceeded';
+  return {
+    events: [
+      ...(limit ? [{ type: 'max_rounds_exceeded' }] : [{ type: 'supervisor_finished', reason }]),
+      { type: 'done', reason },
+    ],
+    newState: { ...state, status: 'done' },
+  };
+}

@@ -1,0 +1,93 @@
+// InterventionChecker: whether a tool call may run. The rules are the engine's.
+import type {
+  ArgumentMatcher,
+  HumanInterventionConfig,
+  HumanInterventionPolicy,
+  SecurityBlacklistConfig,
+  SecurityCheckResult,
+} from '../../types/agent';
+import { ask } from './ask';
+
+let defaults: SecurityBlacklistConfig | undefined;
+
+function defaultBlacklist(): SecurityBlacklistConfig {
+  return (defaults ??= Object.freeze(
+    ask<SecurityBlacklistConfig>('defaultBlacklist', {}),
+  ) as SecurityBlacklistConfig);
+}
+
+// Read with the first use, so that importing the package loads no addon.
+const lazy: SecurityBlacklistConfig = [];
+
+/** What no tool may do unasked. Rules of type semanticShell understand the shell's grammar. */
+export const DEFAULT_SECURITY_BLACKLIST: SecurityBlacklistConfig = new Proxy(lazy, {
+  get: (_target, key) => Reflect.get(defaultBlacklist(), key) as unknown,
+  has: (_target, key) => Reflect.has(defaultBlacklist(), key),
+  ownKeys: (target) => {
+    fill(target);
+    return Reflect.ownKeys(target);
+  },
+  getOwnPropertyDescriptor: (target, key) => {
+    fill(target);
+    return Reflect.getOwnPropertyDescriptor(target, key);
+  },
+});
+
+function fill(target: SecurityBlacklistConfig): void {
+  if (target.length === 0) target.push(...defaultBlacklist());
+}
+
+// The engine knows its own list without being told.
+function listFor(
+  blacklist: SecurityBlacklistConfig | undefined,
+): SecurityBlacklistConfig | undefined {
+  return blacklist === DEFAULT_SECURITY_BLACKLIST ? undefined : blacklist;
+}
+
+/** What shouldIntervene looks at. */
+export interface ShouldInterveneParams {
+  config?: HumanInterventionConfig | undefined;
+  /** The default list when it is undefined; an empty one turns the check off. */
+  securityBlacklist?: SecurityBlacklistConfig | undefined;
+  toolArgs?: Record<string, unknown> | undefined;
+}
+
+/** Decides by rules whether a person has to be asked before a tool runs. */
+export class InterventionChecker {
+  /** `never`, `required` or `always`; a hit of the blacklist gives `required`. */
+  static shouldIntervene(params: ShouldInterveneParams): HumanInterventionPolicy {
+    return ask('shouldIntervene', {
+      config: params.config,
+      blacklist: listFor(params.securityBlacklist),
+      args: params.toolArgs ?? {},
+    });
+  }
+
+  /** Whether the arguments break a rule of the blacklist, and which. */
+  static checkSecurityBlacklist(
+    securityBlacklist: SecurityBlacklistConfig | undefined = undefined,
+    toolArgs: Record<string, unknown> = {},
+  ): SecurityCheckResult {
+    return ask('checkBlacklist', { blacklist: listFor(securityBlacklist), args: toolArgs });
+  }
+
+  /** Whether a pattern with `*` (or `name:*`) matches the whole value. */
+  static matchPattern(pattern: string, value: string): boolean {
+    return ask('matchPattern', { pattern, value: String(value) });
+  }
+
+  /** Whether one argument fits a matcher. */
+  static matchesArgument(matcher: ArgumentMatcher, value: unknown): boolean {
+    return ask('matchesArgument', { matcher, value });
+  }
+
+  /** `identifier/apiName`, or `identifier/apiName#hash`. */
+  static generateToolKey(identifier: string, apiName: string, argsHash?: string): string {
+    return argsHash ? `${identifier}/${apiName}#${argsHash}` : `${identifier}/${apiName}`;
+  }
+
+  /** A short hash of arguments that does not depend on the order of their keys. */
+  static hashArguments(args: Record<string, unknown>): string {
+    return ask('hashArguments', { args });
+  }
+}

@@ -1,0 +1,393 @@
+// AgentRuntime: runs an agent step by step on plain state objects. The engine decides what a step
+// does; what only JavaScript can do (the agent, executors, models, tools) is answered here.
+import type {
+  Agent,
+  AgentCost,
+  AgentEvent,
+  AgentInstruction,
+  AgentModelRuntime,
+  AgentRuntimeContext,
+  AgentState,
+  AgentStepResult,
+  AgentTool,
+  AgentUsage,
+  ChatToolPayload,
+  HumanDecision,
+  InstructionExecutor,
+  OpenAIToolCall,
+  SubAgentResult,
+  SubAgentTask,
+} from '../../types/agent';
+import type { NativeAgentStep } from '../addon';
+import { addon } from '../addon';
+import { MillraceError } from '../errors';
+import { ask } from './ask';
+import { toJson } from './serialize';
+import { type ActionHandler, type ActionTools, StepDriver, type StepHost } from './step-driver';
+
+/** A child run that an instruction asks for. */
+export type RunSubAgent = (
+  task: SubAgentTask,
+  options: { signal: AbortSignal; depth: number; parentMessageId?: string },
+) => Promise<SubAgentResult & { usage?: AgentUsage; cost?: AgentCost }>;
+
+/** How an AgentRuntime runs its agent. */
+export interface RuntimeConfig {
+  /** Executors by instruction; those of the agent win, the engine's come last. */
+  executors?: Partial<Record<AgentInstruction['type'], InstructionExecutor>>;
+  operationId?: string;
+  getOperation?: (id: string) => {
+    context?: Record<string, unknown>;
+    abortController?: AbortController;
+  };
+  /** The model of agents that bring none. */
+  modelRuntime?: AgentModelRuntime;
+  runSubAgent?: RunSubAgent;
+  /** `engine`: the engine writes assistant rows, ids and rows of open calls. */
+  history?: 'caller' | 'engine';
+  /** Calls of tools at a time; 8 when absent. */
+  concurrency?: number;
+  /** Milliseconds that a tool may take. */
+  toolTimeoutMs?: number;
+  /** Characters of JSON that a tool may return; 4 Mi when absent. */
+  toolResultLimit?: number;
+  onEvent?: (event: AgentEvent) => void;
+}
+
+/** Options of one step. */
+export interface StepOptions {
+  signal?: AbortSignal;
+  /** Called for each event as it happens. */
+  onEvent?: (event: AgentEvent) => void;
+}
+
+const builtinTypes = [
+  'call_llm',
+  'call_tool',
+  'call_tools_batch',
+  'resolve_aborted_tools',
+  'resolve_blocked_tools',
+  'exec_sub_agent',
+  'exec_sub_agents',
+  'exec_task',
+  'exec_tasks',
+  'exec_client_task',
+  'exec_client_tasks',
+  'request_human_approve',
+  'request_human_prompt',
+  'request_human_select',
+  'compress_context',
+  'finish',
+] as const;
+
+const defaultResultLimit = 4 * 1024 * 1024;
+
+/** Settles with what `work` gives, or fails after `ms`; 0 waits for ever. */
+export async function within<T>(work: Promise<T> | T, ms: number, message: string): Promise<T> {
+  if (ms <= 0) return work;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new MillraceError('tool_timeout', message)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Executes what an agent decides, one step at a time. */
+export class AgentRuntime {
+  readonly executors: Record<string, InstructionExecutor>;
+  readonly #builtin = new Set<InstructionExecutor>();
+  readonly #agent: Agent;
+  readonly #config: RuntimeConfig;
+
+  constructor(agent: Agent, config: RuntimeConfig = {}) {
+    this.#agent = agent;
+    this.#config = config;
+    const builtin: Record<string, InstructionExecutor> = {};
+    for (const type of builtinTypes) {
+      const executor: InstructionExecutor = (instruction, state, context) =>
+        this.#execute(instruction, state, context);
+      builtin[type] = executor;
+      this.#builtin.add(executor);
+    }
+    this.executors = { ...builtin, ...config.executors, ...agent.executors };
+  }
+
+  /** What the host keeps for this operation. */
+  getContext(): Record<string, unknown> | undefined {
+    return this.#operation()?.context;
+  }
+
+  /** The controller that stops this operation. */
+  getAbortController(): AbortController | undefined {
+    return this.#operation()?.abortController;
+  }
+
+  /** Runs one step on a copy of `state`; it never rejects for what an agent or a tool does. */
+  async step(
+    state: AgentState,
+    context?: AgentRuntimeContext,
+    options: StepOptions = {},
+  ): Promise<AgentStepResult> {
+    const stateJson = toJson(state, 'state');
+    const contextJson = context === undefined ? 'null' : toJson(context, 'context');
+    return this.#drive(options, (step) => step.begin(stateJson, contextJson, Date.now()));
+  }
+
+  /** Marks the run as interrupted. */
+  interrupt(
+    state: AgentState,
+    reason: string,
+    canResume = true,
+    metadata?: Record<string, unknown>,
+  ): AgentStepResult {
+    const newState = clone(state);
+    const interruptedAt = new Date().toISOString();
+    newState.status = 'interrupted';
+    newState.lastModified = interruptedAt;
+    newState.interruption = { reason, interruptedAt, canResume };
+    const event: AgentEvent = { type: 'interrupted', reason, interruptedAt, canResume };
+    if (metadata) event.metadata = metadata;
+    return { events: [event], newState };
+  }
+
+  /** Goes on after an interruption; with a context it runs a step at once. */
+  async resume(
+    state: AgentState,
+    reason = 'User resumed execution',
+    context?: AgentRuntimeContext,
+    options: StepOptions = {},
+  ): Promise<AgentStepResult> {
+    if (state.status !== 'interrupted') {
+      throw new MillraceError('invalid_state', 'Cannot resume: state is not interrupted');
+    }
+    if (state.interruption?.canResume === false) {
+      throw new MillraceError('invalid_state', 'Cannot resume: interruption is not resumable');
+    }
+    const newState = clone(state);
+    const resumedAt = new Date().toISOString();
+    delete newState.interruption;
+    newState.status = 'running';
+    newState.lastModified = resumedAt;
+    const event: AgentEvent = {
+      type: 'resumed',
+      reason,
+      resumedAt,
+      resumedFromStep: newState.stepCount,
+    };
+    (options.onEvent ?? this.#config.onEvent)?.(event);
+    if (context) {
+      const result = await this.step(newState, context, options);
+      return { ...result, events: [event, ...result.events] };
+    }
+    return { events: [event], newState, nextContext: firstContext(newState) };
+  }
+
+  /** Runs a call that a person approved. It has to be the call that was shown. */
+  async approveToolCall(
+    state: AgentState,
+    approvedToolCall: ChatToolPayload | OpenAIToolCall,
+    options: StepOptions = {},
+  ): Promise<AgentStepResult> {
+    const context = {
+      ...firstContext(state),
+      phase: 'human_approved_tool' as const,
+      payload: { approvedToolCall },
+    };
+    return this.step(state, context, options);
+  }
+
+  /** Applies a person's decision, and runs the step that follows from it. */
+  async decide(
+    state: AgentState,
+    decision: HumanDecision,
+    options: StepOptions = {},
+  ): Promise<AgentStepResult> {
+    const decided = ask<AgentStepResult>('applyDecision', { state, decision });
+    const onEvent = options.onEvent ?? this.#config.onEvent;
+    for (const event of decided.events) onEvent?.(event);
+    if (!decided.nextContext) return decided;
+    const result = await this.step(decided.newState, decided.nextContext, options);
+    return { ...result, events: [...decided.events, ...result.events] };
+  }
+
+  /** A state of status idle; `partial` overrides the defaults. */
+  static createInitialState(partial: Partial<AgentState> = {}): AgentState {
+    return ask('initialState', { partial });
+  }
+
+  /** Usage with every count at zero. */
+  static createDefaultUsage(): AgentUsage {
+    return ask('defaultUsage', {});
+  }
+
+  /** Cost with every sum at zero. */
+  static createDefaultCost(): AgentCost {
+    return ask('defaultCost', {});
+  }
+
+  #operation(): ReturnType<NonNullable<RuntimeConfig['getOperation']>> | undefined {
+    const { operationId, getOperation } = this.#config;
+    return operationId === undefined ? undefined : getOperation?.(operationId);
+  }
+
+  // One instruction by the engine's own executor, for custom executors that build on it.
+  #execute(
+    instruction: AgentInstruction,
+    state: AgentState,
+    context?: AgentRuntimeContext,
+  ): Promise<AgentStepResult> {
+    const texts = [instruction, state, context ?? null].map((value) => toJson(value, 'argument'));
+    const [instructionJson = '', stateJson = '', contextJson = ''] = texts;
+    return this.#drive({}, (step) =>
+      step.execute(instructionJson, stateJson, contextJson, Date.now()),
+    );
+  }
+
+  #drive(options: StepOptions, start: (step: NativeAgentStep) => string): Promise<AgentStepResult> {
+    const agent = this.#agent;
+    const config = this.#config;
+    const step = new (addon().AgentStep)(
+      JSON.stringify({
+        custom: Object.keys(this.executors).filter((type) => {
+          const executor = this.executors[type];
+          return executor !== undefined && !this.#builtin.has(executor);
+        }),
+        tools: Object.keys(agent.tools ?? {}),
+        model: Boolean(agent.modelRuntime ?? config.modelRuntime),
+        usage: has(agent, 'calculateUsage'),
+        cost: has(agent, 'calculateCost'),
+        subAgents: Boolean(config.runSubAgent),
+        history: config.history === 'engine',
+        concurrency: config.concurrency,
+      }),
+    );
+    const host: StepHost = {
+      handlers: this.#handlers(),
+      onEvent: options.onEvent ?? config.onEvent,
+      signal: options.signal ?? this.getAbortController()?.signal,
+    };
+    return new StepDriver(step, host).run(start);
+  }
+
+  #handlers(): Record<string, ActionHandler> {
+    const agent = this.#agent;
+    return {
+      runner: ({ context, state }: { context: AgentRuntimeContext; state: AgentState }) =>
+        agent.runner(context, state),
+      executor: (payload: {
+        instruction: AgentInstruction;
+        state: AgentState;
+        context: AgentRuntimeContext;
+      }) => {
+        const executor = this.executors[payload.instruction.type];
+        return executor?.(payload.instruction, payload.state, payload.context);
+      },
+      model: ({ payload }: { payload: never }, tools) => this.#callModel(payload, tools),
+      tool: (payload: ToolAction, { signal }) => this.#callTool(payload, signal),
+      usage: (payload: { operation: 'llm' | 'tool'; result: unknown; previous: AgentUsage }) =>
+        agent.calculateUsage?.(payload.operation, payload.result, payload.previous),
+      cost: ({ context }: { context: { usage: AgentUsage; previousCost: AgentCost } }) =>
+        agent.calculateCost?.(context),
+      sub_agent: (payload: SubAgentAction, { signal }) => this.#runSubAgent(payload, signal),
+    };
+  }
+
+  async #callModel(payload: never, { signal, progress }: ActionTools): Promise<void> {
+    const { modelRuntime = this.#config.modelRuntime } = this.#agent;
+    const chunks = modelRuntime?.call(this.#agent, payload, { signal });
+    if (!chunks) return;
+    for await (const chunk of chunks) {
+      if (signal.aborted) break;
+      progress(chunk);
+    }
+  }
+
+  async #callTool({ name, toolCall, args }: ToolAction, signal: AbortSignal): Promise<unknown> {
+    const tools = this.#agent.tools ?? {};
+    const call = tools[name] as AgentTool;
+    // A tool that takes only its arguments is given nothing else.
+    const context = { signal, toolCallId: toolCall.id, idempotencyKey: toolCall.id };
+    const work = call.length > 1 ? call(args, context) : (call as (args: never) => unknown)(args);
+    const limit = this.#config.toolTimeoutMs ?? 0;
+    const result = await within(
+      work as Promise<unknown>,
+      limit,
+      `The tool ${name} did not answer within ${limit} ms.`,
+    );
+    const most = this.#config.toolResultLimit ?? defaultResultLimit;
+    const size = typeof result === 'string' ? result.length : (JSON.stringify(result) ?? '').length;
+    if (size > most) {
+      throw new MillraceError(
+        'tool_failed',
+        `The tool ${name} returned ${size} characters; ${most} are allowed.`,
+      );
+    }
+    return result;
+  }
+
+  async #runSubAgent(payload: SubAgentAction, signal: AbortSignal): Promise<unknown> {
+    const { task, timeoutMs, depth, parentMessageId } = payload;
+    const controller = new AbortController();
+    const stop = (): void => controller.abort(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await within(
+        this.#config.runSubAgent?.(task, {
+          signal: controller.signal,
+          depth,
+          ...(parentMessageId ? { parentMessageId } : {}),
+        }),
+        timeoutMs,
+        `The sub-agent did not end within ${timeoutMs} ms.`,
+      );
+    } catch (error) {
+      controller.abort(error);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+}
+
+interface ToolAction {
+  name: string;
+  toolCall: ChatToolPayload;
+  args: never;
+}
+
+interface SubAgentAction {
+  task: SubAgentTask;
+  parentMessageId?: string;
+  depth: number;
+  timeoutMs: number;
+}
+
+function has(agent: Agent, hook: keyof Agent): boolean {
+  return agent[hook] !== undefined;
+}
+
+function clone(state: AgentState): AgentState {
+  return JSON.parse(toJson(state, 'state')) as AgentState;
+}
+
+/** The context that a step without one begins with. */
+export function firstContext(state: AgentState): AgentRuntimeContext {
+  const messages = state.messages ?? [];
+  const message = messages[messages.length - 1];
+  const session = {
+    sessionId: state.operationId,
+    messageCount: messages.length,
+    status: state.status,
+    stepCount: state.stepCount,
+  };
+  if (message?.role !== 'user') return { phase: 'init', session };
+  return {
+    phase: 'user_input',
+    payload: { message, isFirstMessage: messages.length === 1 },
+    session,
+  };
+}

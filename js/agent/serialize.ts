@@ -1,0 +1,106 @@
+// Plain values to JSON text: what JSON cannot carry is refused by name, never dropped in silence.
+import { MillraceError } from '../errors';
+
+/** An error as a state holds it. */
+export interface AgentErrorRecord {
+  type: string;
+  message: string;
+  body?: unknown;
+}
+
+/** `{type, message, body}` of anything that can be thrown. */
+export function errorRecord(thrown: unknown): AgentErrorRecord {
+  if (typeof thrown !== 'object' || thrown === null) {
+    return { type: 'AgentRuntimeError', message: describe(thrown) };
+  }
+  const { type, code, errorType, name, message, body, error } = thrown as Record<string, unknown>;
+  const text = [message, (error as { message?: unknown } | undefined)?.message].find(
+    (candidate) => typeof candidate === 'string',
+  );
+  const kind = [type, code, errorType, name === 'Error' ? undefined : name].find(
+    (candidate) => typeof candidate === 'string' || typeof candidate === 'number',
+  );
+  const record: AgentErrorRecord = {
+    type: kind === undefined ? 'AgentRuntimeError' : String(kind),
+    message: text ?? describe(thrown),
+  };
+  if (body !== undefined && isJson(body)) record.body = body;
+  return record;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    toJson(value, 'body');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The error of a record, for callers that expect one: an Error whose type, message and body are
+ * also plain members, so that JSON carries it unchanged.
+ */
+export function reviveError(record: AgentErrorRecord): Error & AgentErrorRecord {
+  const error = new Error(record.message);
+  for (const [key, value] of Object.entries(record)) {
+    Object.defineProperty(error, key, {
+      value: value as unknown,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return error as Error & AgentErrorRecord;
+}
+
+function refuse(path: string, what: string): never {
+  throw new MillraceError(
+    'state_not_serializable',
+    `${path} is ${what}, which JSON cannot carry. Keep plain values only.`,
+  );
+}
+
+// One level; the way down is for the path of the message.
+function check(value: unknown, path: string, above: Set<object>): void {
+  if (typeof value === 'object') {
+    if (value !== null) checkObject(value, path, above);
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) refuse(path, String(value));
+  } else if (['bigint', 'function', 'symbol'].includes(typeof value)) {
+    refuse(path, `a ${typeof value}`);
+  }
+}
+
+function checkObject(value: object, path: string, above: Set<object>): void {
+  if (above.has(value)) refuse(path, 'a reference to a value that holds it');
+  if (value instanceof Error || typeof (value as { toJSON?: unknown }).toJSON === 'function')
+    return;
+  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) {
+    refuse(path, `a ${value.constructor.name}`);
+  }
+  above.add(value);
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => check(item, `${path}[${index}]`, above));
+  } else {
+    for (const [key, item] of Object.entries(value)) check(item, `${path}.${key}`, above);
+  }
+  above.delete(value);
+}
+
+/** JSON text of `value`; errors inside become `{type, message, body}`. */
+export function toJson(value: unknown, name: string): string {
+  check(value, name, new Set());
+  return JSON.stringify(value, (_key, item: unknown) =>
+    item instanceof Error ? errorRecord(item) : item,
+  );
+}

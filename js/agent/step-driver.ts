@@ -1,0 +1,151 @@
+// Carries one step of the engine's state machine out: it asks for actions, JavaScript answers them.
+import type { AgentEvent, AgentStepResult } from '../../types/agent';
+import type { NativeAgentStep } from '../addon';
+import { rethrow } from '../errors';
+import { type AgentErrorRecord, errorRecord, reviveError, toJson } from './serialize';
+
+interface Action {
+  id: number;
+  kind: string;
+  payload: Record<string, unknown>;
+}
+
+interface Todo {
+  actions: Action[];
+  events: AgentEvent[];
+  cancelled: number[];
+  outcome?: AgentStepResult;
+}
+
+/** What an action's handler gets besides the payload. */
+export interface ActionTools {
+  signal: AbortSignal;
+  /** Reports a piece of a model's answer. */
+  progress(chunk: unknown): void;
+}
+
+export type ActionHandler = (payload: never, tools: ActionTools) => unknown;
+
+/** Where a step's actions are carried out. */
+export interface StepHost {
+  handlers: Record<string, ActionHandler>;
+  /** Called for each event as it happens; what it throws is ignored. */
+  onEvent?: ((event: AgentEvent) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+// Callers may test for an Error, and JSON has to carry it: it is both.
+function withErrors<T extends AgentEvent>(event: T): T {
+  if ((event.type === 'error' || event.type === 'compression_error') && isRecord(event.error)) {
+    event.error = reviveError(event.error);
+  }
+  return event;
+}
+
+function isRecord(error: unknown): error is AgentErrorRecord {
+  return typeof (error as { message?: unknown } | null)?.message === 'string';
+}
+
+export class StepDriver {
+  readonly #step: NativeAgentStep;
+  readonly #host: StepHost;
+  readonly #running = new Map<number, AbortController>();
+  #resolve!: (result: AgentStepResult) => void;
+  #reject!: (error: unknown) => void;
+  #over = false;
+
+  constructor(step: NativeAgentStep, host: StepHost) {
+    this.#step = step;
+    this.#host = host;
+  }
+
+  /** Runs to the end of the step that `start` begins. */
+  run(start: (step: NativeAgentStep) => string): Promise<AgentStepResult> {
+    const { signal } = this.#host;
+    const stop = (): void => {
+      this.#apply(() => this.#step.abort(reasonOf(signal), Date.now()));
+    };
+    return new Promise<AgentStepResult>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#apply(() => {
+        const first = start(this.#step);
+        return signal?.aborted ? this.#step.abort(reasonOf(signal), Date.now()) : first;
+      });
+      signal?.addEventListener('abort', stop, { once: true });
+    }).finally(() => signal?.removeEventListener('abort', stop));
+  }
+
+  #apply(call: () => string): void {
+    if (this.#over) return;
+    let todo: Todo;
+    try {
+      todo = JSON.parse(call()) as Todo;
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    for (const id of todo.cancelled) this.#running.get(id)?.abort();
+    for (const event of todo.events) this.#deliver(event);
+    if (todo.outcome) this.#finish(todo.outcome);
+    else for (const action of todo.actions) void this.#perform(action);
+  }
+
+  #deliver(event: AgentEvent): void {
+    try {
+      this.#host.onEvent?.(withErrors(event));
+    } catch {
+      // A reader's failure is not the run's.
+    }
+  }
+
+  #finish(outcome: AgentStepResult): void {
+    this.#over = true;
+    for (const controller of this.#running.values()) controller.abort();
+    this.#running.clear();
+    outcome.events.forEach(withErrors);
+    if (isRecord(outcome.newState.error)) {
+      outcome.newState.error = reviveError(outcome.newState.error);
+    }
+    this.#resolve(outcome);
+  }
+
+  #fail(error: unknown): void {
+    this.#over = true;
+    for (const controller of this.#running.values()) controller.abort();
+    try {
+      rethrow(error);
+    } catch (known) {
+      this.#reject(known);
+    }
+  }
+
+  async #perform({ id, kind, payload }: Action): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    const tools: ActionTools = {
+      signal: controller.signal,
+      progress: (chunk) => {
+        const json = toJson(chunk, 'chunk');
+        this.#apply(() => this.#step.progress(id, json));
+      },
+    };
+    try {
+      const handler = this.#host.handlers[kind];
+      const result = await handler?.(payload as never, tools);
+      const json = result === undefined ? 'null' : toJson(result, kind);
+      this.#running.delete(id);
+      this.#apply(() => this.#step.complete(id, json, Date.now()));
+    } catch (thrown) {
+      this.#running.delete(id);
+      const json = JSON.stringify(errorRecord(thrown));
+      this.#apply(() => this.#step.fail(id, json, Date.now()));
+    }
+  }
+}
+
+function reasonOf(signal: AbortSignal | undefined): string {
+  const reason: unknown = signal?.reason;
+  if (typeof reason === 'string') return reason;
+  return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'aborted';
+}

@@ -1,0 +1,145 @@
+#include "agent/door.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "agent/approvals.hpp"
+#include "agent/blacklist.hpp"
+#include "agent/general_agent.hpp"
+#include "agent/group.hpp"
+#include "agent/history.hpp"
+#include "agent/state.hpp"
+#include "agent/tokens.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+using Answer = Result<Tree>;
+
+Answer on_match_pattern(const Tree& question, const Surroundings&) {
+  return Tree::flag(match_pattern(question["pattern"].string(), question["value"].string()));
+}
+
+Answer on_matches_argument(const Tree& question, const Surroundings& around) {
+  return Tree::flag(matches_argument(question["matcher"], question["value"], around.regex));
+}
+
+Answer on_check_blacklist(const Tree& question, const Surroundings& around) {
+  const auto hit = check_blacklist(question["blacklist"], question["args"], around.regex);
+  Tree result = Tree::object();
+  result.set("blocked", Tree::flag(hit.has_value()));
+  if (hit) {
+    result.set("reason", hit->reason);
+    result.set("policy", hit->hard ? "always" : "required");
+  }
+  return result;
+}
+
+Answer on_should_intervene(const Tree& question, const Surroundings& around) {
+  return Tree::text(
+      should_intervene(question["config"], question["blacklist"], question["args"], around.regex));
+}
+
+Answer on_default_blacklist(const Tree&, const Surroundings&) {
+  return Tree::parse(default_blacklist_json());
+}
+
+Answer on_hash_arguments(const Tree& question, const Surroundings&) {
+  return Tree::text(hash_arguments(question["args"]));
+}
+
+Answer on_approval_hash(const Tree& question, const Surroundings&) {
+  return Tree::text(approval_hash(question["identifier"].string(), question["apiName"].string(),
+                                  question["arguments"].string()));
+}
+
+Answer on_initial_state(const Tree& question, const Surroundings& around) {
+  return initial_state(question["partial"], around.now_ms);
+}
+
+Answer on_load_state(const Tree& question, const Surroundings& around) {
+  return load_state(question["state"], Tree(), around.now_ms);
+}
+
+Answer on_default_usage(const Tree&, const Surroundings&) {
+  return default_usage();
+}
+
+Answer on_default_cost(const Tree&, const Surroundings& around) {
+  return default_cost(around.now_ms);
+}
+
+Answer on_decide(const Tree& question, const Surroundings& around) {
+  return decide(question["state"], question["context"], question["config"], question["answers"],
+                around.regex);
+}
+
+Answer on_check_compression(const Tree& question, const Surroundings&) {
+  const Tree& options = question["options"];
+  const CompressionCheck check = check_compression(question["messages"], options["tools"], options);
+  Tree result = Tree::object();
+  result.set("currentTokenCount", Tree::integer(check.tokens));
+  result.set("needsCompression", Tree::flag(check.needed));
+  result.set("threshold", Tree::integer(check.threshold));
+  return result;
+}
+
+Answer on_estimate_tokens(const Tree& question, const Surroundings&) {
+  return Tree::integer(estimate_tokens(question["text"].string()));
+}
+
+Answer on_apply_decision(const Tree& question, const Surroundings& around) {
+  return apply_decision(question["state"], question["decision"], around.now_ms, around.ids);
+}
+
+Answer on_decide_group(const Tree& question, const Surroundings&) {
+  return decide_group(question["config"], question["memory"], question["result"]);
+}
+
+Answer on_repair_rows(const Tree& question, const Surroundings& around) {
+  return repair_rows(question["messages"], around.ids);
+}
+
+Answer on_truncate_turns(const Tree& question, const Surroundings&) {
+  return truncate_turns(question["messages"], question["maxTokens"].integer_or(0));
+}
+
+struct Row {
+  std::string_view name;
+  Answer (*handler)(const Tree& question, const Surroundings& around);
+};
+
+constexpr std::array rows{Row{"matchPattern", on_match_pattern},
+                          Row{"matchesArgument", on_matches_argument},
+                          Row{"checkBlacklist", on_check_blacklist},
+                          Row{"shouldIntervene", on_should_intervene},
+                          Row{"defaultBlacklist", on_default_blacklist},
+                          Row{"hashArguments", on_hash_arguments},
+                          Row{"approvalHash", on_approval_hash},
+                          Row{"initialState", on_initial_state},
+                          Row{"loadState", on_load_state},
+                          Row{"defaultUsage", on_default_usage},
+                          Row{"defaultCost", on_default_cost},
+                          Row{"decide", on_decide},
+                          Row{"checkCompression", on_check_compression},
+                          Row{"estimateTokens", on_estimate_tokens},
+                          Row{"applyDecision", on_apply_decision},
+                          Row{"decideGroup", on_decide_group},
+                          Row{"repairRows", on_repair_rows},
+                          Row{"truncateTurns", on_truncate_turns}};
+
+}  // namespace
+
+Result<Tree> answer(std::string_view name, const Tree& question, const Surroundings& around) {
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
+  if (row == rows.end()) {
+    return make_error(Errc::invalid_argument,
+                      "The agent room has no function '" + std::string(name) + "'.");
+  }
+  return row->handler(question, around);
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,348 @@
+#include "agent/general_agent.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "agent/state.hpp"
+#include "agent/tokens.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+constexpr std::string_view after_tasks =
+    "Every task above has ended. Sum up the results, or go on with your answer, in the language of "
+    "the user's request.";
+
+Tree instruction_of(std::string_view type) {
+  Tree made = Tree::object();
+  made.set("type", type);
+  return made;
+}
+
+Tree finish(std::string_view reason, std::string_view detail) {
+  Tree made = instruction_of("finish");
+  made.set("reason", reason);
+  made.set("reasonDetail", detail);
+  return made;
+}
+
+Tree with_calls(std::string_view type, const Tree& parent, Tree calls) {
+  Tree made = instruction_of(type);
+  Tree& payload = made.at("payload");
+  if (!parent.is_null()) payload.set("parentMessageId", parent);
+  payload.set("toolsCalling", std::move(calls));
+  return made;
+}
+
+bool is_pending(const Tree& message) {
+  return message["role"].string() == "tool" &&
+         message["pluginIntervention"]["status"].string() == "pending";
+}
+
+Tree call_of_row(const Tree& row) {
+  Tree call = row["plugin"];
+  if (call["id"].is_null() && row["tool_call_id"].is_string()) call.set("id", row["tool_call_id"]);
+  return call;
+}
+
+class Decider {
+ public:
+  Decider(const Tree& state, const Tree& context, const Tree& config, const Tree& answers,
+          const RegexTest& regex)
+      : state_(state),
+        payload_(context["payload"]),
+        context_(context),
+        config_(config),
+        answers_(answers),
+        regex_(regex) {}
+
+  Tree run() {
+    const std::string_view phase = context_["phase"].string();
+    if (state_["status"].string() == "interrupted") return done(aborted(phase));
+    struct Row {
+      std::string_view phase;
+      Tree (Decider::*decide)();
+    };
+    static constexpr std::array rows{Row{"init", &Decider::on_input},
+                                     Row{"user_input", &Decider::on_input},
+                                     Row{"llm_result", &Decider::on_llm_result},
+                                     Row{"tool_result", &Decider::on_tool_result},
+                                     Row{"tools_batch_result", &Decider::on_tools},
+                                     Row{"task_result", &Decider::on_continue},
+                                     Row{"sub_agent_result", &Decider::on_continue},
+                                     Row{"tasks_batch_result", &Decider::on_tasks},
+                                     Row{"sub_agents_batch_result", &Decider::on_tasks},
+                                     Row{"compression_result", &Decider::on_compressed},
+                                     Row{"human_response", &Decider::on_continue},
+                                     Row{"human_abort", &Decider::on_abort},
+                                     Row{"error", &Decider::on_error}};
+    const auto* row =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.phase == phase; });
+    if (row != rows.end()) return (this->*row->decide)();
+    return done(finish("agent_decision", "Unknown phase: " + std::string(phase)));
+  }
+
+ private:
+  static Tree done(Tree instructions) {
+    Tree result = Tree::object();
+    result.set("instructions", std::move(instructions));
+    return result;
+  }
+
+  // The model's next turn, or a compression before it.
+  Tree call_llm(Tree messages, Tree payload) const {
+    const Tree& compression = config_["compressionConfig"];
+    const bool enabled = compression["enabled"].is_null() || compression["enabled"].truthy();
+    if (enabled) {
+      Tree options = compression;
+      if (options["maxWindowToken"].is_null()) {
+        options.set("maxWindowToken", config_["modelRuntimeConfig"]["contextWindowTokens"]);
+      }
+      const CompressionCheck check = check_compression(messages, payload["tools"], options);
+      if (check.needed && !messages.items().empty()) return compress(std::move(messages), check);
+    }
+    payload.set("messages", std::move(messages));
+    Tree made = instruction_of("call_llm");
+    made.set("payload", std::move(payload));
+    return made;
+  }
+
+  static Tree compress(Tree messages, const CompressionCheck& check) {
+    std::string summary;
+    for (const Tree& message : messages.items()) {
+      if (message["role"].string() != "compressedGroup") continue;
+      if (!summary.empty()) summary.append("\n\n");
+      summary.append(message["content"].string());
+    }
+    Tree made = instruction_of("compress_context");
+    Tree& payload = made.at("payload");
+    payload.set("currentTokenCount", Tree::integer(check.tokens));
+    if (!summary.empty()) payload.set("existingSummary", summary);
+    payload.set("messages", std::move(messages));
+    return made;
+  }
+
+  // What a turn after the first is called with.
+  [[nodiscard]] Tree turn_payload() const {
+    Tree payload = Tree::object();
+    const Tree& config = config_["modelRuntimeConfig"].is_null() ? state_["modelRuntimeConfig"]
+                                                                 : config_["modelRuntimeConfig"];
+    payload.set("model", config["model"]);
+    payload.set("parentMessageId", payload_["parentMessageId"]);
+    payload.set("provider", config["provider"]);
+    payload.set("tools", tools_of(state_));
+    for (const std::string_view name : {"model", "parentMessageId", "provider", "tools"}) {
+      if (payload[name].is_null()) payload.erase(name);
+    }
+    return payload;
+  }
+
+  Tree on_input() {
+    Tree payload = payload_.is_object() ? payload_ : Tree::object();
+    return done(call_llm(state_["messages"], std::move(payload)));
+  }
+
+  Tree on_continue() { return done(call_llm(state_["messages"], turn_payload())); }
+
+  Tree on_tasks() {
+    Tree messages = state_["messages"];
+    Tree row = Tree::object();
+    row.set("content", after_tasks);
+    row.set("role", "user");
+    messages.push(std::move(row));
+    return done(call_llm(std::move(messages), turn_payload()));
+  }
+
+  // Compressing again at once would not help more.
+  Tree on_compressed() {
+    Tree payload = turn_payload();
+    payload.set("createAssistantMessage", Tree::flag(true));
+    const Tree& compressed = payload_["compressedMessages"];
+    payload.set("messages", compressed.is_array() ? compressed : state_["messages"]);
+    Tree made = instruction_of("call_llm");
+    made.set("payload", std::move(payload));
+    return done(std::move(made));
+  }
+
+  Tree on_llm_result() {
+    const Tree& calls = payload_["toolsCalling"];
+    const bool has_calls = payload_["hasToolsCalling"].truthy() && !calls.items().empty();
+    if (!has_calls) return done(no_calls());
+    Tree execute = Tree::array();
+    Tree ask = Tree::array();
+    Tree block = Tree::array();
+    for (std::size_t i = 0; i < calls.items().size(); ++i) {
+      const Tree& call = calls.items()[i];
+      auto parsed = Tree::parse(call["arguments"].string());
+      const Tree args =
+          parsed && parsed.value().is_object() ? std::move(parsed).value() : Tree::object();
+      const Tree& manifest = manifest_of(state_, call["identifier"].string());
+      Assessment assessment =
+          assess_call({call, args, manifest, state_, config_, answers_[std::to_string(i)]}, regex_);
+      if (assessment.verdict == Verdict::audit) return audit(i, args, std::move(assessment.audit));
+      Tree& list = assessment.verdict == Verdict::execute ? execute
+                   : assessment.verdict == Verdict::ask   ? ask
+                                                          : block;
+      list.push(call);
+    }
+    return done(split(std::move(execute), std::move(block), std::move(ask)));
+  }
+
+  Tree audit(std::size_t call, const Tree& args, Tree question) const {
+    question.set("call", std::to_string(call));
+    question.set("args", args);
+    question.set("metadata", state_["metadata"].is_object() ? state_["metadata"] : Tree::object());
+    question.set("securityBlacklist", state_["securityBlacklist"]);
+    Tree result = Tree::object();
+    result.set("audit", std::move(question));
+    return result;
+  }
+
+  Tree split(Tree execute, Tree block, Tree ask) const {
+    const Tree& parent = payload_["parentMessageId"];
+    Tree list = Tree::array();
+    if (execute.items().size() == 1) {
+      Tree made = instruction_of("call_tool");
+      Tree& payload = made.at("payload");
+      if (!parent.is_null()) payload.set("parentMessageId", parent);
+      payload.set("toolCalling", std::move(execute.items().front()));
+      list.push(std::move(made));
+    } else if (!execute.items().empty()) {
+      list.push(with_calls("call_tools_batch", parent, std::move(execute)));
+    }
+    if (!block.items().empty()) {
+      list.push(with_calls("resolve_blocked_tools", parent, std::move(block)));
+    }
+    if (!ask.items().empty()) {
+      Tree made = instruction_of("request_human_approve");
+      made.set("pendingToolsCalling", std::move(ask));
+      made.set("reason", "human_intervention_required");
+      list.push(std::move(made));
+    }
+    return list;
+  }
+
+  [[nodiscard]] Tree no_calls() const {
+    if (state_["forceFinish"].truthy()) {
+      return finish("max_steps_completed", "The last answer after the limit of steps");
+    }
+    return finish("completed", "LLM response completed without tool calls");
+  }
+
+  Tree on_tool_result() {
+    if (payload_["stop"].truthy()) {
+      if (auto task = sub_task()) return done(std::move(*task));
+    }
+    return on_tools();
+  }
+
+  // A tool may ask for work by sub-agents in its result.
+  [[nodiscard]] std::optional<Tree> sub_task() const {
+    struct Row {
+      std::string_view state;
+      std::string_view instruction;
+      std::string_view member;
+    };
+    static constexpr std::array rows{Row{"execTask", "exec_task", "task"},
+                                     Row{"execTasks", "exec_tasks", "tasks"},
+                                     Row{"execClientTask", "exec_client_task", "task"},
+                                     Row{"execClientTasks", "exec_client_tasks", "tasks"},
+                                     Row{"execSubAgent", "exec_sub_agent", "task"},
+                                     Row{"execSubAgents", "exec_sub_agents", "tasks"},
+                                     Row{"execClientSubAgent", "exec_client_sub_agent", "task"},
+                                     Row{"execClientSubAgents", "exec_client_sub_agents", "tasks"}};
+    const Tree& asked = payload_["data"]["state"];
+    const auto* row = std::find_if(rows.begin(), rows.end(),
+                                   [&](const Row& r) { return r.state == asked["type"].string(); });
+    if (row == rows.end()) return std::nullopt;
+    Tree made = instruction_of(row->instruction);
+    Tree& payload = made.at("payload");
+    payload.set("parentMessageId", asked["parentMessageId"].is_null() ? payload_["parentMessageId"]
+                                                                      : asked["parentMessageId"]);
+    payload.set(row->member, asked[row->member]);
+    return made;
+  }
+
+  Tree on_tools() {
+    Tree pending = current_pending();
+    const Tree& deferred = state_["deferredHumanApproval"]["pendingToolsCalling"];
+    const bool rows = !pending.items().empty();
+    if (!rows && !deferred.items().empty()) pending = deferred;
+    if (!pending.items().empty()) {
+      Tree made = instruction_of("request_human_approve");
+      made.set("pendingToolsCalling", std::move(pending));
+      made.set("reason",
+               rows ? "Some tools still pending approval" : "human_intervention_required");
+      if (rows) made.set("skipCreateToolMessage", Tree::flag(true));
+      return done(std::move(made));
+    }
+    if (context_["stepContext"]["hasQueuedMessages"].truthy()) {
+      return done(finish("queued_message_interrupt", "New input of the user is waiting"));
+    }
+    return on_continue();
+  }
+
+  // Rows that still wait for approval, of the last turn that called tools.
+  [[nodiscard]] Tree current_pending() const {
+    const auto& messages = state_["messages"].items();
+    Tree pending = Tree::array();
+    const auto turn = std::find_if(messages.rbegin(), messages.rend(), [](const Tree& message) {
+      return message["role"].string() == "assistant" && !message["tool_calls"].items().empty();
+    });
+    if (turn == messages.rend()) return pending;
+    for (const Tree& message : messages) {
+      if (is_pending(message) && message["parentId"] == (*turn)["id"]) {
+        pending.push(call_of_row(message));
+      }
+    }
+    return pending;
+  }
+
+  Tree aborted(std::string_view phase) const {
+    Tree calls = Tree::array();
+    if (phase == "llm_result" || phase == "human_abort") {
+      calls = payload_["toolsCalling"].is_array() ? payload_["toolsCalling"] : calls;
+    } else {
+      for (const Tree& message : state_["messages"].items()) {
+        if (is_pending(message)) calls.push(call_of_row(message));
+      }
+    }
+    if (calls.items().empty()) return finish("user_requested", "Operation cancelled by user");
+    return with_calls("resolve_aborted_tools", payload_["parentMessageId"], std::move(calls));
+  }
+
+  Tree on_abort() {
+    const Tree& calls = payload_["toolsCalling"];
+    if (!calls.items().empty()) {
+      return done(with_calls("resolve_aborted_tools", payload_["parentMessageId"], calls));
+    }
+    const std::string_view reason = payload_["reason"].string();
+    return done(finish("user_requested", reason.empty() ? "Operation cancelled by user" : reason));
+  }
+
+  Tree on_error() {
+    const Tree& error = payload_["error"];
+    const std::string_view message = error.is_string() ? error.string() : error["message"].string();
+    return done(finish("error_recovery", message.empty() ? "Unknown error occurred" : message));
+  }
+
+  const Tree& state_;
+  const Tree& payload_;
+  const Tree& context_;
+  const Tree& config_;
+  const Tree& answers_;
+  const RegexTest& regex_;
+};
+
+}  // namespace
+
+Tree decide(const Tree& state, const Tree& context, const Tree& config, const Tree& answers,
+            const RegexTest& regex) {
+  return Decider(state, context, config, answers, regex).run();
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,148 @@
+#include "agent/history.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/tokens.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+bool is_role(const Tree& message, std::string_view role) {
+  return message["role"].string() == role;
+}
+
+bool is_tool_result(const Tree& message) {
+  return is_role(message, "tool");
+}
+
+// A turn begins where a person speaks.
+std::vector<std::size_t> turn_starts(const std::vector<Tree>& items) {
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (is_role(items[i], "user")) starts.push_back(i);
+  }
+  return starts;
+}
+
+// The first place at or before `at` that is not between a call and its results.
+std::size_t whole_place(const std::vector<Tree>& items, std::size_t at) {
+  while (at > 0 && at < items.size() && is_tool_result(items[at])) --at;
+  return at;
+}
+
+}  // namespace
+
+std::size_t compression_cut(const Tree& messages, std::int64_t tail_tokens) {
+  const auto& items = messages.items();
+  const auto starts = turn_starts(items);
+  std::size_t cut = starts.empty() ? items.size() : starts.back();
+  // Work of the newest turn is summed up as well when it is long; its task is kept separately.
+  if (tail_tokens > 0) {
+    std::int64_t tokens = 0;
+    std::size_t at = items.size();
+    while (at > 0 && (tokens += estimate_message_tokens(items[at - 1])) <= tail_tokens) --at;
+    cut = starts.empty() ? at : std::min(at, starts.back());
+  }
+  return whole_place(items, cut);
+}
+
+Tree summary_request(const Tree& messages, std::size_t cut, std::string_view existing_summary) {
+  std::string text;
+  if (!existing_summary.empty()) text.append("Summary so far:\n").append(existing_summary);
+  for (std::size_t i = 0; i < cut && i < messages.items().size(); ++i) {
+    const Tree& message = messages.items()[i];
+    if (is_role(message, "system") || is_role(message, "compressedGroup")) continue;
+    if (!text.empty()) text.append("\n\n");
+    text.append(message["role"].string()).append(": ");
+    const Tree& content = message["content"];
+    text.append(content.is_string() ? std::string(content.string()) : content.to_json());
+    for (const Tree& call : message["tool_calls"].items()) {
+      text.append("\n[calls ").append(call["function"]["name"].string()).append(" ");
+      text.append(call["function"]["arguments"].string()).append("]");
+    }
+  }
+  Tree list = Tree::array();
+  Tree system = Tree::object();
+  system.set("role", "system");
+  system.set("content",
+             "Condense the conversation below so that an assistant can go on with it. Keep the "
+             "user's goals, decisions, facts, names, numbers, paths, open tasks and results of "
+             "tools; leave out greetings and repetition. Merge a summary that is given. Write in "
+             "the language of the conversation and answer with the summary only.");
+  list.push(std::move(system));
+  Tree user = Tree::object();
+  user.set("role", "user");
+  user.set("content", text);
+  list.push(std::move(user));
+  return list;
+}
+
+Tree truncate_turns(const Tree& messages, std::int64_t most_tokens) {
+  const auto& items = messages.items();
+  const auto starts = turn_starts(items);
+  std::int64_t total = estimate_context_tokens(messages, Tree());
+  if (starts.size() < 2 || total <= most_tokens) return messages;
+  std::size_t keep_from = starts.front();
+  for (std::size_t turn = 0; turn + 1 < starts.size() && total > most_tokens; ++turn) {
+    for (std::size_t i = starts[turn]; i < starts[turn + 1]; ++i) {
+      if (!is_role(items[i], "system")) total -= estimate_message_tokens(items[i]);
+    }
+    keep_from = starts[turn + 1];
+  }
+  Tree kept = Tree::array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool head =
+        i < starts.front() && (is_role(items[i], "system") || is_role(items[i], "compressedGroup"));
+    if (head || i >= keep_from || is_role(items[i], "system")) kept.push(items[i]);
+  }
+  return kept;
+}
+
+Tree repair_rows(const Tree& messages, IdSource& ids) {
+  const auto& items = messages.items();
+  std::set<std::string> seen;
+  std::vector<bool> used(items.size(), false);
+  Tree repaired = Tree::array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (is_tool_result(items[i])) continue;
+    Tree row = items[i];
+    Tree results = Tree::array();
+    if (Tree* calls = row.find("tool_calls"); calls != nullptr && is_role(row, "assistant")) {
+      for (Tree& call : calls->items()) {
+        const std::string id(call["id"].string());
+        std::string fresh = id;
+        if (id.empty() || !seen.insert(id).second) fresh = "call_" + ids.next_id();
+        call.set("id", fresh);
+        // The first unused result of this call behind its row, before the next row of a person.
+        std::size_t found = items.size();
+        for (std::size_t j = i + 1; j < items.size() && !id.empty(); ++j) {
+          if (is_tool_result(items[j]) && !used[j] && items[j]["tool_call_id"].string() == id) {
+            found = j;
+            break;
+          }
+        }
+        Tree result = Tree::object();
+        if (found < items.size()) {
+          used[found] = true;
+          result = items[found];
+        } else {
+          result.set("role", "tool");
+          result.set("content", "The call has no result.");
+        }
+        result.set("tool_call_id", fresh);
+        results.push(std::move(result));
+      }
+      if (calls->items().empty()) row.erase("tool_calls");
+    }
+    repaired.push(std::move(row));
+    for (Tree& result : results.items()) repaired.push(std::move(result));
+  }
+  return repaired;
+}
+
+}  // namespace millrace::agent

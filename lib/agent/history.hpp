@@ -1,0 +1,29 @@
+// Edits of a conversation that leave it valid: a tool call and its result stay together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/json_tree.hpp"
+
+namespace millrace::agent {
+
+// Where the part begins that a compression keeps as it is: the newest row of the user and what is
+// behind it, or a tail of at most `tail_tokens`. Never between a call and its result. 0 when there
+// is nothing to compress.
+std::size_t compression_cut(const json::Tree& messages, std::int64_t tail_tokens);
+
+// The rows before `cut` as text for the model that sums them up.
+json::Tree summary_request(const json::Tree& messages, std::size_t cut,
+                           std::string_view existing_summary);
+
+// Drops the oldest whole turns until the rest fits, system rows and the newest turn excepted.
+json::Tree truncate_turns(const json::Tree& messages, std::int64_t most_tokens);
+
+// Gives every call one result right behind its row, drops results of no call, gives calls that
+// share an id fresh ones. A valid list is not changed.
+json::Tree repair_rows(const json::Tree& messages, IdSource& ids);
+
+}  // namespace millrace::agent

@@ -1,0 +1,359 @@
+#include "agent/intervention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "agent/blacklist.hpp"
+#include "base/utf8.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+bool match_wildcard(std::string_view pattern, std::string_view value) {
+  std::size_t at = 0;
+  std::size_t in_pattern = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (at < value.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      resume = at;
+    } else if (in_pattern < pattern.size() && pattern[in_pattern] == value[at]) {
+      ++in_pattern;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
+}
+
+// The text that String(value) gives in JavaScript.
+std::string text_of(const Tree& value) {
+  if (value.is_string()) return std::string(value.string());
+  if (value.is_object()) return "[object Object]";
+  if (!value.is_array()) return value.to_json();
+  std::string joined;
+  for (std::size_t i = 0; i < value.items().size(); ++i) {
+    if (i > 0) joined.push_back(',');
+    if (!value.items()[i].is_null()) joined.append(text_of(value.items()[i]));
+  }
+  return joined;
+}
+
+// A list of words is a command as well.
+std::string command_text(const Tree& value) {
+  if (!value.is_array()) return text_of(value);
+  std::string joined;
+  for (const Tree& word : value.items()) {
+    joined.push_back('\'');
+    for (const char c : text_of(word)) {
+      if (c == '\'') joined.append("'\\'");
+      joined.push_back(c);
+    }
+    joined.append("' ");
+  }
+  return joined;
+}
+
+bool match_shell(std::string_view predicate, const Tree& value) {
+  const BlacklistRow* row = find_blacklist_row(predicate);
+  if (row == nullptr || row->command == nullptr) return false;
+  const std::string text = command_text(value);
+  const auto commands = commands_of(text);
+  return row->command(commands, text);
+}
+
+bool match_path(std::string_view predicate, const Tree& value) {
+  const BlacklistRow* row = find_blacklist_row(predicate);
+  if (row == nullptr || row->path == nullptr) return false;
+  if (!value.is_array()) return row->path(text_of(value));
+  return std::any_of(value.items().begin(), value.items().end(),
+                     [&](const Tree& item) { return row->path(text_of(item)); });
+}
+
+// The arguments by which other tools name the same thing.
+std::vector<std::string_view> spellings(std::string_view argument) {
+  if (argument == "command") {
+    return {"command", "cmd", "script", "commandLine", "command_line", "shellCommand", "argv"};
+  }
+  if (argument == "path") return {"path", "file", "filePath", "file_path", "filename", "paths"};
+  return {argument};
+}
+
+bool matches_named(const std::string& argument, const Tree& matcher, const Tree& args,
+                   const RegexTest& regex) {
+  const std::string_view type = matcher["type"].string();
+  if (type != "semanticShell" && type != "sensitivePath") {
+    const Tree* value = args.find(argument);
+    return value != nullptr && !value->is_null() && matches_argument(matcher, *value, regex);
+  }
+  const auto names = spellings(argument);
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    const Tree* value = args.find(name);
+    return value != nullptr && !value->is_null() && matches_argument(matcher, *value, regex);
+  });
+}
+
+bool matches_rule(const Tree& match, const Tree& args, const RegexTest& regex) {
+  return std::all_of(match.members().begin(), match.members().end(), [&](const Tree::Member& row) {
+    return matches_named(row.first, row.second, args, regex);
+  });
+}
+
+// The semantic rules of the default list share one reading of the command.
+std::optional<BlacklistHit> check_default(const Tree& args) {
+  std::vector<std::pair<std::string, std::vector<ShellCommand>>> commands;
+  for (const std::string_view name : spellings("command")) {
+    const Tree& value = args[name];
+    if (value.is_null()) continue;
+    const std::string text = command_text(value);
+    commands.emplace_back(text, commands_of(text));
+  }
+  std::vector<const Tree*> paths;
+  for (const std::string_view name : spellings("path")) {
+    if (!args[name].is_null()) paths.push_back(&args[name]);
+  }
+  for (const BlacklistRow& row : blacklist_rows()) {
+    const bool hit = std::any_of(commands.begin(), commands.end(),
+                                 [&](const auto& command) {
+                                   return row.command(command.second, command.first);
+                                 }) ||
+                     std::any_of(paths.begin(), paths.end(),
+                                 [&](const Tree* path) { return match_path(row.name, *path); });
+    if (hit) return BlacklistHit{"securityBlacklist." + std::string(row.name), row.hard};
+  }
+  return std::nullopt;
+}
+
+// Looser than the checker, on the safe side: part of a text, any "*" and any object matcher count.
+bool may_always_apply(const Tree& rule, const Tree& args) {
+  const Tree& match = rule["match"];
+  return std::all_of(match.members().begin(), match.members().end(), [&](const Tree::Member& row) {
+    const Tree* value = args.find(row.first);
+    if (value == nullptr) return false;
+    if (!row.second.is_string()) return true;
+    const std::string_view pattern = row.second.string();
+    return pattern.find('*') != std::string_view::npos ||
+           text_of(*value).find(pattern) != std::string::npos;
+  });
+}
+
+bool is_always(const Tree& policy, const Tree& args) {
+  if (policy.is_string()) return policy.string() == "always";
+  return policy.is_array() &&
+         std::any_of(policy.items().begin(), policy.items().end(), [&](const Tree& rule) {
+           return rule["policy"].string() == "always" && may_always_apply(rule, args);
+         });
+}
+
+// The policy of the API, or that of its tool.
+const Tree& manifest_policy(const Tree& manifest, std::string_view api) {
+  for (const Tree& entry : manifest["api"].items()) {
+    if (entry["name"].string() == api && entry.find("humanIntervention") != nullptr) {
+      return entry["humanIntervention"];
+    }
+  }
+  return manifest["humanIntervention"];
+}
+
+struct Hit {
+  bool found = false;
+  bool always = false;
+};
+
+// The first global audit that objects, or an audit that is still to be answered.
+std::optional<Tree> global_audit(const CallFacts& facts, const RegexTest& regex, Hit& hit) {
+  const Tree& audits = facts.config["globalInterventionAudits"];
+  if (!audits.is_array()) {
+    const auto found = check_blacklist(facts.state["securityBlacklist"], facts.args, regex);
+    if (found) hit = {true, found->hard};
+    return std::nullopt;
+  }
+  const auto& answers = facts.answers["global"].items();
+  for (std::size_t i = 0; i < audits.items().size(); ++i) {
+    if (i >= answers.size()) {
+      Tree ask = Tree::object();
+      ask.set("kind", "global");
+      ask.set("index", Tree::integer(static_cast<std::int64_t>(i)));
+      return ask;
+    }
+    if (!answers[i].truthy()) continue;
+    hit = {true, audits.items()[i]["policy"].string() != "required"};
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// A manifest may ask for approval by `{dynamic: {type, policy?, default?}}`.
+Assessment assess_dynamic(const Tree& dynamic, const CallFacts& facts) {
+  const std::string_view type = dynamic["type"].string();
+  const auto& resolvers = facts.config["dynamicInterventionAudits"].items();
+  const bool known = std::any_of(resolvers.begin(), resolvers.end(),
+                                 [&](const Tree& name) { return name.string() == type; });
+  const Tree* answer = facts.answers.find("dynamic");
+  if (known && answer == nullptr) {
+    Tree ask = Tree::object();
+    ask.set("kind", "dynamic");
+    ask.set("type", type);
+    return {Verdict::audit, std::move(ask)};
+  }
+  const bool objected = known && answer->truthy();
+  const Tree& given = dynamic[objected ? "policy" : "default"];
+  const std::string_view policy =
+      given.is_string() ? given.string() : std::string_view(objected ? "always" : "never");
+  return {policy == "never" ? Verdict::execute : Verdict::ask, {}};
+}
+
+bool is_allowed(const Tree& state, std::string_view key) {
+  const auto& list = state["userInterventionConfig"]["allowList"].items();
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Tree& entry) { return entry.string() == key; });
+}
+
+Verdict by_mode(std::string_view mode, const Tree& policy, const CallFacts& facts,
+                const RegexTest& regex) {
+  if (mode == "auto-run") return Verdict::execute;
+  if (facts.manifest.is_null()) return Verdict::ask;
+  if (mode == "allow-list") {
+    const std::string key =
+        tool_key(facts.call["identifier"].string(), facts.call["apiName"].string());
+    return is_allowed(facts.state, key) ? Verdict::execute : Verdict::ask;
+  }
+  const Tree no_blacklist = Tree::array();
+  return should_intervene(policy, no_blacklist, facts.args, regex) == "never" ? Verdict::execute
+                                                                              : Verdict::ask;
+}
+
+Assessment assess(const CallFacts& facts, std::string_view mode, const RegexTest& regex) {
+  Hit hit;
+  if (auto audit = global_audit(facts, regex, hit)) return {Verdict::audit, std::move(*audit)};
+  if (mode == "headless") {
+    return {hit.found && hit.always ? Verdict::block : Verdict::execute, {}};
+  }
+  if (hit.found && hit.always) return {Verdict::ask, {}};
+  const Tree& policy = manifest_policy(facts.manifest, facts.call["apiName"].string());
+  if (policy["dynamic"].is_object()) return assess_dynamic(policy["dynamic"], facts);
+  if (hit.found || is_always(policy, facts.args)) return {Verdict::ask, {}};
+  return {by_mode(mode, policy, facts, regex), {}};
+}
+
+void sort_keys(const Tree& value, std::vector<const Tree::Member*>& sorted) {
+  for (const Tree::Member& member : value.members()) sorted.push_back(&member);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* left, const auto* right) { return left->first < right->first; });
+}
+
+}  // namespace
+
+bool match_pattern(std::string_view pattern, std::string_view value) {
+  if (pattern.ends_with(":*")) {
+    const std::string_view prefix = pattern.substr(0, pattern.size() - 2);
+    if (value == prefix) return true;
+    if (value.starts_with(prefix) && (value[prefix.size()] == ':' || value[prefix.size()] == ' ')) {
+      return true;
+    }
+  }
+  return match_wildcard(pattern, value);
+}
+
+bool matches_argument(const Tree& matcher, const Tree& value, const RegexTest& regex) {
+  if (matcher.is_string()) return match_pattern(matcher.string(), text_of(value));
+  const std::string_view type = matcher["type"].string();
+  const std::string_view pattern = matcher["pattern"].string();
+  if (type == "semanticShell") return match_shell(pattern, value);
+  if (type == "sensitivePath") return match_path(pattern, value);
+  const std::string text = text_of(value);
+  if (type == "exact") return text == pattern;
+  if (type == "prefix") return text.starts_with(pattern);
+  if (type == "wildcard") return match_pattern(pattern, text);
+  if (type == "regex") return regex && regex(pattern, text);
+  return false;
+}
+
+std::optional<BlacklistHit> check_blacklist(const Tree& blacklist, const Tree& args,
+                                            const RegexTest& regex) {
+  if (blacklist.is_null()) return check_default(args);
+  for (const Tree& rule : blacklist.items()) {
+    const Tree& match = rule["match"];
+    if (match.members().empty() || !matches_rule(match, args, regex)) continue;
+    return BlacklistHit{std::string(rule["description"].string()),
+                        rule["policy"].string() != "required"};
+  }
+  return std::nullopt;
+}
+
+std::string should_intervene(const Tree& config, const Tree& blacklist, const Tree& args,
+                             const RegexTest& regex) {
+  if (check_blacklist(blacklist, args, regex)) return "required";
+  if (config.is_string()) return std::string(config.string());
+  if (!config.is_array()) return config.is_null() ? "never" : "required";
+  for (const Tree& rule : config.items()) {
+    if (rule["match"].is_null() || matches_rule(rule["match"], args, regex)) {
+      return std::string(rule["policy"].string());
+    }
+  }
+  return "required";
+}
+
+std::string tool_key(std::string_view identifier, std::string_view api, std::string_view hash) {
+  std::string key(identifier);
+  key.append("/").append(api);
+  if (!hash.empty()) key.append("#").append(hash);
+  return key;
+}
+
+std::string hash_arguments(const Tree& args) {
+  std::vector<const Tree::Member*> sorted;
+  sort_keys(args, sorted);
+  std::string text;
+  for (const Tree::Member* member : sorted) {
+    if (!text.empty()) text.push_back('&');
+    text.append(member->first).append("=").append(member->second.to_json());
+  }
+  std::uint32_t hash = 0;
+  for (const unsigned char c : text) hash = (hash << 5U) - hash + c;
+  auto rest = static_cast<std::uint64_t>(
+      std::abs(static_cast<std::int64_t>(static_cast<std::int32_t>(hash))));
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[rest % 36]);
+    rest /= 36;
+  } while (rest > 0);
+  return digits;
+}
+
+// Two FNV-1a hashes with different seeds: 128 bits in all.
+std::string approval_hash(std::string_view identifier, std::string_view api,
+                          std::string_view arguments) {
+  std::string out;
+  for (const std::uint64_t seed : {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL}) {
+    std::uint64_t hash = seed;
+    for (const std::string_view part : {identifier, api, arguments}) {
+      for (const unsigned char c : part) hash = (hash ^ c) * 0x100000001b3ULL;
+      hash = (hash ^ 0x1ffU) * 0x100000001b3ULL;
+    }
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      out.push_back("0123456789abcdef"[(hash >> static_cast<unsigned>(shift)) & 15U]);
+    }
+  }
+  return out;
+}
+
+Assessment assess_call(const CallFacts& facts, const RegexTest& regex) {
+  const Tree& given = facts.state["userInterventionConfig"]["approvalMode"];
+  const std::string_view mode = given.is_string() ? given.string() : std::string_view("manual");
+  Assessment assessment = assess(facts, mode, regex);
+  // Where nobody can be asked, a question is a refusal.
+  if (mode == "reject" && assessment.verdict == Verdict::ask) assessment.verdict = Verdict::block;
+  return assessment;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,72 @@
+// Whether a tool call may run, has to be asked for, or must not run: matchers, rules, the security
+// blacklist, and the order in which policies count.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json_tree.hpp"
+
+namespace millrace::agent {
+
+// Answers whether a pattern is found in a text. Patterns are written for JavaScript, and so is who
+// answers; without one a pattern never matches.
+using RegexTest = std::function<bool(std::string_view pattern, std::string_view text)>;
+
+// "*" stands for any run of characters, everything else for itself. "name:*" matches `name` alone
+// and `name` followed by a colon or a blank.
+bool match_pattern(std::string_view pattern, std::string_view value);
+
+// A matcher is a pattern, or `{type, pattern}` with type exact, prefix, wildcard, regex,
+// semanticShell or sensitivePath. Any other never matches.
+bool matches_argument(const json::Tree& matcher, const json::Tree& value, const RegexTest& regex);
+
+struct BlacklistHit {
+  std::string reason;
+  bool hard = false;  // policy always
+};
+
+// The first rule of `blacklist` that the arguments match; null stands for the default blacklist.
+std::optional<BlacklistHit> check_blacklist(const json::Tree& blacklist, const json::Tree& args,
+                                            const RegexTest& regex);
+
+// `never`, `required` or `always` for a call, from a policy or an ordered list of rules
+// `{match?, policy}`. A blacklist hit gives `required`.
+std::string should_intervene(const json::Tree& config, const json::Tree& blacklist,
+                             const json::Tree& args, const RegexTest& regex);
+
+// "identifier/apiName", or "identifier/apiName#hash".
+std::string tool_key(std::string_view identifier, std::string_view api, std::string_view hash = {});
+
+// A short hash of arguments that does not depend on the order of their keys.
+std::string hash_arguments(const json::Tree& args);
+
+// A hash of the exact text of a call's arguments, for approvals: no two texts share it in practice.
+std::string approval_hash(std::string_view identifier, std::string_view api,
+                          std::string_view arguments);
+
+enum class Verdict : unsigned char { execute, ask, block, audit };
+
+struct Assessment {
+  Verdict verdict = Verdict::execute;
+  // Of Verdict::audit: what a resolver has to answer, `{kind, index?, type?}`.
+  json::Tree audit;
+};
+
+// What is known about a call. `answers` holds the resolvers' answers: an array `global` in order,
+// and a member `dynamic`; an audit without an answer is asked for.
+struct CallFacts {
+  const json::Tree& call;
+  const json::Tree& args;
+  const json::Tree& manifest;  // of the call's tool, or null
+  const json::Tree& state;
+  const json::Tree& config;
+  const json::Tree& answers;
+};
+
+// Source: LobeHub's order of policies (state and config as there), 2026.
+Assessment assess_call(const CallFacts& facts, const RegexTest& regex);
+
+}  // namespace millrace::agent

@@ -1,0 +1,358 @@
+#include "agent/shell.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "agent/shell_words.hpp"
+#include "base/base64.hpp"
+
+namespace millrace::agent {
+namespace {
+
+constexpr int deepest = 8;
+constexpr std::size_t most_commands = 512;
+
+struct Wrapper {
+  std::string_view name;
+  std::string_view options_with_value;  // letters of short options that take the next word
+  int operands;                         // words of its own before the command
+};
+
+// Programs that run the program named behind them.
+constexpr std::array wrappers{Wrapper{"sudo", "ughpCTUrtDR", 0},
+                              Wrapper{"doas", "uC", 0},
+                              Wrapper{"env", "uCS", 0},
+                              Wrapper{"nohup", "", 0},
+                              Wrapper{"command", "", 0},
+                              Wrapper{"builtin", "", 0},
+                              Wrapper{"exec", "a", 0},
+                              Wrapper{"time", "fo", 0},
+                              Wrapper{"nice", "n", 0},
+                              Wrapper{"ionice", "cnpPu", 0},
+                              Wrapper{"timeout", "ks", 1},
+                              Wrapper{"stdbuf", "ioe", 0},
+                              Wrapper{"setsid", "", 0},
+                              Wrapper{"xargs", "IiLlnPsdEea", 0},
+                              Wrapper{"busybox", "", 0},
+                              Wrapper{"toybox", "", 0},
+                              Wrapper{"chroot", "", 1},
+                              Wrapper{"unshare", "", 0},
+                              Wrapper{"strace", "eopPsuaE", 0},
+                              Wrapper{"ltrace", "eopsu", 0},
+                              Wrapper{"watch", "n", 0},
+                              Wrapper{"caffeinate", "tw", 0},
+                              Wrapper{"su-exec", "", 1},
+                              Wrapper{"gosu", "", 1},
+                              Wrapper{"runuser", "ugG", 0},
+                              Wrapper{"taskset", "", 1},
+                              Wrapper{"flock", "wE", 1},
+                              Wrapper{"then", "", 0},
+                              Wrapper{"do", "", 0},
+                              Wrapper{"else", "", 0},
+                              Wrapper{"if", "", 0},
+                              Wrapper{"while", "", 0},
+                              Wrapper{"until", "", 0},
+                              Wrapper{"!", "", 0},
+                              Wrapper{"{", "", 0},
+                              Wrapper{"parallel", "jIaN", 0},
+                              Wrapper{"script", "", 0},
+                              Wrapper{"pkexec", "", 0}};
+
+constexpr std::array<std::string_view, 9> shells{"sh",  "bash", "zsh", "dash", "ksh",
+                                                 "ash", "fish", "csh", "tcsh"};
+constexpr std::array<std::string_view, 10> interpreters{
+    "python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "osascript"};
+
+template <class Table>
+bool contains(const Table& table, std::string_view name) {
+  return std::find(table.begin(), table.end(), name) != table.end();
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return equals != 0 && equals != std::string_view::npos &&
+         std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+// String literals of a program text, for code given to an interpreter on the command line.
+std::vector<std::string> literals_of(std::string_view code) {
+  std::vector<std::string> literals;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    const char quote = code[at];
+    if (quote != '"' && quote != '\'' && quote != '`') continue;
+    std::string literal;
+    for (++at; at < code.size() && code[at] != quote; ++at) {
+      if (code[at] == '\\' && at + 1 < code.size()) ++at;
+      literal.push_back(code[at]);
+    }
+    literals.push_back(std::move(literal));
+  }
+  return literals;
+}
+
+class Reader {
+ public:
+  explicit Reader(std::vector<ShellCommand>& out) : out_(out) {}
+
+  void read(std::string_view text, int depth) {
+    if (depth > deepest || out_.size() > most_commands) return;
+    std::vector<std::string> nested;
+    const std::vector<Token> tokens = tokens_of(text, variables_, nested);
+    depth_ = depth;
+    std::vector<ShellCommand> pipeline;
+    ShellCommand current;
+    bool target_next = false;
+    Redirect redirect;
+    std::string here;
+    const auto end_command = [&] {
+      if (!current.words.empty() || !current.redirects.empty()) {
+        pipeline.push_back(std::move(current));
+      }
+      current = {};
+    };
+    for (const Token& token : tokens) {
+      if (token.kind == TokenKind::redirect) {
+        redirect.writes = token.text.find('>') != std::string::npos;
+        here = token.text;
+        target_next = true;
+      } else if (token.kind == TokenKind::word) {
+        if (target_next && here == "<<<") {
+          nested.push_back(token.text);
+        } else if (target_next) {
+          redirect.target = token.text;
+          current.redirects.push_back(redirect);
+        } else {
+          current.words.push_back(token.text);
+        }
+        target_next = false;
+      } else {
+        end_command();
+        if (token.kind == TokenKind::separator) finish(pipeline, depth);
+      }
+    }
+    end_command();
+    finish(pipeline, depth);
+    for (const std::string& inner : nested) read(inner, depth + 1);
+  }
+
+ private:
+  void finish(std::vector<ShellCommand>& pipeline, int depth) {
+    std::string said;  // what the pipe carries, when that is known
+    for (ShellCommand& command : pipeline) {
+      command.directory = directory_;
+      said = handle(std::move(command), said, depth);
+    }
+    pipeline.clear();
+  }
+
+  // Gives what the command writes to the next one of its pipeline, as far as that is known.
+  std::string handle(ShellCommand command, const std::string& piped, int depth) {
+    unwrap(command, piped, depth);
+    const std::string program(command.program());
+    std::string writes;
+    if (program == "echo" || program == "printf") {
+      for (const std::string_view word : command.operands()) {
+        if (!writes.empty()) writes.push_back(' ');
+        writes.append(word);
+      }
+    } else if (program == "base64" &&
+               (command.has_option('d', "decode") || command.has_option('D', "decode"))) {
+      writes = base64::decode(piped).value_or(std::string());
+    } else if (program == "cat" || program == "tee" || program == "rev") {
+      writes = piped;
+      if (program == "rev") std::reverse(writes.begin(), writes.end());
+    }
+    if (program == "cd" || program == "pushd") change_directory(command);
+    run_inner(command, program, piped, depth);
+    if (out_.size() <= most_commands) out_.push_back(std::move(command));
+    return writes;
+  }
+
+  void change_directory(const ShellCommand& command) {
+    const auto operands = command.operands();
+    const std::string_view target = operands.empty() ? std::string_view("~") : operands.front();
+    const bool absolute = target.starts_with('/') || target.starts_with('~') ||
+                          target.starts_with('$') || directory_.empty();
+    directory_ = absolute ? std::string(target) : directory_ + '/' + std::string(target);
+  }
+
+  // Takes wrappers, options of theirs and assignments off the front.
+  void unwrap(ShellCommand& command, const std::string& piped, int depth) {
+    for (int round = 0; round < 16 && !command.words.empty(); ++round) {
+      auto& words = command.words;
+      std::size_t skip = 0;
+      while (skip < words.size() && is_assignment(words[skip])) ++skip;
+      words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(skip));
+      if (words.empty()) return;
+      const std::string_view name = base_name(words.front());
+      const auto* wrapper = std::find_if(wrappers.begin(), wrappers.end(),
+                                         [&](const Wrapper& w) { return w.name == name; });
+      if (wrapper == wrappers.end()) return;
+      const bool feeds = wrapper->name == "xargs" && !piped.empty();
+      if (wrapper->name == "env") split_string(words, depth);
+      strip(words, *wrapper);
+      if (feeds) words.push_back(piped);
+    }
+  }
+
+  // env -S takes the command as one word.
+  void split_string(const std::vector<std::string>& words, int depth) {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      if (words[i] == "-S" || words[i] == "--split-string") read(words[i + 1], depth + 1);
+    }
+  }
+
+  static void strip(std::vector<std::string>& words, const Wrapper& wrapper) {
+    std::size_t at = 1;
+    while (at < words.size() && words[at].size() > 1 && words[at][0] == '-') {
+      const std::string& option = words[at++];
+      if (option == "--") break;
+      const bool takes_value =
+          option.size() == 2 && wrapper.options_with_value.find(option[1]) != std::string::npos;
+      if (takes_value) ++at;
+    }
+    while (at < words.size() && wrapper.name == "env" && is_assignment(words[at])) ++at;
+    at += static_cast<std::size_t>(wrapper.operands);
+    at = std::min(at, words.size());
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void run_inner(const ShellCommand& command, std::string_view program, const std::string& piped,
+                 int depth) {
+    const auto& words = command.words;
+    if (contains(shells, program) || program == "su") {
+      bool given = false;
+      for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+        const std::string& word = words[i];
+        const bool runs = word.size() > 1 && word[0] == '-' && word[1] != '-' && word.back() == 'c';
+        if (runs || word == "--command") {
+          given = true;
+          read(words[i + 1], depth + 1);
+        }
+      }
+      if (!given && !piped.empty()) read(piped, depth + 1);
+    } else if (program == "eval" || program == "ssh" || program == "trap") {
+      std::string joined;
+      for (std::size_t i = program == "ssh" ? 2 : 1; i < words.size(); ++i)
+        joined += words[i] + ' ';
+      read(joined, depth + 1);
+    } else if (program == "find" || program == "fd") {
+      run_find(command, depth);
+    } else if (contains(interpreters, program)) {
+      for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+        if (words[i] != "-c" && words[i] != "-e" && words[i] != "-r") continue;
+        for (const std::string& literal : literals_of(words[i + 1])) read(literal, depth + 1);
+      }
+    }
+  }
+
+  // find DIR -delete and find DIR -exec rm {} are deletions of DIR.
+  void run_find(const ShellCommand& command, int depth) {
+    const auto& words = command.words;
+    std::vector<std::string> roots;
+    std::size_t at = 1;
+    while (at < words.size() && words[at][0] != '-' && words[at] != "(" && words[at] != "!") {
+      roots.push_back(words[at++]);
+    }
+    // A filter leaves most files alone.
+    bool filtered = false;
+    for (; at < words.size(); ++at) {
+      const std::string& word = words[at];
+      if (word == "-name" || word == "-iname" || word == "-path" || word == "-mtime" ||
+          word == "-regex" || word == "-size" || word == "-empty" || word == "-mmin") {
+        filtered = true;
+      }
+      if (word == "-delete" && !filtered) {
+        ShellCommand removal{{"rm", "-rf"}, {}, command.directory};
+        removal.words.insert(removal.words.end(), roots.begin(), roots.end());
+        out_.push_back(std::move(removal));
+      }
+      if (word != "-exec" && word != "-execdir" && word != "-ok") continue;
+      ShellCommand inner{{}, {}, command.directory};
+      for (++at; at < words.size() && words[at] != ";" && words[at] != "+"; ++at) {
+        if (words[at] == "{}") {
+          if (!filtered) inner.words.insert(inner.words.end(), roots.begin(), roots.end());
+        } else {
+          inner.words.push_back(words[at]);
+        }
+      }
+      handle(std::move(inner), {}, depth + 1);
+    }
+  }
+
+  std::vector<ShellCommand>& out_;
+  Variables variables_;
+  std::string directory_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::string_view ShellCommand::program() const {
+  return words.empty() ? std::string_view() : base_name(words.front());
+}
+
+bool ShellCommand::has_option(char letter, std::string_view name) const {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") return false;
+    if (word.starts_with("--")) {
+      const std::string_view given = word.substr(2, word.find('=') - 2);
+      // A long option may be shortened as long as it is clear.
+      if (given.size() >= 3 && name.starts_with(given)) return true;
+    } else if (word.size() > 1 && word[0] == '-' && word.find(letter) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string_view> ShellCommand::operands() const {
+  std::vector<std::string_view> operands;
+  bool options = true;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (options && word == "--") {
+      options = false;
+    } else if (!options || word.size() < 2 || word[0] != '-') {
+      operands.push_back(word);
+    }
+  }
+  return operands;
+}
+
+std::vector<ShellCommand> commands_of(std::string_view text) {
+  std::vector<ShellCommand> commands;
+  Reader(commands).read(text, 0);
+  return commands;
+}
+
+std::string normal_path(std::string_view path) {
+  const bool absolute = path.starts_with('/');
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else if (part != ".." || !absolute) {
+      parts.push_back(part);
+    }
+  }
+  std::string normal = absolute ? "/" : "";
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) normal.push_back('/');
+    normal.append(parts[i]);
+  }
+  return normal.empty() ? "." : normal;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,30 @@
+// The lexical half of the shell reader: text to words, operators and substitutions.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::agent {
+
+enum class TokenKind : unsigned char { word, separator, pipe, redirect };
+
+struct Token {
+  TokenKind kind = TokenKind::word;
+  std::string text;      // a word, or the operator
+  bool quoted = false;   // part of the word was quoted
+  bool assigns = false;  // NAME=... with an unquoted name
+};
+
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+// Cuts `text` into tokens; the commands inside substitutions are appended to `nested`. Assignments
+// are read into `variables` and put in where they are used later.
+std::vector<Token> tokens_of(std::string_view text, Variables& variables,
+                             std::vector<std::string>& nested);
+
+// The words that braces stand for: "a{b,c}" is "ab" and "ac".
+std::vector<std::string> expand_braces(std::string_view word);
+
+}  // namespace millrace::agent

@@ -1,0 +1,241 @@
+#include "agent/state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+using json::Type;
+
+constexpr std::array<std::string_view, 7> statuses{
+    "idle", "running", "waiting_for_human", "waiting_for_async_tool",
+    "done", "error",   "interrupted"};
+
+Tree zeros(std::initializer_list<std::string_view> names) {
+  Tree made = Tree::object();
+  for (const std::string_view name : names) made.set(name, Tree::integer(0));
+  return made;
+}
+
+// Older states keep counts by name in an object; today they are a list.
+void list_from_map(Tree& holder, std::string_view member, std::string_view name) {
+  Tree* map = holder.find(member);
+  if (map == nullptr || !map->is_object()) return;
+  Tree list = Tree::array();
+  for (auto& [key, value] : map->members()) {
+    Tree entry = Tree::object();
+    entry.set(name, key);
+    for (auto& [inner, inner_value] : value.members()) entry.set(inner, inner_value);
+    list.push(std::move(entry));
+  }
+  *map = std::move(list);
+}
+
+void modernize(Tree& state) {
+  if (state["operationId"].is_null() && state["sessionId"].is_string()) {
+    state.set("operationId", state["sessionId"]);
+  }
+  if (state["status"].string() == "waiting_for_human_input") {
+    state.set("status", "waiting_for_human");
+  }
+  if (Tree* usage = state.find("usage"); usage != nullptr && usage->find("tools") != nullptr) {
+    list_from_map(usage->at("tools"), "byTool", "name");
+  }
+  if (Tree* cost = state.find("cost")) {
+    if (cost->find("llm") != nullptr) list_from_map(cost->at("llm"), "byModel", "id");
+    if (cost->find("tools") != nullptr) list_from_map(cost->at("tools"), "byTool", "name");
+  }
+}
+
+Error wrong(std::string_view path, std::string_view expected) {
+  std::string message("The state of the run has no ");
+  message.append(expected).append(" at ").append(path).append(".");
+  return make_error(Errc::invalid_state, std::move(message));
+}
+
+struct Rule {
+  std::string_view member;
+  Type type;
+  std::string_view expected;
+};
+
+constexpr std::array rules{Rule{"operationId", Type::string, "text"},
+                           Rule{"messages", Type::array, "list"},
+                           Rule{"stepCount", Type::number, "number"},
+                           Rule{"maxSteps", Type::number, "number"},
+                           Rule{"toolManifestMap", Type::object, "object"},
+                           Rule{"usage", Type::object, "object"},
+                           Rule{"cost", Type::object, "object"},
+                           Rule{"costLimit", Type::object, "object"},
+                           Rule{"pendingToolsCalling", Type::array, "list"},
+                           Rule{"interruption", Type::object, "object"},
+                           Rule{"userInterventionConfig", Type::object, "object"},
+                           Rule{"securityBlacklist", Type::array, "list"},
+                           Rule{"toolCallRepeatGuard", Type::object, "object"}};
+
+Result<void> check(const Tree& state) {
+  for (const Rule& rule : rules) {
+    const Tree& value = state[rule.member];
+    if (!value.is_null() && value.type() != rule.type) return wrong(rule.member, rule.expected);
+  }
+  const auto& messages = state["messages"].items();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!messages[i].is_object()) return wrong("messages[" + std::to_string(i) + "]", "object");
+  }
+  const Tree& status = state["status"];
+  if (!status.is_null() &&
+      std::find(statuses.begin(), statuses.end(), status.string()) == statuses.end()) {
+    return wrong("status", "known status");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string iso_time(std::int64_t now_ms) {
+  using namespace std::chrono;
+  const sys_time<milliseconds> time{milliseconds(now_ms)};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss<milliseconds> clock(time - day);
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                static_cast<int>(clock.minutes().count()),
+                static_cast<int>(clock.seconds().count()),
+                static_cast<int>(clock.subseconds().count()));
+  return text.data();
+}
+
+Tree default_usage() {
+  Tree usage = Tree::object();
+  Tree& llm = usage.at("llm");
+  llm.set("apiCalls", Tree::integer(0));
+  llm.set("processingTimeMs", Tree::integer(0));
+  llm.set("tokens", zeros({"input", "output", "total"}));
+  Tree& tools = usage.at("tools");
+  tools.set("totalCalls", Tree::integer(0));
+  tools.set("totalTimeMs", Tree::integer(0));
+  tools.set("byTool", Tree::array());
+  usage.set("humanInteraction",
+            zeros({"approvalRequests", "promptRequests", "selectRequests", "totalWaitingTimeMs"}));
+  return usage;
+}
+
+Tree default_cost(std::int64_t now_ms) {
+  Tree cost = Tree::object();
+  cost.set("calculatedAt", iso_time(now_ms));
+  cost.set("currency", "USD");
+  for (const auto& [part, list] :
+       {std::pair<std::string_view, std::string_view>("llm", "byModel"), {"tools", "byTool"}}) {
+    Tree& entry = cost.at(part);
+    entry.set(list, Tree::array());
+    entry.set("currency", "USD");
+    entry.set("total", Tree::integer(0));
+  }
+  cost.set("total", Tree::integer(0));
+  return cost;
+}
+
+Tree initial_state(const Tree& partial, std::int64_t now_ms) {
+  Tree state = Tree::object();
+  state.set("operationId", "");
+  state.set("status", "idle");
+  state.set("stepCount", Tree::integer(0));
+  state.set("messages", Tree::array());
+  state.set("toolManifestMap", Tree::object());
+  state.set("usage", default_usage());
+  state.set("cost", default_cost(now_ms));
+  const std::string now = iso_time(now_ms);
+  state.set("createdAt", now);
+  state.set("lastModified", now);
+  if (partial["operationId"].is_null() && partial["sessionId"].is_string()) {
+    state.set("operationId", partial["sessionId"]);
+  }
+  for (const auto& [key, value] : partial.members()) state.set(key, value);
+  return state;
+}
+
+Result<Tree> load_state(Tree state, const Tree& before, std::int64_t now_ms) {
+  if (!state.is_object()) return wrong("the top", "object");
+  modernize(state);
+  MILLRACE_TRY(check(state));
+  const Tree defaults = initial_state(Tree::object(), now_ms);
+  for (const auto& [key, value] : defaults.members()) {
+    if (!state[key].is_null()) continue;
+    state.set(key, before.find(key) != nullptr ? before[key] : value);
+  }
+  // A foreign usage or cost may be partial; what is counted on is there.
+  for (const std::string_view part : {"usage", "cost"}) {
+    for (const auto& [key, value] : defaults[part].members()) {
+      if (state.at(part)[key].is_null()) state.at(part).set(key, value);
+    }
+  }
+  return state;
+}
+
+const Tree& tools_of(const Tree& state) {
+  const Tree& flat = state["tools"];
+  return flat.is_null() ? state["operationToolSet"]["tools"] : flat;
+}
+
+const Tree& manifest_of(const Tree& state, std::string_view identifier) {
+  const Tree& flat = state["toolManifestMap"][identifier];
+  if (!flat.is_null()) return flat;
+  const Tree& bundled = state["operationToolSet"]["manifestMap"][identifier];
+  if (!bundled.is_null()) return bundled;
+  for (const Tree& found : state["activatedStepTools"].items()) {
+    if (found["id"].string() == identifier) return found["manifest"];
+  }
+  return bundled;
+}
+
+bool is_blocked(std::string_view status) {
+  return status != "idle" && status != "running" && !status.empty();
+}
+
+Tree error_tree(const Error& error) {
+  Tree tree = Tree::object();
+  tree.set("type", error.code_name());
+  tree.set("message", error.message);
+  if (!error.detail.empty()) tree.at("body").set("detail", error.detail);
+  return tree;
+}
+
+Tree chat_tool_call(const Tree& call) {
+  const Tree& function = call["function"];
+  if (!function.is_object()) return call;
+  constexpr std::string_view joint = "____";
+  std::string_view name = function["name"].string();
+  Tree made = Tree::object();
+  const std::size_t first = name.find(joint);
+  std::string_view api = name;
+  std::string_view type = "default";
+  std::string_view identifier = name;
+  if (first != std::string_view::npos) {
+    identifier = name.substr(0, first);
+    api = name.substr(first + joint.size());
+    if (const std::size_t second = api.find(joint); second != std::string_view::npos) {
+      type = api.substr(second + joint.size());
+      api = api.substr(0, second);
+    }
+  }
+  made.set("apiName", api);
+  made.set("arguments",
+           function["arguments"].is_string()
+               ? function["arguments"]
+               : Tree::text(function["arguments"].is_null() ? std::string("{}")
+                                                            : function["arguments"].to_json()));
+  made.set("id", call["id"].is_string() ? call["id"] : Tree::text(""));
+  made.set("identifier", identifier);
+  if (!call["thoughtSignature"].is_null()) made.set("thoughtSignature", call["thoughtSignature"]);
+  made.set("type", type);
+  return made;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,42 @@
+// The state of an agent run as JSON: defaults, loading of older generations, validation. Members
+// that are not known here are kept as they are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+
+namespace millrace::agent {
+
+// "2026-01-02T03:04:05.678Z".
+// Units: milliseconds since 1970.
+std::string iso_time(std::int64_t now_ms);
+
+json::Tree default_usage();
+json::Tree default_cost(std::int64_t now_ms);
+
+// A state of status idle with the members of `partial` put over the defaults.
+json::Tree initial_state(const json::Tree& partial, std::int64_t now_ms);
+
+// Brings a state of any generation into today's shape and checks what the engine reads. Members
+// that are missing come from `before` when it is an object, else from the defaults.
+// Errors: invalid_state naming the path.
+Result<json::Tree> load_state(json::Tree state, const json::Tree& before, std::int64_t now_ms);
+
+// Tool definitions and the manifest of a tool, flat on the state or in operationToolSet.
+const json::Tree& tools_of(const json::Tree& state);
+const json::Tree& manifest_of(const json::Tree& state, std::string_view identifier);
+
+// True when a step cannot go on from this status: done, error, interrupted or waiting.
+bool is_blocked(std::string_view status);
+
+// `{type, message, body?}` of an error.
+json::Tree error_tree(const Error& error);
+
+// The calls of an assistant row in OpenAI's shape as `{id, identifier, apiName, arguments, type}`.
+json::Tree chat_tool_call(const json::Tree& call);
+
+}  // namespace millrace::agent

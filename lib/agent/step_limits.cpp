@@ -1,0 +1,273 @@
+// Limits and accounting of a step.
+#include <algorithm>
+#include <array>
+
+#include "agent/state.hpp"
+#include "agent/step_machine.hpp"
+
+namespace millrace::agent {
+
+using json::Tree;
+
+namespace {
+
+constexpr std::int64_t most_repeats = 20;
+
+void add(Tree& holder, std::string_view member, std::int64_t amount) {
+  holder.set(member, Tree::integer(holder[member].integer_or(0) + amount));
+}
+
+void add_number(Tree& holder, std::string_view member, double amount) {
+  holder.set(member, Tree::number(holder[member].number_or(0) + amount));
+}
+
+// The first of several spellings that is a number.
+double first_number(const Tree& usage, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (usage[name].is_number()) return usage[name].number_or(0);
+  }
+  return 0;
+}
+
+std::string number_text(double value) {
+  return Tree::number(value).to_json();
+}
+
+Tree& entry_of(Tree& list, std::string_view member, std::string_view value) {
+  for (Tree& item : list.items()) {
+    if (item[member].string() == value) return item;
+  }
+  Tree made = Tree::object();
+  made.set(member, value);
+  return list.push(std::move(made));
+}
+
+// Arguments as text that does not depend on the order of keys.
+std::string sorted_json(const Tree& value) {
+  if (value.is_array()) {
+    std::string out = "[";
+    for (const Tree& item : value.items()) out.append(sorted_json(item)).push_back(',');
+    return out + ']';
+  }
+  if (!value.is_object()) return value.to_json();
+  std::vector<const Tree::Member*> members;
+  for (const auto& member : value.members()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* left, const auto* right) { return left->first < right->first; });
+  std::string out = "{";
+  for (const auto* member : members) {
+    out.append(member->first).append(":").append(sorted_json(member->second)).push_back(',');
+  }
+  return out + '}';
+}
+
+}  // namespace
+
+void StepMachine::stop_run(std::string_view reason, std::string_view detail) {
+  state_.set("status", "done");
+  Tree event = Tree::object();
+  event.set("type", "done");
+  event.set("finalState", state_);
+  event.set("reason", reason);
+  event.set("reasonDetail", detail);
+  emit(std::move(event), true);
+}
+
+// True when the operation must not start; the run is ended with a reason.
+bool StepMachine::over_limit_before(std::string_view operation) {
+  const Tree& limits = state_["limits"];
+  const double tokens = limits["maxTokens"].number_or(0);
+  const double used = state_["usage"]["llm"]["tokens"]["total"].number_or(0);
+  if (operation == "llm" && tokens > 0 && used >= tokens) {
+    stop_run("cost_limit_exceeded",
+             "Token limit exceeded: " + number_text(used) + " of " + number_text(tokens));
+    return true;
+  }
+  const std::int64_t started = limits["startedAtMs"].integer_or(0);
+  const std::int64_t longest = limits["maxDurationMs"].integer_or(0);
+  if (longest > 0 && started > 0 && now_ms_ - started >= longest) {
+    stop_run("timeout", "The run took longer than " + std::to_string(longest) + " ms");
+    return true;
+  }
+  return over_cost_limit();
+}
+
+// True when the limit ends or interrupts the run; a warning lets it go on.
+bool StepMachine::over_cost_limit() {
+  const Tree& limit = state_["costLimit"];
+  if (!limit.is_object()) return false;
+  struct Row {
+    std::string_view member;
+    double spent;
+  };
+  const Tree& cost = state_["cost"];
+  const Row* exceeded = nullptr;
+  const std::array rows{Row{"maxTotalCost", cost["total"].number_or(0)},
+                        Row{"maxLlmCost", cost["llm"]["total"].number_or(0)},
+                        Row{"maxToolCost", cost["tools"]["total"].number_or(0)}};
+  for (const Row& row : rows) {
+    if (limit[row.member].is_number() && row.spent > limit[row.member].number_or(0)) {
+      exceeded = &row;
+      break;
+    }
+  }
+  if (exceeded == nullptr) return false;
+  const std::string currency(limit["currency"].is_string() ? limit["currency"].string() : "USD");
+  const Tree most = limit[exceeded->member];
+  const std::string detail = "Cost limit exceeded: " + number_text(exceeded->spent) + " " +
+                             currency + " of " + most.to_json() + " " + currency;
+  const std::string_view action = limit["onExceeded"].string();
+  if (action == "stop") {
+    stop_run("cost_limit_exceeded", detail);
+    return true;
+  }
+  Tree event = Tree::object();
+  if (action == "interrupt") {
+    const std::string at = iso_time(now_ms_);
+    event.set("type", "interrupted");
+    Tree record = Tree::object();
+    for (Tree* target : {&event, &record}) {
+      target->set("reason", detail);
+      target->set("interruptedAt", at);
+      target->set("canResume", Tree::flag(true));
+    }
+    Tree& metadata = event.at("metadata");
+    metadata.set("costExceeded", Tree::flag(true));
+    metadata.set("currentCost", Tree::number(exceeded->spent));
+    metadata.set("limitCost", most);
+    state_.set("status", "interrupted");
+    state_.set("interruption", std::move(record));
+    emit(std::move(event), true);
+    return true;
+  }
+  if (limit["warned"].truthy()) return false;
+  state_.at("costLimit").set("warned", Tree::flag(true));
+  event.set("type", "error");
+  event.at("error").set("type", "cost_limit_exceeded");
+  event.at("error").set("message", "Warning: " + detail);
+  event.set("isCostWarning", Tree::flag(true));
+  emit(std::move(event), true);
+  return false;
+}
+
+void StepMachine::account(std::string_view operation, Tree result, std::int64_t elapsed,
+                          std::function<void()> then) {
+  if (!options_.usage) {
+    if (operation == "llm") {
+      count_llm(result, elapsed);
+    } else {
+      count_tool(result, elapsed);
+    }
+    return account_cost(std::move(then));
+  }
+  Tree payload = Tree::object();
+  payload.set("operation", operation);
+  payload.set("result", std::move(result));
+  payload.set("previous", state_["usage"]);
+  request("usage", std::move(payload), [this, then = std::move(then)](Tree usage) {
+    if (usage.is_object()) state_.set("usage", std::move(usage));
+    account_cost(then);
+  });
+}
+
+void StepMachine::account_cost(std::function<void()> then) {
+  if (!options_.cost) return then();
+  Tree context = Tree::object();
+  context.set("usage", state_["usage"]);
+  if (!state_["costLimit"].is_null()) context.set("costLimit", state_["costLimit"]);
+  context.set("previousCost", state_["cost"]);
+  Tree payload = Tree::object();
+  payload.set("context", std::move(context));
+  request("cost", std::move(payload), [this, then = std::move(then)](Tree cost) {
+    if (cost.is_object()) state_.set("cost", std::move(cost));
+    then();
+  });
+}
+
+void StepMachine::count_llm(const Tree& result, std::int64_t elapsed) {
+  Tree& llm = state_.at("usage").at("llm");
+  add(llm, "apiCalls", 1);
+  add(llm, "processingTimeMs", elapsed);
+  const Tree usage = result["usage"];
+  if (!usage.is_object()) return;
+  const double input =
+      first_number(usage, {"totalInputTokens", "inputTokens", "prompt_tokens", "input_tokens"});
+  const double output = first_number(
+      usage, {"totalOutputTokens", "outputTokens", "completion_tokens", "output_tokens"});
+  double total = first_number(usage, {"totalTokens", "total_tokens"});
+  if (total == 0) total = input + output;
+  Tree& tokens = llm.at("tokens");
+  add_number(tokens, "input", input);
+  add_number(tokens, "output", output);
+  add_number(tokens, "total", total);
+  const double price = usage["cost"].number_or(0);
+  if (price <= 0) return;
+  const std::string provider(result["provider"].string());
+  const std::string model(result["model"].string());
+  Tree& cost = state_.at("cost");
+  Tree& entry = entry_of(cost.at("llm").find("byModel") != nullptr
+                             ? cost.at("llm").at("byModel")
+                             : cost.at("llm").set("byModel", Tree::array()),
+                         "id", provider + '/' + model);
+  entry.set("provider", provider);
+  entry.set("model", model);
+  add_number(entry, "totalCost", price);
+  for (const auto& [name, value] : usage.members()) {
+    if (value.is_number()) add_number(entry.at("usage"), name, value.number_or(0));
+  }
+  add_number(cost.at("llm"), "total", price);
+  add_number(cost, "total", price);
+  cost.set("calculatedAt", iso_time(now_ms_));
+}
+
+void StepMachine::count_tool(const Tree& result, std::int64_t elapsed) {
+  Tree& tools = state_.at("usage").at("tools");
+  add(tools, "totalCalls", 1);
+  add(tools, "totalTimeMs", elapsed);
+  const std::string_view api = result["toolCall"]["apiName"].string();
+  Tree& entry = entry_of(tools.at("byTool"), "name", api);
+  add(entry, "calls", 1);
+  add(entry, "errors", result["isSuccess"].truthy() ? 0 : 1);
+  add(entry, "totalTimeMs", elapsed);
+}
+
+// Ends tool use when the model asks for the very same call again and again.
+bool StepMachine::guard_repeats(Tree& result) {
+  const auto& calls = result["tool_calls"].items();
+  Tree counts = Tree::object();
+  const Tree before = state_["toolCallRepeatGuard"]["counts"];
+  std::int64_t highest = 0;
+  std::string worst;
+  for (const Tree& raw : calls) {
+    const Tree call = chat_tool_call(raw);
+    auto args = Tree::parse(call["arguments"].string());
+    std::string signature(call["identifier"].string());
+    signature.append("/").append(call["apiName"].string()).append("/");
+    signature.append(args ? sorted_json(args.value()) : std::string(call["arguments"].string()));
+    if (counts.find(signature) != nullptr) continue;
+    const std::int64_t count = before[signature].integer_or(0) + 1;
+    if (count > highest) {
+      highest = count;
+      worst = call["apiName"].string();
+    }
+    counts.set(signature, Tree::integer(count));
+  }
+  if (calls.empty() && state_["toolCallRepeatGuard"].is_null()) return false;
+  const std::int64_t given = state_["limits"]["maxRepeats"].integer_or(most_repeats);
+  Tree guard = Tree::object();
+  guard.set("counts", std::move(counts));
+  const bool stopped = highest >= std::max<std::int64_t>(given, 1);
+  if (stopped) guard.set("stoppedByRepeatLimit", Tree::flag(true));
+  state_.set("toolCallRepeatGuard", std::move(guard));
+  if (!stopped) return false;
+  std::string content(result["content"].string());
+  if (!content.empty()) content.append("\n\n");
+  content.append("Stopped: the tool ").append(worst).append(" was called ");
+  content.append(std::to_string(highest)).append(" times in a row with the same arguments.");
+  result.set("content", content);
+  result.set("tool_calls", Tree::array());
+  result.set("finishReason", "tool_call_repeat_limit");
+  return true;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,221 @@
+// Model turns of a step: the turn itself and the compression before one.
+#include <set>
+#include <string>
+
+#include "agent/approvals.hpp"
+#include "agent/history.hpp"
+#include "agent/state.hpp"
+#include "agent/step_machine.hpp"
+#include "agent/tokens.hpp"
+
+namespace millrace::agent {
+
+using json::Tree;
+
+namespace {
+
+constexpr std::string_view wrap_up =
+    "The limit of steps is reached and no tool can be used any more. Answer now with what is "
+    "known, "
+    "and say what is left open.";
+
+Tree typed(std::string_view type) {
+  Tree made = Tree::object();
+  made.set("type", type);
+  return made;
+}
+
+// A call without an id, or with one that was used before, could not be told from another.
+void give_ids(Tree& result, Tree& state, IdSource& ids) {
+  std::set<std::string> seen;
+  for (Tree& call : result.at("tool_calls").items()) {
+    const std::string id(call["id"].string());
+    if (!id.empty() && seen.insert(id).second && find_tool_row(state, id) == nullptr) continue;
+    call.set("id", "call_" + ids.next_id());
+  }
+}
+
+Error no_model() {
+  return make_error(Errc::model_runtime_missing,
+                    "Model Runtime is required to call a model (LLM provider is required): give "
+                    "the agent a modelRuntime.");
+}
+
+}  // namespace
+
+void StepMachine::call_llm(const Tree& instruction) {
+  if (over_limit_before("llm")) return finish_instruction();
+  if (!options_.model) return fail_step(error_tree(no_model()));
+  Tree payload = instruction["payload"].is_object() ? instruction["payload"] : Tree::object();
+  if (state_["forceFinish"].truthy()) {
+    payload.erase("tools");
+    payload.erase("tool_choice");
+    Tree row = Tree::object();
+    row.set("role", "user");
+    row.set("content", wrap_up);
+    Tree* messages = payload.find("messages");
+    (messages != nullptr ? *messages : payload.set("messages", state_["messages"]))
+        .push(std::move(row));
+  }
+  state_.set("status", "running");
+  Tree event = typed("llm_start");
+  event.set("payload", payload);
+  emit(std::move(event));
+  answer_ = Tree::object();
+  answer_.set("content", "");
+  answer_.set("tool_calls", Tree::array());
+  Tree action = Tree::object();
+  action.set("payload", payload);
+  const std::int64_t started = now_ms_;
+  request("model", std::move(action), [this, payload = std::move(payload), started](const Tree&) {
+    finish_llm(payload, started);
+  });
+}
+
+void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
+  Tree result = std::move(answer_);
+  guard_repeats(result);
+  give_ids(result, state_, ids_);
+  Tree event = typed("llm_result");
+  event.set("result", result);
+  emit(std::move(event));
+  if (state_["forceFinish"].truthy()) result.set("tool_calls", Tree::array());
+
+  Tree parent = payload["assistantMessageId"];
+  if (options_.history) {
+    Tree row = Tree::object();
+    row.set("id", parent.is_string() ? std::string(parent.string()) : new_id());
+    row.set("role", "assistant");
+    row.set("content", result["content"]);
+    if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
+    if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
+    for (const std::string_view member : {"reasoning", "usage"}) {
+      if (!result[member].is_null()) row.set(member, result[member]);
+    }
+    parent = row["id"];
+    state_.at("messages").push(std::move(row));
+  } else if (parent.is_null()) {
+    parent = payload["parentMessageId"];
+  }
+
+  Tree calls = Tree::array();
+  for (const Tree& call : result["tool_calls"].items()) calls.push(chat_tool_call(call));
+  const bool has_calls = !calls.items().empty();
+  Tree next = Tree::object();
+  next.set("hasToolCalls", Tree::flag(has_calls));
+  next.set("hasToolsCalling", Tree::flag(has_calls));
+  if (!parent.is_null()) next.set("parentMessageId", parent);
+  next.set("result", result);
+  next.set("toolCalls", result["tool_calls"]);
+  next.set("toolsCalling", std::move(calls));
+  const bool aborted = result["finishReason"].string() == "abort";
+  if (aborted) next.set("reason", "The model's answer was aborted");
+  next_context_ = context_of(aborted ? "human_abort" : "llm_result", std::move(next));
+
+  const Tree& configured = state_["modelRuntimeConfig"];
+  for (const std::string_view member : {"model", "provider"}) {
+    const Tree& given = payload[member].is_null() ? configured[member] : payload[member];
+    if (!given.is_null()) result.set(member, given);
+  }
+  account("llm", std::move(result), now_ms_ - started, [this] {
+    over_cost_limit();
+    finish_instruction();
+  });
+}
+
+void StepMachine::compress_context(const Tree& instruction) {
+  const Tree& payload = instruction["payload"];
+  Tree messages = payload["messages"].is_array() ? payload["messages"] : state_["messages"];
+  const std::size_t cut = compression_cut(messages, payload["preserveTailTokens"].integer_or(0));
+  const Tree& config = state_["modelRuntimeConfig"];
+  const std::int64_t window = config["contextWindowTokens"].integer_or(128000);
+  const std::int64_t threshold = window / 2;
+  const Tree parent = payload["parentMessageId"];
+  if (!parent.is_null()) context_.at("payload").set("parentMessageId", parent);
+  const Tree request_rows = summary_request(messages, cut, payload["existingSummary"].string());
+  const bool nothing = cut == 0 || request_rows.items()[1]["content"].string().empty();
+  if (nothing || !options_.model) {
+    return finish_compression(std::move(messages), cut, threshold, std::nullopt, Tree());
+  }
+  if (over_limit_before("llm")) return finish_instruction();
+  answer_ = Tree::object();
+  answer_.set("content", "");
+  answer_.set("tool_calls", Tree::array());
+  answer_.set("compresses", Tree::flag(true));
+  const Tree& model = config["compressionModel"].is_object() ? config["compressionModel"] : config;
+  Tree call = Tree::object();
+  call.set("messages", request_rows);
+  for (const std::string_view member : {"model", "provider"}) {
+    if (!model[member].is_null()) call.set(member, model[member]);
+  }
+  call.set("purpose", "compression");
+  Tree action = Tree::object();
+  action.set("payload", std::move(call));
+  const std::int64_t started = now_ms_;
+  request(
+      "model", std::move(action),
+      [this, messages, cut, threshold, started](const Tree&) {
+        std::string summary(answer_["content"].string());
+        Tree result = std::move(answer_);
+        account("llm", std::move(result), now_ms_ - started,
+                [this, messages, cut, threshold, summary] {
+                  finish_compression(messages, cut, threshold, summary, Tree());
+                });
+      },
+      [this, messages, cut, threshold](Tree error) {
+        finish_compression(messages, cut, threshold, std::nullopt, std::move(error));
+      });
+}
+
+// Puts the summary in, or leaves the rows as they are; what is still too long loses whole turns.
+void StepMachine::finish_compression(Tree messages, std::size_t cut, std::int64_t threshold,
+                                     std::optional<std::string> summary, Tree error) {
+  const std::int64_t before = estimate_context_tokens(messages, Tree());
+  Tree made = messages;
+  bool helped = false;
+  std::string group;
+  if (summary && summary->empty()) {
+    error = error_tree(make_error(Errc::provider_error, "The model gave an empty summary."));
+  } else if (summary) {
+    group = new_id();
+    made = Tree::array();
+    for (std::size_t i = 0; i < cut; ++i) {
+      if (messages.items()[i]["role"].string() == "system") made.push(messages.items()[i]);
+    }
+    Tree row = Tree::object();
+    row.set("id", group);
+    row.set("role", "compressedGroup");
+    row.set("content", *summary);
+    made.push(std::move(row));
+    for (std::size_t i = cut; i < messages.items().size(); ++i) made.push(messages.items()[i]);
+    helped = estimate_context_tokens(made, Tree()) < before;
+    if (!helped) made = messages;
+  }
+  if (!error.is_null()) {
+    Tree event = typed("compression_error");
+    event.set("error", std::move(error));
+    emit(std::move(event));
+  } else if (helped) {
+    Tree event = typed("compression_complete");
+    event.set("groupId", group);
+    if (!context_["payload"]["parentMessageId"].is_null()) {
+      event.set("parentMessageId", context_["payload"]["parentMessageId"]);
+    }
+    emit(std::move(event));
+  }
+  made = truncate_turns(made, threshold * 2);
+  const bool changed = !(made == messages);
+  state_.set("status", "running");
+  state_.set("messages", made);
+  Tree payload = Tree::object();
+  payload.set("compressedMessages", std::move(made));
+  if (helped) payload.set("groupId", group);
+  if (!context_["payload"]["parentMessageId"].is_null()) {
+    payload.set("parentMessageId", context_["payload"]["parentMessageId"]);
+  }
+  payload.set("skipped", Tree::flag(!changed));
+  next_context_ = context_of("compression_result", std::move(payload));
+  finish_instruction();
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,451 @@
+#include "agent/step_machine.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "agent/approvals.hpp"
+#include "agent/state.hpp"
+
+namespace millrace::agent {
+
+using json::Tree;
+
+namespace {
+
+Tree error_event(Tree error) {
+  Tree event = Tree::object();
+  event.set("type", "error");
+  event.set("error", std::move(error));
+  return event;
+}
+
+std::vector<std::string> texts_of(const Tree& list) {
+  std::vector<std::string> texts;
+  for (const Tree& item : list.items()) texts.emplace_back(item.string());
+  return texts;
+}
+
+// Calls in OpenAI's shape, as older agents give a batch.
+Tree modern_batch(const Tree& instruction) {
+  if (instruction["type"].string() != "call_tools_batch" || !instruction["payload"].is_array()) {
+    return instruction;
+  }
+  Tree calls = Tree::array();
+  for (const Tree& call : instruction["payload"].items()) {
+    Tree made = call;
+    if (call["function"].is_object()) {
+      made = Tree::object();
+      made.set("apiName", call["function"]["name"]);
+      made.set("arguments", call["function"]["arguments"]);
+      made.set("id", call["id"]);
+      made.set("identifier", call["function"]["name"]);
+      if (!call["thoughtSignature"].is_null()) {
+        made.set("thoughtSignature", call["thoughtSignature"]);
+      }
+      made.set("type", "default");
+    }
+    calls.push(std::move(made));
+  }
+  Tree modern = instruction;
+  Tree payload = Tree::object();
+  payload.set("parentMessageId", "");
+  payload.set("toolsCalling", std::move(calls));
+  modern.set("payload", std::move(payload));
+  return modern;
+}
+
+}  // namespace
+
+StepOptions StepOptions::from(const Tree& options) {
+  StepOptions made;
+  made.custom = texts_of(options["custom"]);
+  made.tools = texts_of(options["tools"]);
+  made.model = options["model"].truthy();
+  made.usage = options["usage"].truthy();
+  made.cost = options["cost"].truthy();
+  made.sub_agents = options["subAgents"].truthy();
+  made.history = options["history"].truthy();
+  made.concurrency = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(options["concurrency"].integer_or(8), 1, 256));
+  return made;
+}
+
+StepMachine::StepMachine(StepOptions options, IdSource& ids)
+    : options_(std::move(options)), ids_(ids) {}
+
+const std::vector<StepMachine::Builtin>& StepMachine::builtins() {
+  static const std::vector<Builtin> rows{
+      {"call_llm", &StepMachine::call_llm},
+      {"call_tool", &StepMachine::call_tool},
+      {"call_tools_batch", &StepMachine::call_tools_batch},
+      {"resolve_aborted_tools", &StepMachine::resolve_aborted_tools},
+      {"resolve_blocked_tools", &StepMachine::resolve_blocked_tools},
+      {"exec_sub_agent", &StepMachine::exec_sub_agents},
+      {"exec_sub_agents", &StepMachine::exec_sub_agents},
+      {"exec_task", &StepMachine::exec_sub_agents},
+      {"exec_tasks", &StepMachine::exec_sub_agents},
+      {"exec_client_task", &StepMachine::exec_sub_agents},
+      {"exec_client_tasks", &StepMachine::exec_sub_agents},
+      {"request_human_approve", &StepMachine::request_human_approve},
+      {"request_human_prompt", &StepMachine::request_human_prompt},
+      {"request_human_select", &StepMachine::request_human_select},
+      {"compress_context", &StepMachine::compress_context},
+      {"finish", &StepMachine::finish}};
+  return rows;
+}
+
+void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
+  now_ms_ = now_ms;
+  auto loaded = load_state(std::move(state), Tree(), now_ms);
+  if (!loaded) {
+    state_ = initial_state(Tree::object(), now_ms);
+    step_count_ = 1;
+    return fail_step(error_tree(loaded.error()));
+  }
+  state_ = std::move(loaded).value();
+  step_count_ = state_["stepCount"].integer_or(0) + 1;
+  state_.set("stepCount", Tree::integer(step_count_));
+  state_.set("lastModified", iso_time(now_ms));
+  checkpoint_ = state_;
+  if (context.is_object()) {
+    context_ = std::move(context);
+  } else {
+    const auto& messages = state_["messages"].items();
+    const bool asked = !messages.empty() && messages.back()["role"].string() == "user";
+    Tree payload;
+    if (asked) {
+      payload.set("message", messages.back());
+      payload.set("isFirstMessage", Tree::flag(messages.size() == 1));
+    }
+    context_ = context_of(asked ? "user_input" : "init", std::move(payload));
+  }
+  if (!pass_gate()) return;
+  if (context_["phase"].string() == "human_approved_tool") {
+    Tree call = approved_call();
+    if (!done_) take_instructions(std::move(call));
+    return;
+  }
+  Tree payload = Tree::object();
+  payload.set("context", context_);
+  payload.set("state", state_);
+  request("runner", std::move(payload),
+          [this](Tree answer) { take_instructions(std::move(answer)); });
+}
+
+void StepMachine::begin_instruction(Tree instruction, Tree state, Tree context,
+                                    std::int64_t now_ms) {
+  now_ms_ = now_ms;
+  counts_ = false;
+  auto loaded = load_state(std::move(state), Tree(), now_ms);
+  if (!loaded) return fail_step(error_tree(loaded.error()));
+  state_ = std::move(loaded).value();
+  step_count_ = state_["stepCount"].integer_or(0);
+  checkpoint_ = state_;
+  context_ = std::move(context);
+  options_.custom.clear();
+  take_instructions(std::move(instruction));
+}
+
+// What is checked before the agent is asked; false when the step is over.
+bool StepMachine::pass_gate() {
+  if (Tree* since = state_.find("humanWaitingSince")) {
+    const std::int64_t waited = std::max<std::int64_t>(0, now_ms_ - since->integer_or(now_ms_));
+    Tree& human = state_.at("usage").at("humanInteraction");
+    human.set("totalWaitingTimeMs",
+              Tree::integer(human["totalWaitingTimeMs"].integer_or(0) + waited));
+    state_.erase("humanWaitingSince");
+  }
+  if (state_["limits"]["maxDurationMs"].is_number() && state_["limits"]["startedAtMs"].is_null()) {
+    state_.at("limits").set("startedAtMs", Tree::integer(now_ms_));
+  }
+  const std::int64_t most = state_["maxSteps"].integer_or(0);
+  if (most > 0 && step_count_ > most) {
+    // An agent that goes on for ever is ended after all.
+    if (state_["forceFinish"].truthy() && step_count_ > 2 * most + 20) {
+      stop_run("max_steps_exceeded", "Maximum steps exceeded: " + std::to_string(most));
+      settle(Tree());
+      return false;
+    }
+    state_.set("forceFinish", Tree::flag(true));
+  }
+  return true;
+}
+
+// The instruction that an approval stands for; ends the step when the approval is not valid.
+Tree StepMachine::approved_call() {
+  const Tree payload = context_["payload"];
+  const auto checked = take_approval(state_, payload);
+  if (!checked) {
+    // The question stays open: nothing ran.
+    state_ = checkpoint_;
+    step_count_ -= 1;
+    emit(error_event(error_tree(checked.error())), true);
+    settle(Tree());
+    return {};
+  }
+  Tree instruction = Tree::object();
+  Tree made = payload;
+  if (payload["approvedToolCalls"].is_array()) {
+    instruction.set("type", "call_tools_batch");
+    made.erase("approvedToolCalls");
+    made.set("toolsCalling", payload["approvedToolCalls"]);
+  } else {
+    instruction.set("type", "call_tool");
+    made.erase("approvedToolCall");
+    made.set("toolCalling", chat_tool_call(payload["approvedToolCall"]));
+  }
+  instruction.set("payload", std::move(made));
+  return instruction;
+}
+
+std::uint64_t StepMachine::request(std::string_view kind, Tree payload, Then then, Else otherwise) {
+  const std::uint64_t id = ++last_id_;
+  Tree action = Tree::object();
+  action.set("id", Tree::integer(static_cast<std::int64_t>(id)));
+  action.set("kind", kind);
+  action.set("payload", std::move(payload));
+  actions_.push(std::move(action));
+  waiting_.emplace(id, Waiting{std::string(kind), std::move(then), std::move(otherwise)});
+  return id;
+}
+
+void StepMachine::complete(std::uint64_t id, Tree result, std::int64_t now_ms) {
+  const auto found = waiting_.find(id);
+  if (done_ || found == waiting_.end()) return;
+  now_ms_ = now_ms;
+  const Then then = std::move(found->second.then);
+  waiting_.erase(found);
+  then(std::move(result));
+}
+
+void StepMachine::fail(std::uint64_t id, Tree error, std::int64_t now_ms) {
+  const auto found = waiting_.find(id);
+  if (done_ || found == waiting_.end()) return;
+  now_ms_ = now_ms;
+  const Else otherwise = std::move(found->second.otherwise);
+  waiting_.erase(found);
+  if (otherwise) {
+    otherwise(std::move(error));
+  } else {
+    fail_step(std::move(error));
+  }
+}
+
+void StepMachine::progress(std::uint64_t id, Tree chunk) {
+  const auto found = waiting_.find(id);
+  if (done_ || found == waiting_.end() || found->second.kind != "model") return;
+  if (chunk["content"].is_string()) {
+    std::string content(answer_["content"].string());
+    content.append(chunk["content"].string());
+    answer_.set("content", content);
+  }
+  if (chunk["tool_calls"].is_array()) answer_.set("tool_calls", chunk["tool_calls"]);
+  for (const std::string_view name : {"usage", "finishReason"}) {
+    if (!chunk[name].is_null()) answer_.set(name, chunk[name]);
+  }
+  const Tree& reasoning = chunk["reasoning"];
+  if (reasoning.is_string()) {
+    std::string text(answer_["reasoning"]["content"].string());
+    answer_.at("reasoning").set("content", text.append(reasoning.string()));
+  } else if (reasoning.is_object()) {
+    answer_.set("reasoning", reasoning);
+  }
+  Tree event = Tree::object();
+  event.set("type", "llm_stream");
+  event.set("chunk", std::move(chunk));
+  if (!sub_agents_ && answer_["compresses"].is_null()) emit(std::move(event));
+}
+
+void StepMachine::emit(Tree event, bool first) {
+  live_.push(event);
+  if (first) {
+    events_.items().insert(events_.items().begin(), std::move(event));
+  } else {
+    events_.push(std::move(event));
+  }
+}
+
+bool StepMachine::is_custom(std::string_view type) const {
+  return std::find(options_.custom.begin(), options_.custom.end(), type) != options_.custom.end();
+}
+
+void StepMachine::take_instructions(Tree answer) {
+  std::vector<Tree> list;
+  if (answer.is_array()) {
+    list = std::move(answer.items());
+  } else {
+    list.push_back(std::move(answer));
+  }
+  for (Tree& instruction : list) {
+    if (!instruction.is_object() || !instruction["type"].is_string()) {
+      return fail_step(error_tree(make_error(
+          Errc::invalid_instruction,
+          "The agent answered with " + instruction.to_json().substr(0, 80) +
+              ", which is no instruction; return an object with a type, or a list of them.")));
+    }
+    instruction = modern_batch(instruction);
+    finish_seen_ = finish_seen_ || instruction["type"].string() == "finish";
+  }
+  instructions_ = std::move(list);
+  advance();
+}
+
+// Executes instructions until one waits for an answer or the step is over.
+void StepMachine::advance() {
+  if (advancing_) return;
+  advancing_ = true;
+  while (!done_ && !executing_) {
+    const std::string_view status = state_["status"].string();
+    // A parked tool lets what needs no answer pass.
+    const bool parked = status == "waiting_for_async_tool";
+    const bool stopped = next_ > 0 && is_blocked(status) && !parked;
+    if (next_ >= instructions_.size() || stopped) {
+      end_step();
+      break;
+    }
+    const Tree instruction = instructions_[next_++];
+    const std::string_view type = instruction["type"].string();
+    if (parked && next_ > 1 && type != "resolve_blocked_tools") {
+      if (type == "request_human_approve") state_.set("deferredHumanApproval", instruction);
+      continue;
+    }
+    executing_ = true;
+    execute(instruction);
+  }
+  advancing_ = false;
+}
+
+void StepMachine::execute(const Tree& instruction) {
+  const std::string_view type = instruction["type"].string();
+  if (is_custom(type)) return run_custom(instruction);
+  const auto& rows = builtins();
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const Builtin& b) { return b.type == type; });
+  if (row == rows.end()) {
+    return fail_step(error_tree(
+        make_error(Errc::unknown_instruction,
+                   "No executor found for instruction type: " + std::string(type) + ".")));
+  }
+  (this->*row->run)(instruction);
+}
+
+void StepMachine::run_custom(const Tree& instruction) {
+  Tree payload = Tree::object();
+  payload.set("instruction", instruction);
+  payload.set("state", state_);
+  Tree context = context_;
+  context.set("instructionIndex", Tree::integer(static_cast<std::int64_t>(next_) - 1));
+  payload.set("context", std::move(context));
+  request("executor", std::move(payload), [this](Tree result) {
+    auto loaded = load_state(std::move(result.at("newState")), state_, now_ms_);
+    if (!loaded) return fail_step(error_tree(loaded.error()));
+    state_ = std::move(loaded).value();
+    for (Tree& event : result.at("events").items()) emit(std::move(event));
+    if (result["nextContext"].is_object()) next_context_ = result["nextContext"];
+    finish_instruction();
+  });
+}
+
+void StepMachine::finish_instruction() {
+  if (done_) return;
+  executing_ = false;
+  batch_.reset();
+  sub_agents_.reset();
+  state_.set("stepCount", Tree::integer(step_count_));
+  checkpoint_ = state_;
+  advance();
+}
+
+void StepMachine::end_step() {
+  if (finish_seen_ && counts_) step_count_ = std::max<std::int64_t>(0, step_count_ - 1);
+  Tree next = is_blocked(state_["status"].string()) ? Tree() : std::move(next_context_);
+  settle(std::move(next));
+}
+
+void StepMachine::settle(Tree next_context) {
+  done_ = true;
+  state_.set("stepCount", Tree::integer(step_count_));
+  state_.set("lastModified", iso_time(now_ms_));
+  for (const auto& [id, waiting] : waiting_) {
+    cancelled_.push(Tree::integer(static_cast<std::int64_t>(id)));
+  }
+  waiting_.clear();
+  outcome_ = Tree::object();
+  outcome_.set("events", events_);
+  outcome_.set("newState", state_);
+  if (next_context.is_object()) outcome_.set("nextContext", std::move(next_context));
+}
+
+// Whole instructions before the failure keep their effect.
+void StepMachine::fail_step(Tree error) {
+  if (done_) return;
+  if (checkpoint_.is_object()) state_ = checkpoint_;
+  state_.set("status", "error");
+  state_.set("error", error);
+  emit(error_event(std::move(error)), true);
+  settle(Tree());
+}
+
+void StepMachine::abort(std::string_view reason, std::int64_t now_ms) {
+  if (done_) return;
+  now_ms_ = now_ms;
+  // Tools that ran keep their results; the others get one that says what became of them.
+  if (batch_ && !batch_->custom) {
+    for (ToolRun& run : batch_->runs) {
+      if (run.over && !run.parked) {
+        write_tool_row(run, run.error.is_null() ? run.result : run.error);
+      } else if (!run.parked) {
+        write_tool_row(run, Tree::text("The call was aborted before it was finished."));
+      }
+    }
+  } else {
+    state_ = checkpoint_;
+  }
+  const std::string at = iso_time(now_ms);
+  Tree& interruption = state_.at("interruption");
+  interruption.set("reason", reason);
+  interruption.set("interruptedAt", at);
+  interruption.set("canResume", Tree::flag(true));
+  Tree event = Tree::object();
+  event.set("type", "interrupted");
+  event.set("reason", reason);
+  event.set("interruptedAt", at);
+  event.set("canResume", Tree::flag(true));
+  if (next_ > 0 && executing_) {
+    interruption.set("interruptedInstruction", instructions_[next_ - 1]);
+    event.set("interruptedInstruction", instructions_[next_ - 1]);
+  }
+  state_.set("status", "interrupted");
+  emit(std::move(event), true);
+  settle(Tree());
+}
+
+Tree StepMachine::take() {
+  Tree taken = Tree::object();
+  taken.set("actions", std::move(actions_));
+  taken.set("events", std::move(live_));
+  taken.set("cancelled", std::move(cancelled_));
+  if (done_) taken.set("outcome", std::move(outcome_));
+  actions_ = Tree::array();
+  live_ = Tree::array();
+  cancelled_ = Tree::array();
+  return taken;
+}
+
+Tree StepMachine::context_of(std::string_view phase, Tree payload) const {
+  Tree context = Tree::object();
+  context.set("phase", phase);
+  if (!payload.is_null()) context.set("payload", std::move(payload));
+  Tree& session = context.at("session");
+  session.set("messageCount",
+              Tree::integer(static_cast<std::int64_t>(state_["messages"].items().size())));
+  session.set("sessionId", state_["operationId"]);
+  session.set("status", state_["status"]);
+  session.set("stepCount", Tree::integer(step_count_));
+  for (const std::string_view member : {"operationId", "initialContext", "metadata"}) {
+    if (!context_[member].is_null()) context.set(member, context_[member]);
+  }
+  return context;
+}
+
+}  // namespace millrace::agent

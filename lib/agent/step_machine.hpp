@@ -1,0 +1,203 @@
+// One step of an agent run as a state machine: a state and a context in, actions out, answers in,
+// until there is a new state. It waits for nobody and holds nothing but values.
+//
+// An action `{id, kind, payload}` is answered by complete() or fail(), in any order:
+//   runner     {context, state}                 the agent's instructions
+//   executor   {instruction, state, context}    a custom executor's {events, newState,
+//   nextContext?} model      {payload}                        chunks through progress(), then
+//   anything tool       {name, toolCall, args, effect?}  the tool's result usage      {operation,
+//   result, previous}    the new usage cost       {context}                        the new cost
+//   sub_agent  {task, parentMessageId, timeoutMs}  {success, threadId?, result?, error?}
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+
+namespace millrace::agent {
+
+// What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
+// history, concurrency}`.
+struct StepOptions {
+  std::vector<std::string> custom;  // instructions that custom executors take
+  std::vector<std::string> tools;
+  bool model = false;
+  bool usage = false;
+  bool cost = false;
+  bool sub_agents = false;
+  // The engine keeps the conversation: assistant rows, ids and pending rows are written.
+  bool history = false;
+  std::size_t concurrency = 8;
+
+  static StepOptions from(const json::Tree& options);
+};
+
+// Thread: any, one at a time.
+class StepMachine {
+ public:
+  StepMachine(StepOptions options, IdSource& ids);
+
+  // Starts a step; a null context is made from the state. Call once.
+  // Units: milliseconds since 1970.
+  void begin(json::Tree state, json::Tree context, std::int64_t now_ms);
+  // Executes one instruction without asking the agent and without counting a step.
+  void begin_instruction(json::Tree instruction, json::Tree state, json::Tree context,
+                         std::int64_t now_ms);
+
+  // Answers an action; an id that is not waiting any more is ignored.
+  void complete(std::uint64_t id, json::Tree result, std::int64_t now_ms);
+  void fail(std::uint64_t id, json::Tree error, std::int64_t now_ms);
+  // A piece of a model's answer.
+  void progress(std::uint64_t id, json::Tree chunk);
+  // Ends the step without the answers that are still out.
+  void abort(std::string_view reason, std::int64_t now_ms);
+
+  // What happened since the last call: `{actions, events, cancelled, outcome?}`. `events` are in
+  // the order they happened; those of the outcome begin with the one that ended the step.
+  json::Tree take();
+  [[nodiscard]] bool done() const { return done_; }
+
+ private:
+  using Tree = json::Tree;
+  using Then = std::function<void(Tree result)>;
+  using Else = std::function<void(Tree error)>;
+  struct Waiting {
+    std::string kind;
+    Then then;
+    Else otherwise;
+  };
+  struct ToolRun {
+    Tree call;
+    Tree result;
+    Tree error;  // null unless it failed
+    std::string lane;
+    std::string row;  // of the conversation, when there is one to update
+    std::int64_t started = 0;
+    std::int64_t elapsed = 0;
+    bool running = false;
+    bool over = false;
+    bool parked = false;
+  };
+  struct ToolBatch {
+    std::vector<ToolRun> runs;
+    std::string parent;
+    Tree base;                  // the state each custom executor starts from
+    std::vector<Tree> results;  // of custom executors
+    bool single = false;
+    bool custom = false;
+    std::size_t accounted = 0;
+  };
+  struct Builtin {
+    std::string_view type;
+    void (StepMachine::*run)(const Tree& instruction);
+  };
+  static const std::vector<Builtin>& builtins();
+
+  // The frame of a step (step_machine.cpp)
+  std::uint64_t request(std::string_view kind, Tree payload, Then then, Else otherwise = {});
+  void emit(Tree event, bool first = false);
+  void advance();
+  void execute(const Tree& instruction);
+  void run_custom(const Tree& instruction);
+  void take_instructions(Tree answer);
+  void finish_instruction();
+  void end_step();
+  void fail_step(Tree error);
+  void settle(Tree next_context);
+  bool pass_gate();
+  Tree approved_call();
+  [[nodiscard]] Tree context_of(std::string_view phase, Tree payload) const;
+  [[nodiscard]] bool is_custom(std::string_view type) const;
+  [[nodiscard]] std::string new_id() const { return ids_.next_id(); }
+
+  // Limits and accounting (step_limits.cpp)
+  bool over_limit_before(std::string_view operation);
+  bool over_cost_limit();
+  void stop_run(std::string_view reason, std::string_view detail);
+  void account(std::string_view operation, Tree result, std::int64_t elapsed,
+               std::function<void()> then);
+  void count_llm(const Tree& result, std::int64_t elapsed);
+  void count_tool(const Tree& result, std::int64_t elapsed);
+  void account_cost(std::function<void()> then);
+  bool guard_repeats(Tree& result);
+
+  // Model turns (step_llm.cpp)
+  void call_llm(const Tree& instruction);
+  void finish_llm(const Tree& payload, std::int64_t started);
+  void compress_context(const Tree& instruction);
+  void finish_compression(Tree messages, std::size_t kept, std::int64_t threshold,
+                          std::optional<std::string> summary, Tree error);
+
+  // Tools (step_tools.cpp)
+  void call_tool(const Tree& instruction);
+  void call_tools_batch(const Tree& instruction);
+  void start_tools(std::vector<Tree> calls, const Tree& payload, bool single);
+  void pump_tools();
+  void start_run(std::size_t index);
+  void end_run(std::size_t index, Tree result, Tree error);
+  void account_tools();
+  void finish_tools();
+  void merge_custom_tools();
+  void write_tool_row(const ToolRun& run, const Tree& content);
+  void resolve_aborted_tools(const Tree& instruction);
+  void resolve_blocked_tools(const Tree& instruction);
+  Tree resolve_tools(const Tree& payload, std::string_view status, std::string_view reason,
+                     std::string_view content);
+  void exec_sub_agents(const Tree& instruction);
+  void pump_sub_agents();
+
+  // People (step_human.cpp)
+  void request_human_approve(const Tree& instruction);
+  void request_human_prompt(const Tree& instruction);
+  void request_human_select(const Tree& instruction);
+  void wait_for_human(std::string_view counter);
+  void finish(const Tree& instruction);
+
+  StepOptions options_;
+  IdSource& ids_;
+  std::int64_t now_ms_ = 0;
+
+  Tree state_;
+  Tree checkpoint_;  // after the last whole instruction
+  Tree context_;
+  Tree next_context_;
+  std::vector<Tree> instructions_;
+  std::size_t next_ = 0;
+  std::int64_t step_count_ = 0;
+  bool counts_ = true;
+  bool finish_seen_ = false;
+  bool executing_ = false;
+  bool advancing_ = false;
+  bool done_ = false;
+
+  std::uint64_t last_id_ = 0;
+  std::map<std::uint64_t, Waiting> waiting_;
+  Tree actions_ = Tree::array();
+  Tree live_ = Tree::array();
+  Tree events_ = Tree::array();
+  Tree cancelled_ = Tree::array();
+  Tree outcome_;
+
+  Tree answer_;  // of the model, while it streams
+  std::optional<ToolBatch> batch_;
+  struct SubAgents {
+    std::string type;
+    std::string parent;
+    std::vector<Tree> tasks;
+    std::vector<Tree> results;
+    std::size_t next = 0;
+    std::size_t running = 0;
+    std::size_t over = 0;
+  };
+  std::optional<SubAgents> sub_agents_;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,119 @@
+#include "agent/tokens.hpp"
+
+#include <cctype>
+#include <cmath>
+
+#include "base/utf8.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+constexpr std::int64_t image_tokens = 1000;
+
+std::int64_t up(std::int64_t length, std::int64_t each) {
+  return (length + each - 1) / each;
+}
+
+std::int64_t reported_output(const Tree& message) {
+  for (const Tree* usage :
+       {&message["metadata"]["usage"], &message["usage"], &message["metadata"]}) {
+    const std::int64_t tokens = (*usage)["totalOutputTokens"].integer_or(0);
+    if (tokens > 0) return tokens;
+  }
+  return 0;
+}
+
+std::int64_t content_tokens(const Tree& content) {
+  if (content.is_string()) return estimate_tokens(content.string());
+  std::int64_t tokens = 0;
+  for (const Tree& part : content.items()) {
+    if (part["text"].is_string()) {
+      tokens += estimate_tokens(part["text"].string());
+    } else if (part["thinking"].is_string()) {
+      tokens += estimate_tokens(part["thinking"].string());
+    } else {
+      tokens += image_tokens;
+    }
+  }
+  return tokens;
+}
+
+}  // namespace
+
+// Words of Latin letters are mostly one token, longer ones several; other scripts are cut finer.
+std::int64_t estimate_tokens(std::string_view text) {
+  std::int64_t tokens = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const std::size_t start = at;
+    const auto run = [&](auto belongs) {
+      while (at < text.size() && belongs(static_cast<unsigned char>(text[at]))) ++at;
+      return static_cast<std::int64_t>(at - start);
+    };
+    if (std::isalpha(byte) != 0) {
+      tokens += up(run([](int c) { return std::isalpha(c) != 0; }), 8);
+    } else if (std::isdigit(byte) != 0) {
+      tokens += up(run([](int c) { return std::isdigit(c) != 0; }), 3);
+    } else if (byte == ' ') {
+      // One blank belongs to the word behind it.
+      if (run([](int c) { return c == ' '; }) > 1) ++tokens;
+    } else if (std::isspace(byte) != 0) {
+      run([](int c) { return std::isspace(c) != 0; });
+      ++tokens;
+    } else if (byte < 0x80) {
+      tokens += up(run([](int c) { return c < 0x80 && std::ispunct(c) != 0; }), 2);
+      if (at == start) ++at;
+    } else {
+      const std::int64_t bytes = run([](int c) { return c >= 0x80; });
+      // Two bytes a letter (Cyrillic, Greek): about four letters a token; three bytes (CJK): about
+      // one and a third.
+      tokens += byte < 0xE0 ? up(bytes, 7) : up(bytes, 4);
+    }
+  }
+  return tokens;
+}
+
+std::int64_t estimate_message_tokens(const Tree& message) {
+  std::int64_t tokens = 0;
+  const std::int64_t reported =
+      message["role"].string() == "assistant" ? reported_output(message) : 0;
+  if (reported > 0) return reported;
+  tokens += content_tokens(message["content"]);
+  for (const std::string_view calls : {"tool_calls", "tools"}) {
+    if (!message[calls].items().empty()) {
+      tokens += estimate_tokens(message[calls].to_json());
+      break;
+    }
+  }
+  const Tree& reasoning = message["reasoning"];
+  tokens += content_tokens(reasoning.is_object() ? reasoning["content"] : reasoning);
+  tokens += content_tokens(message["reasoning_content"]);
+  tokens += content_tokens(message["tool_call_id"]);
+  return tokens;
+}
+
+std::int64_t estimate_context_tokens(const Tree& messages, const Tree& tools) {
+  std::int64_t tokens = 0;
+  for (const Tree& message : messages.items()) tokens += estimate_message_tokens(message);
+  if (!tools.items().empty()) tokens += estimate_tokens(tools.to_json());
+  return tokens;
+}
+
+CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options) {
+  const auto given = [&](std::string_view name, double otherwise) {
+    const double value = options[name].number_or(otherwise);
+    return value > 0 ? value : otherwise;
+  };
+  CompressionCheck check;
+  check.tokens = estimate_context_tokens(messages, tools);
+  check.threshold = static_cast<std::int64_t>(
+      std::floor(given("maxWindowToken", 128000) * given("thresholdRatio", 0.5)));
+  const double adjusted = static_cast<double>(check.tokens) * given("driftMultiplier", 1.25);
+  check.needed = adjusted > static_cast<double>(check.threshold);
+  return check;
+}
+
+}  // namespace millrace::agent

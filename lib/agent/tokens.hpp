@@ -1,0 +1,31 @@
+// How much of a model's window a conversation takes: an estimate without a vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/json_tree.hpp"
+
+namespace millrace::agent {
+
+std::int64_t estimate_tokens(std::string_view text);
+
+// Content, tool calls, reasoning and call ids of one row; what the provider reported for an
+// assistant's answer counts before the estimate.
+std::int64_t estimate_message_tokens(const json::Tree& message);
+
+// All rows and the definitions of the tools.
+std::int64_t estimate_context_tokens(const json::Tree& messages, const json::Tree& tools);
+
+struct CompressionCheck {
+  std::int64_t tokens = 0;
+  std::int64_t threshold = 0;
+  bool needed = false;
+};
+
+// Whether the context passes the share of the window at which it is compressed. `options` may hold
+// maxWindowToken (128000), thresholdRatio (0.5) and driftMultiplier (1.25).
+CompressionCheck check_compression(const json::Tree& messages, const json::Tree& tools,
+                                   const json::Tree& options);
+
+}  // namespace millrace::agent

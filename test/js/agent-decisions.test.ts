@@ -1,0 +1,424 @@
+// The scripts are plain data of many shapes, as JavaScript callers give them.
+/* eslint-disable @typescript-eslint/no-explicit-any */
+import {
+  DEFAULT_SECURITY_BLACKLIST,
+  AgentRuntime,
+  GeneralChatAgent,
+  GroupOrchestrationRuntime,
+  GroupOrchestrationSupervisor,
+  InterventionChecker,
+} from 'millrace';
+
+const modelRuntimeConfig = { model: 'm', provider: 'p' };
+const agent = (config = {}) => new GeneralChatAgent({ modelRuntimeConfig, ...config });
+const running = (extra = {}) => ({
+  ...AgentRuntime.createInitialState({ operationId: 'op', status: 'running' }),
+  ...extra,
+});
+const call = (id: string, identifier: string, apiName = 'go', args = '{}') => ({
+  id,
+  identifier,
+  apiName,
+  arguments: args,
+  type: 'default',
+});
+const withCalls = (...toolsCalling: object[]) => ({
+  phase: 'llm_result' as const,
+  payload: { hasToolsCalling: true, toolsCalling, parentMessageId: 'a1' },
+});
+
+describe('GeneralChatAgent', () => {
+  it('calls the model with the input', async () => {
+    const state = running({ messages: [{ role: 'user', content: 'Hello' }] });
+    const payload = { model: 'x', isFirstMessage: true };
+    expect(await agent().runner({ phase: 'init', payload }, state)).toEqual({
+      type: 'call_llm',
+      payload: { ...payload, messages: state.messages },
+    });
+  });
+
+  it.each(['tool_result', 'tools_batch_result', 'task_result', 'sub_agent_result'] as const)(
+    'calls the model again after %s',
+    async (phase) => {
+      const state = running({ messages: [{ role: 'user', content: 'x' }], tools: [{ name: 't' }] });
+      expect(await agent().runner({ phase, payload: { parentMessageId: 't1' } }, state)).toEqual({
+        type: 'call_llm',
+        payload: {
+          ...modelRuntimeConfig,
+          messages: state.messages,
+          parentMessageId: 't1',
+          tools: state.tools,
+        },
+      });
+    },
+  );
+
+  it('asks the model to sum up several tasks', async () => {
+    const result: any = await agent().runner(
+      { phase: 'tasks_batch_result', payload: {} },
+      running(),
+    );
+    expect(result.payload.messages).toMatchObject([{ role: 'user' }]);
+  });
+
+  it('finishes without calls', async () => {
+    const payload = { hasToolsCalling: false, toolsCalling: [] };
+    expect(await agent().runner({ phase: 'llm_result', payload }, running())).toMatchObject({
+      type: 'finish',
+      reason: 'completed',
+    });
+    expect(
+      await agent().runner({ phase: 'llm_result', payload }, running({ forceFinish: true })),
+    ).toMatchObject({ reason: 'max_steps_completed' });
+  });
+
+  it('splits calls by policy', async () => {
+    const toolManifestMap = { safe: {}, risky: { humanIntervention: 'required' } };
+    const safe = call('1', 'safe');
+    const risky = call('2', 'risky');
+    expect(await agent().runner(withCalls(safe, risky), running({ toolManifestMap }))).toEqual([
+      { type: 'call_tool', payload: { parentMessageId: 'a1', toolCalling: safe } },
+      {
+        type: 'request_human_approve',
+        pendingToolsCalling: [risky],
+        reason: 'human_intervention_required',
+      },
+    ]);
+    expect(
+      await agent().runner(withCalls(safe, call('3', 'safe')), running({ toolManifestMap })),
+    ).toMatchObject([{ type: 'call_tools_batch' }]);
+    const unattended = { toolManifestMap, userInterventionConfig: { approvalMode: 'reject' } };
+    expect(await agent().runner(withCalls(safe, risky), running(unattended))).toMatchObject([
+      { type: 'call_tool' },
+      { type: 'resolve_blocked_tools', payload: { toolsCalling: [risky] } },
+    ]);
+  });
+
+  it('asks resolvers, in order, until one objects', async () => {
+    const order: string[] = [];
+    const audit = (type: string, answer: boolean) => ({
+      type,
+      policy: 'always' as const,
+      resolver: async (_args: object, metadata: any) => {
+        order.push(type);
+        expect(Array.isArray(metadata.securityBlacklist)).toBe(true);
+        return answer;
+      },
+    });
+    const globalInterventionAudits = [audit('a', false), audit('b', true), audit('c', true)];
+    const state = running({ toolManifestMap: { t: {} } });
+    const result = await agent({ globalInterventionAudits }).runner(
+      withCalls(call('1', 't')),
+      state,
+    );
+    expect(order).toEqual(['a', 'b']);
+    expect(result).toMatchObject([{ type: 'request_human_approve' }]);
+  });
+
+  it('asks when a resolver fails', async () => {
+    const dynamicInterventionAudits = { scope: () => Promise.reject(new Error('x')) };
+    const toolManifestMap = { t: { humanIntervention: { dynamic: { type: 'scope' } } } };
+    const result = await agent({ dynamicInterventionAudits }).runner(
+      withCalls(call('1', 't')),
+      running({ toolManifestMap }),
+    );
+    expect(result).toMatchObject([{ type: 'request_human_approve' }]);
+  });
+
+  it('looks at open rows of the current turn only', async () => {
+    const pending = (id: string, parentId: string) => ({
+      id: `row-${id}`,
+      parentId,
+      role: 'tool',
+      content: '',
+      tool_call_id: id,
+      plugin: call(id, 't'),
+      pluginIntervention: { status: 'pending' },
+    });
+    const turn = (id: string, callId: string) => ({
+      id,
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: callId, type: 'function', function: { name: 't', arguments: '{}' } }],
+    });
+    const context = { phase: 'tool_result' as const, payload: { parentMessageId: 'x' } };
+    const open = running({ messages: [turn('a1', 'c1'), pending('c1', 'a1')] });
+    expect(await agent().runner(context, open)).toEqual({
+      type: 'request_human_approve',
+      pendingToolsCalling: [call('c1', 't')],
+      reason: 'Some tools still pending approval',
+      skipCreateToolMessage: true,
+    });
+    const stale = running({ messages: [turn('a0', 'c0'), pending('c0', 'a0'), turn('a1', 'c1')] });
+    expect(await agent().runner(context, stale)).toMatchObject({ type: 'call_llm' });
+    expect(await agent().runner(context, { ...open, status: 'interrupted' } as any)).toMatchObject({
+      type: 'resolve_aborted_tools',
+      payload: { parentMessageId: 'x', toolsCalling: [call('c1', 't')] },
+    });
+  });
+
+  it('gives way to queued messages, sub-tasks, compression and errors', async () => {
+    const queued = {
+      phase: 'tool_result' as const,
+      payload: {},
+      stepContext: { hasQueuedMessages: true },
+    };
+    expect(await agent().runner(queued, running())).toMatchObject({
+      reason: 'queued_message_interrupt',
+    });
+    const task = { type: 'execSubAgent', parentMessageId: 'p', task: { instruction: 'x' } };
+    expect(
+      await agent().runner(
+        { phase: 'tool_result', payload: { stop: true, data: { state: task } } },
+        running(),
+      ),
+    ).toEqual({
+      type: 'exec_sub_agent',
+      payload: { parentMessageId: 'p', task: { instruction: 'x' } },
+    });
+    const messages = [{ role: 'user', content: 'long '.repeat(100) }];
+    expect(
+      await agent({ compressionConfig: { maxWindowToken: 50 } }).runner(
+        { phase: 'user_input', payload: {} },
+        running({ messages }),
+      ),
+    ).toEqual({
+      type: 'compress_context',
+      payload: { currentTokenCount: expect.any(Number), messages },
+    });
+    expect(
+      await agent().runner({ phase: 'error', payload: { error: new Error('bad') } }, running()),
+    ).toEqual({ type: 'finish', reason: 'error_recovery', reasonDetail: 'bad' });
+    expect(await agent().runner({ phase: 'odd' as any }, running())).toMatchObject({
+      reason: 'agent_decision',
+    });
+    expect(
+      await agent().runner({ phase: 'human_abort', payload: { reason: 'user' } }, running()),
+    ).toEqual({ type: 'finish', reason: 'user_requested', reasonDetail: 'user' });
+  });
+
+  it('runs a chat with a tool and an approval to its end', async () => {
+    const chunks = [
+      [
+        {
+          tool_calls: [
+            {
+              id: 'c1',
+              type: 'function',
+              function: { name: 'mail____send', arguments: '{"to":"a"}' },
+            },
+          ],
+        },
+      ],
+      [{ content: 'Sent.' }],
+    ];
+    const brain: any = agent();
+    brain.tools = { mail____send: jest.fn().mockResolvedValue('ok') };
+    brain.modelRuntime = async function* () {
+      yield* chunks.shift() ?? [];
+    };
+    const runtime = new AgentRuntime(brain, { history: 'engine' });
+    let result: any = {
+      newState: AgentRuntime.createInitialState({
+        operationId: 'op',
+        messages: [{ role: 'user', content: 'Mail a' }],
+        toolManifestMap: { mail: { humanIntervention: 'required' } },
+      }),
+    };
+    const loop = async () => {
+      do result = await runtime.step(result.newState, result.nextContext);
+      while (result.nextContext);
+    };
+    await loop();
+    expect(result.newState.status).toBe('waiting_for_human');
+    expect(brain.tools.mail____send).not.toHaveBeenCalled();
+    result = await runtime.decide(result.newState, { action: 'approve', toolCallId: 'c1' });
+    await loop();
+    expect(brain.tools.mail____send).toHaveBeenCalledWith({ to: 'a' });
+    expect(result.newState.status).toBe('done');
+    expect(result.newState.messages.map(({ role, content }: any) => [role, content])).toEqual([
+      ['user', 'Mail a'],
+      ['assistant', ''],
+      ['tool', 'ok'],
+      ['assistant', 'Sent.'],
+    ]);
+  });
+});
+
+describe('InterventionChecker', () => {
+  it('knows patterns, keys and hashes', () => {
+    expect(InterventionChecker.matchPattern('git add:*', 'git add .')).toBe(true);
+    expect(InterventionChecker.matchesArgument({ type: 'regex', pattern: '^a(?=b)' }, 'ab')).toBe(
+      true,
+    );
+    expect(InterventionChecker.matchesArgument({ type: 'regex', pattern: '(' }, 'ab')).toBe(false);
+    expect(InterventionChecker.generateToolKey('bash', 'run', 'x')).toBe('bash/run#x');
+    expect(InterventionChecker.hashArguments({ a: 1, b: [2] })).toBe(
+      InterventionChecker.hashArguments({ b: [2], a: 1 }),
+    );
+  });
+
+  it('takes the default blacklist, another one, or none', () => {
+    const toolArgs = { command: 'sudo rm -rf /' };
+    expect(InterventionChecker.shouldIntervene({ config: 'never', toolArgs })).toBe('required');
+    expect(
+      InterventionChecker.shouldIntervene({ config: 'never', securityBlacklist: [], toolArgs }),
+    ).toBe('never');
+    const extended = [
+      ...DEFAULT_SECURITY_BLACKLIST,
+      { description: 'db', match: { command: { type: 'regex' as const, pattern: 'psql.*prod' } } },
+    ];
+    expect(
+      InterventionChecker.checkSecurityBlacklist(extended, { command: 'psql -h prod' }),
+    ).toEqual({
+      blocked: true,
+      policy: 'always',
+      reason: 'db',
+    });
+    expect(InterventionChecker.checkSecurityBlacklist(extended, toolArgs)).toMatchObject({
+      reason: 'securityBlacklist.rmRootDir',
+    });
+    expect(InterventionChecker.checkSecurityBlacklist(undefined, {})).toEqual({ blocked: false });
+    expect(DEFAULT_SECURITY_BLACKLIST.filter(({ match }) => match.command).length).toBeGreaterThan(
+      20,
+    );
+    expect(Array.isArray(DEFAULT_SECURITY_BLACKLIST)).toBe(true);
+    expect(DEFAULT_SECURITY_BLACKLIST.length).toBeGreaterThan(25);
+    expect(JSON.parse(JSON.stringify(DEFAULT_SECURITY_BLACKLIST))).toEqual([
+      ...DEFAULT_SECURITY_BLACKLIST,
+    ]);
+  });
+});
+
+describe('group orchestration', () => {
+  const state = () => GroupOrchestrationRuntime.createInitialState({ operationId: 'g' });
+  const decided = (decision: string, params: object, skipCallSupervisor = false) => ({
+    type: 'supervisor_decided',
+    payload: { decision, params, skipCallSupervisor },
+  });
+
+  it('decides by rules', async () => {
+    const supervisor = new GroupOrchestrationSupervisor({ maxRounds: 2, supervisorAgentId: 's' });
+    const rows: [object, object][] = [
+      [
+        { type: 'init', payload: { groupId: 'g' } },
+        { type: 'call_supervisor', payload: { groupId: 'g', round: 0, supervisorAgentId: 's' } },
+      ],
+      [
+        decided('speak', { agentId: 'a', instruction: 'i' }),
+        { type: 'call_agent', payload: { agentId: 'a', instruction: 'i' } },
+      ],
+      [
+        { type: 'agent_spoke', payload: {} },
+        { type: 'call_supervisor', payload: { round: 1, supervisorAgentId: 's' } },
+      ],
+      [
+        decided('broadcast', { agentIds: ['a'], toolMessageId: 't' }),
+        {
+          type: 'parallel_call_agents',
+          payload: { agentIds: ['a'], disableTools: true, toolMessageId: 't' },
+        },
+      ],
+      [
+        { type: 'agents_broadcasted', payload: {} },
+        { type: 'finish', reason: 'max_rounds_exceeded' },
+      ],
+      [
+        decided('delegate', { agentId: 'a', reason: 'r' }),
+        { type: 'delegate', payload: { agentId: 'a', reason: 'r' } },
+      ],
+      [
+        { type: 'delegated', payload: { agentId: 'a' } },
+        { type: 'finish', reason: 'delegated_to_a' },
+      ],
+      [decided('finish', {}), { type: 'finish', reason: 'supervisor_finished' }],
+      [decided('sing', {}), { type: 'finish', reason: 'unknown_decision: sing' }],
+      [decided('speak', { agentId: 'a' }, true), { type: 'call_agent', payload: { agentId: 'a' } }],
+      [
+        { type: 'agent_spoke', payload: {} },
+        { type: 'finish', reason: 'skip_call_supervisor' },
+      ],
+      [{ type: 'odd' }, { type: 'finish', reason: 'unknown_result_type' }],
+    ];
+    for (const [result, instruction] of rows) {
+      expect(await supervisor.decide(result as any)).toEqual(instruction);
+    }
+  });
+
+  it('runs members, whose failures and delays are results', async () => {
+    const decisions = [
+      decided('speak', { agentId: 'a' }),
+      decided('broadcast', { agentIds: ['b', 'slow'] }),
+      decided('finish', { reason: 'all said' }),
+    ];
+    const seen: any[] = [];
+    const runtime = new GroupOrchestrationRuntime(
+      new GroupOrchestrationSupervisor({ supervisorAgentId: 's' }),
+      {
+        agentTimeoutMs: 30,
+        executors: {
+          call_supervisor: (_instruction, given) => ({
+            events: [],
+            newState: given,
+            result: decisions.shift() as any,
+          }),
+        },
+        callAgent: (agentId) => {
+          seen.push(agentId);
+          if (agentId === 'a') throw new Error('no');
+          return agentId === 'slow' ? new Promise(() => undefined) : 'said';
+        },
+      },
+    );
+    const { events, finalState } = await runtime.run(state(), 'g');
+    expect(seen).toEqual(['a', 'b', 'slow']);
+    expect(finalState.status).toBe('done');
+    expect(events.at(-1)).toEqual({ type: 'done', reason: 'all said' });
+  });
+
+  it('stops in the middle of a step', async () => {
+    const controller = new AbortController();
+    const runtime = new GroupOrchestrationRuntime(
+      new GroupOrchestrationSupervisor({ supervisorAgentId: 's' }),
+      {
+        signal: controller.signal,
+        executors: { call_supervisor: () => new Promise(() => undefined) },
+      },
+    );
+    const run = runtime.run(state());
+    setTimeout(() => controller.abort(), 5);
+    expect((await run).finalState.status).toBe('done');
+  });
+
+  it('serves supervisors with a runner', async () => {
+    const runtime = new GroupOrchestrationRuntime(
+      {
+        runner: ({ phase }) => ({
+          type: phase === 'call_supervisor' ? 'speak' : 'odd',
+          payload: {},
+        }),
+      },
+      {
+        executors: {
+          speak: (_instruction, given) => ({
+            events: [{ type: 'agent_spoke' }],
+            newState: { ...given, stepCount: 99 },
+            nextContext: { phase: 'agent_spoke' },
+          }),
+        },
+      },
+    );
+    const first = await runtime.step(state(), { phase: 'call_supervisor' });
+    expect(first).toMatchObject({
+      newState: { stepCount: 1 },
+      nextContext: { phase: 'agent_spoke' },
+    });
+    await expect(runtime.step(state(), { phase: 'x' })).rejects.toThrow(
+      'No executor found for instruction type: odd',
+    );
+    const limited = { ...state(), maxSteps: 2, stepCount: 2 };
+    expect(await runtime.step(limited, { phase: 'call_supervisor' })).toMatchObject({
+      events: [{ type: 'done', reason: 'Maximum steps exceeded: 2' }],
+    });
+  });
+});

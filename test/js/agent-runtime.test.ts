@@ -1,0 +1,945 @@
+// The scripts are plain data of many shapes, as JavaScript callers give them.
+/* eslint-disable @typescript-eslint/no-explicit-any */
+import { AgentRuntime, MillraceError } from 'millrace';
+
+const call = (id: string, apiName: string, args = '{}') => ({
+  id,
+  identifier: apiName,
+  apiName,
+  arguments: args,
+  type: 'default',
+});
+
+const asked = (content: string, extra = {}) =>
+  AgentRuntime.createInitialState({
+    operationId: 'op',
+    messages: [{ role: 'user', content }],
+    ...extra,
+  });
+
+// An agent that follows a script: what it answers for each phase.
+const scripted = (answers: Record<string, unknown>, rest = {}): any => ({
+  runner: jest.fn(
+    (context: any) => answers[context.phase] ?? { type: 'finish', reason: 'completed' },
+  ),
+  ...rest,
+});
+
+const llm = { type: 'call_llm', payload: { messages: [{ role: 'user', content: 'hi' }] } };
+
+async function* says(...chunks: object[]) {
+  yield* chunks;
+}
+
+describe('executors', () => {
+  it('are the agent’s, then the configuration’s, then the engine’s', () => {
+    const own = jest.fn();
+    const configured = jest.fn();
+    const both: any = new AgentRuntime(scripted({}, { executors: { finish: own } }), {
+      executors: { finish: configured, call_llm: configured },
+    });
+    expect(both.executors.finish).toBe(own);
+    expect(both.executors.call_llm).toBe(configured);
+    expect(typeof both.executors.call_tool).toBe('function');
+  });
+
+  it('of a host get instruction, state and context, and give the next state', async () => {
+    const finish = jest.fn((_instruction: any, state: any, context: any) => ({
+      events: [{ type: 'done', reason: 'completed', finalState: state }],
+      newState: { ...state, status: 'done', custom: context.stepContext },
+    }));
+    const runtime = new AgentRuntime(scripted({}), { executors: { finish } } as any);
+    const result = await runtime.step(asked('x'), {
+      phase: 'init',
+      stepContext: { hasQueuedMessages: false, todos: [1] },
+    });
+    expect(finish).toHaveBeenCalledTimes(1);
+    expect(result.newState.custom).toEqual({ hasQueuedMessages: false, todos: [1] });
+    expect(result.newState.status).toBe('done');
+  });
+
+  it('of the engine can be called by a custom one', async () => {
+    const runtime: any = new AgentRuntime(
+      scripted({ user_input: { type: 'request_human_prompt', prompt: 'Name?' } }),
+    );
+    const builtin = runtime.executors.request_human_prompt;
+    const result = await builtin({ type: 'request_human_prompt', prompt: 'Name?' }, asked('x'));
+    expect(result.newState.status).toBe('waiting_for_human');
+  });
+
+  it('that are unknown end in an error', async () => {
+    const runtime = new AgentRuntime(scripted({ user_input: { type: 'dance' } }));
+    const { events, newState } = await runtime.step(asked('x'));
+    expect((events[0] as any).error.message).toContain(
+      'No executor found for instruction type: dance',
+    );
+    expect(newState.status).toBe('error');
+  });
+});
+
+describe('a step', () => {
+  it('counts, stamps, and leaves the given state alone', async () => {
+    const state = asked('hi', { stepCount: 5, lastModified: 'then' });
+    const before = JSON.stringify(state);
+    const agent = scripted({ user_input: llm }, { modelRuntime: () => says({ content: 'x' }) });
+    const { newState } = await new AgentRuntime(agent).step(state);
+    expect(newState.stepCount).toBe(6);
+    expect(newState.lastModified).not.toBe('then');
+    expect(JSON.stringify(state)).toBe(before);
+    expect(agent.runner.mock.calls[0][0]).toMatchObject({
+      phase: 'user_input',
+      payload: { isFirstMessage: true },
+      session: { stepCount: 6, sessionId: 'op', messageCount: 1 },
+    });
+  });
+
+  it('is not counted when it finishes', async () => {
+    const { events, newState, nextContext } = await new AgentRuntime(scripted({})).step(asked('x'));
+    expect(newState).toMatchObject({ status: 'done', stepCount: 0 });
+    expect(events).toMatchObject([{ type: 'done', reason: 'completed' }]);
+    expect(nextContext).toBeUndefined();
+  });
+
+  it.each([null, undefined, 7, 'finish', {}, [{}], { type: 1 }])(
+    'ends in an error when the agent answers %p',
+    async (answer) => {
+      const runtime = new AgentRuntime({ runner: () => answer } as any);
+      const { events, newState } = await runtime.step(asked('x'));
+      expect(events).toHaveLength(1);
+      expect(events[0]).toMatchObject({ type: 'error', error: { type: 'invalid_instruction' } });
+      expect(newState.status).toBe('error');
+    },
+  );
+
+  it.each([new Error('boom'), null, 'boom', { message: 'boom', body: { a: 1 } }])(
+    'turns %p into an error that JSON carries',
+    async (thrown) => {
+      const runtime = new AgentRuntime({
+        runner: () => {
+          throw thrown;
+        },
+      });
+      const { events, newState } = await runtime.step(asked('x'));
+      expect(events).toHaveLength(1);
+      expect((events[0] as any).error).toBeInstanceOf(Error);
+      expect(newState.stepCount).toBe(1);
+      const stored = JSON.parse(JSON.stringify(newState));
+      expect(typeof stored.error.message).toBe('string');
+      expect(typeof stored.error.type).toBe('string');
+    },
+  );
+
+  it('streams a model’s answer, live and at the end', async () => {
+    const live: string[] = [];
+    const agent = scripted(
+      { user_input: llm },
+      {
+        modelRuntime: () =>
+          says(
+            { content: 'Hello' },
+            { content: ' world' },
+            { usage: { totalInputTokens: 3, totalOutputTokens: 2, totalTokens: 5, cost: 0.5 } },
+          ),
+      },
+    );
+    const runtime = new AgentRuntime(agent);
+    const { events, newState, nextContext } = await runtime.step(asked('hi'), undefined, {
+      onEvent: (event) => live.push(event.type),
+    });
+    expect(events.map(({ type }) => type)).toEqual([
+      'llm_start',
+      'llm_stream',
+      'llm_stream',
+      'llm_stream',
+      'llm_result',
+    ]);
+    expect(live).toEqual(events.map(({ type }) => type));
+    expect(events[4]).toMatchObject({ result: { content: 'Hello world', tool_calls: [] } });
+    expect(newState.messages).toHaveLength(1);
+    expect(newState.status).toBe('running');
+    expect(newState.usage.llm).toMatchObject({
+      apiCalls: 1,
+      tokens: { input: 3, output: 2, total: 5 },
+    });
+    expect(newState.cost.total).toBe(0.5);
+    expect(nextContext).toMatchObject({ phase: 'llm_result', payload: { hasToolCalls: false } });
+  });
+
+  it('needs a model, and reports a model’s failure first', async () => {
+    const without = await new AgentRuntime(scripted({ user_input: llm })).step(asked('hi'));
+    expect((without.events[0] as any).error.message).toContain('Model Runtime is required');
+    expect(without.events).toHaveLength(1);
+    const failing = scripted(
+      { user_input: llm },
+      {
+        // eslint-disable-next-line require-yield
+        modelRuntime: async function* () {
+          throw new Error('LLM API error');
+        },
+      },
+    );
+    const { events } = await new AgentRuntime(failing).step(asked('hi'));
+    expect(events[0]).toMatchObject({ type: 'error', error: { message: 'LLM API error' } });
+  });
+
+  it('keeps what earlier instructions did when a later one fails', async () => {
+    const agent = scripted(
+      {
+        user_input: [
+          { type: 'call_tool', payload: { toolCalling: call('c1', 'one') } },
+          { type: 'nope' },
+        ],
+      },
+      { tools: { one: () => ({ ok: true }) } },
+    );
+    const { newState } = await new AgentRuntime(agent).step(asked('x'));
+    expect(newState.status).toBe('error');
+    expect(newState.messages.map(({ role }) => role)).toEqual(['user', 'tool']);
+  });
+
+  it.each([
+    ['state.messages[0].content', { messages: [{ role: 'user', content: 5n }] }],
+    ['state.metadata.f', { metadata: { f: () => 1 } }],
+    ['state.metadata.n', { metadata: { n: NaN } }],
+    ['state.metadata.m', { metadata: { m: new Map() } }],
+  ])('refuses a state that JSON cannot carry at %s', async (path, extra) => {
+    const state = { ...asked('x'), ...extra } as any;
+    const refused = await new AgentRuntime(scripted({})).step(state).catch((error) => error);
+    expect(MillraceError.is(refused, 'state_not_serializable')).toBe(true);
+    expect(refused.message).toContain(path);
+  });
+
+  it('keeps members it does not know', async () => {
+    const state = asked('x', { principal: { id: 7, deep: [1, { a: null }] }, big: 1e300 });
+    const { newState } = await new AgentRuntime(scripted({})).step(state);
+    expect(newState.principal).toEqual({ id: 7, deep: [1, { a: null }] });
+  });
+
+  it('refuses what an executor gives back when it is no state', async () => {
+    const executors = { finish: () => ({ events: [], newState: { messages: 'none' } }) };
+    const { events } = await new AgentRuntime(scripted({}), { executors } as any).step(asked('x'));
+    expect(events[0]).toMatchObject({ type: 'error', error: { type: 'invalid_state' } });
+  });
+});
+
+describe('tools', () => {
+  it('run with their arguments and give a row', async () => {
+    const calculator = jest.fn().mockResolvedValue({ result: 42 });
+    const runtime = new AgentRuntime(scripted({}, { tools: { calculator } }));
+    const { events, newState } = await runtime.approveToolCall(
+      AgentRuntime.createInitialState({ operationId: 'op' }),
+      call('c1', 'calculator', '{"expression":"2+2"}'),
+    );
+    expect(calculator).toHaveBeenCalledWith({ expression: '2+2' });
+    expect(events).toEqual([{ type: 'tool_result', id: 'c1', result: { result: 42 } }]);
+    expect(newState.messages).toMatchObject([
+      { role: 'tool', tool_call_id: 'c1', content: '{"result":42}' },
+    ]);
+    expect(newState.usage.tools).toMatchObject({
+      totalCalls: 1,
+      byTool: [{ name: 'calculator', calls: 1, errors: 0 }],
+    });
+  });
+
+  it('that are unknown, fail or get no JSON tell the model, and the run goes on', async () => {
+    const agent = scripted(
+      {
+        user_input: {
+          type: 'call_tools_batch',
+          payload: {
+            toolsCalling: [
+              call('c1', 'missing'),
+              call('c2', 'failing'),
+              call('c3', 'failing', '{"half'),
+              call('c4', 'silent'),
+              call('c5', 'odd'),
+            ],
+          },
+        },
+      },
+      {
+        tools: {
+          failing: () => Promise.reject(new Error('disk full')),
+          silent: () => undefined,
+          odd: () => {
+            throw null;
+          },
+        },
+      },
+    );
+    const { events, newState, nextContext } = await new AgentRuntime(agent).step(asked('x'));
+    expect(events.find(({ type }) => type === 'error')).toMatchObject({
+      error: { message: 'Tool not found: missing' },
+    });
+    expect(newState.status).toBe('running');
+    expect(newState.messages.slice(1).map(({ tool_call_id }) => tool_call_id)).toEqual([
+      'c1',
+      'c2',
+      'c3',
+      'c4',
+      'c5',
+    ]);
+    expect(newState.messages[2]?.content).toContain('disk full');
+    expect(nextContext).toMatchObject({ phase: 'tools_batch_result', payload: { toolCount: 5 } });
+    expect(newState.usage.tools.byTool.find(({ name }) => name === 'failing')?.errors).toBe(2);
+  });
+
+  it('take OpenAI’s shape of a batch', async () => {
+    const tool = jest.fn().mockResolvedValue(1);
+    const agent = scripted(
+      {
+        user_input: {
+          type: 'call_tools_batch',
+          payload: [{ id: 'a', type: 'function', function: { name: 'tool', arguments: '{}' } }],
+        },
+      },
+      { tools: { tool } },
+    );
+    const { nextContext } = await new AgentRuntime(agent).step(asked('x'));
+    expect(tool).toHaveBeenCalledTimes(1);
+    expect(nextContext?.payload).toMatchObject({ toolCount: 1 });
+  });
+
+  it('are counted once each, by hooks that see the growing totals', async () => {
+    const agent = scripted(
+      {
+        user_input: {
+          type: 'call_tools_batch',
+          payload: { toolsCalling: [call('a', 'x'), call('b', 'x'), call('c', 'x')] },
+        },
+      },
+      {
+        tools: { x: () => 1 },
+        calculateUsage: (_kind: string, _result: any, previous: any) => ({
+          ...previous,
+          tools: { ...previous.tools, totalCalls: previous.tools.totalCalls + 1 },
+        }),
+        calculateCost: ({ previousCost }: any) => ({
+          ...previousCost,
+          total: previousCost.total + 5,
+        }),
+      },
+    );
+    const state = asked('x');
+    state.usage.tools.totalCalls = 10;
+    const { newState } = await new AgentRuntime(agent).step(state);
+    expect(newState.usage.tools.totalCalls).toBe(13);
+    expect(newState.cost.total).toBe(15);
+  });
+
+  it('of a custom call_tool executor are merged by what each adds', async () => {
+    const agent = scripted({
+      user_input: {
+        type: 'call_tools_batch',
+        payload: { toolsCalling: [call('a', 'x'), call('b', 'x')] },
+      },
+    });
+    const state = asked('x');
+    state.usage.tools.totalCalls = 10;
+    state.messages.unshift({ role: 'tool', tool_call_id: 'old', content: '' });
+    const executors = {
+      call_tool: (instruction: any, given: any) => ({
+        events: [{ type: 'tool_result', id: instruction.payload.toolCalling.id, result: 1 }],
+        newState: {
+          ...given,
+          messages: [
+            ...given.messages,
+            { role: 'tool', tool_call_id: instruction.payload.toolCalling.id, content: '1' },
+          ],
+          usage: {
+            ...given.usage,
+            tools: { ...given.usage.tools, totalCalls: given.usage.tools.totalCalls + 1 },
+          },
+        },
+      }),
+    };
+    const { newState, events } = await new AgentRuntime(agent, { executors } as any).step(state);
+    expect(newState.usage.tools.totalCalls).toBe(12);
+    expect(newState.messages.map(({ tool_call_id }) => tool_call_id)).toEqual([
+      'old',
+      undefined,
+      'a',
+      'b',
+    ]);
+    expect(events).toHaveLength(2);
+  });
+
+  it('keep to lanes and to the limit of calls at a time', async () => {
+    const log: string[] = [];
+    let running = 0;
+    let most = 0;
+    const tool = async ({ path, ms = 5 }: any) => {
+      most = Math.max(most, ++running);
+      log.push(`+${path}`);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      log.push(`-${path}`);
+      running -= 1;
+      return path;
+    };
+    const edits = ['a', 'a', 'b', 'c'].map((path, index) =>
+      call(`c${index}`, 'edit', JSON.stringify({ path })),
+    );
+    const agent = scripted(
+      { user_input: { type: 'call_tools_batch', payload: { toolsCalling: edits } } },
+      { tools: { edit: tool } },
+    );
+    const toolManifestMap = { edit: { api: [{ name: 'edit', serializeBy: 'path' }] } };
+    await new AgentRuntime(agent, { concurrency: 2 }).step(asked('x', { toolManifestMap }));
+    expect(most).toBe(2);
+    const first = log.indexOf('-a');
+    expect(log.filter((entry) => entry === '+a')).toHaveLength(2);
+    expect(log.lastIndexOf('+a')).toBeGreaterThan(first);
+
+    log.length = 0;
+    const ordered = { edit: { api: [{ name: 'edit', ordered: true }] } };
+    await new AgentRuntime(agent).step(asked('x', { toolManifestMap: ordered }));
+    expect(log).toEqual(['+a', '-a', '+a', '-a', '+b', '-b', '+c', '-c']);
+  });
+
+  it('have a limit of time and of size', async () => {
+    const agent = scripted(
+      {
+        user_input: {
+          type: 'call_tools_batch',
+          payload: { toolsCalling: [call('a', 'never'), call('b', 'huge')] },
+        },
+      },
+      { tools: { never: () => new Promise(() => undefined), huge: () => 'x'.repeat(200) } },
+    );
+    const runtime = new AgentRuntime(agent, { toolTimeoutMs: 20, toolResultLimit: 100 });
+    const { newState } = await runtime.step(asked('x'));
+    expect(newState.messages[1]?.content).toContain('did not answer within 20 ms');
+    expect(newState.messages[2]?.content).toContain('returned 200 characters');
+  });
+
+  it('of the client park the run until the result is there', async () => {
+    const agent = scripted({
+      user_input: [
+        { type: 'call_tool', payload: { toolCalling: call('c1', 'screen') } },
+        { type: 'request_human_approve', pendingToolsCalling: [call('c2', 'rm')] },
+      ],
+    });
+    const runtime = new AgentRuntime(agent);
+    const parked = await runtime.step(asked('x', { toolSourceMap: { screen: 'client' } }));
+    expect(parked.newState.status).toBe('waiting_for_async_tool');
+    expect(parked.newState.pendingToolsCalling).toMatchObject([{ id: 'c1' }]);
+    expect(parked.newState.deferredHumanApproval).toMatchObject({ type: 'request_human_approve' });
+    const { newState } = await runtime.decide(parked.newState, {
+      action: 'tool_result',
+      toolCallId: 'c1',
+      result: { width: 5 },
+    });
+    expect(newState.messages[1]).toMatchObject({ tool_call_id: 'c1', content: '{"width":5}' });
+    expect(agent.runner.mock.calls[1][0]).toMatchObject({ phase: 'tool_result' });
+  });
+});
+
+describe('limits', () => {
+  const spending = (total: number, rest = {}) =>
+    scripted(
+      { user_input: llm },
+      {
+        modelRuntime: () => says({ content: 'x' }),
+        calculateCost: ({ previousCost }: any) => ({ ...previousCost, total }),
+        ...rest,
+      },
+    );
+  const limited = (onExceeded: string) =>
+    asked('x', { costLimit: { maxTotalCost: 5, onExceeded } });
+
+  it('of cost stop, interrupt or warn', async () => {
+    const stopped = await new AgentRuntime(spending(10)).step(limited('stop'));
+    expect(stopped.newState.status).toBe('done');
+    expect(stopped.events[0]).toMatchObject({
+      type: 'done',
+      reason: 'cost_limit_exceeded',
+      reasonDetail: expect.stringContaining('Cost limit exceeded'),
+    });
+    const paused = await new AgentRuntime(spending(10)).step(limited('interrupt'));
+    expect(paused.newState).toMatchObject({
+      status: 'interrupted',
+      interruption: { canResume: true },
+    });
+    expect(paused.events[0]).toMatchObject({
+      type: 'interrupted',
+      metadata: { costExceeded: true, currentCost: 10, limitCost: 5 },
+    });
+    const warned = await new AgentRuntime(spending(10)).step(limited('warn'));
+    expect((warned.events[0] as any).error.message).toContain('Warning: Cost limit exceeded');
+    expect(warned.newState.status).toBe('running');
+    expect(warned.nextContext?.phase).toBe('llm_result');
+    const again = await new AgentRuntime(spending(10)).step(warned.newState);
+    expect(again.events.some(({ type }) => type === 'error')).toBe(false);
+  });
+
+  it('of cost are checked before a call, and by part', async () => {
+    const modelRuntime = jest.fn(() => says({ content: 'x' }));
+    const state = asked('x', { costLimit: { maxLlmCost: 1, onExceeded: 'stop' } });
+    state.cost.llm.total = 2;
+    const { newState } = await new AgentRuntime(spending(0, { modelRuntime })).step(state);
+    expect(newState.status).toBe('done');
+    expect(modelRuntime).not.toHaveBeenCalled();
+  });
+
+  it('of tokens and time end the run with a reason', async () => {
+    const tokens = asked('x', { limits: { maxTokens: 10 } });
+    tokens.usage.llm.tokens.total = 11;
+    const first = await new AgentRuntime(spending(0)).step(tokens);
+    expect(first.events[0]).toMatchObject({ type: 'done', reason: 'cost_limit_exceeded' });
+    const late = asked('x', { limits: { maxDurationMs: 10, startedAtMs: Date.now() - 50 } });
+    const second = await new AgentRuntime(spending(0)).step(late);
+    expect(second.events[0]).toMatchObject({ type: 'done', reason: 'timeout' });
+  });
+
+  it('of steps force a last answer without tools', async () => {
+    const modelRuntime = jest.fn((_payload: any) => says({ content: 'bye' }));
+    const agent = scripted(
+      { user_input: { ...llm, payload: { ...llm.payload, tools: [{ name: 't' }] } } },
+      { modelRuntime },
+    );
+    const { newState, nextContext } = await new AgentRuntime(agent).step(
+      asked('x', { maxSteps: 2, stepCount: 2 }),
+    );
+    expect(newState).toMatchObject({ forceFinish: true, stepCount: 3 });
+    const payload = modelRuntime.mock.calls[0]?.[0];
+    expect(payload).not.toHaveProperty('tools');
+    expect(payload.messages).toHaveLength(2);
+    expect(nextContext).toMatchObject({ payload: { hasToolsCalling: false } });
+  });
+
+  it('of repeats end the use of tools', async () => {
+    const tool_calls = [
+      { id: 'c', type: 'function', function: { name: 'again', arguments: '{"b":1,"a":2}' } },
+    ];
+    const agent = scripted({ user_input: llm }, { modelRuntime: () => says({ tool_calls }) });
+    let state = asked('x', { limits: { maxRepeats: 3 } });
+    for (let round = 1; round <= 3; ++round) {
+      const { newState, nextContext } = await new AgentRuntime(agent).step(state);
+      expect((nextContext?.payload as any).hasToolCalls).toBe(round < 3);
+      state = newState;
+    }
+    expect(state.toolCallRepeatGuard?.stoppedByRepeatLimit).toBe(true);
+  });
+});
+
+describe('people', () => {
+  const approving = (...calls: object[]) =>
+    scripted(
+      {
+        user_input: { type: 'request_human_approve', pendingToolsCalling: calls },
+        tool_result: { type: 'finish', reason: 'completed' },
+      },
+      { tools: { rm: jest.fn().mockResolvedValue('gone') } },
+    );
+
+  it('approve exactly the call that was shown, once', async () => {
+    const agent = approving(call('c1', 'rm', '{"path":"a"}'));
+    const runtime = new AgentRuntime(agent);
+    const { newState, events } = await runtime.step(asked('x'));
+    expect(events).toMatchObject([{ type: 'human_approve_required', operationId: 'op' }]);
+    expect(newState.status).toBe('waiting_for_human');
+    expect(newState.usage.humanInteraction.approvalRequests).toBe(1);
+
+    const other = await runtime.approveToolCall(newState, call('c1', 'rm', '{"path":"/"}'));
+    expect(other.events[0]).toMatchObject({ type: 'error', error: { type: 'approval_mismatch' } });
+    expect(other.newState.status).toBe('waiting_for_human');
+    expect(agent.tools.rm).not.toHaveBeenCalled();
+
+    const right = await runtime.approveToolCall(newState, call('c1', 'rm', '{"path":"a"}'));
+    expect(agent.tools.rm).toHaveBeenCalledWith({ path: 'a' });
+    expect(right.newState.pendingToolsCalling).toBeUndefined();
+    expect(right.nextContext?.phase).toBe('tool_result');
+
+    const twice = await runtime.approveToolCall(right.newState, call('c1', 'rm', '{"path":"a"}'));
+    expect(twice.events[0]).toMatchObject({ error: { type: 'approval_answered' } });
+    expect(agent.tools.rm).toHaveBeenCalledTimes(1);
+  });
+
+  it('approve with edits: both sets of arguments are kept', async () => {
+    const agent = approving(call('c1', 'rm', '{"path":"/"}'));
+    const runtime = new AgentRuntime(agent);
+    const { newState } = await runtime.step(asked('x'));
+    const done = await runtime.decide(newState, {
+      action: 'approve',
+      toolCallId: 'c1',
+      editedArguments: '{"path":"/tmp/x"}',
+    });
+    expect(agent.tools.rm).toHaveBeenCalledWith({ path: '/tmp/x' });
+    expect(done.newState.pendingApprovals?.[0]).toMatchObject({
+      status: 'approved',
+      original: { arguments: '{"path":"/"}' },
+      edited: { arguments: '{"path":"/tmp/x"}' },
+    });
+  });
+
+  it('keep the run waiting while a call is open', async () => {
+    const agent = approving(call('c1', 'rm'), call('c2', 'rm'));
+    const runtime = new AgentRuntime(agent);
+    const { newState } = await runtime.step(asked('x'));
+    const first = await runtime.decide(newState, { action: 'approve', toolCallId: 'c1' });
+    expect(first.newState.status).toBe('waiting_for_human');
+    expect(first.nextContext).toBeUndefined();
+    const second = await runtime.decide(first.newState, { action: 'approve', toolCallId: 'c2' });
+    expect(second.newState.status).toBe('running');
+    expect(second.newState.messages.map(({ tool_call_id }) => tool_call_id)).toEqual([
+      undefined,
+      'c1',
+      'c2',
+    ]);
+  });
+
+  it('approve all', async () => {
+    const agent = approving(call('c1', 'rm'), call('c2', 'rm'));
+    const runtime = new AgentRuntime(agent);
+    const { newState } = await runtime.step(asked('x'));
+    const done = await runtime.decide(newState, { action: 'approve_all' });
+    expect(agent.tools.rm).toHaveBeenCalledTimes(2);
+    expect(done.nextContext?.phase).toBe('tools_batch_result');
+  });
+
+  it('reject: the run halts; reject and continue: the model reads it', async () => {
+    const agent = approving(call('c1', 'rm'), call('c2', 'rm'));
+    const runtime = new AgentRuntime(agent);
+    const { newState } = await runtime.step(asked('x'));
+    const halted = await runtime.decide(newState, {
+      action: 'reject',
+      toolCallId: 'c1',
+      reason: 'too risky',
+    });
+    expect(halted.newState).toMatchObject({
+      status: 'interrupted',
+      interruption: { reason: 'human_rejected', canResume: false },
+    });
+    expect(halted.newState.messages[1]?.content).toContain('too risky');
+    expect(halted.newState.messages[2]).toMatchObject({
+      pluginIntervention: { status: 'aborted' },
+    });
+
+    const once = await runtime.decide(newState, {
+      action: 'reject_and_continue',
+      toolCallId: 'c1',
+    });
+    expect(once.newState.status).toBe('waiting_for_human');
+    agent.runner.mockReturnValueOnce({ type: 'finish', reason: 'completed' });
+    const twice = await runtime.decide(once.newState, {
+      action: 'reject_and_continue',
+      toolCallId: 'c2',
+    });
+    expect(agent.runner.mock.calls.at(-1)[0].phase).toBe('user_input');
+    expect(twice.newState.status).toBe('done');
+    await expect(
+      runtime.decide(twice.newState, { action: 'approve', toolCallId: 'c2' }),
+    ).rejects.toMatchObject({ code: 'approval_answered' });
+  });
+
+  it('stop, twice if they like', async () => {
+    const runtime = new AgentRuntime(approving(call('c1', 'rm')));
+    const { newState } = await runtime.step(asked('x'));
+    const stopped = await runtime.decide(newState, { action: 'stop' });
+    expect(stopped.events).toMatchObject([{ type: 'done', reason: 'user_aborted' }]);
+    expect(stopped.newState.messages[1]).toMatchObject({ tool_call_id: 'c1' });
+    const again = await runtime.decide(stopped.newState, { action: 'stop' });
+    expect(again.events).toEqual([]);
+  });
+
+  it('answer questions', async () => {
+    const agent = scripted({
+      init: { type: 'request_human_prompt', prompt: 'Name?', metadata: { a: 1 } },
+      user_input: {
+        type: 'request_human_select',
+        options: [{ label: 'One', value: '1' }],
+        multi: false,
+      },
+    });
+    const runtime = new AgentRuntime(agent);
+    const state = AgentRuntime.createInitialState({ operationId: 'op' });
+    const prompted = await runtime.step(state);
+    expect(prompted.newState.pendingHumanPrompt).toEqual({ prompt: 'Name?', metadata: { a: 1 } });
+    const named = await runtime.decide(prompted.newState, { action: 'answer', value: 'Ada' });
+    expect(agent.runner.mock.calls[1][0]).toMatchObject({
+      phase: 'human_response',
+      payload: { response: 'Ada' },
+    });
+    expect(named.newState.messages).toMatchObject([{ role: 'user', content: 'Ada' }]);
+    const selected = await runtime.step(asked('x'));
+    expect(selected.events).toMatchObject([{ type: 'human_select_required', multi: false }]);
+    await expect(
+      runtime.decide(selected.newState, { action: 'answer', value: '9' }),
+    ).rejects.toMatchObject({ code: 'invalid_argument' });
+    const chosen = await runtime.decide(selected.newState, { action: 'answer', value: '1' });
+    expect(chosen.newState.pendingHumanSelect).toBeUndefined();
+  });
+});
+
+describe('interruption', () => {
+  it('is recorded and undone', async () => {
+    const runtime = new AgentRuntime(
+      scripted({ user_input: llm }, { modelRuntime: () => says({}) }),
+    );
+    const { newState, events } = runtime.interrupt(asked('x'), 'enough', true, { by: 'me' });
+    expect(events).toMatchObject([
+      { type: 'interrupted', reason: 'enough', canResume: true, metadata: { by: 'me' } },
+    ]);
+    const resumed = await runtime.resume(newState, 'go on');
+    expect(resumed.newState).toMatchObject({ status: 'running' });
+    expect(resumed.newState.interruption).toBeUndefined();
+    expect(resumed.events).toMatchObject([{ type: 'resumed', resumedFromStep: 0 }]);
+    expect(resumed.nextContext?.phase).toBe('user_input');
+    const stepped = await runtime.resume(newState, 'go on', resumed.nextContext);
+    expect(stepped.events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['resumed', 'llm_start', 'llm_result']),
+    );
+    await expect(runtime.resume(asked('x'))).rejects.toThrow(
+      'Cannot resume: state is not interrupted',
+    );
+    await expect(
+      runtime.resume(runtime.interrupt(asked('x'), 'fatal', false).newState),
+    ).rejects.toThrow('Cannot resume: interruption is not resumable');
+  });
+
+  it('by a signal settles the step, and a late answer changes nothing', async () => {
+    const controller = new AbortController();
+    let release: (value: unknown) => void = () => undefined;
+    let seen: AbortSignal | undefined;
+    const agent = scripted(
+      {
+        user_input: {
+          type: 'call_tools_batch',
+          payload: { toolsCalling: [call('c1', 'quick'), call('c2', 'slow')] },
+        },
+      },
+      {
+        tools: {
+          quick: () => 'done',
+          slow: (_args: object, { signal }: any) => {
+            seen = signal;
+            return new Promise((resolve) => (release = resolve));
+          },
+        },
+      },
+    );
+    const running = new AgentRuntime(agent).step(asked('x'), undefined, {
+      signal: controller.signal,
+    });
+    while (!seen) await new Promise((resolve) => setTimeout(resolve, 1));
+    controller.abort();
+    const { newState, events } = await running;
+    release('late');
+    expect(seen.aborted).toBe(true);
+    expect(newState.status).toBe('interrupted');
+    expect(events[0]).toMatchObject({ type: 'interrupted', canResume: true });
+    expect(newState.messages.slice(1)).toMatchObject([
+      { tool_call_id: 'c1', content: '"done"' },
+      { tool_call_id: 'c2', content: expect.stringContaining('aborted') },
+    ]);
+  });
+
+  it('before the step begins asks nobody', async () => {
+    const agent = scripted({});
+    const getOperation = () => ({ abortController: AbortSignal.abort() && stopped });
+    const stopped = new AbortController();
+    stopped.abort();
+    const runtime = new AgentRuntime(agent, { operationId: 'op', getOperation });
+    const { newState } = await runtime.step(asked('x'));
+    expect(newState.status).toBe('interrupted');
+    expect(agent.runner).not.toHaveBeenCalled();
+    expect(runtime.getAbortController()).toBe(stopped);
+  });
+});
+
+describe('tools that are not run', () => {
+  it('get a row that says so', async () => {
+    const agent = scripted({
+      init: { type: 'resolve_blocked_tools', payload: { toolsCalling: [call('c1', 'rm')] } },
+      user_input: { type: 'resolve_aborted_tools', payload: { toolsCalling: [call('c2', 'rm')] } },
+    });
+    const runtime = new AgentRuntime(agent);
+    const state = AgentRuntime.createInitialState({ operationId: 'op' });
+    const blocked = await runtime.step(state);
+    expect(blocked.newState.messages).toMatchObject([
+      { tool_call_id: 'c1', pluginIntervention: { status: 'rejected' } },
+    ]);
+    expect(blocked.nextContext?.phase).toBe('tools_batch_result');
+    const aborted = await runtime.step(asked('x'));
+    expect(aborted.newState).toMatchObject({ status: 'done' });
+    expect(aborted.events.at(-1)).toMatchObject({ type: 'done', reason: 'user_aborted' });
+    expect(aborted.newState.messages[1]).toMatchObject({
+      pluginIntervention: { status: 'aborted' },
+    });
+  });
+});
+
+describe('sub-agents', () => {
+  const tasks = [
+    { instruction: 'one' },
+    { instruction: 'two', timeout: 20 },
+    { instruction: 'three' },
+  ];
+
+  it('run side by side; failures and timeouts are results; what they spend is the parent’s', async () => {
+    const agent = scripted({
+      user_input: { type: 'exec_sub_agents', payload: { parentMessageId: 'm', tasks } },
+    });
+    const usage = AgentRuntime.createDefaultUsage();
+    usage.llm.tokens.total = 7;
+    const runtime = new AgentRuntime(agent, {
+      runSubAgent: async ({ instruction }) => {
+        if (instruction === 'two') await new Promise(() => undefined);
+        if (instruction === 'three') throw new Error('broken');
+        return { success: true, threadId: 't1', result: 'fine', usage };
+      },
+    });
+    const { newState, nextContext } = await runtime.step(asked('x'));
+    expect(nextContext).toMatchObject({
+      phase: 'sub_agents_batch_result',
+      payload: {
+        results: [
+          { success: true, threadId: 't1', result: 'fine' },
+          { success: false, error: expect.stringContaining('20 ms') },
+          { success: false, error: 'broken' },
+        ],
+      },
+    });
+    expect(newState.usage.llm.tokens.total).toBe(7);
+  });
+
+  it('nest four deep at most', async () => {
+    const agent = scripted({
+      user_input: { type: 'exec_task', payload: { task: { instruction: 'x' } } },
+    });
+    const runSubAgent = jest.fn();
+    const { nextContext } = await new AgentRuntime(agent, { runSubAgent }).step(
+      asked('x', { subAgentDepth: 4 }),
+    );
+    expect(runSubAgent).not.toHaveBeenCalled();
+    expect(nextContext).toMatchObject({
+      phase: 'task_result',
+      payload: { result: { success: false } },
+    });
+  });
+});
+
+describe('compression', () => {
+  const rows = [
+    { role: 'user', content: 'old question '.repeat(50) },
+    { role: 'assistant', content: 'old answer '.repeat(50) },
+    { role: 'user', content: 'new question' },
+  ];
+  const instruction = {
+    type: 'compress_context',
+    payload: { messages: rows, currentTokenCount: 1000 },
+  };
+
+  it('sums up what is old and keeps the newest question', async () => {
+    const modelRuntime = jest.fn((_payload: any) =>
+      says({ content: 'They ' }, { content: 'talked.' }),
+    );
+    const agent = scripted({ user_input: instruction }, { modelRuntime });
+    const { events, nextContext, newState } = await new AgentRuntime(agent).step(
+      asked('x', { messages: rows }),
+    );
+    expect(events).toMatchObject([{ type: 'compression_complete' }]);
+    expect(nextContext).toMatchObject({
+      phase: 'compression_result',
+      payload: {
+        skipped: false,
+        compressedMessages: [
+          { role: 'compressedGroup', content: 'They talked.' },
+          { role: 'user', content: 'new question' },
+        ],
+      },
+    });
+    expect(newState.messages).toHaveLength(2);
+    expect(modelRuntime.mock.calls[0]?.[0].messages[1].content).toContain('old answer');
+  });
+
+  it('goes on without a summary when it fails or does not help', async () => {
+    const failing = scripted(
+      { user_input: instruction },
+      {
+        modelRuntime: () => {
+          throw new Error('down');
+        },
+      },
+    );
+    const failed = await new AgentRuntime(failing).step(asked('x', { messages: rows }));
+    expect(failed.events).toMatchObject([
+      { type: 'compression_error', error: { message: 'down' } },
+    ]);
+    expect(failed.nextContext).toMatchObject({
+      payload: { skipped: true, compressedMessages: rows },
+    });
+    const longer = scripted(
+      { user_input: instruction },
+      { modelRuntime: () => says({ content: 'a much longer text '.repeat(500) }) },
+    );
+    const useless = await new AgentRuntime(longer).step(asked('x', { messages: rows }));
+    expect(useless.nextContext).toMatchObject({ payload: { skipped: true } });
+    const without = await new AgentRuntime(scripted({ user_input: instruction })).step(
+      asked('x', { messages: rows }),
+    );
+    expect(without.nextContext).toMatchObject({ payload: { skipped: true } });
+  });
+});
+
+describe('states of older generations', () => {
+  it('load', async () => {
+    const old: any = {
+      sessionId: 's1',
+      status: 'waiting_for_human_input',
+      messages: [{ role: 'user', content: 'x' }],
+      stepCount: 3,
+      usage: {
+        llm: { tokens: { input: 1, output: 1, total: 2 }, apiCalls: 1, processingTimeMs: 1 },
+        tools: {
+          totalCalls: 1,
+          totalTimeMs: 4,
+          byTool: { rm: { calls: 1, errors: 0, totalTimeMs: 4 } },
+        },
+      },
+      cost: {
+        total: 1,
+        currency: 'USD',
+        llm: { total: 1, currency: 'USD', byModel: { 'openai/x': { totalCost: 1 } } },
+      },
+      events: ['kept'],
+    };
+    const { newState } = await new AgentRuntime(scripted({}), {}).step(old);
+    expect(newState).toMatchObject({ operationId: 's1', sessionId: 's1', events: ['kept'] });
+    expect(newState.usage.tools.byTool).toEqual([
+      { name: 'rm', calls: 1, errors: 0, totalTimeMs: 4 },
+    ]);
+    expect(newState.cost.llm.byModel).toEqual([{ id: 'openai/x', totalCost: 1 }]);
+    expect(newState.toolManifestMap).toEqual({});
+  });
+
+  it('are refused when they are none', async () => {
+    const { events } = await new AgentRuntime(scripted({})).step({
+      ...asked('x'),
+      status: 'dreaming',
+    } as any);
+    expect(events[0]).toMatchObject({ type: 'error', error: { type: 'invalid_state' } });
+  });
+});
+
+it('goes on in another process from any boundary', async () => {
+  const tool_calls = [
+    { id: 'c1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } },
+  ];
+  const agent = () =>
+    scripted(
+      {
+        user_input: llm,
+        llm_result: { type: 'call_tool', payload: { toolCalling: call('c1', 'add', '{"a":1}') } },
+      },
+      { modelRuntime: () => says({ tool_calls }), tools: { add: ({ a }: any) => a + 1 } },
+    );
+  let result: any = { newState: asked('x') };
+  const seen: string[] = [];
+  for (let step = 0; step < 3; ++step) {
+    const stored = JSON.parse(JSON.stringify(result));
+    result = await new AgentRuntime(agent()).step(stored.newState, stored.nextContext);
+    seen.push(...result.events.map(({ type }: any) => type));
+  }
+  expect(seen).toEqual(['llm_start', 'llm_stream', 'llm_result', 'tool_result', 'done']);
+});

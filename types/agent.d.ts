@@ -1,0 +1,517 @@
+// The agent runtime: state, context, instructions, events. Field names are LobeHub's, so that its
+// agents, executors and stored states fit.
+
+export type AgentStatus =
+  | 'idle'
+  | 'running'
+  | 'waiting_for_human'
+  | 'waiting_for_async_tool'
+  | 'done'
+  | 'error'
+  | 'interrupted';
+
+/** Why a run ended. */
+export type FinishReason =
+  | 'completed'
+  | 'user_requested'
+  | 'user_aborted'
+  | 'max_steps_exceeded'
+  | 'max_steps_completed'
+  | 'cost_limit_exceeded'
+  | 'timeout'
+  | 'agent_decision'
+  | 'error_recovery'
+  | 'system_shutdown'
+  | 'queued_message_interrupt';
+
+export type AgentPhase =
+  | 'init'
+  | 'user_input'
+  | 'llm_result'
+  | 'tool_result'
+  | 'tools_batch_result'
+  | 'task_result'
+  | 'tasks_batch_result'
+  | 'sub_agent_result'
+  | 'sub_agents_batch_result'
+  | 'human_response'
+  | 'human_approved_tool'
+  | 'human_abort'
+  | 'compression_result'
+  | 'error';
+
+/** One row of a conversation: OpenAI's members and whatever a host keeps beside them. */
+export interface AgentMessage {
+  id?: string;
+  role: string;
+  content?: unknown;
+  parentId?: string;
+  tool_calls?: OpenAIToolCall[];
+  tool_call_id?: string;
+  plugin?: ChatToolPayload;
+  pluginIntervention?: ToolIntervention;
+  reasoning?: unknown;
+  metadata?: Record<string, unknown>;
+  [member: string]: unknown;
+}
+
+export interface OpenAIToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+  thoughtSignature?: string;
+}
+
+/** A tool call as agents see it. */
+export interface ChatToolPayload {
+  id: string;
+  identifier: string;
+  apiName: string;
+  /** JSON text. */
+  arguments: string;
+  type: string;
+  executor?: string;
+  source?: string;
+  thoughtSignature?: string;
+  intervention?: ToolIntervention;
+  result_msg_id?: string;
+}
+
+export interface ToolIntervention {
+  status: 'pending' | 'approved' | 'rejected' | 'aborted' | 'none';
+  rejectedReason?: string;
+  [member: string]: unknown;
+}
+
+/** An error in a state or an event; thrown errors are turned into it. */
+export interface AgentError {
+  type?: string;
+  message: string;
+  body?: unknown;
+}
+
+// Approval
+
+export type HumanInterventionPolicy = 'never' | 'required' | 'always';
+export type ApprovalMode = 'manual' | 'auto-run' | 'allow-list' | 'headless' | 'reject';
+
+export type ArgumentMatcher =
+  | string
+  | {
+      type: 'exact' | 'prefix' | 'wildcard' | 'regex' | 'semanticShell' | 'sensitivePath';
+      pattern: string;
+    };
+
+export interface HumanInterventionRule {
+  /** All of these arguments have to be there and match; a rule without it always matches. */
+  match?: Record<string, ArgumentMatcher>;
+  policy: HumanInterventionPolicy;
+}
+
+export type HumanInterventionConfig = HumanInterventionPolicy | HumanInterventionRule[];
+
+/** A resolver of the host decides at run time. */
+export interface DynamicIntervention {
+  dynamic: {
+    type: string;
+    policy?: HumanInterventionPolicy;
+    default?: HumanInterventionPolicy;
+  };
+}
+
+export interface SecurityBlacklistRule {
+  description: string;
+  match: Record<string, ArgumentMatcher>;
+  /** `always` (when absent) is overridden by no mode. */
+  policy?: 'always' | 'required';
+}
+
+export type SecurityBlacklistConfig = SecurityBlacklistRule[];
+
+export interface SecurityCheckResult {
+  blocked: boolean;
+  reason?: string;
+  policy?: 'always' | 'required';
+}
+
+/** True asks for approval. */
+export type InterventionAudit = (
+  toolArgs: Record<string, unknown>,
+  metadata?: Record<string, unknown>,
+) => boolean | Promise<boolean>;
+
+export interface GlobalInterventionAudit {
+  type: string;
+  policy?: 'always' | 'required';
+  resolver: InterventionAudit;
+}
+
+// Usage and cost
+
+export interface AgentUsage {
+  llm: {
+    apiCalls: number;
+    processingTimeMs: number;
+    tokens: { input: number; output: number; total: number };
+  };
+  tools: {
+    totalCalls: number;
+    totalTimeMs: number;
+    byTool: { name: string; calls: number; errors: number; totalTimeMs: number }[];
+  };
+  humanInteraction: {
+    approvalRequests: number;
+    promptRequests: number;
+    selectRequests: number;
+    totalWaitingTimeMs: number;
+  };
+}
+
+export interface AgentCost {
+  total: number;
+  currency: string;
+  calculatedAt: string;
+  llm: {
+    total: number;
+    currency: string;
+    byModel: {
+      id: string;
+      provider?: string;
+      model?: string;
+      totalCost: number;
+      usage?: Record<string, number>;
+    }[];
+  };
+  tools: {
+    total: number;
+    currency: string;
+    byTool: { name: string; calls: number; totalCost: number; currency: string }[];
+  };
+}
+
+export interface AgentCostLimit {
+  maxTotalCost: number;
+  maxLlmCost?: number;
+  maxToolCost?: number;
+  currency?: string;
+  onExceeded: 'stop' | 'warn' | 'interrupt';
+}
+
+/** Limits that are ours. */
+export interface AgentLimits {
+  /** Tokens of all model calls. */
+  maxTokens?: number;
+  /** Milliseconds since the state was created. */
+  maxDurationMs?: number;
+  /** The same call of a tool this often in a row ends tool use; 20 when absent. */
+  maxRepeats?: number;
+}
+
+// State
+
+export interface PendingApproval {
+  toolCallId: string;
+  /** Of the exact arguments that were shown. */
+  hash: string;
+  status: 'pending' | 'approved' | 'rejected' | 'aborted';
+  /** Both sets of arguments when a person edited them. */
+  original?: { arguments: string; hash: string };
+  edited?: { arguments: string; hash: string };
+}
+
+export interface AgentState {
+  operationId: string;
+  status: AgentStatus;
+  messages: AgentMessage[];
+  stepCount: number;
+  maxSteps?: number;
+  /** The limit of steps is passed: one last answer without tools. */
+  forceFinish?: boolean;
+  systemRole?: string;
+  tools?: unknown[];
+  toolManifestMap: Record<string, unknown>;
+  toolSourceMap?: Record<string, string>;
+  toolExecutorMap?: Record<string, string>;
+  operationToolSet?: Record<string, unknown>;
+  activatedStepTools?: unknown[];
+  modelRuntimeConfig?: ModelRuntimeConfig;
+  usage: AgentUsage;
+  cost: AgentCost;
+  costLimit?: AgentCostLimit;
+  limits?: AgentLimits;
+  pendingToolsCalling?: ChatToolPayload[];
+  pendingHumanPrompt?: { prompt: string; metadata?: Record<string, unknown> };
+  pendingHumanSelect?: {
+    options: { label: string; value: string }[];
+    multi?: boolean;
+    prompt?: string;
+    metadata?: Record<string, unknown>;
+  };
+  pendingApprovals?: PendingApproval[];
+  interruption?: {
+    reason: string;
+    interruptedAt: string;
+    canResume: boolean;
+    interruptedInstruction?: unknown;
+  };
+  userInterventionConfig?: { approvalMode: ApprovalMode; allowList?: string[] };
+  securityBlacklist?: SecurityBlacklistConfig;
+  toolCallRepeatGuard?: { counts: Record<string, number>; stoppedByRepeatLimit?: boolean };
+  error?: AgentError;
+  metadata?: Record<string, unknown>;
+  createdAt: string;
+  lastModified: string;
+  [member: string]: unknown;
+}
+
+export interface ModelRuntimeConfig {
+  model: string;
+  provider: string;
+  contextWindowTokens?: number;
+  compressionModel?: { model: string; provider: string };
+  [member: string]: unknown;
+}
+
+export interface AgentRuntimeContext {
+  phase: AgentPhase;
+  payload?: unknown;
+  session?: {
+    sessionId: string;
+    messageCount: number;
+    status: AgentStatus;
+    stepCount: number;
+    eventCount?: number;
+  };
+  operationId?: string;
+  metadata?: Record<string, unknown>;
+  stepUsage?: unknown;
+  initialContext?: unknown;
+  stepContext?: { hasQueuedMessages?: boolean; [member: string]: unknown };
+  instructionIndex?: number;
+}
+
+// Instructions
+
+export interface SubAgentTask {
+  description?: string;
+  instruction: string;
+  inheritMessages?: boolean;
+  /** Milliseconds; 30 minutes when absent. */
+  timeout?: number;
+  runInClient?: boolean;
+  targetAgentId?: string;
+  [member: string]: unknown;
+}
+
+export type AgentInstruction = { stepLabel?: string } & (
+  | { type: 'call_llm'; payload: Record<string, unknown> & { messages: AgentMessage[] } }
+  | {
+      type: 'call_tool';
+      payload: {
+        parentMessageId?: string;
+        toolCalling: ChatToolPayload;
+        skipCreateToolMessage?: boolean;
+      };
+    }
+  | {
+      type: 'call_tools_batch';
+      payload:
+        | {
+            parentMessageId?: string;
+            toolsCalling: ChatToolPayload[];
+            existingToolMessageIds?: Record<string, string>;
+          }
+        | OpenAIToolCall[];
+    }
+  | {
+      type: 'resolve_aborted_tools';
+      payload: {
+        parentMessageId?: string;
+        toolsCalling: ChatToolPayload[];
+        reason?: string;
+        existingToolMessageIds?: Record<string, string>;
+      };
+    }
+  | {
+      type: 'resolve_blocked_tools';
+      payload: {
+        parentMessageId?: string;
+        toolsCalling: ChatToolPayload[];
+        blockedReason?: string;
+        blockedContent?: string;
+      };
+    }
+  | {
+      type: 'exec_sub_agent' | 'exec_task' | 'exec_client_task';
+      payload: { parentMessageId?: string; task: SubAgentTask };
+    }
+  | {
+      type: 'exec_sub_agents' | 'exec_tasks' | 'exec_client_tasks';
+      payload: { parentMessageId?: string; tasks: SubAgentTask[] };
+    }
+  | {
+      type: 'request_human_approve';
+      pendingToolsCalling: ChatToolPayload[];
+      parentMessageId?: string;
+      reason?: string;
+      skipCreateToolMessage?: boolean;
+      supersedes?: string;
+    }
+  | {
+      type: 'request_human_prompt';
+      prompt: string;
+      reason?: string;
+      metadata?: Record<string, unknown>;
+    }
+  | {
+      type: 'request_human_select';
+      options: { label: string; value: string }[];
+      multi?: boolean;
+      prompt?: string;
+      reason?: string;
+      metadata?: Record<string, unknown>;
+    }
+  | {
+      type: 'compress_context';
+      payload: {
+        messages: AgentMessage[];
+        currentTokenCount: number;
+        existingSummary?: string;
+        preserveTailTokens?: number;
+      };
+    }
+  | { type: 'finish'; reason: FinishReason; reasonDetail?: string }
+);
+
+// Events
+
+export type AgentEvent =
+  | { type: 'init' }
+  | { type: 'llm_start'; payload: unknown }
+  | { type: 'llm_stream'; chunk: unknown }
+  | {
+      type: 'llm_result';
+      result: {
+        content: string;
+        tool_calls: OpenAIToolCall[];
+        reasoning?: unknown;
+        usage?: unknown;
+        finishReason?: string;
+      };
+    }
+  | { type: 'stream_retry'; data: Record<string, unknown> }
+  | { type: 'tool_pending'; toolCalls: ChatToolPayload[] }
+  | { type: 'tool_result'; id: string; result: unknown }
+  | {
+      type: 'human_approve_required';
+      pendingToolsCalling: ChatToolPayload[];
+      operationId: string;
+    }
+  | {
+      type: 'human_prompt_required';
+      prompt: string;
+      metadata?: Record<string, unknown>;
+      operationId: string;
+    }
+  | {
+      type: 'human_select_required';
+      options: { label: string; value: string }[];
+      multi?: boolean;
+      prompt?: string;
+      metadata?: Record<string, unknown>;
+      operationId: string;
+    }
+  | { type: 'done'; finalState: AgentState; reason: FinishReason; reasonDetail?: string }
+  | { type: 'error'; error: AgentError; isCostWarning?: boolean }
+  | {
+      type: 'interrupted';
+      reason: string;
+      interruptedAt: string;
+      canResume: boolean;
+      interruptedInstruction?: unknown;
+      metadata?: Record<string, unknown>;
+    }
+  | {
+      type: 'resumed';
+      reason: string;
+      resumedAt: string;
+      resumedFromStep: number;
+      metadata?: Record<string, unknown>;
+    }
+  | { type: 'compression_complete'; groupId: string; parentMessageId?: string }
+  | { type: 'compression_error'; error: AgentError };
+
+// Agents and executors
+
+export interface AgentStepResult {
+  events: AgentEvent[];
+  newState: AgentState;
+  nextContext?: AgentRuntimeContext;
+}
+
+export type InstructionExecutor = (
+  instruction: AgentInstruction,
+  state: AgentState,
+  context?: AgentRuntimeContext,
+) => Promise<AgentStepResult> | AgentStepResult;
+
+export interface ModelChunk {
+  content?: string;
+  tool_calls?: OpenAIToolCall[];
+  reasoning?: unknown;
+  usage?: unknown;
+  finishReason?: string;
+  [member: string]: unknown;
+}
+
+export type AgentModelRuntime = (
+  payload: never,
+  options?: { signal: AbortSignal },
+) => AsyncIterable<ModelChunk>;
+
+/** What a tool learns besides its arguments. */
+export interface AgentToolContext {
+  signal: AbortSignal;
+  toolCallId: string;
+  /** The same for each attempt of one call. */
+  idempotencyKey: string;
+}
+
+export type AgentTool = (args: never, context: AgentToolContext) => unknown;
+
+export interface SubAgentResult {
+  success: boolean;
+  threadId?: string;
+  result?: string;
+  error?: string;
+}
+
+/** The brain: it decides, the runtime executes. */
+export interface Agent {
+  runner(
+    context: AgentRuntimeContext,
+    state: AgentState,
+  ): Promise<AgentInstruction | AgentInstruction[]> | AgentInstruction | AgentInstruction[];
+  tools?: Record<string, AgentTool>;
+  modelRuntime?: AgentModelRuntime;
+  executors?: Partial<Record<AgentInstruction['type'], InstructionExecutor>>;
+  calculateUsage?(
+    operationType: 'llm' | 'tool' | 'human_interaction',
+    operationResult: unknown,
+    previousUsage: AgentUsage,
+  ): AgentUsage | Promise<AgentUsage>;
+  calculateCost?(context: {
+    usage: AgentUsage;
+    costLimit?: AgentCostLimit;
+    previousCost?: AgentCost;
+  }): AgentCost | Promise<AgentCost>;
+}
+
+/** What a person decided. */
+export type HumanDecision =
+  | { action: 'approve'; toolCallId: string; arguments?: string; editedArguments?: string }
+  | { action: 'approve_all' }
+  | { action: 'reject' | 'reject_and_continue'; toolCallId: string; reason?: string }
+  | { action: 'stop'; reason?: string }
+  | { action: 'answer'; value: unknown }
+  | { action: 'tool_result'; toolCallId: string; result: unknown; success?: boolean };
