@@ -17,3 +17,22 @@ export { DEFAULT_SECURITY_BLACKLIST, InterventionChecker } from './intervention'
 export type { ShouldInterveneParams } from './intervention';
 export { AgentRuntime } from './runtime';
 export type { RunSubAgent, RuntimeConfig, StepOptions } from './runtime';
+export { Dispatcher, inProcessAdapter } from './frost/dispatcher';
+export type { Delivery, OutgoingMessage, PlatformAdapter } from './frost/dispatcher';
+export { Engine, engineText } from './frost/engine';
+export type {
+  ChatProvider,
+  ChatRequest,
+  ChatResponse,
+  EngineCounters,
+  EngineOptions,
+  EngineResult,
+  EngineRunContext,
+  EngineRunOptions,
+  EngineTool,
+  EngineUsage,
+} from './frost/engine';
+export { SessionManager } from './frost/sessions';
+export type { SessionInfo, SessionManagerOptions } from './frost/sessions';
+export { sendMessageTool, staySilentTool } from './frost/tools';
+export type { MessageHook, SendMessagePart, SendMessagePayload } from './frost/tools';

@@ -21,7 +21,7 @@ interface Todo {
 export interface ActionTools {
   signal: AbortSignal;
   /** Reports a piece of a model's answer. */
-  progress(chunk: unknown): void;
+  progress: (chunk: unknown) => void;
 }
 
 export type ActionHandler = (payload: never, tools: ActionTools) => unknown;

@@ -102,6 +102,11 @@ Answer on_repair_rows(const Tree& question, const Surroundings& around) {
   return repair_rows(question["messages"], around.ids);
 }
 
+Answer on_trim_rows(const Tree& question, const Surroundings&) {
+  const auto most = question["most"].integer_or(0);
+  return trim_rows(question["messages"], most > 0 ? static_cast<std::size_t>(most) : 0);
+}
+
 Answer on_truncate_turns(const Tree& question, const Surroundings&) {
   return truncate_turns(question["messages"], question["maxTokens"].integer_or(0));
 }
@@ -128,6 +133,7 @@ constexpr std::array rows{Row{"matchPattern", on_match_pattern},
                           Row{"applyDecision", on_apply_decision},
                           Row{"decideGroup", on_decide_group},
                           Row{"repairRows", on_repair_rows},
+                          Row{"trimRows", on_trim_rows},
                           Row{"truncateTurns", on_truncate_turns}};
 
 }  // namespace

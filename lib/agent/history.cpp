@@ -103,6 +103,20 @@ Tree truncate_turns(const Tree& messages, std::int64_t most_tokens) {
   return kept;
 }
 
+Tree trim_rows(const Tree& messages, std::size_t most) {
+  const auto& items = messages.items();
+  std::size_t head = 0;
+  while (head < items.size() && is_role(items[head], "system")) ++head;
+  const std::size_t rest = items.size() - head;
+  std::size_t from = rest > most ? items.size() - most : head;
+  while (from > head && from < items.size() && is_tool_result(items[from])) --from;
+  Tree kept = Tree::array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i < head || i >= from) kept.push(items[i]);
+  }
+  return kept;
+}
+
 Tree repair_rows(const Tree& messages, IdSource& ids) {
   const auto& items = messages.items();
   std::set<std::string> seen;

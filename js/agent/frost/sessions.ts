@@ -1,0 +1,158 @@
+// SessionManager: histories of users and groups. Prompts of one session wait for each other; nothing
+// is locked while a model answers.
+import type { AgentMessage } from '../../../types/agent';
+import { MillraceError } from '../../errors';
+import { ask } from '../ask';
+
+export interface SessionManagerOptions {
+  /** Rows kept besides the system row; 20 when absent. */
+  maxHistory?: number;
+  /** Milliseconds after which an idle session is forgotten; a day when absent. */
+  ttlMs?: number;
+  /** Prompts that may wait in one session; 100 when absent. */
+  maxQueued?: number;
+  now?: () => number;
+}
+
+/** What is known of a session without its history. */
+export interface SessionInfo {
+  id: string;
+  messages: number;
+  createdAt: number;
+  updatedAt: number;
+}
+
+interface Session {
+  messages: AgentMessage[];
+  createdAt: number;
+  updatedAt: number;
+  queued: number;
+  tail: Promise<unknown>;
+  generation: number;
+}
+
+const day = 24 * 60 * 60 * 1000;
+
+export class SessionManager {
+  readonly maxHistory: number;
+  readonly #options: Required<Omit<SessionManagerOptions, 'maxHistory'>>;
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: SessionManagerOptions = {}) {
+    this.maxHistory = options.maxHistory ?? 20;
+    if (!Number.isInteger(this.maxHistory) || this.maxHistory < 1) {
+      throw new MillraceError('invalid_option', 'maxHistory must be a whole number of at least 1.');
+    }
+    this.#options = {
+      ttlMs: options.ttlMs ?? day,
+      maxQueued: options.maxQueued ?? 100,
+      now: options.now ?? Date.now,
+    };
+  }
+
+  /** `group:<id>` for a whole group, `private:<id>` for one user. */
+  static key(type: 'group' | 'private', id: string): string {
+    return `${type}:${id}`;
+  }
+
+  /** A copy of the history. */
+  snapshot(id: string): AgentMessage[] {
+    return structuredClone(this.#sessions.get(id)?.messages ?? []);
+  }
+
+  /** Replaces the history. */
+  replaceMessages(id: string, messages: AgentMessage[]): void {
+    const session = this.#open(id);
+    session.messages = this.trim(structuredClone(messages));
+    session.updatedAt = this.#options.now();
+  }
+
+  addMessage(id: string, message: AgentMessage): void {
+    this.replaceMessages(id, [...this.snapshot(id), message]);
+  }
+
+  /** Forgets the history; a run that is under way does not bring it back. */
+  clear(id: string): void {
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    session.messages = [];
+    session.generation += 1;
+  }
+
+  /** The system row and the newest others; a call and its results stay together. */
+  trim(messages: AgentMessage[]): AgentMessage[] {
+    return ask('trimRows', { messages, most: this.maxHistory });
+  }
+
+  /** Newest first. */
+  listSessions(offset = 0, limit = 0): SessionInfo[] {
+    const from = Math.max(0, offset);
+    return [...this.#sessions]
+      .map(([id, { messages, createdAt, updatedAt }]) => ({
+        id,
+        messages: messages.length,
+        createdAt,
+        updatedAt,
+      }))
+      .sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1))
+      .slice(from, limit > 0 ? from + limit : undefined);
+  }
+
+  /** Forgets sessions that are idle; gives how many. */
+  cleanup(): number {
+    const oldest = this.#options.now() - this.#options.ttlMs;
+    let removed = 0;
+    for (const [id, session] of this.#sessions) {
+      if (session.queued > 0 || session.updatedAt > oldest) continue;
+      this.#sessions.delete(id);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  /**
+   * Runs `turn` on the history when the turns before it are over, and stores what it gives. A turn
+   * that fails stores nothing.
+   */
+  async run<T>(
+    id: string,
+    turn: (history: AgentMessage[]) => Promise<{ messages?: AgentMessage[]; value: T }>,
+  ): Promise<T> {
+    const session = this.#open(id);
+    if (session.queued >= this.#options.maxQueued) {
+      throw new MillraceError('rate_limited', `Too many prompts wait in the session ${id}.`);
+    }
+    session.queued += 1;
+    const before = session.tail;
+    const work = (async () => {
+      await before.catch(() => undefined);
+      const { generation } = session;
+      const { messages, value } = await turn(structuredClone(session.messages));
+      if (messages && session.generation === generation) session.messages = this.trim(messages);
+      return value;
+    })();
+    session.tail = work;
+    try {
+      return await work;
+    } finally {
+      session.queued -= 1;
+      session.updatedAt = this.#options.now();
+    }
+  }
+
+  #open(id: string): Session {
+    const found = this.#sessions.get(id);
+    if (found) return found;
+    const now = this.#options.now();
+    const session: Session = {
+      messages: [],
+      createdAt: now,
+      updatedAt: now,
+      queued: 0,
+      tail: Promise.resolve(),
+      generation: 0,
+    };
+    this.#sessions.set(id, session);
+    return session;
+  }
+}

@@ -1,0 +1,130 @@
+// The tools by which an Engine's model speaks before its answer, or not at all.
+import type { Delivery } from './dispatcher';
+import type { EngineRunContext, EngineTool } from './engine';
+
+/** One message of send_message, its parts checked. */
+export interface SendMessagePayload {
+  messages: SendMessagePart[];
+  session?: string;
+}
+
+export interface SendMessagePart {
+  type: string;
+  text?: string;
+  mention_user_id?: string;
+  message_id?: string;
+  path?: string;
+  url?: string;
+}
+
+/** Delivers a message of the running prompt. */
+export type MessageHook = (
+  message: SendMessagePayload,
+  context: { runId: string; sessionId?: string; signal: AbortSignal },
+) => Promise<Delivery | void> | Delivery | void;
+
+const resultLimit = 65_536;
+
+/** What stay_silent answers. */
+export const silentResult = '已选择保持沉默';
+
+/** A result as long as a model may read; longer ones are cut at a character. */
+export function cutResult(result: string): string {
+  const bytes = Buffer.from(result);
+  if (bytes.length <= resultLimit) return result;
+  let end = resultLimit;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return `${bytes.toString('utf8', 0, end)}\n...(工具输出过长，已截断)`;
+}
+
+// The member that a part of each type needs.
+const needs: Record<string, (part: SendMessagePart) => string | undefined> = {
+  plain: ({ text }) => (text ? undefined : 'text 不能为空'),
+  mention_user: ({ mention_user_id: id }) => (id ? undefined : 'mention_user_id 不能为空'),
+  quote: ({ message_id: id }) => (id ? undefined : 'message_id 不能为空'),
+  image: place,
+  record: place,
+  video: place,
+  file: place,
+};
+
+function place({ path, url }: SendMessagePart): string | undefined {
+  return path || url ? undefined : '需要 path 或 url';
+}
+
+function parse(args: string): SendMessagePayload {
+  let payload: SendMessagePayload;
+  try {
+    payload = JSON.parse(args) as SendMessagePayload;
+  } catch (error) {
+    throw new Error(`send_message 参数不是合法 JSON: ${(error as Error).message}`);
+  }
+  const messages = payload?.messages;
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw new Error('send_message 至少需要一条 messages');
+  }
+  messages.forEach((part, index) => {
+    const check = needs[part?.type];
+    if (!check) throw new Error(`messages[${index}].type 不支持: ${part?.type}`);
+    const wrong = check(part);
+    if (!wrong) return;
+    throw new Error(`messages[${index}]${wrong.startsWith('需要') ? ' ' : '.'}${wrong}`);
+  });
+  return payload;
+}
+
+/** Sends messages while the prompt is still being answered. */
+export const sendMessageTool: EngineTool = {
+  name: 'send_message',
+  description: 'Sends messages to the current chat before the final answer.',
+  parameters: {
+    type: 'object',
+    properties: {
+      messages: {
+        type: 'array',
+        minItems: 1,
+        items: {
+          type: 'object',
+          properties: {
+            type: { type: 'string', enum: Object.keys(needs) },
+            text: { type: 'string' },
+            mention_user_id: { type: 'string' },
+            message_id: { type: 'string' },
+            path: { type: 'string' },
+            url: { type: 'string' },
+          },
+          required: ['type'],
+        },
+      },
+      session: { type: 'string' },
+    },
+    required: ['messages'],
+  },
+  async execute(args, { onMessage, runId, sessionId, signal }: EngineRunContext) {
+    const payload = parse(args);
+    if (!onMessage) return JSON.stringify(payload);
+    const context = { runId, signal, ...(sessionId !== undefined && { sessionId }) };
+    const outcome = (await onMessage(payload, context)) ?? { delivered: true };
+    if (!outcome.delivered) throw new Error(`消息发送失败: ${outcome.error ?? ''}`);
+    return '消息已发送';
+  },
+};
+
+/** Ends the prompt without an answer. */
+export const staySilentTool: EngineTool = {
+  name: 'stay_silent',
+  description: 'Ends this turn without saying anything.',
+  parameters: { type: 'object', properties: {}, additionalProperties: false },
+  execute(args) {
+    let given: unknown = {};
+    try {
+      if (args.trim()) given = JSON.parse(args);
+    } catch (error) {
+      throw new Error(`stay_silent 参数不是合法 JSON: ${(error as Error).message}`);
+    }
+    if (typeof given !== 'object' || given === null || Object.keys(given).length > 0) {
+      throw new Error('stay_silent 不接受参数');
+    }
+    return silentResult;
+  },
+};
