@@ -49,6 +49,15 @@ export interface NativeFolder {
   messages(): string;
 }
 
+/** A request as engineFetch takes it, and its body. */
+export type NativeRequest = [requestJson: string, body: Buffer | undefined];
+
+/** The beginning of an object as it arrives. */
+export interface NativePartialJson {
+  /** Gives the value so far as JSON text, "" while there is none. */
+  feed(text: string): string;
+}
+
 /**
  * What the addon exports. Options and errors cross as JSON text, payloads as strings and Buffers;
  * an error is thrown as a string (see errorFromNative).
@@ -59,6 +68,7 @@ export interface Addon {
   readonly Pipe: new (kind: PipeKind, optionsJson: string) => NativePipe;
   readonly Folder: new () => NativeFolder;
   readonly AgentStep: new (optionsJson: string) => NativeAgentStep;
+  readonly PartialJson: new () => NativePartialJson;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
 
   /** Asks a pure function of the agent room by name, JSON text in and out. */
@@ -87,6 +97,32 @@ export interface Addon {
   countLLM(json: string): string;
   countTool(json: string): string;
   countHuman(json: string): string;
+  /** Provider -> its capabilities, as JSON text. */
+  capabilities(): string;
+  /** The request of a capability; see lib/model/capability/capability.hpp for the options. */
+  buildCapability(name: string, settings: string, options: string, auth: string): NativeRequest;
+  /** The request that asks whether the work is done. */
+  buildPoll(name: string, settings: string, url: string, auth: string): NativeRequest;
+  /** The request for a token, where the provider's calls need one. */
+  tokenRequest(name: string, settings: string, empty: '', auth: string): NativeRequest | undefined;
+  readToken(name: string, settings: string, body: string, status: number): string;
+  /** A poll address or a wait above 0 says that the work is not done. */
+  readCapability(
+    name: string,
+    settings: string,
+    options: string,
+    contentType: string,
+    body: Uint8Array,
+  ): [json: string, audio: Buffer | undefined, pollUrl: string | undefined, pollAfterMs: number];
+  /** Throws what an answer without a good status means. */
+  failCapability(name: string, settings: string, head: string, body: Uint8Array): never;
+  /** How many texts one embeddings request takes; 0: any number. */
+  textsInOneRequest(name: string, settings: string, options: string): number;
+
+  /** How a provider is asked for an object; see lib/model/object.hpp. */
+  planObject(settings: string, request: string): string;
+  /** What an answer is worth. */
+  judgeObject(plan: string, answer: string, validate: boolean): Promise<string>;
 
   /** Starts the engine of this environment; does nothing when it runs. */
   startEngine(optionsJson: string): void;

@@ -73,6 +73,7 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   capability_not_supported: 'CapabilityNotSupported',
   content_filtered: 'ContentModeration',
   output_limit_reached: 'StreamChunkError',
+  invalid_object: 'ProviderBizError',
   no_image_generated: 'ProviderNoImageGenerated',
   circuit_open: 'ProviderServiceUnavailable',
   run_not_kept: 'BadRequest',

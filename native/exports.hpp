@@ -11,11 +11,13 @@ namespace millrace::native {
 void export_agent(Napi::Env env, Napi::Object exports);
 void export_agent_server(Napi::Env env, Napi::Object exports);
 void export_ag_ui_run(Napi::Env env, Napi::Object exports);
+void export_capabilities(Napi::Env env, Napi::Object exports);
 void export_engine(Napi::Env env, Napi::Object exports);
 void export_folder(Napi::Env env, Napi::Object exports);
 void export_format(Napi::Env env, Napi::Object exports);
 void export_pipe(Napi::Env env, Napi::Object exports);
 void export_usage(Napi::Env env, Napi::Object exports);
+void export_schema(Napi::Env env, Napi::Object exports);
 
 // A pipe's output as a JavaScript value; `output` is used up.
 Napi::Value to_output(napi_env env, std::string& output, app::Shape shape);

@@ -1,7 +1,7 @@
 // Writes docs/providers.md from lib/model/providers.def and quirks.def, the tables of the vendors.
 //   node scripts/generate-providers.mjs            writes the file
 //   node scripts/generate-providers.mjs --check    fails when it differs
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -60,6 +60,50 @@ const table = [
   ['quirks', (provider) => code(list(provider.quirks))],
 ];
 
+// What each vendor can do through Millrace. Capabilities besides chats come from the golden file that a test
+// holds to the engine's table; each of its entries has a test over HTTP in test/js/capabilities.test.ts. A
+// chat's request with a tool and an image is written down for each vendor in test/golden/requests.
+const capabilities = JSON.parse(read('test/golden/model/capabilities.json'));
+const thinking = new Set(
+  'thinking_object enable_thinking template_thinking reasoning_object reasoning_split responses_api'.split(
+    ' ',
+  ),
+);
+const thinkingDialects = new Set(
+  'anthropic gemini vertex_gemini bedrock_converse ollama'.split(' '),
+);
+const requests = readdirSync(join(root, 'test/golden/requests')).map((name) =>
+  read(`test/golden/requests/${name}`),
+);
+const chats = ({ id }) => requests.some((text) => text.includes(`\n## ${id}\n`));
+const can =
+  (name) =>
+  ({ id }) =>
+    (capabilities[id] ?? []).includes(name);
+const matrix = [
+  ['chat', chats],
+  ['tools', chats],
+  ['vision', chats],
+  [
+    'reasoning',
+    ({ id, dialect, quirks: own }) =>
+      chats({ id }) &&
+      (thinkingDialects.has(dialect) || list(own).some((quirk) => thinking.has(quirk))),
+  ],
+  ['generateObject', (provider) => chats(provider) && provider.id !== 'demo'],
+  ['models', can('models')],
+  ['embeddings', can('embeddings')],
+  ['images', can('image')],
+  ['speech', can('speech')],
+];
+const matrixLines = [
+  ['id', ...matrix.map(([title]) => title)],
+  ...providers.map((provider) => [
+    `\`${provider.id}\``,
+    ...matrix.map(([, has]) => (has(provider) ? 'yes' : 'no')),
+  ]),
+];
+
 const verified = providers.filter((provider) => provider.verified === 'true').length;
 const page = `# Providers
 
@@ -74,6 +118,14 @@ ${markdownTable([table.map(([title]) => title), ...providers.map((row) => table.
 
 Parts of an address in braces are settings: \`region\`, \`project\`, \`location\`, \`accountId\`, \`apiVersion\`; what follows
 a colon is used when there is none.
+
+## Capabilities
+
+What can be asked of each provider through Millrace: \`yes\` means that the request and the reading of the answer are
+tested for this provider. Whether a model has the capability is another matter: \`models()\` tells, where the provider
+does. Under \`reasoning\` stand the providers whose switches for it are known; others take \`reasoning_effort\` as it is.
+
+${markdownTable(matrixLines)}
 
 ## Quirks
 

@@ -142,6 +142,8 @@ export interface ErrorStatuses {
   content_filtered: 451;
   /** The answer reached the limit of output tokens and is cut. HTTP 200; fails again. */
   output_limit_reached: 200;
+  /** The answer does not follow the schema that was asked for. HTTP 502; fails again. */
+  invalid_object: 502;
   /** The provider answered without an image. HTTP 502; fails again. */
   no_image_generated: 502;
   /** The provider failed too often in a short time and is not asked for a while. HTTP 503; may be sent again later. */

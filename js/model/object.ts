@@ -1,0 +1,353 @@
+// Structured output: an object that follows a schema, from whatever a model and its vendor can do.
+import type { ModelUsage } from '../../types/chat-stream';
+import type { AGUIEvent } from '../../types/events';
+import type {
+  GenerateObjectOptions,
+  GenerateObjectRequest,
+  ObjectSchema,
+  StandardSchema,
+  ToolArguments,
+} from '../../types/objects';
+import { addon } from '../addon';
+import { MillraceError, rethrow } from '../errors';
+
+/** A chat as this file needs it: events, a text, tokens. */
+export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
+  stop(): void;
+  readonly usage: Promise<ModelUsage>;
+}
+
+/** Whose chats ask for the object. */
+export interface ObjectHost {
+  /** The settings as the engine reads them. */
+  readonly settings: object;
+  stream(payload: object, options: object): ObjectRunSource;
+}
+
+interface Plan {
+  mode: 'schema' | 'tool' | 'json';
+  name: string;
+  wrapped: boolean;
+  payload: Record<string, unknown>;
+  instruction?: string;
+}
+
+type Verdict = { object: unknown } | { problems: string; repair: object[] };
+
+const defaultRepairs = 1;
+const mostRepairs = 3;
+
+/** Asks for an object, or for tool calls when the request has `tools` and no schema. */
+export async function generateObject(
+  host: ObjectHost,
+  request: GenerateObjectRequest,
+  options: GenerateObjectOptions = {},
+): Promise<unknown> {
+  if (request.tools !== undefined && request.schema === undefined) {
+    return generateToolCalls(host, request, options);
+  }
+  return new ObjectRun(host, request, options).object();
+}
+
+/** Asks for an object and shows it while it arrives. */
+export function streamObject(
+  host: ObjectHost,
+  request: GenerateObjectRequest,
+  options: GenerateObjectOptions = {},
+): ObjectRun {
+  return new ObjectRun(host, request, options);
+}
+
+/**
+ * An object on its way. Iterating gives it as far as it has come: each value is new, and holds nothing
+ * that the model did not write. `object()` is the whole and valid one. The model is asked once, when the
+ * run is made, and again only to repair an answer that does not follow the schema.
+ */
+export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
+  readonly #host: ObjectHost;
+  readonly #request: GenerateObjectRequest;
+  readonly #options: GenerateObjectOptions;
+  readonly #schema: ReadySchema;
+  readonly #planJson: string;
+  readonly #plan: Plan;
+  readonly #object: Promise<T>;
+  #partial: unknown;
+  #changed = false;
+  #over = false;
+  #wake: (() => void)[] = [];
+  #run: ObjectRunSource | undefined;
+
+  constructor(host: ObjectHost, request: GenerateObjectRequest, options: GenerateObjectOptions) {
+    this.#host = host;
+    this.#request = request;
+    this.#options = options;
+    this.#schema = readSchema(request.schema);
+    this.#planJson = planOf(host, request, options, this.#schema);
+    this.#plan = JSON.parse(this.#planJson) as Plan;
+    this.#object = this.#ask().finally(() => {
+      this.#over = true;
+      this.#notify();
+    });
+    // Who only iterates must not see an unhandled rejection.
+    this.#object.catch(() => undefined);
+  }
+
+  /** The object, once it is whole and follows the schema. */
+  object(): Promise<T> {
+    return this.#object;
+  }
+
+  /** Ends the call. */
+  stop(): void {
+    this.#run?.stop();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void> {
+    for (;;) {
+      if (this.#changed) {
+        this.#changed = false;
+        yield this.#partial;
+      } else if (this.#over) {
+        yield await this.#object;
+        return;
+      } else {
+        await new Promise<void>((resolve) => this.#wake.push(resolve));
+      }
+    }
+  }
+
+  async #ask(): Promise<T> {
+    const { repairs = defaultRepairs } = this.#options;
+    const rounds = Math.min(Math.max(repairs, 0), mostRepairs);
+    let messages = this.#messages();
+    for (let round = 0; ; round += 1) {
+      const answer = await this.#answer(messages);
+      const verdict = await this.#judge(answer);
+      if ('object' in verdict) return verdict.object as T;
+      if (round >= rounds) {
+        throw new MillraceError(
+          'invalid_object',
+          `The answer does not follow the schema: ${verdict.problems}`,
+          { detail: answer.slice(0, 512) },
+        );
+      }
+      messages = [...messages, ...verdict.repair];
+    }
+  }
+
+  #messages(): object[] {
+    const { instruction } = this.#plan;
+    const { messages } = this.#request;
+    return instruction === undefined
+      ? [...messages]
+      : [{ role: 'system', content: instruction }, ...messages];
+  }
+
+  // The text of the answer, or the arguments of the tool that stands for it.
+  async #answer(messages: object[]): Promise<string> {
+    const { model, schema, tools, name, mode, ...rest } = this.#request;
+    void [schema, tools, name, mode];
+    const { onUsage, repairs, ...options } = this.#options;
+    void repairs;
+    const payload = { ...rest, model, messages, ...this.#plan.payload };
+    const run = this.#host.stream(payload, options);
+    this.#run = run;
+    const answer = new GatheredAnswer();
+    for await (const event of run) {
+      if (answer.add(event)) this.#show(answer);
+    }
+    onUsage?.(await run.usage);
+    return answer.calls[0]?.arguments ?? answer.text;
+  }
+
+  #show(answer: GatheredAnswer): void {
+    const json = answer.partial();
+    if (json === '') return;
+    const value = JSON.parse(json) as unknown;
+    const inner = this.#plan.wrapped ? (value as { value?: unknown }).value : value;
+    if (inner === undefined) return;
+    this.#partial = inner;
+    this.#changed = true;
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  async #judge(answer: string): Promise<Verdict> {
+    const { standard } = this.#schema;
+    let text: string;
+    try {
+      text = await addon().judgeObject(this.#planJson, answer, standard === undefined);
+    } catch (error) {
+      rethrow(error);
+    }
+    const verdict = JSON.parse(text) as Verdict;
+    if (!standard || !('object' in verdict)) return verdict;
+    const result = await standard.validate(verdict.object);
+    if (!result.issues) return { object: result.value };
+    const problems = result.issues.map(({ path, message }) => `${pathOf(path)}: ${message}`);
+    return { problems: problems.join('\n'), repair: repairOf(answer, problems.join('\n')) };
+  }
+}
+
+async function generateToolCalls(
+  host: ObjectHost,
+  request: GenerateObjectRequest,
+  { onUsage, repairs, ...options }: GenerateObjectOptions,
+): Promise<ToolArguments[]> {
+  void repairs;
+  const run = host.stream({ tool_choice: 'required', ...request }, options);
+  const answer = new GatheredAnswer();
+  for await (const event of run) answer.add(event);
+  onUsage?.(await run.usage);
+  return answer.calls.map(({ name, arguments: json }) => {
+    try {
+      return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
+    } catch (cause) {
+      throw new MillraceError('invalid_object', `The arguments of '${name}' are not JSON.`, {
+        detail: json.slice(0, 512),
+        cause,
+      });
+    }
+  });
+}
+
+/** What an answer says; what a reset takes back is forgotten. */
+class GatheredAnswer {
+  text = '';
+  calls: { id: string; name: string; arguments: string }[] = [];
+  #partial = new (addon().PartialJson)();
+  #fed = '';
+
+  /** True when the event belongs to the object. */
+  add(event: AGUIEvent): boolean {
+    switch (event.type) {
+      case 'TEXT_MESSAGE_CONTENT':
+        this.text += event.delta;
+        return true;
+      case 'TOOL_CALL_START':
+        this.calls.push({ id: event.toolCallId, name: event.toolCallName, arguments: '' });
+        return false;
+      case 'TOOL_CALL_ARGS': {
+        const call = this.calls.find(({ id }) => id === event.toolCallId);
+        if (call) call.arguments += event.delta;
+        return call === this.calls[0];
+      }
+      case 'CUSTOM':
+        if (event.name === 'millrace.reset') {
+          this.text = '';
+          this.calls = [];
+        }
+        return false;
+      case 'RUN_ERROR':
+        throw new MillraceError(
+          ((event as { code?: string }).code ?? 'provider_error') as 'provider_error',
+          event.message,
+        );
+      default:
+        return false;
+    }
+  }
+
+  /** The JSON of the object so far, "" while there is none. */
+  partial(): string {
+    const text = this.calls[0]?.arguments ?? this.text;
+    if (!text.startsWith(this.#fed)) {
+      this.#partial = new (addon().PartialJson)();
+      this.#fed = '';
+    }
+    const rest = text.slice(this.#fed.length);
+    this.#fed = text;
+    return this.#partial.feed(rest);
+  }
+}
+
+interface ReadySchema {
+  json: object;
+  /** Validates instead of the JSON Schema. */
+  standard: StandardSchema['~standard'] | undefined;
+}
+
+// A JSON Schema, { name, schema } of LobeHub and OpenAI, or a validator of the Standard Schema interface
+// with or without its JSON Schema beside it.
+function readSchema(given: ObjectSchema | undefined): ReadySchema {
+  const schema: unknown = given;
+  if (isStandard(schema)) return { json: jsonSchemaOf(schema), standard: schema['~standard'] };
+  if (typeof schema !== 'object' || schema === null) {
+    throw new MillraceError(
+      'invalid_argument',
+      'generateObject() needs `schema`: a JSON Schema or a Standard Schema validator.',
+    );
+  }
+  const { schema: inner, jsonSchema } = schema as { schema?: unknown; jsonSchema?: unknown };
+  if (isStandard(inner)) {
+    const json = typeof jsonSchema === 'object' && jsonSchema !== null;
+    return { json: json ? jsonSchema : jsonSchemaOf(inner), standard: inner['~standard'] };
+  }
+  const isInner = typeof inner === 'object' && inner !== null && !('type' in schema);
+  return { json: isInner ? inner : schema, standard: undefined };
+}
+
+function isStandard(schema: unknown): schema is StandardSchema {
+  const holder = typeof schema === 'function' || (typeof schema === 'object' && schema !== null);
+  if (!holder) return false;
+  const own = (schema as Partial<StandardSchema>)['~standard'];
+  return typeof own === 'object' && typeof own.validate === 'function';
+}
+
+// What the model is told. Validators differ in how they give it.
+function jsonSchemaOf(schema: StandardSchema): object {
+  const { vendor, jsonSchema } = schema['~standard'];
+  const converted =
+    jsonSchema?.input?.({ target: 'draft-2020-12' }) ??
+    (schema as { toJSONSchema?: () => unknown }).toJSONSchema?.() ??
+    (schema as { toJsonSchema?: () => unknown }).toJsonSchema?.();
+  if (typeof converted === 'object' && converted !== null) return converted;
+  throw new MillraceError(
+    'invalid_argument',
+    `A schema of '${vendor}' does not say its JSON Schema by itself. Give both: ` +
+      'schema: { schema: validator, jsonSchema: toJSONSchema(validator) }.',
+  );
+}
+
+function planOf(
+  host: ObjectHost,
+  request: GenerateObjectRequest,
+  _options: GenerateObjectOptions,
+  { json }: ReadySchema,
+): string {
+  const given = request.schema as { name?: unknown; description?: unknown; strict?: unknown };
+  const outer = 'schema' in (given as object) ? given : {};
+  const text = JSON.stringify({
+    model: request.model,
+    schema: json,
+    name: request.name ?? outer.name,
+    description: outer.description,
+    strict: outer.strict,
+    mode: request.mode,
+  });
+  try {
+    return addon().planObject(JSON.stringify(host.settings), text);
+  } catch (error) {
+    rethrow(error);
+  }
+}
+
+function pathOf(path: readonly (PropertyKey | { key: PropertyKey })[] | undefined): string {
+  const steps = (path ?? []).map((step) => String(typeof step === 'object' ? step.key : step));
+  return steps.length === 0 ? '(the whole value)' : `/${steps.join('/')}`;
+}
+
+function repairOf(answer: string, problems: string): object[] {
+  return [
+    { role: 'assistant', content: answer === '' ? '(no answer)' : answer },
+    {
+      role: 'user',
+      content:
+        `That answer cannot be used:\n${problems}\n` +
+        'Give the whole answer again, corrected, as JSON that follows the schema.',
+    },
+  ];
+}

@@ -1,0 +1,364 @@
+#include "model/object_schema.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "base/json.hpp"
+#include "message/json_builder.hpp"
+
+namespace millrace::model {
+namespace {
+
+using json::Value;
+using message::JsonBuilder;
+
+// What a style keeps of a schema besides its structure.
+struct StyleRow {
+  SchemaStyle style;
+  bool all_required;
+  bool references;  // kept; else written out
+  bool null_type;   // says null by a type; else by `nullable`
+  std::span<const std::string_view> keeps;
+};
+
+constexpr std::array<std::string_view, 13> strict_keeps = {"title",
+                                                           "enum",
+                                                           "const",
+                                                           "pattern",
+                                                           "format",
+                                                           "minimum",
+                                                           "maximum",
+                                                           "exclusiveMinimum",
+                                                           "exclusiveMaximum",
+                                                           "multipleOf",
+                                                           "minItems",
+                                                           "maxItems",
+                                                           "$ref"};
+constexpr std::array<std::string_view, 5> closed_keeps = {"title", "enum", "const", "format",
+                                                          "$ref"};
+constexpr std::array<std::string_view, 12> gemini_keeps = {
+    "title",         "format",        "minimum",   "maximum",   "minItems", "maxItems",
+    "minProperties", "maxProperties", "minLength", "maxLength", "pattern",  "default"};
+
+constexpr std::array<StyleRow, 3> styles = {{
+    {SchemaStyle::strict, true, true, true, strict_keeps},
+    {SchemaStyle::closed, false, true, true, closed_keeps},
+    {SchemaStyle::gemini, false, false, false, gemini_keeps},
+}};
+
+// Bounds that say something to a model even where the vendor does not take them.
+constexpr std::array<std::string_view, 13> told = {
+    "minimum",   "maximum",     "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minLength", "maxLength",   "pattern",          "format",           "minItems",
+    "maxItems",  "uniqueItems", "default"};
+
+// Keywords without which the schema would mean something else, and that no style has.
+constexpr std::array<std::string_view, 11> untranslatable = {"not",
+                                                             "if",
+                                                             "patternProperties",
+                                                             "prefixItems",
+                                                             "contains",
+                                                             "propertyNames",
+                                                             "dependentSchemas",
+                                                             "dependentRequired",
+                                                             "dependencies",
+                                                             "unevaluatedProperties",
+                                                             "$dynamicRef"};
+
+// Levels of references that are written out; beyond, a schema refers to itself.
+constexpr int reference_limit = 24;
+
+bool lists(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_null_schema(const Value& schema) {
+  return schema["type"].string() == "null" ||
+         (schema["const"].exists() && schema["const"].is_null());
+}
+
+bool accepts_null(const Value& schema) {
+  if (is_null_schema(schema)) return true;
+  for (const Value type : schema["type"].items()) {
+    if (type.string() == "null") return true;
+  }
+  for (const std::string_view key : {"anyOf", "oneOf"}) {
+    for (const Value branch : schema[key].items()) {
+      if (accepts_null(branch)) return true;
+    }
+  }
+  return false;
+}
+
+bool is_object_schema(const Value& schema) {
+  if (schema["type"].string() == "object" || schema["properties"].is_object()) return true;
+  for (const Value type : schema["type"].items()) {
+    if (type.string() == "object") return true;
+  }
+  return false;
+}
+
+class Writer {
+ public:
+  Writer(const Value& root, const StyleRow& style) : root_(root), style_(style) {}
+
+  std::optional<std::string> run() {
+    write(root_, false);
+    if (!good_) return std::nullopt;
+    return out_.take();
+  }
+
+ private:
+  // `optional`: a member that may be left out and that this style demands, so it may be null.
+  void write(const Value& schema, bool optional) {
+    if (!schema.is_object() || schema.size() == 0) return fail();
+    for (const std::string_view keyword : untranslatable) {
+      if (schema[keyword].exists()) return fail();
+    }
+    const Value all = schema["allOf"];
+    if (all.exists() && all.size() != 1) return fail();
+    if (all.exists()) return write(*all.items().begin(), optional);
+    if (!style_.references && schema["$ref"].is_string()) return write_referred(schema, optional);
+    const bool adds_null = optional && !accepts_null(schema);
+    const bool by_type = schema["type"].exists() && !schema["enum"].exists() &&
+                         !schema["const"].exists() && !schema["$ref"].exists();
+    if (adds_null && !by_type) return write_or_null(schema);
+    out_.open_object();
+    write_members(schema, adds_null);
+    out_.close_object();
+  }
+
+  void write_or_null(const Value& schema) {
+    out_.open_object();
+    out_.open_array("anyOf");
+    write(schema, false);
+    out_.open_object();
+    out_.text("type", "null");
+    out_.close_object();
+    out_.close_array();
+    out_.close_object();
+  }
+
+  void write_referred(const Value& schema, bool optional) {
+    if (++references_ > reference_limit) return fail();
+    write(referred(schema["$ref"].string()), optional);
+    --references_;
+  }
+
+  // The schema at `#/a/b`, or nothing.
+  [[nodiscard]] Value referred(std::string_view reference) const {
+    if (reference == "#") return root_;
+    if (!reference.starts_with("#/")) return {};
+    Value value = root_;
+    for (std::string_view rest = reference.substr(2); value.exists();) {
+      const std::size_t slash = rest.find('/');
+      value = value[rest.substr(0, slash)];
+      if (slash == std::string_view::npos) break;
+      rest.remove_prefix(slash + 1);
+    }
+    return value;
+  }
+
+  void write_members(const Value& schema, bool adds_null) {
+    write_type(schema, adds_null);
+    write_description(schema);
+    for (const auto& [key, value] : schema.members()) {
+      if (lists(style_.keeps, key) && keeps_value(key, value)) out_.value(key, value);
+    }
+    if (!style_.null_type) write_enum(schema);
+    write_object(schema);
+    if (const Value items = schema["items"]) {
+      if (!items.is_object()) return fail();
+      child("items", items, false);
+    }
+    write_union(schema);
+    for (const std::string_view key : {"$defs", "definitions"}) {
+      if (!style_.references || !schema[key].is_object()) continue;
+      out_.open_object(key);
+      for (const auto& [name, one] : schema[key].members()) child(name, one, false);
+      out_.close_object();
+    }
+  }
+
+  void child(std::string_view key, const Value& schema, bool optional) {
+    Writer inner(root_, style_);
+    inner.references_ = references_;
+    inner.write(schema, optional);
+    good_ = good_ && inner.good_;
+    if (good_) out_.raw(key, inner.out_.take());
+  }
+
+  // Gemini knows few formats, and refuses others.
+  [[nodiscard]] bool keeps_value(std::string_view key, const Value& value) const {
+    constexpr std::array<std::string_view, 6> gemini_formats = {"enum",  "date-time", "int32",
+                                                                "int64", "float",     "double"};
+    if (style_.style != SchemaStyle::gemini || key != "format") return true;
+    return lists(gemini_formats, value.string());
+  }
+
+  void write_type(const Value& schema, bool adds_null) {
+    const Value type = schema["type"];
+    if (style_.null_type) {
+      if (adds_null && type.is_string() && type.string() != "null") {
+        out_.open_array("type");
+        out_.text(type.string());
+        out_.text("null");
+        out_.close_array();
+      } else if (adds_null) {
+        out_.open_array("type");
+        for (const Value one : type.items()) out_.value(one);
+        out_.text("null");
+        out_.close_array();
+      } else if (type.exists()) {
+        out_.value("type", type);
+      }
+      return;
+    }
+    std::vector<std::string_view> types;
+    if (type.is_string()) types.push_back(type.string());
+    for (const Value one : type.items()) types.push_back(one.string());
+    std::erase(types, "null");
+    if (types.empty() && schema["properties"].is_object()) types.emplace_back("object");
+    if (types.empty() && schema["enum"].exists()) types.emplace_back("string");
+    if (types.empty() && schema["const"].is_string()) types.emplace_back("string");
+    if (types.size() > 1) {
+      out_.open_array("anyOf");
+      for (const std::string_view one : types) {
+        out_.open_object();
+        out_.text("type", one);
+        out_.close_object();
+      }
+      out_.close_array();
+    } else if (!types.empty()) {
+      out_.text("type", types.front());
+    }
+    if (adds_null || accepts_null(schema)) out_.flag("nullable", true);
+  }
+
+  void write_description(const Value& schema) {
+    std::string description(schema["description"].string());
+    for (const auto& [key, value] : schema.members()) {
+      if (!lists(told, key) || (lists(style_.keeps, key) && keeps_value(key, value))) continue;
+      description.append(description.empty() ? "[" : " [").append(key).append(": ");
+      value.write(description);
+      description.push_back(']');
+    }
+    out_.filled("description", description);
+  }
+
+  // Gemini's enumerations are of strings only; other values are told in the description's stead.
+  void write_enum(const Value& schema) {
+    std::vector<Value> values;
+    for (const Value value : schema["enum"].items()) values.push_back(value);
+    if (schema["const"].exists()) values.push_back(schema["const"]);
+    std::erase_if(values, [](const Value& value) { return !value.is_string(); });
+    if (values.empty()) return;
+    out_.open_array("enum");
+    for (const Value& value : values) out_.value(value);
+    out_.close_array();
+  }
+
+  void write_object(const Value& schema) {
+    if (!is_object_schema(schema)) return;
+    const Value more = schema["additionalProperties"];
+    const Value properties = schema["properties"];
+    const bool open = more.is_object() || more.is_true() || properties.size() == 0;
+    if (open && style_.null_type) return fail();
+    std::vector<std::string_view> required;
+    for (const Value name : schema["required"].items()) required.push_back(name.string());
+    out_.open_object("properties");
+    for (const auto& [name, one] : properties.members()) {
+      child(name, one, style_.all_required && !lists(required, name));
+    }
+    out_.close_object();
+    if (style_.all_required) {
+      required.clear();
+      for (const auto& [name, one] : properties.members()) required.push_back(name);
+    }
+    if (!required.empty() || style_.all_required) write_names("required", required);
+    if (style_.null_type) {
+      out_.flag("additionalProperties", false);
+      return;
+    }
+    required.clear();
+    for (const auto& [name, one] : properties.members()) required.push_back(name);
+    if (!required.empty()) write_names("propertyOrdering", required);
+  }
+
+  void write_names(std::string_view key, std::span<const std::string_view> names) {
+    out_.open_array(key);
+    for (const std::string_view name : names) out_.text(name);
+    out_.close_array();
+  }
+
+  void write_union(const Value& schema) {
+    const Value branches = schema["anyOf"].exists() ? schema["anyOf"] : schema["oneOf"];
+    if (!branches.is_array()) return;
+    std::vector<Value> kept;
+    for (const Value branch : branches.items()) {
+      if (style_.null_type || !is_null_schema(branch)) kept.push_back(branch);
+    }
+    out_.open_array("anyOf");
+    for (const Value& branch : kept) write(branch, false);
+    out_.close_array();
+  }
+
+  void fail() {
+    good_ = false;
+    // Something must stand here for the builder's order; nobody reads it.
+    out_.raw("{}");
+  }
+
+  const Value root_;
+  const StyleRow& style_;
+  JsonBuilder out_{json::Surrogates::replace};
+  int references_ = 0;
+  bool good_ = true;
+};
+
+// Whether a definition leads back to itself, which the `closed` style does not take.
+bool refers_to_itself(const Value& root, const Value& schema, std::vector<std::string>& open) {
+  const std::string_view reference = schema["$ref"].string();
+  if (!reference.empty()) {
+    if (reference == "#" || std::find(open.begin(), open.end(), reference) != open.end())
+      return true;
+    const std::size_t slash = reference.rfind('/');
+    if (slash == std::string_view::npos) return false;
+    const std::string_view name = reference.substr(slash + 1);
+    const Value target =
+        root["$defs"][name].exists() ? root["$defs"][name] : root["definitions"][name];
+    open.emplace_back(reference);
+    const bool cyclic = refers_to_itself(root, target, open);
+    open.pop_back();
+    if (cyclic) return true;
+  }
+  for (const auto& [key, value] : schema.members()) {
+    if (key == "$defs" || key == "definitions") continue;
+    if (refers_to_itself(root, value, open)) return true;
+  }
+  for (const Value item : schema.items()) {
+    if (refers_to_itself(root, item, open)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> styled_schema(std::string_view schema_json, SchemaStyle style) {
+  json::Document document;
+  auto parsed = document.parse(schema_json);
+  if (!parsed) return std::move(parsed).error();
+  const Value root = parsed.value();
+  if (style == SchemaStyle::plain) return std::optional(root.to_json());
+  std::vector<std::string> open;
+  if (style == SchemaStyle::closed && refers_to_itself(root, root, open)) {
+    return std::optional<std::string>();
+  }
+  const auto row = std::find_if(styles.begin(), styles.end(),
+                                [&](const StyleRow& one) { return one.style == style; });
+  return Writer(root, *row).run();
+}
+
+}  // namespace millrace::model

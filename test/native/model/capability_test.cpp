@@ -1,0 +1,345 @@
+// Requests and answers of the capabilities, for each vendor's spelling.
+#include "model/capability/capability.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/json.hpp"
+
+namespace millrace::model {
+namespace {
+
+ProviderConfig config_with_key(const std::string& provider, const std::string& more = {}) {
+  auto config = read_config(R"({"provider":")" + provider + R"(","apiKey":"key")" + more + "}");
+  EXPECT_TRUE(config) << provider;
+  return config ? std::move(config).value() : ProviderConfig{};
+}
+
+const Credential now{std::chrono::system_clock::time_point{std::chrono::seconds{1'700'000'000}}, 0,
+                     "token"};
+
+// "METHOD url\nbody", or the error's code.
+std::string built(const std::string& provider, Capability capability, std::string_view options,
+                  const std::string& more = {}) {
+  auto request = build_capability(config_with_key(provider, more), capability, options, now);
+  if (!request) return std::string(request.error().code_name());
+  std::string out = request.value().method + " " + request.value().url;
+  if (!request.value().body.empty()) out += "\n" + request.value().body;
+  return out;
+}
+
+std::string read(const std::string& provider, Capability capability, std::string_view options,
+                 std::string_view body, std::string_view type = "application/json") {
+  auto result = read_capability(config_with_key(provider), capability, options, {type, body});
+  if (!result) return std::string(result.error().code_name());
+  return result.value().json;
+}
+
+bool in_table(const std::string& provider) {
+  return find_provider(provider) != nullptr;
+}
+
+TEST(Capability, ListsModelsWhereEachVendorKeepsThem) {
+  EXPECT_EQ(built("openai", Capability::models, "{}"), "GET https://api.openai.com/v1/models");
+  EXPECT_EQ(built("anthropic", Capability::models, "{}"),
+            "GET https://api.anthropic.com/v1/models?limit=1000");
+  EXPECT_EQ(built("google", Capability::models, "{}"),
+            "GET https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000");
+  EXPECT_EQ(built("ollama", Capability::models, "{}"), "GET http://127.0.0.1:11434/api/tags");
+  EXPECT_EQ(built("ollama", Capability::models, "{}", R"(,"baseURL":"http://gpu:1/api/")"),
+            "GET http://gpu:1/api/tags");
+  EXPECT_EQ(built("bedrock", Capability::models, "{}", R"(,"region":"eu-west-1")"),
+            "GET https://bedrock.eu-west-1.amazonaws.com/foundation-models");
+}
+
+TEST(Capability, ReadsModelCardsOfManyDialects) {
+  EXPECT_EQ(read("openai", Capability::models, "{}",
+                 R"({"data":[{"id":"gpt-5","created":1754425777,"owned_by":"system"},)"
+                 R"({"id":"text-embedding-3-small"}]})"),
+            R"([{"id":"gpt-5","type":"chat","releasedAt":"2025-08-05"},)"
+            R"({"id":"text-embedding-3-small","type":"embedding"}])");
+  EXPECT_EQ(read("anthropic", Capability::models, "{}",
+                 R"({"data":[{"type":"model","id":"claude-sonnet-4-5","display_name":)"
+                 R"("Claude Sonnet 4.5","created_at":"2025-09-29T00:00:00Z"}],"has_more":false})"),
+            R"([{"id":"claude-sonnet-4-5","displayName":"Claude Sonnet 4.5","type":"chat",)"
+            R"("releasedAt":"2025-09-29"}])");
+  EXPECT_EQ(read("google", Capability::models, "{}",
+                 R"({"models":[{"name":"models/gemini-2.5-flash","displayName":"Gemini 2.5 Flash",)"
+                 R"("inputTokenLimit":1048576,"outputTokenLimit":65536,)"
+                 R"("supportedGenerationMethods":["generateContent"],"thinking":true}]})"),
+            R"([{"id":"gemini-2.5-flash","displayName":"Gemini 2.5 Flash",)"
+            R"("contextWindowTokens":1048576,"maxOutput":65536,"reasoning":true,"type":"chat"}])");
+  EXPECT_EQ(read("ollama", Capability::models, "{}",
+                 R"({"models":[{"name":"llama3.2:latest","model":"llama3.2:latest"}]})"),
+            R"([{"id":"llama3.2:latest","type":"chat"}])");
+  // OpenRouter's, Mistral's, Groq's and Together's members.
+  EXPECT_EQ(read("openai", Capability::models, "{}",
+                 R"({"data":[{"id":"a/b","name":"B","context_length":8,"architecture":)"
+                 R"({"input_modalities":["text","image"]},"supported_parameters":["tools"]}]})"),
+            R"([{"id":"a/b","displayName":"B","contextWindowTokens":8,"functionCall":true,)"
+            R"("vision":true,"type":"chat"}])");
+  EXPECT_EQ(read("openai", Capability::models, "{}",
+                 R"({"data":[{"id":"m","max_context_length":9,"capabilities":)"
+                 R"({"function_calling":true,"vision":false}}]})"),
+            R"([{"id":"m","contextWindowTokens":9,"functionCall":true,"vision":false,)"
+            R"("type":"chat"}])");
+  EXPECT_EQ(read("openai", Capability::models, "{}",
+                 R"([{"id":"t","display_name":"T","type":"image","context_length":0}])"),
+            R"([{"id":"t","displayName":"T","type":"image"}])");
+  EXPECT_EQ(read("openai", Capability::models, "{}",
+                 R"({"data":[{"id":"g","active":false,"context_window":7}]})"),
+            R"([{"id":"g","contextWindowTokens":7,"enabled":false,"type":"chat"}])");
+  EXPECT_EQ(read("openai", Capability::models, "{}", "<html>"), "provider_error");
+  EXPECT_EQ(read("openai", Capability::models, "{}", R"({"error":"no"})"), "provider_error");
+}
+
+constexpr std::string_view two_texts = R"({"model":"m","input":["a","b"],"dimensions":2})";
+
+TEST(Capability, EmbedsTextsInEachVendorsSpelling) {
+  EXPECT_EQ(built("openai", Capability::embeddings, two_texts),
+            "POST https://api.openai.com/v1/embeddings\n"
+            R"({"model":"m","input":["a","b"],"dimensions":2,"encoding_format":"float"})");
+  EXPECT_EQ(built("google", Capability::embeddings, R"({"model":"m","input":"a","dimensions":2})"),
+            "POST https://generativelanguage.googleapis.com/v1beta/models/m:batchEmbedContents\n"
+            R"({"requests":[{"model":"models/m","content":{"parts":[{"text":"a"}]},)"
+            R"("outputDimensionality":2}]})");
+  EXPECT_EQ(built("ollama", Capability::embeddings, two_texts),
+            "POST http://127.0.0.1:11434/api/embed\n"
+            R"({"model":"m","input":["a","b"],"dimensions":2})");
+  EXPECT_EQ(built("bedrock", Capability::embeddings,
+                  R"({"model":"amazon.titan-embed-text-v2:0","input":"a"})"),
+            "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/"
+            "amazon.titan-embed-text-v2%3A0/invoke\n"
+            R"({"inputText":"a"})");
+  EXPECT_EQ(built("azure", Capability::embeddings, two_texts, R"(,"baseURL":"https://x.example")"),
+            "POST https://x.example/openai/deployments/m/embeddings?api-version=2024-10-21\n"
+            R"({"model":"m","input":["a","b"],"dimensions":2,"encoding_format":"float"})");
+  if (in_table("cohere")) {
+    EXPECT_EQ(built("cohere", Capability::embeddings, two_texts),
+              "POST https://api.cohere.com/v2/embed\n"
+              R"({"model":"m","texts":["a","b"],"output_dimension":2,)"
+              R"("input_type":"search_document","embedding_types":["float"]})");
+  }
+  if (in_table("mistral")) {
+    EXPECT_EQ(built("mistral", Capability::embeddings, two_texts),
+              "POST https://api.mistral.ai/v1/embeddings\n"
+              R"({"model":"m","input":["a","b"],"output_dimension":2})");
+  }
+  EXPECT_EQ(built("openai", Capability::embeddings, R"({"model":"m"})"), "invalid_body");
+  EXPECT_EQ(built("openai", Capability::embeddings, R"({"input":"a"})"), "invalid_body");
+}
+
+TEST(Capability, ReadsEmbeddingsInTheOrderOfTheTexts) {
+  EXPECT_EQ(read("openai", Capability::embeddings, two_texts,
+                 R"({"data":[{"index":1,"embedding":[3,4]},{"index":0,"embedding":[1,2]}],)"
+                 R"("usage":{"prompt_tokens":5,"total_tokens":5}})"),
+            R"({"embeddings":[[1,2],[3,4]],"usage":{"totalInputTokens":5,"totalTokens":5}})");
+  EXPECT_EQ(read("google", Capability::embeddings, two_texts,
+                 R"({"embeddings":[{"values":[1]},{"values":[2]}]})"),
+            R"({"embeddings":[[1],[2]]})");
+  EXPECT_EQ(read("ollama", Capability::embeddings, two_texts,
+                 R"({"embeddings":[[1],[2]],"prompt_eval_count":4})"),
+            R"({"embeddings":[[1],[2]],"usage":{"totalInputTokens":4,"totalTokens":4}})");
+  EXPECT_EQ(
+      read("openai", Capability::embeddings, two_texts,
+           R"({"embeddings":{"float":[[1],[2]]},"meta":{"billed_units":{"input_tokens":3}}})"),
+      R"({"embeddings":[[1],[2]],"usage":{"totalInputTokens":3,"totalTokens":3}})");
+  EXPECT_EQ(read("bedrock", Capability::embeddings, R"({"model":"m","input":"a"})",
+                 R"({"embedding":[1],"inputTextTokenCount":2})"),
+            R"({"embeddings":[[1]],"usage":{"totalInputTokens":2,"totalTokens":2}})");
+  EXPECT_EQ(read("openai", Capability::embeddings, two_texts, R"({"data":[{"embedding":[1]}]})"),
+            "provider_error");
+}
+
+constexpr std::string_view picture =
+    R"({"model":"m","params":{"prompt":"a cat","width":512,"height":256,"seed":7}})";
+
+TEST(Capability, AsksForImagesInEachVendorsSpelling) {
+  EXPECT_EQ(built("openai", Capability::image, picture),
+            "POST https://api.openai.com/v1/images/generations\n"
+            R"({"model":"m","prompt":"a cat","size":"512x256","seed":7})");
+  EXPECT_EQ(built("google", Capability::image,
+                  R"({"model":"g","params":{"prompt":"a cat","aspectRatio":"1:1",)"
+                  R"("imageUrl":"data:image/png;base64,AAAA"}})"),
+            "POST https://generativelanguage.googleapis.com/v1beta/models/g:generateContent\n"
+            R"({"contents":[{"role":"user","parts":[{"text":"a cat"},{"inlineData":)"
+            R"({"mimeType":"image/png","data":"AAAA"}}]}],"generationConfig":)"
+            R"({"responseModalities":["TEXT","IMAGE"],"imageConfig":{"aspectRatio":"1:1"}}})");
+  EXPECT_EQ(built("google", Capability::image,
+                  R"({"model":"imagen-4","params":{"prompt":"a cat","aspectRatio":"1:1"}})"),
+            "POST https://generativelanguage.googleapis.com/v1beta/models/imagen-4:predict\n"
+            R"({"instances":[{"prompt":"a cat"}],"parameters":{"sampleCount":1,)"
+            R"("aspectRatio":"1:1"}})");
+  if (in_table("togetherai")) {
+    EXPECT_EQ(built("togetherai", Capability::image, picture),
+              "POST https://api.together.ai/v1/images/generations\n"
+              R"({"model":"m","prompt":"a cat","width":512,"height":256,"seed":7})");
+  }
+  if (in_table("bfl")) {
+    EXPECT_EQ(built("bfl", Capability::image, picture),
+              "POST https://api.bfl.ai/v1/m\n"
+              R"({"prompt":"a cat","width":512,"height":256,"seed":7})");
+  }
+  EXPECT_EQ(built("openai", Capability::image, R"({"model":"m","params":{}})"), "invalid_body");
+}
+
+TEST(Capability, SendsImagesToEditAsFiles) {
+  auto request = build_capability(
+      config_with_key("openai"), Capability::image,
+      R"({"model":"m","params":{"prompt":"hat","imageUrl":"data:image/png;base64,iVBORw=="}})",
+      now);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request.value().url, "https://api.openai.com/v1/images/edits");
+  EXPECT_NE(request.value().body.find("filename=\"image-0.png\"\r\nContent-Type: image/png\r\n\r\n"
+                                      "\x89PNG\r\n"),
+            std::string::npos);
+  EXPECT_EQ(
+      built("openai", Capability::image,
+            R"({"model":"m","params":{"prompt":"hat","imageUrl":"https://a.example/b.png"}})"),
+      "invalid_body");
+}
+
+TEST(Capability, ReadsImagesWhereverTheyStand) {
+  EXPECT_EQ(
+      read("openai", Capability::image, picture,
+           R"({"data":[{"b64_json":"AAAA"}],"output_format":"webp","usage":)"
+           R"({"input_tokens":1,"output_tokens":2,"total_tokens":3}})"),
+      R"({"imageUrl":"data:image/webp;base64,AAAA","width":512,"height":256,"modelUsage":)"
+      R"({"totalInputTokens":1,"totalOutputTokens":2,"totalTokens":3,"outputImageTokens":2}})");
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
+                 R"({"images":[{"url":"https://a.example/x.png"}],"seed":1})"),
+            R"({"imageUrl":"https://a.example/x.png"})");
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})", R"({"base64":["AAAA"]})"),
+            R"({"imageUrl":"data:image/png;base64,AAAA"})");
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
+                 R"({"data":{"image_base64":["AAAA"]},"base_resp":{"status_code":0}})"),
+            R"({"imageUrl":"data:image/png;base64,AAAA"})");
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
+                 R"({"base_resp":{"status_code":1008,"status_msg":"no balance"}})"),
+            "provider_error");
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})", R"({"data":[]})"),
+            "no_image_generated");
+  constexpr std::string_view gemini = R"({"model":"g"})";
+  EXPECT_EQ(read("google", Capability::image, gemini,
+                 R"({"candidates":[{"content":{"parts":[{"text":"Here"},{"inlineData":)"
+                 R"({"mimeType":"image/jpeg","data":"AAAA"}}]}}]})"),
+            R"({"imageUrl":"data:image/jpeg;base64,AAAA"})");
+  EXPECT_EQ(read("google", Capability::image, gemini,
+                 R"({"candidates":[{"finishReason":"IMAGE_SAFETY"}]})"),
+            "content_filtered");
+  EXPECT_EQ(
+      read("google", Capability::image, gemini, R"({"candidates":[{"finishReason":"STOP"}]})"),
+      "no_image_generated");
+}
+
+TEST(Capability, AsksAgainWhileAnImageIsMade) {
+  if (!in_table("bfl")) GTEST_SKIP() << "The provider bfl is not in the table.";
+  const ProviderConfig config = config_with_key("bfl");
+  auto first = read_capability(
+      config, Capability::image, picture,
+      {"application/json", R"({"id":"1","polling_url":"https://eu.api.bfl.ai/r?id=1"})"});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first.value().poll_url, "https://eu.api.bfl.ai/r?id=1");
+  EXPECT_GT(first.value().poll_after_ms, 0);
+  auto poll = build_poll(config, first.value().poll_url, now);
+  ASSERT_TRUE(poll);
+  EXPECT_TRUE(std::any_of(poll.value().headers.begin(), poll.value().headers.end(),
+                          [](const net::Header& header) { return header.value == "key"; }));
+  auto elsewhere = build_poll(config, "https://evil.example/r?id=1", now);
+  ASSERT_TRUE(elsewhere);
+  for (const net::Header& header : elsewhere.value().headers) EXPECT_NE(header.value, "key");
+  EXPECT_EQ(read("bfl", Capability::image, picture,
+                 R"({"status":"Ready","result":{"sample":"https://d.example/i.png"}})"),
+            R"({"imageUrl":"https://d.example/i.png","width":512,"height":256})");
+  EXPECT_EQ(read("bfl", Capability::image, picture, R"({"status":"Content Moderated"})"),
+            "content_filtered");
+}
+
+constexpr std::string_view speech = R"({"model":"m","input":"Hello","voice":"v"})";
+
+TEST(Capability, SpeaksInEachVendorsSpelling) {
+  EXPECT_EQ(built("openai", Capability::speech, speech),
+            "POST https://api.openai.com/v1/audio/speech\n"
+            R"({"model":"m","input":"Hello","voice":"v","response_format":"mp3"})");
+  EXPECT_EQ(built("google", Capability::speech, speech),
+            "POST https://generativelanguage.googleapis.com/v1beta/models/m:generateContent\n"
+            R"({"contents":[{"role":"user","parts":[{"text":"Hello"}]}],"generationConfig":)"
+            R"({"responseModalities":["AUDIO"],"speechConfig":{"voiceConfig":)"
+            R"({"prebuiltVoiceConfig":{"voiceName":"v"}}}}})");
+  EXPECT_EQ(built("openai", Capability::speech, R"({"model":"m"})"), "invalid_body");
+}
+
+TEST(Capability, GivesSamplesTheHeadThatPlayersAskFor) {
+  auto result = read_capability(
+      config_with_key("google"), Capability::speech, speech,
+      {"application/json", R"({"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":)"
+                           R"("audio/L16;codec=pcm;rate=16000","data":"AAECAw=="}}]}}]})"});
+  ASSERT_TRUE(result);
+  ASSERT_TRUE(result.value().bytes);
+  const std::string& wave = *result.value().bytes;
+  EXPECT_EQ(wave.size(), 48U);
+  EXPECT_EQ(wave.substr(0, 4), "RIFF");
+  EXPECT_EQ(wave.substr(8, 8), "WAVEfmt ");
+  EXPECT_EQ(static_cast<unsigned char>(wave[24]) + 256 * static_cast<unsigned char>(wave[25]),
+            16'000);
+  EXPECT_EQ(wave.substr(44), std::string("\0\1\2\3", 4));
+  EXPECT_EQ(result.value().json, R"({"contentType":"audio/wav"})");
+}
+
+TEST(Capability, TakesAudioButNoPageForSpeech) {
+  EXPECT_EQ(read("openai", Capability::speech, speech, "ID3...", "audio/mpeg"),
+            R"({"contentType":"audio/mpeg"})");
+  EXPECT_EQ(read("openai", Capability::speech, speech, "<html>", "text/html; charset=utf-8"),
+            "provider_error");
+}
+
+TEST(Capability, PullsModelsOfOllamaAlone) {
+  EXPECT_EQ(built("ollama", Capability::pull, R"({"model":"llama3.2"})"),
+            "POST http://127.0.0.1:11434/api/pull\n"
+            R"({"model":"llama3.2","stream":true})");
+  EXPECT_EQ(built("openai", Capability::pull, R"({"model":"m"})"), "capability_not_supported");
+}
+
+TEST(Capability, NamesProvidersThatCan) {
+  auto request = build_capability(config_with_key("anthropic"), Capability::embeddings,
+                                  R"({"model":"m","input":"a"})", now);
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().code, Errc::capability_not_supported);
+  EXPECT_NE(request.error().message.find("openai"), std::string::npos) << request.error().message;
+}
+
+// What the documentation's matrix is made from.
+TEST(Capability, IsListedForTheDocumentation) {
+  const std::string path =
+      std::string(MILLRACE_SOURCE_DIR) + "/test/golden/model/capabilities.json";
+  std::string lines;
+  json::Document document;
+  auto parsed = document.parse(capabilities_json());
+  ASSERT_TRUE(parsed);
+  for (const auto& [provider, list] : parsed.value().members()) {
+    lines.append(lines.empty() ? "{\n" : ",\n").append("  \"").append(provider).append("\": ");
+    lines.append(list.to_json());
+  }
+  lines.append("\n}\n");
+  if (std::getenv("MILLRACE_WRITE_GOLDEN") != nullptr) std::ofstream(path) << lines;
+  std::ifstream file(path);
+  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(lines, golden) << "MILLRACE_WRITE_GOLDEN=1 writes the file anew.";
+}
+
+TEST(Capability, KeepsKeysOutOfErrors) {
+  const ProviderConfig config = config_with_key("openai");
+  const Error error =
+      without_secrets(make_error(Errc::provider_error, "You sent key.", "key key"), config);
+  EXPECT_EQ(error.message, "You sent [redacted].");
+  EXPECT_EQ(error.detail, "[redacted] [redacted]");
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,188 @@
+#include "model/object.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/json.hpp"
+#include "model/build.hpp"
+#include "model/object_schema.hpp"
+#include "model/providers.hpp"
+
+namespace millrace::model {
+namespace {
+
+std::string styled(std::string_view schema, SchemaStyle style) {
+  auto result = styled_schema(schema, style);
+  if (!result) return std::string(result.error().code_name());
+  return result.value().value_or("none");
+}
+
+constexpr std::string_view person = R"({"$schema":"https://json-schema.org/draft/2020-12/schema",
+  "type":"object","properties":{"name":{"type":"string","minLength":1},
+  "age":{"type":"integer","minimum":0},"mood":{"enum":["good","bad"]},
+  "friend":{"$ref":"#/$defs/friend"}},"required":["name"],
+  "$defs":{"friend":{"type":"object","properties":{"id":{"const":"x"}},"required":["id"]}}})";
+
+TEST(ObjectSchema, ClosesObjectsAndDemandsEveryMemberForStrictDecoding) {
+  EXPECT_EQ(
+      styled(person, SchemaStyle::strict),
+      R"({"type":"object","properties":{"name":{"type":"string","description":"[minLength: 1]"},)"
+      R"("age":{"type":["integer","null"],"minimum":0},)"
+      R"("mood":{"anyOf":[{"enum":["good","bad"]},{"type":"null"}]},)"
+      R"("friend":{"anyOf":[{"$ref":"#/$defs/friend"},{"type":"null"}]}},)"
+      R"("required":["name","age","mood","friend"],"additionalProperties":false,)"
+      R"("$defs":{"friend":{"type":"object","properties":{"id":{"const":"x"}},)"
+      R"("required":["id"],"additionalProperties":false}}})");
+}
+
+TEST(ObjectSchema, TellsBoundsInTheDescriptionForAnthropic) {
+  EXPECT_EQ(
+      styled(R"({"type":"object","properties":{"n":{"type":"integer","description":"How many",)"
+             R"("minimum":1}}})",
+             SchemaStyle::closed),
+      R"({"type":"object","properties":{"n":{"type":"integer",)"
+      R"("description":"How many [minimum: 1]"}},"additionalProperties":false})");
+}
+
+TEST(ObjectSchema, WritesReferencesOutForGemini) {
+  EXPECT_EQ(
+      styled(person, SchemaStyle::gemini),
+      R"({"type":"object","properties":{"name":{"type":"string","minLength":1},)"
+      R"("age":{"type":"integer","minimum":0},"mood":{"type":"string","enum":["good","bad"]},)"
+      R"("friend":{"type":"object","properties":{"id":{"type":"string","enum":["x"]}},)"
+      R"("required":["id"],"propertyOrdering":["id"]}},"required":["name"],)"
+      R"("propertyOrdering":["name","age","mood","friend"]})");
+  EXPECT_EQ(styled(R"({"type":["string","null"],"format":"email"})", SchemaStyle::gemini),
+            R"({"type":"string","nullable":true,"description":"[format: \"email\"]"})");
+}
+
+TEST(ObjectSchema, SaysWhatAStyleCannotSay) {
+  EXPECT_EQ(
+      styled(R"({"type":"object","additionalProperties":{"type":"string"}})", SchemaStyle::strict),
+      "none");
+  EXPECT_EQ(styled(R"({"type":"object","properties":{"a":{"not":{"type":"null"}}}})",
+                   SchemaStyle::closed),
+            "none");
+  constexpr std::string_view tree =
+      R"({"type":"object","properties":{"next":{"$ref":"#"}},"required":["next"]})";
+  EXPECT_EQ(styled(tree, SchemaStyle::gemini), "none");
+  EXPECT_EQ(styled(tree, SchemaStyle::closed), "none");
+  EXPECT_NE(styled(tree, SchemaStyle::strict), "none");
+}
+
+std::string plan_of(std::string_view provider, std::string_view request) {
+  auto config = config_of(provider);
+  if (!config) return std::string(config.error().code_name());
+  auto plan = plan_object(config.value(), request);
+  return plan ? plan.value() : std::string(plan.error().code_name());
+}
+
+std::string mode_of(std::string_view provider, std::string_view request) {
+  json::Document document;
+  auto plan = document.parse(plan_of(provider, request));
+  return plan ? std::string(plan.value()["mode"].string()) : "";
+}
+
+TEST(ObjectPlan, TakesTheBestWayOfEachProvider) {
+  constexpr std::string_view request =
+      R"({"model":"m","schema":{"type":"object","properties":{"a":{"type":"string"}}}})";
+  EXPECT_EQ(mode_of("openai", request), "schema");
+  EXPECT_EQ(mode_of("google", request), "schema");
+  EXPECT_EQ(mode_of("bedrock", request), "tool");
+  EXPECT_EQ(mode_of("anthropic", R"({"model":"claude-sonnet-4-5","schema":{"type":"object",
+    "properties":{"a":{"type":"string"}}}})"),
+            "schema");
+  EXPECT_EQ(mode_of("anthropic", R"({"model":"claude-3-5-haiku","schema":{"type":"object",
+    "properties":{"a":{"type":"string"}}}})"),
+            "tool");
+  EXPECT_EQ(plan_of("openai", R"({"model":"m"})"), "invalid_body");
+  EXPECT_EQ(plan_of("openai", R"({"model":"m","schema":{},"mode":"magic"})"), "invalid_option");
+}
+
+TEST(ObjectPlan, WrapsWhatIsNoObject) {
+  EXPECT_EQ(
+      plan_of("openai", R"({"model":"m","schema":{"type":"array","items":{"type":"string"}}})"),
+      R"({"mode":"schema","name":"answer","wrapped":true,"strict":true,"schema":)"
+      R"({"type":"object","properties":{"value":{"type":"array","items":{"type":"string"}}},)"
+      R"("required":["value"],"additionalProperties":false},"payload":{"response_format":)"
+      R"({"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object",)"
+      R"("properties":{"value":{"type":"array","items":{"type":"string"}}},)"
+      R"("required":["value"],"additionalProperties":false},"strict":true}}}})");
+}
+
+// The plan's members in a chat, as generateObject puts them there.
+TEST(ObjectPlan, IsInTheRequestOfEveryProvider) {
+  for (const Provider& row : providers()) {
+    if (row.dialect == Dialect::none || row.id == "demo") continue;
+    const std::string settings = test::settings_of(
+        row.id, row.auth == Auth::aws_sigv4
+                    ? R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"test-secret")"
+                : row.auth == Auth::vertex ? R"("apiKey":"{}")"
+                : row.base_url.empty()     ? R"("baseURL":"https://gateway.example")"
+                                           : "");
+    auto config = read_config(settings);
+    ASSERT_TRUE(config) << row.id;
+    auto plan = plan_object(config.value(),
+                            R"({"model":"m","schema":{"type":"object","properties":)"
+                            R"({"the_member":{"type":"string"}},"required":["the_member"]}})");
+    ASSERT_TRUE(plan) << row.id << ": " << plan.error().message;
+    json::Document document;
+    auto parsed = document.parse(plan.value());
+    ASSERT_TRUE(parsed);
+    std::string payload = parsed.value()["payload"].to_json();
+    payload.pop_back();
+    payload += R"(,"model":"m","messages":[{"role":"user","content":"Go"}]})";
+    const auto chat = test::build(settings, payload);
+    // A dialect whose messages cannot be written says so; nothing is asked for then.
+    if (!chat && chat.error().code == Errc::capability_not_supported) continue;
+    ASSERT_TRUE(chat.ok()) << row.id << ": " << chat.error().message;
+    EXPECT_NE(chat.value().request.body.find("the_member"), std::string::npos)
+        << row.id << ": " << chat.value().request.body;
+  }
+}
+
+std::string judged(std::string_view schema, std::string_view answer, bool wrapped = false,
+                   bool validate = true) {
+  std::string plan = R"({"wrapped":)";
+  plan.append(wrapped ? "true" : "false").append(R"(,"schema":)").append(schema).append("}");
+  auto verdict = judge_object(plan, answer, validate);
+  return verdict ? verdict.value() : std::string(verdict.error().code_name());
+}
+
+TEST(ObjectVerdict, FindsTheValueInTheText) {
+  constexpr std::string_view any = R"({"type":"object"})";
+  EXPECT_EQ(judged(any, R"( {"a": 1} )"), R"({"object":{"a":1}})");
+  EXPECT_EQ(judged(any, "Sure:\n```json\n{\"a\":1}\n```\nDone."), R"({"object":{"a":1}})");
+  EXPECT_EQ(judged(any, "The answer is {\"a\":1}, as asked."), R"({"object":{"a":1}})");
+}
+
+TEST(ObjectVerdict, RemovesNullsThatTheDialectAskedFor) {
+  constexpr std::string_view schema =
+      R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"object",)"
+      R"("properties":{"c":{"type":"integer"},"d":{"type":["string","null"]}}}}})";
+  EXPECT_EQ(judged(schema, R"({"a":null,"b":{"c":null,"d":null}})"),
+            R"({"object":{"b":{"d":null}}})");
+}
+
+TEST(ObjectVerdict, AsksForABetterAnswer) {
+  constexpr std::string_view schema =
+      R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]})";
+  EXPECT_EQ(judged(schema, R"({"a":"1"})"),
+            R"({"problems":"/a: type: must be of type integer","repair":[{"role":"assistant",)"
+            R"("content":"{\"a\":\"1\"}"},{"role":"user","content":"That answer cannot be used:\n)"
+            R"(/a: type: must be of type integer\nGive the whole answer again, corrected, as JSON )"
+            R"(that follows the schema."}]})");
+  EXPECT_NE(judged(schema, "No.").find("it is not valid JSON"), std::string::npos);
+  EXPECT_EQ(judged(schema, R"({"a":"1"})", false, false), R"({"object":{"a":"1"}})");
+}
+
+TEST(ObjectVerdict, UnwrapsTheValue) {
+  constexpr std::string_view schema =
+      R"({"type":"object","properties":{"value":{"type":"array"}},"required":["value"]})";
+  EXPECT_EQ(judged(schema, R"({"value":[1,2]})", true), R"({"object":[1,2]})");
+  EXPECT_EQ(judged(schema, "[1,2]", true), R"({"object":[1,2]})");
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,81 @@
+// What a model runtime takes and gives besides chats.
+// Source: LobeHub's model runtime (payloads and results).
+import type { ModelUsage } from './chat-stream';
+
+/** A model as its provider lists it; what the provider does not tell is absent. */
+export interface ModelCard {
+  id: string;
+  displayName?: string;
+  contextWindowTokens?: number;
+  /** Tokens of one answer at most. */
+  maxOutput?: number;
+  functionCall?: boolean;
+  vision?: boolean;
+  reasoning?: boolean;
+  /** false: listed, but not to be used. */
+  enabled?: boolean;
+  /** By what the provider says, else by the name. */
+  type: 'chat' | 'embedding' | 'image' | 'tts' | 'stt' | 'video' | 'rerank' | (string & {});
+  /** YYYY-MM-DD */
+  releasedAt?: string;
+}
+
+export interface CapabilityOptions {
+  signal?: AbortSignal | null | undefined;
+  /** Told of the tokens, where the provider counts them. */
+  onUsage?: ((usage: ModelUsage) => void) | undefined;
+}
+
+export interface EmbeddingsPayload {
+  model: string;
+  input: string | readonly string[];
+  /** Length of the vectors, where the model has several. */
+  dimensions?: number | undefined;
+  /** What the texts are for, in the provider's words: "search_query", "RETRIEVAL_DOCUMENT". */
+  inputType?: string | undefined;
+  user?: string | undefined;
+}
+
+export interface ImagePayload {
+  model: string;
+  params: {
+    prompt: string;
+    /** Images to start from: data URIs; addresses where the provider takes them. */
+    imageUrl?: string | undefined;
+    imageUrls?: readonly string[] | undefined;
+    width?: number | undefined;
+    height?: number | undefined;
+    /** "1024x1024" */
+    size?: string | undefined;
+    /** "16:9" */
+    aspectRatio?: string | undefined;
+    seed?: number | undefined;
+    steps?: number | undefined;
+    cfg?: number | undefined;
+    quality?: string | undefined;
+    [member: string]: unknown;
+  };
+}
+
+export interface ImageResult {
+  /** A data URI, or an address of the provider that may end soon. */
+  imageUrl: string;
+  width?: number;
+  height?: number;
+  modelUsage?: Partial<ModelUsage>;
+}
+
+export interface SpeechPayload {
+  model: string;
+  input: string;
+  voice?: string | undefined;
+  speed?: number | undefined;
+  /** "mp3", "wav", ... where the provider has a choice. */
+  format?: string | undefined;
+  instructions?: string | undefined;
+}
+
+export interface PullPayload {
+  model: string;
+  insecure?: boolean | undefined;
+}

@@ -1,0 +1,68 @@
+// Structured output.
+// Source: Standard Schema 1.0 (`~standard`), LobeHub's model runtime (generateObject).
+import type { ModelUsage } from './chat-stream';
+
+/** What zod, valibot, arktype and others have in common. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: number;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    /** Gives the JSON Schema, where a validator has it. */
+    readonly jsonSchema?: { input?: (options: { target: string }) => unknown } | undefined;
+  };
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: readonly {
+        readonly message: string;
+        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+      }[];
+    };
+
+/**
+ * A JSON Schema; a validator that knows its JSON Schema (zod 4.2 on, arktype); a validator with its JSON
+ * Schema beside it; or a named schema.
+ */
+export type ObjectSchema =
+  | StandardSchema
+  | { schema: StandardSchema; jsonSchema?: object; name?: string; description?: string }
+  | { schema: object; name?: string; description?: string; strict?: boolean }
+  | Record<string, unknown>;
+
+export interface GenerateObjectRequest {
+  model: string;
+  /** As `chat` and `stream` take them. */
+  messages: readonly object[];
+  schema?: ObjectSchema | undefined;
+  /** Without a schema: the calls that the model makes of these are the result. */
+  tools?: readonly object[] | undefined;
+  /** Of the object, for the provider; letters, digits, `_` and `-`. */
+  name?: string | undefined;
+  /**
+   * How the provider is asked. `schema`: its constrained decoding; `tool`: a tool whose arguments are the
+   * object; `json`: any JSON, the schema told in a message. Default: the best that it has.
+   */
+  mode?: 'auto' | 'schema' | 'tool' | 'json' | undefined;
+  /** Further members of the chat's payload: temperature, max_tokens, ... */
+  [member: string]: unknown;
+}
+
+export interface GenerateObjectOptions {
+  signal?: AbortSignal | null | undefined;
+  /** How often a wrong answer is sent back to be corrected; default 1, at most 3. */
+  repairs?: number | undefined;
+  /** Told of the tokens of each request. */
+  onUsage?: ((usage: ModelUsage) => void) | undefined;
+  /** Further options of `stream`. */
+  [member: string]: unknown;
+}
+
+/** A call that a model made. */
+export interface ToolArguments {
+  name: string;
+  arguments: unknown;
+}
