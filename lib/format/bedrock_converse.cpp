@@ -115,14 +115,25 @@ class Writer final : public TurnWriter {
     if (state && state.value()["type"].is_string()) out_.value("type", state.value()["type"]);
     out_.close_object();
     out_.close_object();
-    if (const Message* result = take_result(call)) write_result(*result, {}, call.id);
+    const Message* result = take_result(call);
+    if (result == nullptr) return;
+    const auto* kept = call.metadata.find(provider, "server_tool_result");
+    const auto result_state = document.parse(kept == nullptr ? "" : kept->json);
+    write_result_block(*result, call.id,
+                       result_state ? result_state.value()["type"] : json::Value());
   }
 
   void write_result(const Message& message, std::string_view /*name*/,
                     std::string_view id) override {
+    write_result_block(message, id, {});
+  }
+
+  // `type` is that of a tool which Bedrock ran, or nothing.
+  void write_result_block(const Message& message, std::string_view id, const json::Value& type) {
     out_.open_object();
     out_.open_object("toolResult");
     out_.text("toolUseId", id);
+    if (type.is_string()) out_.value("type", type);
     out_.open_array("content");
     const message::Parts parts(message.content);
     bool any = false;

@@ -4,12 +4,19 @@ import {
   agUIAdapter,
   anthropicAdapter,
   anthropicMessageFormat,
+  bedrockConverseAdapter,
+  cohereAdapter,
   fetchLLM,
   foldEvents,
+  geminiAdapter,
+  geminiInteractionsAdapter,
+  geminiMessageFormat,
   identityMessageFormat,
   inMemoryStorage,
   langGraphAdapter,
   langGraphMessageFormat,
+  mistralAdapter,
+  ollamaAdapter,
   openAIAdapter,
   openAIConversationMessageFormat,
   openAIMessageFormat,
@@ -40,13 +47,20 @@ const langGraphOptions: LangGraphAdapterOptions = { onInterrupt: () => undefined
 export const adapters: StreamProtocolAdapter[] = [
   agUIAdapter(),
   anthropicAdapter(),
+  bedrockConverseAdapter(),
+  cohereAdapter(),
+  geminiAdapter(),
+  geminiInteractionsAdapter(),
   langGraphAdapter(langGraphOptions),
+  mistralAdapter(),
+  ollamaAdapter(),
   openAIAdapter(),
   openAIReadableStreamAdapter(),
   openAIResponsesAdapter(),
 ];
 export const formats: MessageFormat[] = [
   anthropicMessageFormat,
+  geminiMessageFormat,
   identityMessageFormat,
   langGraphMessageFormat,
   openAIConversationMessageFormat,
@@ -76,6 +90,10 @@ export async function use(events: AsyncIterable<AGUIEvent>): Promise<Message[]> 
   return foldEvents(events);
 }
 
-export const answer: Response = toAGUIResponse(use.length > 0 ? [] : [], { threadId: 't', runId: 'r' });
+export const answer: Response = toAGUIResponse(use.length > 0 ? [] : [], {
+  threadId: 't',
+  runId: 'r',
+});
 export const pipe: typeof pipeAGUI = pipeAGUI;
-export const isOurs = (error: unknown): boolean => error instanceof MillraceError && error.code !== undefined;
+export const isOurs = (error: unknown): boolean =>
+  error instanceof MillraceError && error.code !== undefined;
