@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "base/utf8.hpp"
 #include "os/event_loop.hpp"
+#include "os/timer.hpp"
 
 namespace millrace::app {
 namespace {
@@ -46,48 +47,73 @@ std::string head_json(const net::ResponseHead& head) {
 }
 
 // Passes wake-ups of the engine thread on when it has nothing more to do, so that what comes in
-// quick succession crosses at once; at the latest after a millisecond, or with many bytes.
+// quick succession crosses at once; at the latest after a millisecond, or with many bytes. While
+// much comes, of whatever number of streams, wake-ups keep a distance: they cost the host more than
+// what they bring.
 class TurnWaker final : public Waker {
  public:
-  TurnWaker(os::EventLoop& loop, Waker& host) : loop_(loop), host_(host) {}
+  TurnWaker(os::EventLoop& loop, Waker& host)
+      : loop_(loop), host_(host), timer_(loop, [this] { pass_on(); }) {}
 
   void wake() override {
     if (!loop_.on_loop_thread()) return host_.wake();
     since_ = Clock::now();
     bytes_ = 0;
-    seen_ = turns_;
+    seen_ = outputs_;
+    if (is_busy_ && since_ < last_ + distance && !timer_.is_running()) {
+      timer_.start_at(last_ + distance);
+      return;
+    }
     // The first turn asks the sockets again, the second handles what they had.
-    wait_turn([this] { wait_turn([this] { look(); }); });
+    loop_.post([this] { loop_.post([this] { look(); }); });
   }
 
-  // Something was handed over.
+  // Something is handed over.
   void on_output(std::size_t bytes) {
     bytes_ += bytes;
-    ++turns_;
+    ++outputs_;
+    if (bytes_ >= enough_bytes && timer_.is_running()) pass_on();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds patience{1000};
+  static constexpr std::chrono::milliseconds patience{1};
+  static constexpr std::chrono::milliseconds distance{4};
+  static constexpr std::uint64_t busy_outputs = 8;  // within one distance
   static constexpr std::size_t enough_bytes = std::size_t{64} << 10U;
 
-  void wait_turn(std::function<void()> then) { loop_.post(std::move(then)); }
-
   void look() {
-    const bool quiet = std::exchange(seen_, turns_) == turns_;
-    if (quiet || bytes_ >= enough_bytes || Clock::now() - since_ >= patience) {
-      host_.wake();
+    const bool is_quiet = std::exchange(seen_, outputs_) == outputs_;
+    if (is_quiet || bytes_ >= enough_bytes || Clock::now() - since_ >= patience) {
+      pass_on();
     } else {
-      wait_turn([this] { look(); });
+      loop_.post([this] { look(); });
     }
+  }
+
+  void pass_on() {
+    timer_.cancel();
+    last_ = Clock::now();
+    if (last_ - counted_since_ >= distance) {
+      const auto spans = static_cast<std::uint64_t>((last_ - counted_since_) / distance);
+      is_busy_ = outputs_ - counted_ >= busy_outputs * spans;
+      counted_ = outputs_;
+      counted_since_ = last_;
+    }
+    host_.wake();
   }
 
   os::EventLoop& loop_;
   Waker& host_;
-  Clock::time_point since_;
-  std::size_t bytes_ = 0;
-  std::uint64_t turns_ = 0;
+  os::Timer timer_;
+  Clock::time_point since_;          // when the wake-up that waits was asked for
+  Clock::time_point last_;           // when the last one was passed on
+  Clock::time_point counted_since_;  // when `counted_` was taken of `outputs_`
+  std::size_t bytes_ = 0;            // since since_
+  std::uint64_t outputs_ = 0;
+  std::uint64_t counted_ = 0;
   std::uint64_t seen_ = 0;
+  bool is_busy_ = false;
 };
 
 // One stream on the engine thread: a transfer, and the pipe its body runs through.
