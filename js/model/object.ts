@@ -14,6 +14,8 @@ import { MillraceError, rethrow } from '../errors';
 /** A chat as this file needs it: events, a text, tokens. */
 export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
   stop(): void;
+  /** Rejects with what the call failed of. */
+  text(): Promise<string>;
   readonly usage: Promise<ModelUsage>;
 }
 
@@ -152,10 +154,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     const payload = { ...rest, model, messages, ...this.#plan.payload };
     const run = this.#host.stream(payload, options);
     this.#run = run;
-    const answer = new GatheredAnswer();
-    for await (const event of run) {
-      if (answer.add(event)) this.#show(answer);
-    }
+    const answer = await gathered(run, (so) => this.#show(so));
     onUsage?.(await run.usage);
     return answer.calls[0]?.arguments ?? answer.text;
   }
@@ -199,8 +198,7 @@ async function generateToolCalls(
 ): Promise<ToolArguments[]> {
   void repairs;
   const run = host.stream({ tool_choice: 'required', ...request }, options);
-  const answer = new GatheredAnswer();
-  for await (const event of run) answer.add(event);
+  const answer = await gathered(run, () => undefined);
   onUsage?.(await run.usage);
   return answer.calls.map(({ name, arguments: json }) => {
     try {
@@ -214,6 +212,19 @@ async function generateToolCalls(
   });
 }
 
+// Rejects with the error of the call.
+async function gathered(
+  run: ObjectRunSource,
+  onChange: (answer: GatheredAnswer) => void,
+): Promise<GatheredAnswer> {
+  const answer = new GatheredAnswer();
+  for await (const event of run) {
+    if (answer.add(event)) onChange(answer);
+  }
+  await run.text();
+  return answer;
+}
+
 /** What an answer says; what a reset takes back is forgotten. */
 class GatheredAnswer {
   text = '';
@@ -223,32 +234,21 @@ class GatheredAnswer {
 
   /** True when the event belongs to the object. */
   add(event: AGUIEvent): boolean {
-    switch (event.type) {
-      case 'TEXT_MESSAGE_CONTENT':
-        this.text += event.delta;
-        return true;
-      case 'TOOL_CALL_START':
-        this.calls.push({ id: event.toolCallId, name: event.toolCallName, arguments: '' });
-        return false;
-      case 'TOOL_CALL_ARGS': {
-        const call = this.calls.find(({ id }) => id === event.toolCallId);
-        if (call) call.arguments += event.delta;
-        return call === this.calls[0];
-      }
-      case 'CUSTOM':
-        if (event.name === 'millrace.reset') {
-          this.text = '';
-          this.calls = [];
-        }
-        return false;
-      case 'RUN_ERROR':
-        throw new MillraceError(
-          ((event as { code?: string }).code ?? 'provider_error') as 'provider_error',
-          event.message,
-        );
-      default:
-        return false;
+    if (event.type === 'TEXT_MESSAGE_CONTENT') {
+      this.text += event.delta;
+      return true;
     }
+    if (event.type === 'TOOL_CALL_START') {
+      this.calls.push({ id: event.toolCallId, name: event.toolCallName, arguments: '' });
+    } else if (event.type === 'TOOL_CALL_ARGS') {
+      const call = this.calls.find(({ id }) => id === event.toolCallId);
+      if (call) call.arguments += event.delta;
+      return call !== undefined && call === this.calls[0];
+    } else if (event.type === 'CUSTOM' && event.name === 'millrace.reset') {
+      this.text = '';
+      this.calls = [];
+    }
+    return false;
   }
 
   /** The JSON of the object so far, "" while there is none. */

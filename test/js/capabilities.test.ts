@@ -1,0 +1,259 @@
+// Every capability of every provider over real HTTP, against a fake that speaks each vendor's dialect.
+import { generateKeyPairSync } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { addon } from '../../dist/cjs/addon';
+import { MillraceError } from '../../dist/cjs/errors';
+import { Capabilities } from '../../dist/cjs/model/capabilities';
+import type { Provider } from '../support/provider';
+import { startProvider } from '../support/provider';
+
+const png = Buffer.from('89504e47', 'hex').toString('base64');
+const table = JSON.parse(addon().capabilities()) as Record<string, string[]>;
+const rows = Object.entries(table).flatMap(([provider, names]) =>
+  names.map((name) => [provider, name] as const),
+);
+
+let fake: Provider;
+let polls = 0;
+
+beforeAll(async () => {
+  fake = await startProvider((response, call) => {
+    polls += 1;
+    answerOf(call.url, call.body, response);
+  });
+});
+afterAll(() => fake.close());
+beforeEach(() => {
+  fake.calls.length = 0;
+  polls = 0;
+});
+
+// What each vendor answers, by the path that is asked for.
+function answerOf(url: string, body: string, response: ServerResponse<IncomingMessage>): void {
+  const path = url.split('?')[0] ?? '';
+  const json = (value: unknown): unknown =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  const audio = (): unknown =>
+    response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.from('ID3sound'));
+  if (path.endsWith('/api/tags')) return void json({ models: [{ name: 'one', model: 'one' }] });
+  if (path.endsWith('/foundation-models'))
+    return void json({ modelSummaries: [{ modelId: 'one', modelName: 'One' }] });
+  if (path.endsWith('/v1beta/models')) return void json({ models: [{ name: 'models/one' }] });
+  if (path.endsWith('/models')) return void json({ data: [{ id: 'one' }] });
+  if (path.endsWith('/api/pull'))
+    return void response
+      .writeHead(200, { 'content-type': 'application/x-ndjson' })
+      .end('{"status":"success"}\n');
+  if (path.endsWith('/speech')) return void audio();
+  if (path.endsWith('/t2a_v2'))
+    return void json({
+      data: { audio: Buffer.from('ID3sound').toString('hex') },
+      base_resp: { status_code: 0 },
+    });
+  const sent = JSON.parse(body.startsWith('{') ? body : '{}') as Record<string, unknown[]>;
+  const texts = (sent['input'] ?? sent['texts'] ?? sent['requests'] ?? sent['instances'] ?? []).map(
+    (_text, index) => [index, 0.5],
+  );
+  if (path.endsWith(':batchEmbedContents'))
+    return void json({ embeddings: texts.map((values) => ({ values })) });
+  if (path.endsWith('/v2/embed')) return void json({ embeddings: { float: texts } });
+  if (path.endsWith('/api/embed')) return void json({ embeddings: texts, prompt_eval_count: 3 });
+  if (path.endsWith('/invoke')) return void json({ embedding: [0, 0.5], inputTextTokenCount: 1 });
+  if (path.endsWith(':predict') && body.includes('"content"'))
+    return void json({ predictions: texts.map((values) => ({ embeddings: { values } })) });
+  if (path.endsWith(':predict'))
+    return void json({ predictions: [{ bytesBase64Encoded: png, mimeType: 'image/png' }] });
+  if (path.endsWith('/embeddings'))
+    return void json({
+      data: texts.map((embedding, index) => ({ index, embedding })).reverse(),
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+    });
+  if (path.endsWith(':generateContent')) {
+    const inlineData = body.includes('AUDIO')
+      ? {
+          mimeType: 'audio/L16;codec=pcm;rate=24000',
+          data: Buffer.from('ID3sound').toString('base64'),
+        }
+      : { mimeType: 'image/png', data: png };
+    return void json({ candidates: [{ content: { parts: [{ inlineData }] } }] });
+  }
+  if (path.endsWith('/image_generation'))
+    return void json({ data: { image_base64: [png] }, base_resp: { status_code: 0 } });
+  if (path.endsWith('/text_to_image')) return void json({ base64: [png] });
+  if (path.endsWith('/images/generations')) return void json({ data: [{ b64_json: png }] });
+  if (path.endsWith('/images/edits')) return void json({ data: [{ b64_json: png }] });
+  if (path === '/v1/m') return void json({ id: '1', polling_url: `${fake.url}/result?id=1` });
+  if (path === '/result')
+    return void json(
+      polls > 2
+        ? { status: 'Ready', result: { sample: `data:image/png;base64,${png}` } }
+        : { status: 'Pending' },
+    );
+  response.writeHead(404).end('{"error":{"message":"no such path"}}');
+}
+
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+});
+
+function settingsOf(provider: string): Record<string, unknown> {
+  const credentials = {
+    type: 'service_account',
+    client_email: 'me@example.com',
+    private_key: privateKey,
+    token_uri: 'https://token.example/token',
+    project_id: 'p',
+  };
+  return {
+    provider,
+    baseURL: fake.url,
+    maxRetries: 0,
+    accountId: 'account',
+    project: 'p',
+    ...(provider === 'vertexai'
+      ? { credentials: JSON.stringify(credentials) }
+      : { apiKey: 'secret-key-1234' }),
+  };
+}
+
+// Google's token comes from an address with TLS, which the fake has not.
+const withToken = ((url: string, init: RequestInit) =>
+  url.startsWith('https://token.example/')
+    ? Promise.resolve(Response.json({ access_token: 'exchanged', expires_in: 3600 }))
+    : fetch(url, init)) as typeof fetch;
+
+function capabilitiesOf(provider: string, more: object = {}, send?: typeof fetch): Capabilities {
+  return new Capabilities({ settings: { ...settingsOf(provider), ...more }, send });
+}
+
+describe('the capability table', () => {
+  it('has the breadth that the documentation promises', () => {
+    const count = (name: string) => rows.filter(([, one]) => one === name).length;
+    expect(count('embeddings')).toBeGreaterThanOrEqual(6);
+    expect(count('image')).toBeGreaterThanOrEqual(4);
+    expect(count('speech')).toBeGreaterThanOrEqual(3);
+    expect(count('models')).toBeGreaterThan(20);
+  });
+
+  it.each(rows)('%s: %s', async (provider, name) => {
+    const one = capabilitiesOf(provider, {}, provider === 'vertexai' ? withToken : undefined);
+    const model = provider === 'vertexai' && name === 'image' ? 'imagen-4' : 'm';
+    switch (name) {
+      case 'models':
+        expect((await one.models()).map(({ id }) => id)).toEqual(['one']);
+        break;
+      case 'embeddings':
+        expect(await one.embeddings({ model, input: ['a', 'b'] })).toEqual(
+          provider === 'bedrock'
+            ? [
+                [0, 0.5],
+                [0, 0.5],
+              ]
+            : [
+                [0, 0.5],
+                [1, 0.5],
+              ],
+        );
+        break;
+      case 'image':
+        expect(await one.createImage({ model, params: { prompt: 'a cat' } })).toMatchObject({
+          imageUrl: `data:image/png;base64,${png}`,
+        });
+        break;
+      case 'speech': {
+        const audio = Buffer.from(await one.textToSpeech({ model, input: 'Hello' }));
+        expect(audio.subarray(-8).toString()).toBe('ID3sound');
+        break;
+      }
+      case 'pull':
+        expect(await (await one.pullModel({ model })).text()).toContain('success');
+        break;
+      default:
+        throw new Error(`no test for ${name}`);
+    }
+    const last = fake.calls.at(-1);
+    const sent = JSON.stringify({ ...last?.headers, url: last?.url });
+    expect(sent).toContain(provider === 'vertexai' ? 'exchanged' : 'secret-key-1234');
+  });
+});
+
+describe('Capabilities', () => {
+  it('names the providers that can when one cannot', async () => {
+    const promise = capabilitiesOf('anthropic').embeddings({ model: 'm', input: 'a' });
+    await expect(promise).rejects.toMatchObject({ code: 'capability_not_supported' });
+    await expect(promise).rejects.toThrow(/openai/);
+    expect(fake.calls).toEqual([]);
+  });
+
+  it('takes the keys in turn', async () => {
+    const one = capabilitiesOf('openai', { apiKey: 'key-a,key-b' });
+    for (let i = 0; i < 3; i += 1) await one.models();
+    const keys = fake.calls.map(({ headers }) => headers.authorization);
+    expect(keys).toEqual(['Bearer key-a', 'Bearer key-b', 'Bearer key-a']);
+  });
+
+  it('tries again when the provider says so, and tells the tokens', async () => {
+    const own = fake.answer;
+    fake.answer = (response, call) => {
+      fake.answer = own;
+      response.writeHead(429, { 'retry-after-ms': '1' }).end('{"error":{"message":"slow"}}');
+      void call;
+    };
+    const usage: unknown[] = [];
+    const vectors = await capabilitiesOf('openai', { maxRetries: 1 }).embeddings(
+      { model: 'm', input: 'a' },
+      { onUsage: (one) => usage.push(one) },
+    );
+    expect(vectors).toEqual([[0, 0.5]]);
+    expect(fake.calls).toHaveLength(2);
+    expect(usage).toEqual([{ totalInputTokens: 3, totalTokens: 3, source: 'reported' }]);
+  });
+
+  it('keeps keys out of errors, also when the server echoes them', async () => {
+    const own = fake.answer;
+    fake.answer = (response) => {
+      response.writeHead(401).end('{"error":{"message":"bad key secret-key-1234 here"}}');
+    };
+    const error = await capabilitiesOf('openai')
+      .models()
+      .catch((thrown: unknown) => thrown);
+    fake.answer = own;
+    expect(error).toMatchObject({ status: 401 });
+    expect(MillraceError.is(error)).toBe(true);
+    const { message, detail = '' } = error as MillraceError;
+    expect(message + detail).not.toContain('secret-key-1234');
+  });
+
+  it('ends when its signal does', async () => {
+    const own = fake.answer;
+    fake.answer = () => undefined;
+    const controller = new AbortController();
+    const promise = capabilitiesOf('openai').models({ signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('enough')), 20);
+    await expect(promise).rejects.toThrow('enough');
+    fake.answer = own;
+  });
+
+  it('sends through a given fetch', async () => {
+    const urls: string[] = [];
+    const send = ((url: string, init: RequestInit) => {
+      urls.push(`${init.method} ${url} ${String(init.redirect)}`);
+      return Promise.resolve(Response.json({ data: [{ id: 'x' }] }));
+    }) as typeof fetch;
+    expect(await capabilitiesOf('openai', {}, send).models()).toEqual([{ id: 'x', type: 'chat' }]);
+    expect(urls).toEqual([`GET ${fake.url}/models manual`]);
+  });
+
+  it('sends images to edit as files', async () => {
+    await capabilitiesOf('openai').createImage({
+      model: 'm',
+      params: { prompt: 'a hat', imageUrl: `data:image/png;base64,${png}` },
+    });
+    const [call] = fake.calls;
+    expect(call?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(call?.body).toContain('name="image[]"; filename="image-0.png"');
+  });
+});
