@@ -55,7 +55,11 @@ export default typescript.config(
     },
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // A default says that the rest is of no interest.
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
       // The addon is opened by literal requires, which bundlers can trace.
       '@typescript-eslint/no-require-imports': 'off',

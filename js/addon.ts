@@ -58,6 +58,21 @@ export interface NativePartialJson {
   feed(text: string): string;
 }
 
+/** What a model call wants of its host, and its output. */
+export type ModelCallStep = [wishesJson: string | undefined, output: string | Buffer | undefined];
+
+/** A model call whose requests JavaScript sends; see lib/app/model_call_pipe.hpp. */
+export interface NativeModelCallPipe {
+  start(): ModelCallStep;
+  head(headJson: string): ModelCallStep;
+  data(bytes: Uint8Array): ModelCallStep;
+  /** The transfer ended; an empty code is a complete body. */
+  done(code: string, message: string): ModelCallStep;
+  timer(): ModelCallStep;
+  complete(question: number, json: string): ModelCallStep;
+  stop(): ModelCallStep;
+}
+
 /**
  * What the addon exports. Options and errors cross as JSON text, payloads as strings and Buffers;
  * an error is thrown as a string (see errorFromNative).
@@ -70,6 +85,16 @@ export interface Addon {
   readonly AgentStep: new (optionsJson: string) => NativeAgentStep;
   readonly PartialJson: new () => NativePartialJson;
   readonly AgUiRun: new (optionsJson: string) => NativeRun;
+  readonly ModelCallPipe: new (
+    chainJson: string,
+    payloadJson: string,
+    optionsJson: string,
+  ) => NativeModelCallPipe;
+
+  /** The table of providers as JSON text; see providers_json in lib/model/providers.hpp. */
+  providers(): string;
+  /** The provider's id in the table, for settings that the engine takes. */
+  checkProvider(settingsJson: string): string;
 
   /** Asks a pure function of the agent room by name, JSON text in and out. */
   agentAnswer(
@@ -128,6 +153,17 @@ export interface Addon {
   startEngine(optionsJson: string): void;
   /** Starts a request; `deliver` is called once with the head of the answer, or with its error. */
   request(optionsJson: string, body: string | Uint8Array | undefined, deliver: Deliver): number;
+  /** Starts a model call: a stream whose output has the shape that its options ask for. */
+  startModelCall(
+    chainJson: string,
+    payloadJson: string,
+    optionsJson: string,
+    deliver: Deliver,
+  ): number;
+  /** Ends a model call as cancelled; what it has to say about that is still delivered. */
+  stopModelCall(stream: number): void;
+  /** Answers a question to user code; "" leaves things as they are. */
+  completeHook(stream: number, question: number, json: string): void;
   /** Says what the body of a stream becomes; before the first take. */
   readAs(stream: number, kind: PipeKind, optionsJson: string): void;
   /** Calls `deliver` with what is there and gives true, or gives false and does so later. */

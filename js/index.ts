@@ -8,6 +8,7 @@ export type * from '../types/errors';
 export type * from '../types/events';
 export type * from '../types/messages';
 export type * from '../types/usage';
+export type * from '../types/model';
 
 export {
   agUIAdapter,
@@ -54,6 +55,16 @@ export {
 } from './formats';
 export { fetchSSE } from './model/fetch-sse';
 export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
+export { ModelRun } from './model/run';
+export { createModelRuntime, ModelRuntime } from './model/runtime';
+export type {
+  CallOptions,
+  ChatOptions,
+  Fallback,
+  ModelRuntimeOptions,
+  StreamOptions,
+} from './model/runtime';
+export type { ProviderSettings } from './model/settings';
 export type { TextAnimation } from './model/text-channel';
 export {
   UsageCounter,

@@ -14,6 +14,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   millrace::native::export_engine(env, exports);
   millrace::native::export_folder(env, exports);
   millrace::native::export_format(env, exports);
+  millrace::native::export_model(env, exports);
   millrace::native::export_pipe(env, exports);
   millrace::native::export_usage(env, exports);
   millrace::native::export_schema(env, exports);

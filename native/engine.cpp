@@ -37,12 +37,17 @@ class Engine {
   }
 
   Transport::StreamId start(net::Request request, napi_value deliver) {
-    const Transport::StreamId id = transport_.start(std::move(request));
-    napi_ref reference = nullptr;
-    napi_create_reference(env_, deliver, 1, &reference);
-    callbacks_.emplace(id, reference);
-    settle();
-    return id;
+    return watch(transport_.start(std::move(request)), deliver);
+  }
+
+  Transport::StreamId start(app::ModelCallSpec call, napi_value deliver) {
+    return watch(transport_.start(std::move(call)), deliver);
+  }
+
+  void stop(Transport::StreamId id) { transport_.stop(id); }
+
+  void complete(Transport::StreamId id, std::uint64_t question, std::string json) {
+    transport_.complete(id, question, std::move(json));
   }
 
   void read_as(Transport::StreamId id, const app::PipeSpec& spec) { transport_.read_as(id, spec); }
@@ -72,6 +77,14 @@ class Engine {
   }
 
  private:
+  Transport::StreamId watch(Transport::StreamId id, napi_value deliver) {
+    napi_ref reference = nullptr;
+    napi_create_reference(env_, deliver, 1, &reference);
+    callbacks_.emplace(id, reference);
+    settle();
+    return id;
+  }
+
   static void clean_up(void* data) {
     auto* self = static_cast<Engine*>(data);
     napi_set_instance_data(self->env_, nullptr, nullptr, nullptr);
@@ -213,6 +226,43 @@ Napi::Value request(const Napi::CallbackInfo& info) {
                            static_cast<double>(engine->start(std::move(wanted), info[2])));
 }
 
+// startModelCall(chainJson, payloadJson, optionsJson, deliver) -> stream
+Napi::Value start_model_call(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  auto spec = model_call_at(info);
+  if (!spec) return raise(info.Env(), spec.error());
+  if (!info[3].IsFunction()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "deliver must be a function."));
+  }
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(engine->start(std::move(spec).value(), info[3])));
+}
+
+// stopModelCall(stream): what it has to say about that is still delivered
+Napi::Value stop_model_call(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto stream = stream_at(info, 0);
+  if (!stream) return raise(info.Env(), stream.error());
+  engine->stop(stream.value());
+  return info.Env().Undefined();
+}
+
+// completeHook(stream, id, json): the answer of user code, "" for none
+Napi::Value complete_hook(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto stream = stream_at(info, 0);
+  if (!stream) return raise(info.Env(), stream.error());
+  const auto question = stream_at(info, 1);
+  if (!question) return raise(info.Env(), question.error());
+  auto json = text_at(info, 2);
+  if (!json) return raise(info.Env(), json.error());
+  engine->complete(stream.value(), question.value(), std::move(json).value());
+  return info.Env().Undefined();
+}
+
 // readAs(stream, kind, optionsJson)
 Napi::Value read_as(const Napi::CallbackInfo& info) {
   Engine* engine = engine_of(info);
@@ -253,6 +303,9 @@ Napi::Value cancel(const Napi::CallbackInfo& info) {
 void export_engine(Napi::Env env, Napi::Object exports) {
   set_function<start_engine>(env, exports, "startEngine");
   set_function<request>(env, exports, "request");
+  set_function<start_model_call>(env, exports, "startModelCall");
+  set_function<stop_model_call>(env, exports, "stopModelCall");
+  set_function<complete_hook>(env, exports, "completeHook");
   set_function<read_as>(env, exports, "readAs");
   set_function<take>(env, exports, "take");
   set_function<cancel>(env, exports, "cancel");

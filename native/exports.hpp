@@ -3,7 +3,9 @@
 
 #include <string>
 
+#include "app/model_stream.hpp"
 #include "app/pipe.hpp"
+#include "base/result.hpp"
 #include "node_api.hpp"
 
 namespace millrace::native {
@@ -15,9 +17,13 @@ void export_capabilities(Napi::Env env, Napi::Object exports);
 void export_engine(Napi::Env env, Napi::Object exports);
 void export_folder(Napi::Env env, Napi::Object exports);
 void export_format(Napi::Env env, Napi::Object exports);
+void export_model(Napi::Env env, Napi::Object exports);
 void export_pipe(Napi::Env env, Napi::Object exports);
 void export_usage(Napi::Env env, Napi::Object exports);
 void export_schema(Napi::Env env, Napi::Object exports);
+
+// The model call that the first three arguments describe (app::read_model_call).
+Result<app::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info);
 
 // A pipe's output as a JavaScript value; `output` is used up.
 Napi::Value to_output(napi_env env, std::string& output, app::Shape shape);

@@ -24,7 +24,11 @@ export class EngineEventReader implements EventReader {
   }
 
   load(output: Output): void {
-    this.#items = JSON.parse(output as string) as (AGUIEvent | string)[];
+    this.loadItems(JSON.parse(output as string) as (AGUIEvent | string)[]);
+  }
+
+  loadItems(items: (AGUIEvent | string)[]): void {
+    this.#items = items;
     this.#next = 0;
   }
 

@@ -39,17 +39,9 @@ export function chooseTransport(
   url: string,
   options: TransportOptions,
 ): Transport {
-  const { fetch: given, transport, origin, timeouts } = options;
-  if (given !== undefined && typeof given !== 'function') {
-    throw new MillraceError('invalid_option', `${owner}: fetch must be a function.`);
-  }
-  if (transport !== undefined && transport !== 'engine' && transport !== 'fetch') {
-    throw new MillraceError('invalid_option', `${owner}: transport must be 'engine' or 'fetch'.`);
-  }
-  if (given) return throughFetch(given);
-  if (transport === 'fetch' || (transport === undefined && isFetchReplaced())) {
-    return throughFetch(globalThis.fetch.bind(globalThis));
-  }
+  const { origin, timeouts } = options;
+  const send = chooseFetch(owner, options);
+  if (send) return throughFetch(send);
   const base = originOf(owner, urlOption, url, origin);
   checkTimeouts(owner, timeouts);
   return (target, request) =>
@@ -61,6 +53,22 @@ export function chooseTransport(
       signal: request.signal,
       timeouts,
     });
+}
+
+/** The function to send through; undefined for the engine's own transport. */
+export function chooseFetch(owner: string, options: TransportOptions): typeof fetch | undefined {
+  const { fetch: given, transport } = options;
+  if (given !== undefined && typeof given !== 'function') {
+    throw new MillraceError('invalid_option', `${owner}: fetch must be a function.`);
+  }
+  if (transport !== undefined && transport !== 'engine' && transport !== 'fetch') {
+    throw new MillraceError('invalid_option', `${owner}: transport must be 'engine' or 'fetch'.`);
+  }
+  if (given) return given;
+  if (transport === 'fetch' || (transport === undefined && isFetchReplaced())) {
+    return globalThis.fetch.bind(globalThis);
+  }
+  return undefined;
 }
 
 // Members that are absent stay absent: tests of users compare what their fetch is called with.
@@ -103,7 +111,7 @@ function isHttp(url: string): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
 
-function checkTimeouts(owner: string, timeouts: unknown): void {
+export function checkTimeouts(owner: string, timeouts: unknown): void {
   if (timeouts === undefined) return;
   if (typeof timeouts !== 'object' || timeouts === null) {
     throw new MillraceError('invalid_option', `${owner}: timeouts must be an object.`);

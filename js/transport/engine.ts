@@ -41,7 +41,8 @@ interface Head {
 
 let running: Addon | undefined;
 
-function engine(): Addon {
+/** The addon, with the engine of this environment running. */
+export function engine(): Addon {
   if (running) return running;
   const native = addon();
   const { SSL_CERT_FILE, NODE_EXTRA_CA_CERTS } = process.env;
@@ -193,8 +194,8 @@ class EngineStream {
   }
 }
 
-// One signal may stop many requests; Node would warn of a leak at the eleventh.
-function allowManyListeners(signal: AbortSignal): void {
+/** One signal may stop many requests; Node would warn of a leak at the eleventh. */
+export function allowManyListeners(signal: AbortSignal): void {
   try {
     setMaxListeners(0, signal);
   } catch {

@@ -163,7 +163,8 @@ bool AgUi::restore_own(std::string_view name, const json::Value& value) {
   } else if (name == "stage") {
     order_.pass(event::Stage{text("name"), value["detail"].to_json()}, base_);
   } else if (name == "reset") {
-    order_.pass(event::Reset{text("reason")}, base_);
+    const std::string ids = value["messageIds"].is_array() ? raw("messageIds") : std::string();
+    order_.pass(event::Reset{text("reason"), value["attempt"].integer().value_or(0), ids}, base_);
   } else {
     return false;
   }

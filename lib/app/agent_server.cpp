@@ -9,6 +9,7 @@
 #include "app/agent_input.hpp"
 #include "app/agent_run.hpp"
 #include "app/demo_provider.hpp"
+#include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "http/server.hpp"
 #include "model/request.hpp"
@@ -35,6 +36,8 @@ struct AgentServer::State {
   model::ProviderConfig provider;
   std::string model;
   os::RandomIds ids;
+  RandomChance chance;
+  model::TokenStore tokens;
   os::EventLoop loop;
   std::unique_ptr<net::Client> client;
   std::unique_ptr<http::Server> demo;
@@ -143,14 +146,11 @@ void AgentServer::State::on_agent(http::Request&& request,
     (void)response->send_error(payload.error());
     return;
   }
-  auto call = model::build_chat(provider, payload.value(), ids, {std::chrono::system_clock::now()});
-  if (!call) {
-    (void)response->send_error(call.error());
-    return;
-  }
-  std::make_shared<AgentRun>(RunServices{loop, *client, ids, options.api_key}, *call.value().wire,
-                             input.value(), std::move(response))
-      ->start(std::move(call.value().request));
+  model::CallOptions call;
+  call.chain.push_back({provider, {}});
+  std::make_shared<AgentRun>(DriverServices{loop, *client, {ids, chance, tokens}}, std::move(call),
+                             std::move(payload).value(), input.value(), std::move(response))
+      ->start();
 }
 
 void AgentServer::State::on_health(std::shared_ptr<http::ResponseStream> response) const {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "adapter/decoder.hpp"
+#include "base/error_json.hpp"
 #include "base/result.hpp"
 #include "encoder/ag_ui.hpp"
 #include "event/codec.hpp"
@@ -67,9 +68,6 @@ std::unique_ptr<Pipe> make_pipe(const PipeSpec& spec);
 // The shape of what a pipe of this kind gives.
 Shape shape_of(PipeSpec::Kind kind);
 
-// An error as a host receives it.
-// Shape: {"code", "message": string, "detail"?: string, "status"?: number, "retry": "no" | "yes" |
-// "later", "retryAfterMs"?: number, "requestId"?: string}.
-std::string error_json(const Error& error);
+using millrace::error_json;
 
 }  // namespace millrace::app

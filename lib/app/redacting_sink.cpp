@@ -6,18 +6,20 @@
 
 namespace millrace::app {
 
-RedactingSink::RedactingSink(event::EventSink& next, std::string secret)
-    : next_(next), secret_(std::move(secret)) {}
+RedactingSink::RedactingSink(event::EventSink& next, std::vector<std::string> secrets)
+    : next_(next), secrets_(std::move(secrets)) {}
 
 std::string RedactingSink::clean(std::string_view text) const {
   constexpr std::size_t shown_bytes = 4096;
   std::string out = redacted(text, shown_bytes);
   constexpr std::size_t shortest_secret = 4;  // less would match ordinary words
-  if (secret_.size() < shortest_secret) return out;
   constexpr std::string_view instead = "[redacted]";
-  for (std::size_t at = out.find(secret_); at != std::string::npos;
-       at = out.find(secret_, at + instead.size())) {
-    out.replace(at, secret_.size(), instead);
+  for (const std::string& secret : secrets_) {
+    if (secret.size() < shortest_secret) continue;
+    for (std::size_t at = out.find(secret); at != std::string::npos;
+         at = out.find(secret, at + instead.size())) {
+      out.replace(at, secret.size(), instead);
+    }
   }
   return out;
 }

@@ -3,16 +3,17 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "event/event.hpp"
 
 namespace millrace::app {
 
-// Passes events on; the texts of failures and warnings lose the secret and what looks like one.
+// Passes events on; the texts of failures and warnings lose the secrets and what looks like one.
 // Lifetime: `next` outlives the sink.
 class RedactingSink final : public event::EventSink {
  public:
-  RedactingSink(event::EventSink& next, std::string secret);
+  RedactingSink(event::EventSink& next, std::vector<std::string> secrets);
 
   void on_event(const event::Event& event) override;
 
@@ -20,7 +21,7 @@ class RedactingSink final : public event::EventSink {
   [[nodiscard]] std::string clean(std::string_view text) const;
 
   event::EventSink& next_;
-  std::string secret_;
+  std::vector<std::string> secrets_;
 };
 
 }  // namespace millrace::app

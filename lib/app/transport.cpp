@@ -1,14 +1,15 @@
 #include "app/transport.hpp"
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
 #include "os/event_loop.hpp"
+#include "os/random_ids.hpp"
 #include "os/timer.hpp"
 
 namespace millrace::app {
@@ -116,19 +117,12 @@ class TurnWaker final : public Waker {
   bool is_busy_ = false;
 };
 
-// One stream on the engine thread: a transfer, and the pipe its body runs through.
-class Stream final : public net::TransferHandler {
+// A transfer, and the pipe its body runs through.
+class BodyStream final : public Stream, public net::TransferHandler {
  public:
-  struct Owner {
-    net::Client& client;
-    DrainQueue& queue;
-    TurnWaker& waker;
-    std::function<void(StreamId)> forget;
-  };
+  BodyStream(StreamId id, StreamServices& owner) : id_(id), owner_(owner) {}
 
-  Stream(StreamId id, Owner& owner) : id_(id), owner_(owner) {}
-
-  void start(net::Request request, std::shared_ptr<Stream> self) {
+  void start(net::Request request, std::shared_ptr<BodyStream> self) {
     transfer_ = owner_.client.start(std::move(request), std::move(self));
   }
 
@@ -156,7 +150,7 @@ class Stream final : public net::TransferHandler {
     if (pipe_ || !has_head_) finish();
   }
 
-  void read_as(const PipeSpec& spec) {
+  void read_as(const PipeSpec& spec) override {
     if (pipe_ || closed_) return;
     pipe_ = make_pipe(spec);
     if (!early_.empty()) pipe_->feed(early_);
@@ -169,14 +163,13 @@ class Stream final : public net::TransferHandler {
     }
   }
 
-  void resume() { owner_.client.resume(transfer_); }
+  void resume() override { owner_.client.resume(transfer_); }
 
-  void cancel() {
+  void cancel() override {
     closed_ = true;
     owner_.client.cancel(transfer_);
   }
-  // The engine ends: nothing more is handed over.
-  void silence() { closed_ = true; }
+  void silence() override { closed_ = true; }
 
  private:
   static constexpr std::size_t early_limit_bytes = std::size_t{64} << 10U;
@@ -185,7 +178,7 @@ class Stream final : public net::TransferHandler {
   bool deliver() {
     if (closed_) return false;
     std::string& output = pipe_->output();
-    owner_.waker.on_output(output.size());
+    owner_.on_output(output.size());
     const bool room = owner_.queue.push(id_, output);
     constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
     output.clear();
@@ -220,7 +213,7 @@ class Stream final : public net::TransferHandler {
   }
 
   StreamId id_;
-  Owner& owner_;
+  StreamServices& owner_;
   net::TransferId transfer_ = 0;
   std::unique_ptr<Pipe> pipe_;
   std::string early_;  // came before a pipe was chosen
@@ -294,8 +287,16 @@ class Transport::State {
   os::EventLoop loop;
   TurnWaker waker;
   DrainQueue queue;
+  os::RandomIds ids;
+  RandomChance chance;
+  model::TokenStore tokens;
   std::unordered_map<StreamId, std::shared_ptr<Stream>> streams;
-  Stream::Owner owner{client, queue, waker, [this](StreamId id) { streams.erase(id); }};
+  StreamServices owner{loop,
+                       client,
+                       queue,
+                       {ids, chance, tokens},
+                       [this](std::size_t bytes) { waker.on_output(bytes); },
+                       [this](StreamId id) { streams.erase(id); }};
   net::Client client;
   std::unordered_map<StreamId, Shape> shapes;
   StreamId next_id = 1;
@@ -310,11 +311,35 @@ Transport::StreamId Transport::start(net::Request request) {
   const StreamId id = state_->next_id++;
   state_->queue.open(id);
   state_->loop.post([state = state_.get(), id, request = std::move(request)]() mutable {
-    auto stream = std::make_shared<Stream>(id, state->owner);
+    auto stream = std::make_shared<BodyStream>(id, state->owner);
     state->streams.emplace(id, stream);
     stream->start(std::move(request), stream);
   });
   return id;
+}
+
+Transport::StreamId Transport::start(ModelCallSpec call) {
+  const StreamId id = state_->next_id++;
+  const bool items = call.output.protocol == ModelProtocol::events || call.output.with_events;
+  state_->shapes[id] = items ? Shape::items : Shape::bytes;
+  state_->queue.open(id);
+  // A function object must be copyable, and a call is not cheap to copy.
+  auto shared = std::make_shared<ModelCallSpec>(std::move(call));
+  state_->loop.post([state = state_.get(), id, shared] {
+    auto stream = std::make_shared<ModelStream>(id, state->owner, std::move(*shared));
+    state->streams.emplace(id, stream);
+    stream->start();
+  });
+  return id;
+}
+
+void Transport::stop(StreamId stream) {
+  state_->on_stream(stream, [](Stream& found) { found.stop(); });
+}
+
+void Transport::complete(StreamId stream, std::uint64_t id, std::string json) {
+  state_->on_stream(stream,
+                    [id, json = std::move(json)](Stream& found) { found.complete(id, json); });
 }
 
 void Transport::read_as(StreamId stream, const PipeSpec& spec) {

@@ -7,9 +7,11 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/model_stream.hpp"
 #include "app/pipe.hpp"
 #include "base/drain_queue.hpp"
 #include "base/result.hpp"
@@ -57,6 +59,13 @@ class Transport {
 
   // Starts a request; its head comes with a batch.
   StreamId start(net::Request request);
+  // Starts a model call: the head ("{}") says that a provider took it, the data is of the shape of
+  // its output, and a call that no provider took ends with its error where the output is bytes.
+  StreamId start(ModelCallSpec call);
+  // Ends a model call as cancelled; the rest of its output still comes.
+  void stop(StreamId stream);
+  // Answers a model call's question to user code: "" leaves things as they are.
+  void complete(StreamId stream, std::uint64_t id, std::string json);
   // Says what the body shall become; once a stream, before its data is taken.
   void read_as(StreamId stream, const PipeSpec& spec);
   // What is there, or nothing; then the waker is called when something is.

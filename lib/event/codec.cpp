@@ -113,6 +113,7 @@ class Writer {
     write_usage(tokens, e);
     append_raw_member(out_, "tokens", tokens);
     if (!e.json.empty()) append_raw_member(out_, "reported", e.json);
+    if (e.estimated) append_raw_member(out_, "estimated", "true");
   }
   void operator()(const ProviderState& e) {
     text("provider", e.provider);
@@ -125,7 +126,11 @@ class Writer {
     append_raw_member(out_, "citation", e.json);
   }
   void operator()(const Interrupt& e) { append_raw_member(out_, "interrupt", e.json); }
-  void operator()(const Reset& e) { text("reason", e.reason); }
+  void operator()(const Reset& e) {
+    if (!e.message_ids_json.empty()) append_raw_member(out_, "messageIds", e.message_ids_json);
+    if (e.attempt > 0) append_member(out_, "attempt", e.attempt);
+    text("reason", e.reason);
+  }
   void operator()(const Retry& e) {
     append_member(out_, "attempt", e.attempt);
     append_member(out_, "waitMs", e.wait_ms);

@@ -104,7 +104,8 @@ struct Usage {
   std::optional<std::int64_t> reasoning_tokens;
   std::optional<std::int64_t> cached_input_tokens;
   std::optional<std::int64_t> cache_write_input_tokens;
-  std::string_view json;  // as the provider reported it
+  std::string_view json;   // as the provider reported it
+  bool estimated = false;  // counted here, since the provider did not tell
 };
 // Opaque state of a provider (signatures, encrypted reasoning, item ids) that the next request
 // needs.
@@ -123,9 +124,12 @@ struct Interrupt {
   std::string_view json;
   std::string_view reason = {};  // "<framework>:<name>", or a word of AG-UI's
 };
-// What was streamed since the step began is void and comes again.
+// What was streamed is void and comes again: the messages that are named, or everything since the
+// step began.
 struct Reset {
   std::string_view reason;
+  std::int64_t attempt = 0;                // that failed, from 1; 0 is unknown
+  std::string_view message_ids_json = {};  // an array of ids; "" is everything
 };
 struct Retry {
   std::int64_t attempt = 0;

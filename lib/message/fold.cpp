@@ -371,10 +371,21 @@ void Folder::on_citation(const json::Value& event) {
   metadata_of(event["messageId"].string()).citations.push_back(citation.to_json(keep));
 }
 
-// What was said since the step began is void and comes again.
-void Folder::on_reset(const json::Value& /*event*/) {
-  for (const Place place : step_) entries_.erase(place);
-  step_.clear();
+// What was said is void and comes again: the messages named, or all since the step began.
+void Folder::on_reset(const json::Value& event) {
+  const json::Value ids = event["messageIds"];
+  const auto is_void = [&](const Place place) {
+    if (!ids.is_array()) return true;
+    for (const json::Value id : ids.items()) {
+      if (id.string() == place->message.id) return true;
+    }
+    return false;
+  };
+  std::erase_if(step_, [&](const Place place) {
+    if (!is_void(place)) return false;
+    entries_.erase(place);
+    return true;
+  });
   waiting_.clear();
   chunks_.clear();
   index_all();

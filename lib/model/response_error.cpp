@@ -2,94 +2,470 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
+#include <vector>
 
 #include "base/json.hpp"
+#include "model/retry_after.hpp"
 
 namespace millrace::model {
 namespace {
 
-struct Row {
-  int status;
-  Errc code;
-};
-
-constexpr std::array<Row, 14> rows{{
-    {400, Errc::provider_bad_request},
-    {401, Errc::authentication_failed},
-    {402, Errc::permission_denied},
-    {403, Errc::permission_denied},
-    {404, Errc::model_not_found},
-    {405, Errc::model_not_found},
-    {408, Errc::provider_error},
-    {409, Errc::provider_error},
-    {413, Errc::provider_bad_request},
-    {415, Errc::provider_bad_request},
-    {422, Errc::provider_bad_request},
-    {429, Errc::rate_limited},
-    {503, Errc::provider_overloaded},
-    {529, Errc::provider_overloaded},
-}};
-
-Errc code_of(int status) {
-  const auto* row =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.status == status; });
-  return row == rows.end() ? Errc::provider_error : row->code;
-}
+using std::chrono::milliseconds;
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
 }
 
-// Seconds of a Retry-After header; the form with a date is left to the caller's own back-off.
-std::optional<std::chrono::milliseconds> retry_after(const net::ResponseHead& head) {
-  for (const net::Header& header : head.headers) {
-    if (!equals_ignoring_case(header.name, "retry-after")) continue;
-    int seconds = 0;
-    const char* end = header.value.data() + header.value.size();
-    const auto [at, error] = std::from_chars(header.value.data(), end, seconds);
-    if (error == std::errc() && at == end && seconds >= 0) return std::chrono::seconds(seconds);
-  }
-  return std::nullopt;
-}
+// What a vendor said, whatever it was written in.
+struct Said {
+  int status = 0;
+  std::string codes;     // code, type, status and reason words, lower case, each between blanks
+  std::string message;   // as it was said
+  std::string sentence;  // lower case
+  std::string request_id;
+  std::optional<milliseconds> retry_after;
 
-// `{"error":{"message"}}`, `{"error":"..."}`, `{"message"}`, `{"detail"}`, or a list with one of
-// them.
-std::string message_of(std::string_view body) {
-  json::Document document;
-  auto parsed = document.parse(body);
-  if (!parsed) return {};
-  json::Value value = parsed.value();
-  if (value.is_array() && value.size() > 0) value = *value.items().begin();
-  const json::Value error = value["error"];
-  for (const json::Value candidate :
-       {error["message"], error, value["message"], value["detail"], error["type"]}) {
-    if (const auto text = candidate.filled_string()) return std::string(*text);
+  void add_code(std::string_view code) {
+    if (!code.empty()) codes.append(lowered(code)).push_back(' ');
   }
+};
+
+// ---- where vendors put what
+
+std::string text_of(const json::Value& value) {
+  if (const auto text = value.filled_string()) return std::string(*text);
+  if (value.is_number()) return std::string(value.number_text());
   return {};
+}
+
+// The details of Google's errors: why, and when to come again.
+void read_details(const json::Value& details, Said& said) {
+  for (const json::Value detail : details.items()) {
+    said.add_code(detail["reason"].string());
+    if (const auto delay = detail["retryDelay"].filled_string()) {
+      said.retry_after = read_duration(*delay);
+    }
+  }
+}
+
+// Chooses the object that describes the error: OpenAI's and Anthropic's `error`, MiniMax's
+// `base_resp`, Cloudflare's `errors`, FastAPI's `detail`, or the body itself.
+json::Value error_in(const json::Value& body) {
+  for (const std::string_view key : {"error", "base_resp", "errors", "detail"}) {
+    const json::Value value = body[key];
+    if (value.is_array() && value.size() > 0) return *value.items().begin();
+    if (value.is_object() || value.filled_string()) return value;
+  }
+  return body;
+}
+
+void read_body(const json::Value& whole, Said& said) {
+  const json::Value body = whole.is_array() && whole.size() > 0 ? *whole.items().begin() : whole;
+  const json::Value error = error_in(body);
+  if (const auto text = error.filled_string()) said.message = *text;
+  for (const std::string_view key : {"message", "msg", "status_msg", "error", "detail"}) {
+    if (!said.message.empty()) break;
+    said.message = error[key].string();
+  }
+  if (said.message.empty()) said.message = body["message"].string();
+  for (const std::string_view key :
+       {"code", "type", "status", "status_code", "reason", "__type", "error_type"}) {
+    said.add_code(text_of(error[key]));
+  }
+  for (const std::string_view key : {"code", "__type", "error_type"}) {
+    said.add_code(text_of(body[key]));
+  }
+  for (const json::Value inner : {error["innererror"], error["inner_error"], error["metadata"]}) {
+    said.add_code(text_of(inner["code"]));
+    said.add_code(text_of(inner["error_type"]));
+  }
+  read_details(error["details"], said);
+  for (const std::string_view key : {"request_id", "requestId", "RequestId"}) {
+    if (said.request_id.empty()) said.request_id = text_of(body[key]);
+  }
+}
+
+struct HeaderUse {
+  std::string_view name;
+  bool is_code;  // else it names the request
+};
+constexpr std::array<HeaderUse, 9> header_uses{{{"x-amzn-errortype", true},
+                                                {"x-request-id", false},
+                                                {"request-id", false},
+                                                {"x-amzn-requestid", false},
+                                                {"apim-request-id", false},
+                                                {"x-ms-request-id", false},
+                                                {"x-goog-request-id", false},
+                                                {"x-ds-trace-id", false},
+                                                {"cf-ray", false}}};
+
+void read_headers(const std::vector<net::Header>& headers, Said& said) {
+  for (const HeaderUse& use : header_uses) {
+    for (const net::Header& header : headers) {
+      if (lowered(header.name) != use.name) continue;
+      if (use.is_code) {
+        // "ThrottlingException:http://internal..."
+        said.add_code(std::string_view(header.value).substr(0, header.value.find(':')));
+      } else if (said.request_id.empty()) {
+        said.request_id = header.value;
+      }
+    }
+  }
+}
+
+// ---- the rules
+
+enum class Where : std::uint8_t { code, text };
+
+struct Rule {
+  Where where;
+  std::string_view needle;  // a whole word of the codes, or part of the sentence
+  Errc code;
+  int status = 0;                  // only with this status; 0 is any
+  std::string_view provider = {};  // only of this provider
+};
+
+// Asked in this order; the first that fits counts. Words that vendors use for many things stand
+// behind the sentences, which are more telling.
+// Source: the error references of OpenAI, Anthropic, Google, AWS, Azure, Mistral, DeepSeek,
+// Moonshot, Zhipu, MiniMax, Qwen, OpenRouter, Groq, Ollama (2026).
+constexpr std::array rules{
+    Rule{Where::code, "account_deactivated", Errc::account_deactivated},
+    Rule{Where::code, "billing_not_active", Errc::insufficient_quota},
+    Rule{Where::text, "account has been deactivated", Errc::account_deactivated},
+    Rule{Where::text, "account is deactivated", Errc::account_deactivated},
+    Rule{Where::text, "account associated with this api key has been deactivated",
+         Errc::account_deactivated},
+    Rule{Where::text, "organization has been disabled", Errc::account_deactivated},
+    Rule{Where::text, "account has been suspended", Errc::account_deactivated},
+    Rule{Where::code, "unsupported_country_region_territory", Errc::location_not_supported},
+    Rule{Where::text, "location is not supported", Errc::location_not_supported},
+    Rule{Where::text, "country, region, or territory not supported", Errc::location_not_supported},
+    Rule{Where::text, "not available in your country", Errc::location_not_supported},
+    Rule{Where::text, "not available in your region", Errc::location_not_supported},
+    Rule{Where::text, "unsupported countries", Errc::location_not_supported},
+
+    Rule{Where::code, "insufficient_quota", Errc::insufficient_quota},
+    Rule{Where::code, "billing_hard_limit_reached", Errc::insufficient_quota},
+    Rule{Where::code, "insufficient_balance", Errc::insufficient_quota},
+    Rule{Where::code, "insufficient_user_quota", Errc::insufficient_quota},
+    Rule{Where::code, "exceeded_current_quota_error", Errc::insufficient_quota},
+    Rule{Where::code, "billing_error", Errc::insufficient_quota},
+    Rule{Where::code, "arrearage", Errc::insufficient_quota},
+    Rule{Where::code, "1113", Errc::insufficient_quota, 0, "zhipu"},
+    Rule{Where::code, "1008", Errc::insufficient_quota, 0, "minimax"},
+    Rule{Where::text, "insufficient balance", Errc::insufficient_quota},
+    Rule{Where::text, "insufficient credit", Errc::insufficient_quota},
+    Rule{Where::text, "insufficient_quota", Errc::insufficient_quota},
+    Rule{Where::text, "credit balance is too low", Errc::insufficient_quota},
+    Rule{Where::text, "not enough credits", Errc::insufficient_quota},
+    Rule{Where::text, "requires more credits", Errc::insufficient_quota},
+    Rule{Where::text, "account balance", Errc::insufficient_quota},
+    Rule{Where::text, "\xE4\xBD\x99\xE9\xA2\x9D\xE4\xB8\x8D\xE8\xB6\xB3",  // balance too small
+         Errc::insufficient_quota},
+    Rule{Where::text, "check your plan and billing", Errc::insufficient_quota, 0, "openai"},
+    Rule{Where::text, "usage limits. you will regain access", Errc::insufficient_quota},
+
+    Rule{Where::code, "context_length_exceeded", Errc::context_window_exceeded},
+    Rule{Where::code, "context_window_exceeded", Errc::context_window_exceeded},
+    Rule{Where::code, "model_context_window_exceeded", Errc::context_window_exceeded},
+    Rule{Where::text, "maximum context length", Errc::context_window_exceeded},
+    Rule{Where::text, "context length", Errc::context_window_exceeded},
+    Rule{Where::text, "context window", Errc::context_window_exceeded},
+    Rule{Where::text, "context limit", Errc::context_window_exceeded},
+    Rule{Where::text, "prompt is too long", Errc::context_window_exceeded},
+    Rule{Where::text, "input is too long", Errc::context_window_exceeded},
+    Rule{Where::text, "input token count", Errc::context_window_exceeded},
+    Rule{Where::text, "exceeds the maximum number of tokens", Errc::context_window_exceeded},
+    Rule{Where::text, "exceeded model token limit", Errc::context_window_exceeded},
+    Rule{Where::text, "range of input length", Errc::context_window_exceeded},
+    Rule{Where::text, "reduce the length of the", Errc::context_window_exceeded},
+
+    Rule{Where::code, "content_filter", Errc::content_filtered},
+    Rule{Where::code, "content_policy_violation", Errc::content_filtered},
+    Rule{Where::code, "responsibleaipolicyviolation", Errc::content_filtered},
+    Rule{Where::code, "data_inspection_failed", Errc::content_filtered},
+    Rule{Where::code, "moderation_blocked", Errc::content_filtered},
+    Rule{Where::code, "safety", Errc::content_filtered},
+    Rule{Where::code, "prohibited_content", Errc::content_filtered},
+    Rule{Where::code, "1301", Errc::content_filtered, 0, "zhipu"},
+    Rule{Where::code, "1026", Errc::content_filtered, 0, "minimax"},
+    Rule{Where::code, "1027", Errc::content_filtered, 0, "minimax"},
+    Rule{Where::text, "content management policy", Errc::content_filtered},
+    Rule{Where::text, "content policy", Errc::content_filtered},
+    Rule{Where::text, "content exists risk", Errc::content_filtered},
+    Rule{Where::text, "inappropriate content", Errc::content_filtered},
+    Rule{Where::text, "safety filter", Errc::content_filtered},
+    Rule{Where::text, "safety system", Errc::content_filtered},
+    Rule{Where::text, "requires moderation", Errc::content_filtered},
+
+    Rule{Where::text, "too many tools", Errc::tool_limit_exceeded},
+    Rule{Where::text, "array too long. expected an array with maximum length 128",
+         Errc::tool_limit_exceeded},
+    Rule{Where::text, "maximum number of tools", Errc::tool_limit_exceeded},
+    Rule{Where::text, "does not support tool", Errc::capability_not_supported},
+    Rule{Where::text, "support tool use", Errc::capability_not_supported},
+    Rule{Where::text, "does not support function", Errc::capability_not_supported},
+    Rule{Where::text, "does not support image", Errc::capability_not_supported},
+    Rule{Where::text, "support image input", Errc::capability_not_supported},
+    Rule{Where::text, "does not support vision", Errc::capability_not_supported},
+    Rule{Where::text, "does not support assistant message prefill", Errc::capability_not_supported},
+    Rule{Where::text, "does not support thinking", Errc::capability_not_supported},
+
+    Rule{Where::code, "no_available_channel", Errc::no_available_channel},
+    Rule{Where::text, "no available channel", Errc::no_available_channel},
+    Rule{Where::text, "\xE6\x97\xA0\xE5\x8F\xAF\xE7\x94\xA8\xE6\xB8\xA0\xE9\x81\x93",  // no channel
+         Errc::no_available_channel},
+
+    Rule{Where::code, "invalid_api_key", Errc::authentication_failed},
+    Rule{Where::code, "api_key_invalid", Errc::authentication_failed},
+    Rule{Where::code, "authentication_error", Errc::authentication_failed},
+    Rule{Where::code, "invalid_authentication_error", Errc::authentication_failed},
+    Rule{Where::code, "unauthenticated", Errc::authentication_failed},
+    Rule{Where::code, "unrecognizedclientexception", Errc::authentication_failed},
+    Rule{Where::code, "invalidsignatureexception", Errc::authentication_failed},
+    Rule{Where::code, "expiredtokenexception", Errc::authentication_failed},
+    Rule{Where::code, "incompletesignature", Errc::authentication_failed},
+    Rule{Where::code, "1004", Errc::authentication_failed, 0, "minimax"},
+    Rule{Where::text, "incorrect api key", Errc::authentication_failed},
+    Rule{Where::text, "invalid api key", Errc::authentication_failed},
+    Rule{Where::text, "api key not valid", Errc::authentication_failed},
+    Rule{Where::text, "api key expired", Errc::authentication_failed},
+    Rule{Where::text, "api key is invalid", Errc::authentication_failed},
+    Rule{Where::text, "invalid x-api-key", Errc::authentication_failed},
+
+    Rule{Where::code, "model_not_found", Errc::model_not_found},
+    Rule{Where::code, "deploymentnotfound", Errc::model_not_found},
+    Rule{Where::code, "resourcenotfoundexception", Errc::model_not_found},
+    Rule{Where::code, "not_found_error", Errc::model_not_found},
+    Rule{Where::code, "invalid_model", Errc::model_not_found},
+    Rule{Where::text, "try pulling it first", Errc::model_not_found},
+    Rule{Where::text, "no such model", Errc::model_not_found},
+    Rule{Where::text, "unknown model", Errc::model_not_found},
+    Rule{Where::text, "model not found", Errc::model_not_found},
+    Rule{Where::text, "model does not exist", Errc::model_not_found},
+    Rule{Where::text, "model not exist", Errc::model_not_found},
+    Rule{Where::text, "is not a valid model id", Errc::model_not_found},
+
+    Rule{Where::code, "overloaded_error", Errc::provider_overloaded},
+    Rule{Where::code, "engine_overloaded_error", Errc::provider_overloaded},
+    Rule{Where::code, "unavailable", Errc::provider_overloaded},
+    Rule{Where::code, "service_unavailable", Errc::provider_overloaded},
+    Rule{Where::code, "serviceunavailableexception", Errc::provider_overloaded},
+    Rule{Where::code, "modelnotreadyexception", Errc::provider_overloaded},
+    Rule{Where::code, "server_overloaded", Errc::provider_overloaded},
+    Rule{Where::text, "overloaded", Errc::provider_overloaded},
+    Rule{Where::text, "at capacity", Errc::provider_overloaded},
+    Rule{Where::text, "server is busy", Errc::provider_overloaded},
+
+    Rule{Where::code, "rate_limit_exceeded", Errc::rate_limited},
+    Rule{Where::code, "rate_limit_error", Errc::rate_limited},
+    Rule{Where::code, "rate_limit_reached_error", Errc::rate_limited},
+    Rule{Where::code, "rate_limited", Errc::rate_limited},
+    Rule{Where::code, "resource_exhausted", Errc::rate_limited},
+    Rule{Where::code, "throttlingexception", Errc::rate_limited},
+    Rule{Where::code, "throttling", Errc::rate_limited},
+    Rule{Where::code, "throttling.ratequota", Errc::rate_limited},
+    Rule{Where::code, "too_many_requests", Errc::rate_limited},
+    Rule{Where::code, "1302", Errc::rate_limited, 0, "zhipu"},
+    Rule{Where::code, "1002", Errc::rate_limited, 0, "minimax"},
+    Rule{Where::text, "rate limit", Errc::rate_limited},
+    Rule{Where::text, "too many requests", Errc::rate_limited},
+    Rule{Where::text, "requests per min", Errc::rate_limited},
+    Rule{Where::text, "tokens per min", Errc::rate_limited},
+    Rule{Where::text, "concurrency", Errc::rate_limited, 429},
+
+    Rule{Where::code, "permission_error", Errc::permission_denied},
+    Rule{Where::code, "permission_denied", Errc::permission_denied},
+    Rule{Where::code, "accessdeniedexception", Errc::permission_denied},
+    Rule{Where::code, "forbidden", Errc::location_not_supported, 403, "anthropic"},
+    Rule{Where::text, "request not allowed", Errc::location_not_supported, 403, "anthropic"},
+    Rule{Where::code, "", Errc::location_not_supported, 403, "groq"},
+
+    Rule{Where::code, "validationexception", Errc::provider_bad_request},
+    Rule{Where::code, "invalid_request_error", Errc::provider_bad_request},
+    Rule{Where::code, "invalid_argument", Errc::provider_bad_request},
+    Rule{Where::code, "failed_precondition", Errc::provider_bad_request},
+    Rule{Where::code, "request_too_large", Errc::provider_bad_request},
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos;
+       at = words.find(word, at + 1)) {
+    const bool starts = at == 0 || words[at - 1] == ' ';
+    if (starts && words[at + word.size()] == ' ') return true;
+  }
+  return false;
+}
+
+bool fits(const Rule& rule, const Said& said, std::string_view provider) {
+  if (rule.status != 0 && rule.status != said.status) return false;
+  if (!rule.provider.empty() && rule.provider != provider) return false;
+  if (rule.needle.empty()) return true;
+  return rule.where == Where::code ? has_word(said.codes, rule.needle)
+                                   : said.sentence.find(rule.needle) != std::string::npos;
+}
+
+// What a status means when nothing else was said.
+Errc code_of_status(int status) {
+  struct Row {
+    int status;
+    Errc code;
+  };
+  constexpr std::array<Row, 16> rows{{{400, Errc::provider_bad_request},
+                                      {401, Errc::authentication_failed},
+                                      {402, Errc::insufficient_quota},
+                                      {403, Errc::permission_denied},
+                                      {404, Errc::model_not_found},
+                                      {405, Errc::model_not_found},
+                                      {406, Errc::provider_bad_request},
+                                      {410, Errc::model_not_found},
+                                      {413, Errc::provider_bad_request},
+                                      {415, Errc::provider_bad_request},
+                                      {422, Errc::provider_bad_request},
+                                      {429, Errc::rate_limited},
+                                      {451, Errc::content_filtered},
+                                      {501, Errc::capability_not_supported},
+                                      {503, Errc::provider_overloaded},
+                                      {529, Errc::provider_overloaded}}};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.status == status; });
+  if (row != rows.end()) return row->code;
+  const bool refused = status >= 300 && status < 500 && status != 408 && status != 409 &&
+                       status != 425 && status != 499;
+  return refused ? Errc::provider_bad_request : Errc::provider_error;
+}
+
+// Google calls both a minute's limit and an empty account "exceeded your current quota": only the
+// former says when to come again.
+bool is_empty_quota(const Said& said) {
+  return said.sentence.find("exceeded your current quota") != std::string::npos &&
+         !said.retry_after;
+}
+
+Errc classify(const Said& said, std::string_view provider) {
+  const Errc by_status = code_of_status(said.status);
+  if (is_empty_quota(said)) return Errc::insufficient_quota;
+  const auto* rule = std::find_if(rules.begin(), rules.end(),
+                                  [&](const Rule& r) { return fits(r, said, provider); });
+  const bool found = rule != rules.end();
+  // Whatever it says besides, a 401 is a matter of the key, unless the account is gone.
+  if (said.status == 401) {
+    return found && rule->code == Errc::account_deactivated ? rule->code : by_status;
+  }
+  // A server that fails may speak of anything in its sentence.
+  const bool vague = found && rule->code == Errc::provider_bad_request && said.status >= 500;
+  if (found && !vague) return rule->code;
+  return said.status == 0 ? Errc::provider_error : by_status;
+}
+
+Error finish(Said& said, Errc code, std::string_view lead, std::string_view provider,
+             std::string_view detail) {
+  constexpr std::size_t shown_bytes = 1024;
+  std::string message(lead);
+  if (said.message.empty()) {
+    message.append(". ").append(row_of(code).sentence);
+  } else {
+    message.append(": ").append(redacted(said.message, shown_bytes));
+  }
+  Error error = make_error(code, std::move(message), detail);
+  if (said.status != 0) error.upstream_status = said.status;
+  constexpr std::size_t id_bytes = 128;
+  error.request_id = redacted(said.request_id, id_bytes);
+  if (error.retry() != RetryClass::no) {
+    error.retry_after = said.retry_after ? said.retry_after : retry_after_in(said.sentence);
+  }
+  return error_of_provider(std::move(error), provider);
 }
 
 }  // namespace
 
-Error error_from_response(const net::ResponseHead& head, std::string_view body) {
-  constexpr std::size_t shown_bytes = 1024;
-  const Errc code = code_of(head.status);
-  std::string message = "The provider answered " + std::to_string(head.status);
-  if (const std::string said = message_of(body); !said.empty()) {
-    message.append(": ").append(redacted(said, shown_bytes));
-  } else {
-    message.append(". ").append(row_of(code).sentence);
+Error error_from_response(const net::ResponseHead& head, std::string_view body,
+                          std::string_view provider, std::chrono::system_clock::time_point now) {
+  Said said;
+  said.status = head.status;
+  said.retry_after = retry_after_of(head.headers, now);
+  json::Document document;
+  if (auto parsed = document.parse(body)) read_body(parsed.value(), said);
+  read_headers(head.headers, said);
+  said.sentence = lowered(said.message);
+  const Errc code = classify(said, provider);
+  return finish(said, code, "The provider answered " + std::to_string(head.status), provider, body);
+}
+
+Error error_from_stream(std::string_view code, std::string_view message,
+                        std::string_view provider) {
+  if (const Errc own = code_of(code); row_of(own).code == code) {
+    return error_of_provider(make_error(own, std::string(message)), provider);
   }
-  Error error = make_error(code, std::move(message), body);
-  error.upstream_status = head.status;
-  error.retry_after = retry_after(head);
+  Said said;
+  said.add_code(code);
+  said.message = message;
+  said.sentence = lowered(message);
+  // A number may be a status.
+  int status = 0;
+  for (const char c : code)
+    status = c >= '0' && c <= '9' && status < 1000 ? status * 10 + c - '0' : 0;
+  const bool is_status = code.size() == 3 && status >= 400 && status < 600;
+  if (is_status) said.status = status;
+  const Errc found = classify(said, provider);
+  Error error = finish(said, found, "The provider reported an error", provider, {});
+  error.detail = redacted(code, 128);
   return error;
+}
+
+Error error_of_provider(Error error, std::string_view provider) {
+  struct Row {
+    std::string_view provider;
+    Errc from;
+    Errc to;
+  };
+  constexpr std::array<Row, 8> rows{{
+      {"github", Errc::authentication_failed, Errc::invalid_github_token},
+      {"githubcopilot", Errc::authentication_failed, Errc::invalid_copilot_token},
+      {"bedrock", Errc::authentication_failed, Errc::invalid_bedrock_credentials},
+      {"bedrock", Errc::missing_api_key, Errc::invalid_bedrock_credentials},
+      {"vertexai", Errc::authentication_failed, Errc::invalid_vertex_credentials},
+      {"vertexai", Errc::missing_api_key, Errc::invalid_vertex_credentials},
+      {"ollama", Errc::connect_failed, Errc::ollama_unavailable},
+      {"ollama", Errc::provider_bad_request, Errc::ollama_error},
+  }};
+  const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+    return r.provider == provider && r.from == error.code;
+  });
+  if (row != rows.end()) error.code = row->to;
+  return error;
+}
+
+std::optional<Errc> code_of_type(std::string_view error_type) {
+  // What a provider says stands for a class before what the engine itself says.
+  struct Row {
+    std::string_view type;
+    Errc code;
+  };
+  constexpr std::array<Row, 6> preferred{{
+      {"InvalidProviderAPIKey", Errc::authentication_failed},
+      {"ProviderNetworkError", Errc::connection_lost},
+      {"ProviderServiceUnavailable", Errc::provider_overloaded},
+      {"InvalidRequestFormat", Errc::provider_bad_request},
+      {"StreamChunkError", Errc::stream_truncated},
+      {"AgentRuntimeError", Errc::internal},
+  }};
+  const auto* row = std::find_if(preferred.begin(), preferred.end(),
+                                 [&](const Row& r) { return r.type == error_type; });
+  if (row != preferred.end()) return row->code;
+  for (unsigned at = 0; at <= static_cast<unsigned>(Errc::internal); ++at) {
+    const auto code = static_cast<Errc>(at);
+    if (row_of(row_of(code).type).name == error_type) return code;
+  }
+  return std::nullopt;
 }
 
 }  // namespace millrace::model

@@ -334,6 +334,7 @@ ModelUsage read_vendor_usage(const event::Usage& usage) {
   set_totals(result, usage.input_tokens, usage.output_tokens, usage.total_tokens);
   const bool any = usage.input_tokens || usage.output_tokens || usage.total_tokens;
   result.source = any ? UsageSource::reported : UsageSource::unknown;
+  if (any && usage.estimated) result.source = UsageSource::estimated;
   return result;
 }
 

@@ -1,0 +1,122 @@
+// Takes the outputs of a model call apart: its events, the bytes beside them, its report, and the
+// questions to user code, which are answered on the way.
+import type { AGUIEvent } from '../../types/events';
+import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '../../types/model';
+import { EngineEventReader } from '../adapters/engine-events';
+import type { MillraceError } from '../errors';
+import { errorFromNative } from '../errors';
+import type { Output } from '../transport/source';
+import type { Call } from './call';
+
+/** What came at once. */
+export interface CallBatch {
+  events: AGUIEvent[];
+  /** Of the protocol; "" when there are none. */
+  text: string;
+  /** How much it was, in characters. */
+  size: number;
+}
+
+interface Question {
+  id: number;
+  hook: 'payload' | 'error' | 'events';
+  value: unknown;
+}
+
+type Item =
+  | AGUIEvent
+  | string
+  | ({ type: '@ask' } & Question)
+  | ({ type: '@report' } & CallReport)
+  | { type: '@failed'; error: AttemptError }
+  | { type: '@bytes'; text: string };
+
+const own = new Set(['@ask', '@report', '@failed', '@bytes']);
+
+export class CallItems {
+  readonly #call: Call;
+  readonly #hooks: ModelHooks;
+  readonly #payload: ChatStreamPayload;
+  readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
+  #hookError: { value: unknown } | undefined;
+  report: CallReport | undefined;
+  failure: MillraceError | undefined;
+
+  constructor(call: Call, payload: ChatStreamPayload, hooks: ModelHooks) {
+    this.#call = call;
+    this.#payload = payload;
+    this.#hooks = hooks;
+  }
+
+  /** The next batch; undefined at the end. Rejects with what a hook threw. */
+  async next(): Promise<CallBatch | undefined> {
+    const output = await this.#call.read();
+    if (output === undefined) {
+      if (this.#hookError) throw this.#hookError.value;
+      return undefined;
+    }
+    return this.#take(output);
+  }
+
+  async #take(output: Output): Promise<CallBatch> {
+    const items = JSON.parse(output as string) as Item[];
+    const batch: CallBatch = { events: [], text: '', size: output.length };
+    const events: (AGUIEvent | string)[] = [];
+    const questions: Question[] = [];
+    for (const item of items) {
+      if (typeof item === 'string' || !own.has(item.type)) events.push(item as AGUIEvent);
+      else if (item.type === '@bytes') batch.text += item.text;
+      else if (item.type === '@report') this.report = reportOf(item);
+      else if (item.type === '@failed') this.failure = errorFromNative(JSON.stringify(item.error));
+      else if (item.type === '@ask') questions.push(item);
+    }
+    this.#reader.loadItems(events);
+    for (let event = this.#reader.next(); event; event = this.#reader.next()) {
+      batch.events.push(event);
+    }
+    for (const question of questions) await this.#answer(question);
+    return batch;
+  }
+
+  // A hook that fails ends the call: what it was to change must not go on unchanged.
+  async #answer({ id, hook, value }: Question): Promise<void> {
+    let answer: unknown;
+    try {
+      answer = await this.#ask(hook, value);
+    } catch (error) {
+      this.#hookError ??= { value: error };
+      this.#call.stop();
+      return;
+    }
+    this.#call.complete(id, answer === undefined || answer === null ? '' : JSON.stringify(answer));
+  }
+
+  #ask(hook: Question['hook'], value: unknown): unknown {
+    switch (hook) {
+      case 'payload': {
+        const { body, ...call } = value as {
+          body: Record<string, unknown>;
+          provider: string;
+          model: string;
+          url: string;
+        };
+        return this.#hooks.handlePayload?.(body, { ...call, payload: this.#payload });
+      }
+      case 'error': {
+        const { error, ...call } = value as {
+          error: AttemptError;
+          provider: string;
+          model: string;
+        };
+        return this.#hooks.handleError?.(error, call);
+      }
+      case 'events':
+        return this.#hooks.handleStream?.(value as AGUIEvent[]);
+    }
+  }
+}
+
+function reportOf({ type, ...report }: { type: string } & CallReport): CallReport {
+  void type;
+  return report;
+}

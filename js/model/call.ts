@@ -1,0 +1,318 @@
+// A model call on its way: of the engine, or driven here through a fetch function.
+import type { NativeModelCallPipe, ModelCallStep } from '../addon';
+import { addon } from '../addon';
+import { MillraceError, errorFromNative, rethrow } from '../errors';
+import { engine } from '../transport/engine';
+import type { Output } from '../transport/source';
+
+/** The three JSON texts that a call is made of; see read_model_call in lib/app/model_stream.hpp. */
+export interface CallTexts {
+  chain: string;
+  payload: string;
+  options: string;
+}
+
+/** One output after the other. Reading is what moves a call on when its reader was slow. */
+export interface Call {
+  /** A provider took the call. */
+  readonly opened: boolean;
+  /** Resolves when a provider took the call; rejects when none did, where the output is bytes. */
+  open(): Promise<void>;
+  /** The next output; undefined at the end. One call at a time. */
+  read(): Promise<Output | undefined>;
+  /** Answers a question to user code; "" leaves things as they are. */
+  complete(question: number, json: string): void;
+  /** Ends the call as cancelled; what it has to say about that still comes. */
+  stop(): void;
+  /** The reader is gone: closes the connection, nothing more comes. */
+  cancel(): void;
+}
+
+export function startCall(texts: CallTexts, send: typeof fetch | undefined): Call {
+  return send ? new FetchCall(texts, send) : new EngineCall(texts);
+}
+
+/** What both kinds share: outputs that wait for their reader, a head, an end. */
+abstract class WaitingOutputs {
+  #outputs: Output[] = [];
+  #wake: (() => void) | undefined;
+  #opened = false;
+  #ended = false;
+  #error: { value: unknown } | undefined;
+
+  get opened(): boolean {
+    return this.#opened;
+  }
+
+  protected get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** The reader waits: something may be asked for. */
+  protected abstract want(): void;
+
+  async open(): Promise<void> {
+    while (!this.#opened && !this.#ended) await this.#something();
+    if (this.#error) throw this.#error.value;
+  }
+
+  async read(): Promise<Output | undefined> {
+    for (;;) {
+      const output = this.#outputs.shift();
+      if (output !== undefined) return output;
+      if (this.#error) throw this.#error.value;
+      if (this.#ended) return undefined;
+      await this.#something();
+    }
+  }
+
+  protected give(output: Output): void {
+    this.#outputs.push(output);
+    this.#wake?.();
+  }
+
+  protected begin(): void {
+    this.#opened = true;
+    this.#wake?.();
+  }
+
+  protected end(error?: { value: unknown }): void {
+    this.#ended = true;
+    this.#error = error;
+    this.#wake?.();
+  }
+
+  #something(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined;
+        resolve();
+      };
+      this.want();
+    });
+  }
+}
+
+class EngineCall extends WaitingOutputs implements Call {
+  readonly #native = engine();
+  readonly #id: number;
+  // The first delivery comes without being asked for.
+  #asked = true;
+
+  constructor({ chain, payload, options }: CallTexts) {
+    super();
+    try {
+      this.#id = this.#native.startModelCall(chain, payload, options, this.#deliver);
+    } catch (error) {
+      rethrow(error);
+    }
+  }
+
+  readonly #deliver = (head?: string, data?: Output, end?: string): boolean => {
+    this.#asked = false;
+    if (data !== undefined) this.give(data);
+    if (end !== undefined) this.end(end === '' ? undefined : { value: errorFromNative(end) });
+    if (head !== undefined) this.begin();
+    return false;
+  };
+
+  protected want(): void {
+    if (this.#asked || this.ended) return;
+    this.#asked = true;
+    this.#native.take(this.#id);
+  }
+
+  complete(question: number, json: string): void {
+    if (!this.ended) this.#native.completeHook(this.#id, question, json);
+  }
+
+  stop(): void {
+    if (!this.ended) this.#native.stopModelCall(this.#id);
+  }
+
+  cancel(): void {
+    if (this.ended) return;
+    this.#native.cancel(this.#id);
+    this.end();
+  }
+}
+
+interface Wish {
+  do: 'send' | 'abandon' | 'wait' | 'open' | 'end';
+  method?: string;
+  url?: string;
+  headers?: [string, string][];
+  body?: string;
+  timeouts?: { firstByte: number; idle: number; total: number };
+  limit?: number;
+  ms?: number;
+  error?: string;
+}
+
+/** The same call with a fetch function for its transport: bytes go through this thread. */
+class FetchCall extends WaitingOutputs implements Call {
+  readonly #pipe: NativeModelCallPipe;
+  readonly #send: typeof fetch;
+  // The transfer that runs; what comes of another is dropped.
+  #transfer: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ chain, payload, options }: CallTexts, send: typeof fetch) {
+    super();
+    this.#send = send;
+    try {
+      this.#pipe = new (addon().ModelCallPipe)(chain, payload, options);
+      this.#follow(this.#pipe.start());
+    } catch (error) {
+      rethrow(error);
+    }
+  }
+
+  // What runs here runs by itself.
+  protected want(): void {}
+
+  complete(question: number, json: string): void {
+    if (!this.ended) this.#follow(this.#pipe.complete(question, json));
+  }
+
+  stop(): void {
+    if (this.ended) return;
+    clearTimeout(this.#timer);
+    this.#follow(this.#pipe.stop());
+  }
+
+  cancel(): void {
+    if (this.ended) return;
+    this.stop();
+    this.end();
+  }
+
+  #follow([wishes, output]: ModelCallStep): void {
+    if (output !== undefined) this.give(output);
+    if (wishes === undefined) return;
+    for (const wish of JSON.parse(wishes) as Wish[]) this.#do(wish);
+  }
+
+  #do(wish: Wish): void {
+    switch (wish.do) {
+      case 'send':
+        void this.#transferOf(wish);
+        break;
+      case 'abandon':
+        this.#transfer?.abort();
+        this.#transfer = undefined;
+        break;
+      case 'wait':
+        this.#timer = setTimeout(() => this.#follow(this.#pipe.timer()), wish.ms);
+        break;
+      case 'open':
+        this.begin();
+        break;
+      case 'end':
+        this.end(wish.error ? { value: errorFromNative(wish.error) } : undefined);
+        break;
+    }
+  }
+
+  async #transferOf(wish: Wish): Promise<void> {
+    const transfer = new AbortController();
+    this.#transfer = transfer;
+    const clock = new TransferClock(wish.timeouts, (code) => {
+      if (this.#transfer !== transfer) return;
+      this.#transfer = undefined;
+      transfer.abort();
+      this.#follow(this.#pipe.done(code, ''));
+    });
+    try {
+      const response = await this.#send(wish.url ?? '', {
+        method: wish.method ?? 'POST',
+        headers: wish.headers ?? [],
+        ...(wish.body === undefined ? {} : { body: wish.body }),
+        // Fetch sends headers of keys on to wherever it is sent.
+        redirect: 'manual',
+        signal: transfer.signal,
+      });
+      await this.#read(response, transfer, clock, wish.limit ?? 0);
+    } catch (error) {
+      if (this.#transfer === transfer) {
+        this.#transfer = undefined;
+        this.#follow(this.#pipe.done(codeOf(error), textOf(error)));
+      }
+    } finally {
+      clock.end();
+    }
+  }
+
+  async #read(
+    response: Response,
+    transfer: AbortController,
+    clock: TransferClock,
+    limit: number,
+  ): Promise<void> {
+    if (this.#transfer !== transfer) return void response.body?.cancel().catch(() => undefined);
+    clock.received();
+    const { status, url } = response;
+    this.#follow(this.#pipe.head(JSON.stringify({ status, url, headers: [...response.headers] })));
+    const reader = response.body?.getReader();
+    let size = 0;
+    while (reader) {
+      const chunk = await reader.read();
+      if (this.#transfer !== transfer) return void reader.cancel().catch(() => undefined);
+      if (chunk.done) break;
+      clock.received();
+      const bytes: unknown = chunk.value;
+      const data = typeof bytes === 'string' ? Buffer.from(bytes) : (bytes as Uint8Array);
+      size += data.length;
+      if (limit > 0 && size > limit) throw new MillraceError('response_too_large', '');
+      this.#follow(this.#pipe.data(data));
+      if (this.#transfer !== transfer) return void reader.cancel().catch(() => undefined);
+    }
+    this.#transfer = undefined;
+    this.#follow(this.#pipe.done('', ''));
+  }
+}
+
+/** The limits in time that fetch itself has not. */
+class TransferClock {
+  readonly #idle: number;
+  readonly #expire: (code: string) => void;
+  readonly #total: NodeJS.Timeout | undefined;
+  #silence: NodeJS.Timeout | undefined;
+
+  constructor(timeouts: Wish['timeouts'], expire: (code: string) => void) {
+    const { firstByte = 0, idle = 0, total = 0 } = timeouts ?? {};
+    this.#idle = idle;
+    this.#expire = expire;
+    if (firstByte > 0) this.#silence = setTimeout(() => expire('first_byte_timeout'), firstByte);
+    if (total > 0) this.#total = setTimeout(() => expire('total_timeout'), total);
+  }
+
+  received(): void {
+    clearTimeout(this.#silence);
+    if (this.#idle === 0) return;
+    this.#silence = setTimeout(() => this.#expire('idle_timeout'), this.#idle);
+  }
+
+  end(): void {
+    clearTimeout(this.#silence);
+    clearTimeout(this.#total);
+  }
+}
+
+// What a fetch function rejects with says little; nearly always the network is at fault.
+function codeOf(error: unknown): string {
+  if (MillraceError.is(error)) return error.code;
+  const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
+  const code = cause?.code;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'name_resolution_failed';
+  if (code === 'ECONNREFUSED') return 'connect_failed';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout';
+  return 'connection_lost';
+}
+
+function textOf(error: unknown): string {
+  if (MillraceError.is(error)) return error.message;
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { message?: unknown } };
+  const said = [message, cause?.message].filter((text) => typeof text === 'string' && text !== '');
+  return said.length > 0 ? `The fetch function failed: ${said.join(': ')}` : '';
+}

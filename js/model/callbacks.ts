@@ -1,0 +1,120 @@
+// Tells the callbacks of a chat what its events say.
+import type { Grounding, ModelSpeed } from '../../types/chat-stream';
+import type { AGUIEvent } from '../../types/events';
+import type { CallReport, ChatCallbacks, ChatFinish } from '../../types/model';
+import { AnswerText } from './answer-text';
+
+export class CallbackDriver {
+  readonly #callbacks: ChatCallbacks;
+  readonly #answer = new AnswerText();
+  readonly #startedAt = performance.now();
+  readonly #indexes = new Map<string, number>();
+  #firstAt: number | undefined;
+  #lastAt = 0;
+  #started = false;
+
+  constructor(callbacks: ChatCallbacks) {
+    this.#callbacks = callbacks;
+  }
+
+  async take(events: readonly AGUIEvent[]): Promise<void> {
+    for (const event of events) {
+      this.#answer.add(event);
+      await this.#tell(event);
+    }
+  }
+
+  /** The call is over. */
+  async end(report: CallReport | undefined, error: unknown): Promise<void> {
+    const data = this.#finish(report, error);
+    if (data.usage) await this.#callbacks.onUsage?.(data.usage);
+    if (error === undefined) await this.#callbacks.onCompletion?.(data);
+    else await this.#callbacks.onError?.(error);
+    await this.#callbacks.onFinal?.(data);
+  }
+
+  async #tell(event: AGUIEvent): Promise<void> {
+    switch (event.type) {
+      case 'RUN_STARTED':
+        if (!this.#started) await this.#callbacks.onStart?.();
+        this.#started = true;
+        break;
+      case 'TEXT_MESSAGE_CONTENT':
+        this.#effective();
+        await this.#callbacks.onText?.(event.delta);
+        break;
+      case 'REASONING_MESSAGE_CONTENT':
+        this.#effective();
+        await this.#callbacks.onThinking?.(event.delta);
+        break;
+      case 'TOOL_CALL_START':
+        this.#indexes.set(event.toolCallId, this.#indexes.size);
+        await this.#tellCall(event.toolCallId, event.toolCallName, '');
+        break;
+      case 'TOOL_CALL_ARGS':
+        await this.#tellCall(event.toolCallId, null, event.delta);
+        break;
+      case 'CUSTOM':
+        if (event.name === 'millrace.citation')
+          await this.#callbacks.onGrounding?.(this.#grounding());
+        break;
+      default:
+        break;
+    }
+  }
+
+  async #tellCall(id: string, name: string | null, text: string): Promise<void> {
+    this.#effective();
+    const index = this.#indexes.get(id) ?? 0;
+    const first = name !== null;
+    await this.#callbacks.onToolsCalling?.({
+      chunk: [
+        {
+          index,
+          type: 'function',
+          ...(first ? { id } : {}),
+          function: { name, arguments: text },
+        },
+      ],
+      toolsCalling: this.#answer.toolCalls,
+    });
+  }
+
+  #effective(): void {
+    this.#lastAt = performance.now();
+    this.#firstAt ??= this.#lastAt;
+  }
+
+  #grounding(): Grounding {
+    return { citations: this.#answer.citations as NonNullable<Grounding['citations']> };
+  }
+
+  #finish(report: CallReport | undefined, error: unknown): ChatFinish {
+    const { text, thinking, signature, toolCalls, citations } = this.#answer;
+    const speed = this.#speed(report?.usage.totalOutputTokens);
+    return {
+      text,
+      ...(thinking === ''
+        ? {}
+        : { thinking, reasoning: { content: thinking, ...(signature ? { signature } : {}) } }),
+      ...(toolCalls.length === 0 ? {} : { toolsCalling: toolCalls }),
+      ...(citations.length === 0 ? {} : { grounding: this.#grounding() }),
+      ...(report ? { usage: report.usage } : {}),
+      ...(report?.finishReason === undefined ? {} : { finishReason: report.finishReason }),
+      ...(speed ? { speed } : {}),
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+
+  #speed(tokens: number | undefined): ModelSpeed | undefined {
+    if (this.#firstAt === undefined) return undefined;
+    const duration = this.#lastAt - this.#firstAt;
+    const speed: ModelSpeed = {
+      ttft: this.#firstAt - this.#startedAt,
+      duration,
+      latency: performance.now() - this.#startedAt,
+    };
+    if (tokens !== undefined && tokens > 1 && duration > 0) speed.tps = (tokens / duration) * 1000;
+    return speed;
+  }
+}

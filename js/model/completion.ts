@@ -1,0 +1,53 @@
+// A whole answer as one chat completion, as OpenAI's API writes it.
+import type { ChatCallbacks } from '../../types/model';
+import { AnswerText } from './answer-text';
+import { CallbackDriver } from './callbacks';
+import type { ModelRun } from './run';
+
+/** Rejects with the error of the call. */
+export async function completionOf(
+  run: ModelRun,
+  callback: ChatCallbacks | undefined,
+): Promise<object> {
+  const driver = callback && new CallbackDriver(callback);
+  const answer = new AnswerText();
+  for await (const event of run) {
+    answer.add(event);
+    await driver?.take([event]);
+  }
+  const report = await run.report;
+  try {
+    await run.text();
+  } catch (error) {
+    await driver?.end(report, error);
+    throw error;
+  }
+  await driver?.end(report, undefined);
+  const { text, thinking, toolCalls } = answer;
+  const { usage } = report;
+  return {
+    id: run.runId,
+    object: 'chat.completion',
+    created: Math.floor(Date.now() / 1000),
+    provider: report.provider,
+    model: report.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: text === '' && toolCalls.length > 0 ? null : text,
+          ...(thinking === '' ? {} : { reasoning_content: thinking }),
+          ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+        },
+        finish_reason: report.finishReason ?? 'stop',
+      },
+    ],
+    usage: {
+      prompt_tokens: usage.totalInputTokens,
+      completion_tokens: usage.totalOutputTokens,
+      total_tokens: usage.totalTokens,
+    },
+    modelUsage: usage,
+  };
+}

@@ -1,0 +1,258 @@
+// ModelRun: one model call as its user holds it, to be read as often as wanted.
+import type { ModelUsage } from '../../types/chat-stream';
+import type { AGUIEvent } from '../../types/events';
+import type { CallAttempt, CallReport } from '../../types/model';
+import { MillraceError } from '../errors';
+import { toAGUIResponse } from '../runs/ag-ui';
+import type { RunOptions } from '../runs/run-bytes';
+import type { CallBatch, CallItems } from './call-items';
+import { AnswerText } from './answer-text';
+
+/** What a run needs of the call behind it. */
+export interface RunCall {
+  readonly items: CallItems;
+  stop(): void;
+  /** Why it was stopped, when a signal did. */
+  abortReason(): { value: unknown } | undefined;
+  /** The call is over. */
+  done(): void;
+  readonly threadId: string;
+  readonly runId: string;
+  /** Characters of output that are kept for a second reading. */
+  readonly keptSize: number;
+}
+
+/**
+ * An answer on its way. The model is asked once, when the run is made, whatever is read of it and
+ * how often:
+ *
+ * - `for await (const event of run)` gives the events of an AG-UI run, RUN_STARTED to RUN_FINISHED or
+ *   RUN_ERROR. A second loop gives the same events again from memory.
+ * - `text()`, `object()`, `usage` and `report` wait for the end.
+ *
+ * Who reads slowly slows the provider down; who reads nothing holds up nothing but the call. Leaving
+ * a loop stops the call when nobody else reads it: no other loop, no `text()`, `object()`, `usage` or
+ * `report` that waits.
+ */
+export class ModelRun implements AsyncIterable<AGUIEvent> {
+  readonly #call: RunCall;
+  readonly #answer = new AnswerText();
+  #events: AGUIEvent[] = [];
+  // How many events were given up since the run is too long to be kept.
+  #dropped = 0;
+  #size = 0;
+  #readers = new Set<RunReader>();
+  #waiters = 0;
+  #pulling: Promise<void> | undefined;
+  #over = false;
+  #error: { value: unknown } | undefined;
+
+  constructor(call: RunCall) {
+    this.#call = call;
+  }
+
+  get threadId(): string {
+    return this.#call.threadId;
+  }
+
+  get runId(): string {
+    return this.#call.runId;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
+    return new RunReader(this.#handle);
+  }
+
+  /** An AG-UI response of the run, as toAGUIResponse makes it. */
+  response(options: Omit<RunOptions, 'adapter'> = {}): Response {
+    const { threadId, runId } = this.#call;
+    return toAGUIResponse(this, { threadId, runId, ...options });
+  }
+
+  /**
+   * The text of the answer; a part that was taken back by a reset is not in it. Rejects with the
+   * error of the call. An answer that was cut at the limit of its tokens is given as it is;
+   * `report` tells why it ended.
+   */
+  async text(): Promise<string> {
+    await this.#finish();
+    this.#throwIfFailed();
+    return this.#answer.text;
+  }
+
+  /** The answer read as JSON: its text, or the arguments of its only tool call. */
+  async object<T = unknown>(): Promise<T> {
+    await this.#finish();
+    this.#throwIfFailed();
+    const [call, ...more] = this.#answer.toolCalls;
+    const text = this.#answer.text.trim();
+    const json = text === '' && call && more.length === 0 ? call.function.arguments : text;
+    try {
+      return JSON.parse(withoutFence(json)) as T;
+    } catch (cause) {
+      throw new MillraceError('invalid_json', 'The answer of the model is not JSON.', {
+        detail: json.slice(0, shownLength),
+        cause,
+      });
+    }
+  }
+
+  /** Tokens of all attempts, known at the end of the call, however it ends; never rejects. */
+  get usage(): Promise<ModelUsage> {
+    return this.report.then(({ usage }) => usage);
+  }
+
+  /** What is known of the call at its end; never rejects. */
+  get report(): Promise<CallReport> {
+    return this.#finish().then(() => this.#call.items.report ?? noReport);
+  }
+
+  /** The requests that were sent, known at the end of the call. */
+  get attempts(): Promise<CallAttempt[]> {
+    return this.report.then(({ attempts }) => attempts);
+  }
+
+  /** Ends the call as cancelled; what has come stays readable. */
+  stop(): void {
+    if (!this.#over) this.#call.stop();
+  }
+
+  // What its readers may do.
+  readonly #handle: RunHandle = {
+    enter: (reader) => this.#readers.add(reader),
+    leave: (reader) => {
+      this.#readers.delete(reader);
+      if (this.#readers.size === 0 && this.#waiters === 0) this.stop();
+    },
+    at: (index) => {
+      if (index < this.#dropped) {
+        throw new MillraceError('run_not_kept', tooLong);
+      }
+      return this.#events[index - this.#dropped];
+    },
+    isOver: () => this.#over,
+    error: () => this.#error,
+    pull: () => this.#pull(),
+  };
+
+  async #finish(): Promise<void> {
+    this.#waiters += 1;
+    try {
+      while (!this.#over) await this.#pull();
+    } finally {
+      this.#waiters -= 1;
+    }
+  }
+
+  // Reads one batch for all who wait.
+  #pull(): Promise<void> {
+    this.#pulling ??= this.#read().finally(() => {
+      this.#pulling = undefined;
+    });
+    return this.#pulling;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const batch = await this.#call.items.next();
+      if (batch) this.#keep(batch);
+      else this.#end();
+    } catch (error) {
+      this.#error = { value: error };
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#call.done();
+  }
+
+  #keep({ events, size }: CallBatch): void {
+    for (const event of events) this.#answer.add(event);
+    this.#events.push(...events);
+    this.#size += size;
+    if (this.#size <= this.#call.keptSize) return;
+    let first = this.#dropped + this.#events.length;
+    for (const reader of this.#readers) first = Math.min(first, reader.next_);
+    this.#events.splice(0, first - this.#dropped);
+    this.#dropped = first;
+  }
+
+  #throwIfFailed(): void {
+    if (this.#error) throw this.#error.value;
+    const { failure } = this.#call.items;
+    if (!failure || failure.code === 'output_limit_reached') return;
+    const aborted = failure.code === 'cancelled' ? this.#call.abortReason() : undefined;
+    throw aborted ? aborted.value : failure;
+  }
+}
+
+interface RunHandle {
+  enter(reader: RunReader): void;
+  leave(reader: RunReader): void;
+  at(index: number): AGUIEvent | undefined;
+  isOver(): boolean;
+  error(): { value: unknown } | undefined;
+  pull(): Promise<void>;
+}
+
+class RunReader implements AsyncIterableIterator<AGUIEvent> {
+  readonly #run: RunHandle;
+  #done = false;
+  next_ = 0;
+
+  constructor(run: RunHandle) {
+    this.#run = run;
+    run.enter(this);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<AGUIEvent, undefined>> {
+    while (!this.#done) {
+      const event = this.#run.at(this.next_);
+      if (event) {
+        this.next_ += 1;
+        return { value: event, done: false };
+      }
+      if (this.#run.isOver()) {
+        this.#leave();
+        const error = this.#run.error();
+        if (error) throw error.value;
+      } else {
+        await this.#run.pull();
+      }
+    }
+    return { value: undefined, done: true };
+  }
+
+  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
+    this.#leave();
+    return { value: undefined, done: true };
+  }
+
+  #leave(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#run.leave(this);
+  }
+}
+
+const shownLength = 512;
+const tooLong =
+  'The beginning of the run is not kept any more. Read it once, or give stream() a larger keptSize.';
+const noReport: CallReport = {
+  provider: '',
+  model: '',
+  attempts: [],
+  usage: { source: 'unknown' },
+  notes: [],
+};
+
+// Models like to wrap JSON as Markdown does code.
+function withoutFence(text: string): string {
+  return /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(text)?.[1] ?? text;
+}

@@ -1,0 +1,266 @@
+// ModelRuntime: one provider's models behind the interface that all providers share.
+import { randomUUID } from 'node:crypto';
+
+import type { ChatCallbacks, ChatStreamPayload, ModelHooks } from '../../types/model';
+import { MillraceError } from '../errors';
+import type { TransportOptions } from '../transport/choose';
+import { checkTimeouts, chooseFetch } from '../transport/choose';
+import { allowManyListeners } from '../transport/engine';
+import type { CallTexts } from './call';
+import { startCall } from './call';
+import { CallItems } from './call-items';
+import { chatResponse } from './chat-response';
+import { completionOf } from './completion';
+import { ModelRun } from './run';
+import type { ProviderSettings } from './settings';
+import { checkSettings, engineSettings, splitModel } from './settings';
+
+/** Whom to ask when a provider fails: "provider:model", or the same with settings of its own. */
+export type Fallback = string | ({ provider: string; model: string } & ProviderSettings);
+
+/** Options of a runtime. */
+export interface ModelRuntimeOptions extends ProviderSettings, TransportOptions, ModelHooks {
+  /** Asked in this order when a provider fails and a retry does not help. */
+  fallback?: readonly Fallback[] | undefined;
+  /** Settings of the providers that `fallback` names. */
+  providers?: Record<string, ProviderSettings> | undefined;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends the call; tokens that were used are booked all the same. */
+  signal?: AbortSignal | null | undefined;
+  /** Sent to the first provider, besides the runtime's headers; fallbacks do not get them. */
+  requestHeaders?: Record<string, string> | undefined;
+  /** The end user, told to providers that ask for one. */
+  user?: string | undefined;
+  fallback?: readonly Fallback[] | undefined;
+  maxRetries?: number | undefined;
+  timeouts?: ProviderSettings['timeouts'];
+  /**
+   * Ask the same model again when its answer breaks off after a part was shown; the reader is told by
+   * CUSTOM `millrace.reset`. Default false: only a fallback is asked then.
+   */
+  retryAfterFirstToken?: boolean | undefined;
+  threadId?: string | undefined;
+  runId?: string | undefined;
+  parentRunId?: string | undefined;
+}
+
+export interface ChatOptions extends CallOptions {
+  /** `ag-ui` (default): an AG-UI run; `lobe`: LobeHub's chat stream. */
+  protocol?: 'ag-ui' | 'lobe' | undefined;
+  /** `protocolVersion` of the client's input; absent means a client from before AG-UI 1.0. */
+  protocolVersion?: string | undefined;
+  /** Of the response. */
+  headers?: Record<string, string> | undefined;
+  callback?: ChatCallbacks | undefined;
+  /** Milliseconds of silence after which a comment is sent; default 15,000, 0 for none. */
+  keepAliveMs?: number | undefined;
+  /** For traces and prices of the caller's own; not read here. */
+  metadata?: unknown;
+  pricingContext?: unknown;
+}
+
+export interface StreamOptions extends CallOptions {
+  /** Characters of output that are kept for a second reading; default 16 Mi. */
+  keptSize?: number | undefined;
+}
+
+const defaultKeptSize = 1 << 24;
+
+/** Members of the options that are not settings of the provider. */
+type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
+
+/** The models of one provider. Safe to be used for many calls at a time. */
+export class ModelRuntime {
+  readonly provider: string;
+  readonly #settings: ProviderSettings;
+  readonly #own: Pick<ModelRuntimeOptions, Own>;
+
+  constructor(provider: string, options: ModelRuntimeOptions = {}) {
+    if (typeof provider !== 'string' || typeof options !== 'object' || options === null) {
+      throw new MillraceError(
+        'invalid_argument',
+        "createModelRuntime() takes a provider's id and an object of options.",
+      );
+    }
+    const {
+      fetch,
+      transport,
+      origin,
+      fallback,
+      providers,
+      handlePayload,
+      handleError,
+      handleStream,
+      ...settings
+    } = options;
+    this.#own = {
+      fetch,
+      transport,
+      origin,
+      fallback,
+      providers,
+      ...(handlePayload ? { handlePayload } : {}),
+      ...(handleError ? { handleError } : {}),
+      ...(handleStream ? { handleStream } : {}),
+    };
+    checkHooks(this.#own);
+    checkTimeouts('createModelRuntime', settings.timeouts);
+    this.#settings = settings;
+    this.provider = checkSettings(provider, settings);
+    for (const one of fallback ?? []) this.#link(one);
+  }
+
+  get baseURL(): string | undefined {
+    return this.#settings.baseURL;
+  }
+
+  /**
+   * Asks for an answer as a standard Response. Resolves when a provider took the call; rejects with a
+   * MillraceError when none did. What fails later is told in the stream.
+   */
+  async chat(payload: ChatStreamPayload, options: ChatOptions = {}): Promise<Response> {
+    checkPayload(payload);
+    options.signal?.throwIfAborted();
+    if (payload.responseMode === 'json') return this.#completion(payload, options);
+    const protocol = options.protocol ?? 'ag-ui';
+    if (protocol !== 'ag-ui' && protocol !== 'lobe') {
+      throw new MillraceError('invalid_option', "protocol must be 'ag-ui' or 'lobe'.");
+    }
+    const { callback } = options;
+    const withEvents = callback !== undefined || this.#hasHooks();
+    const texts = this.#texts(payload, options, {
+      protocol: protocol === 'lobe' ? 'lobe' : 'ag_ui',
+      withEvents,
+      keepAliveMs: options.keepAliveMs,
+    });
+    const call = startCall(texts, chooseFetch('chat', this.#own));
+    const items = withEvents ? new CallItems(call, payload, this.#own) : undefined;
+    return chatResponse({
+      call,
+      items,
+      callback,
+      signal: options.signal,
+      headers: options.headers,
+    });
+  }
+
+  /** Asks for an answer as a run that can be read in many ways. The request is sent at once. */
+  stream(payload: ChatStreamPayload, options: StreamOptions = {}): ModelRun {
+    checkPayload(payload);
+    const ids = {
+      threadId: options.threadId ?? randomUUID(),
+      runId: options.runId ?? randomUUID(),
+    };
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
+    const call = startCall(texts, chooseFetch('stream', this.#own));
+    const stop = (): void => call.stop();
+    if (signal) {
+      allowManyListeners(signal);
+      signal.addEventListener('abort', stop, { once: true });
+    }
+    return new ModelRun({
+      ...ids,
+      items: new CallItems(call, payload, this.#own),
+      stop,
+      abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
+      done: () => signal?.removeEventListener('abort', stop),
+      keptSize: options.keptSize ?? defaultKeptSize,
+    });
+  }
+
+  async #completion(payload: ChatStreamPayload, options: ChatOptions): Promise<Response> {
+    const { callback, headers = {} } = options;
+    const run = this.stream(payload, options);
+    const completion = await completionOf(run, callback);
+    return Response.json(completion, { headers });
+  }
+
+  #hasHooks(): boolean {
+    const { handlePayload, handleError, handleStream } = this.#own;
+    return [handlePayload, handleError, handleStream].some((hook) => hook !== undefined);
+  }
+
+  #texts(payload: ChatStreamPayload, options: CallOptions, output: object): CallTexts {
+    const { requestHeaders, maxRetries, timeouts, user, fallback } = options;
+    checkTimeouts('a call', timeouts);
+    const settings: ProviderSettings = { ...this.#settings };
+    if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
+    if (maxRetries !== undefined) settings.maxRetries = maxRetries;
+    if (timeouts) settings.timeouts = { ...settings.timeouts, ...timeouts };
+    const chain = [
+      engineSettings(this.provider, settings),
+      ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
+    ];
+    const { handlePayload, handleError, handleStream } = this.#own;
+    return {
+      chain: JSON.stringify(chain),
+      payload: textOf(user === undefined ? payload : { ...payload, user }),
+      options: JSON.stringify({
+        ...output,
+        hooks: {
+          payload: handlePayload !== undefined,
+          error: handleError !== undefined,
+          events: handleStream !== undefined,
+        },
+        retryAfterFirstToken: options.retryAfterFirstToken,
+        limits: settings.limits,
+        threadId: options.threadId ?? randomUUID(),
+        runId: options.runId ?? randomUUID(),
+        parentRunId: options.parentRunId,
+        protocolVersion: (options as ChatOptions).protocolVersion,
+      }),
+    };
+  }
+
+  #link(fallback: Fallback): object {
+    const { provider, model, ...given } =
+      typeof fallback === 'string' ? splitModel(fallback) : fallback;
+    const known = provider === this.provider ? this.#settings : {};
+    const settings = { ...known, ...this.#own.providers?.[provider], ...given };
+    checkSettings(provider, settings);
+    return { ...engineSettings(provider, settings), model };
+  }
+}
+
+/** A runtime for a provider of the table; docs/providers.md lists them. */
+export function createModelRuntime(
+  provider: string,
+  options: ModelRuntimeOptions = {},
+): ModelRuntime {
+  return new ModelRuntime(provider, options);
+}
+
+function checkPayload(payload: unknown): void {
+  const { model, messages } = (payload ?? {}) as { model?: unknown; messages?: unknown };
+  if (typeof model !== 'string' || model === '') {
+    throw new MillraceError('invalid_argument', 'The payload of a chat needs a model.');
+  }
+  if (!Array.isArray(messages)) {
+    throw new MillraceError(
+      'invalid_argument',
+      'The payload of a chat needs an array of messages.',
+    );
+  }
+}
+
+function checkHooks(hooks: ModelHooks): void {
+  for (const name of ['handlePayload', 'handleError', 'handleStream'] as const) {
+    if (hooks[name] === undefined || typeof hooks[name] === 'function') continue;
+    throw new MillraceError('invalid_option', `${name} must be a function.`);
+  }
+}
+
+function textOf(payload: ChatStreamPayload): string {
+  try {
+    return JSON.stringify(payload);
+  } catch (cause) {
+    throw new MillraceError('invalid_argument', 'The payload of a chat must be plain JSON.', {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,127 @@
+// The settings of providers: what the user gives, what the environment knows, as the engine reads it.
+import { addon } from '../addon';
+import { MillraceError, rethrow } from '../errors';
+import type { Timeouts } from '../transport/engine';
+
+/** Limits of an answer, in bytes; what exceeds one ends it with an error. */
+export interface AnswerLimits {
+  headerBytes?: number;
+  decodedBytes?: number;
+  lineBytes?: number;
+  eventBytes?: number;
+  toolArgumentsBytes?: number;
+}
+
+/** How one provider is reached. Which members a provider needs stands in docs/providers.md. */
+export interface ProviderSettings {
+  /** One key, several separated by commas, or a list; default: the provider's environment variable. */
+  apiKey?: string | readonly string[] | undefined;
+  baseURL?: string | undefined;
+  /** Sent with every request. */
+  headers?: Record<string, string> | undefined;
+  /** Defaults: connect 10 s, firstByte and idle 300 s, total none. */
+  timeouts?: Timeouts | undefined;
+  /** In bytes: of an answer's head, body, line, event, and of the arguments of a tool call. */
+  limits?: AnswerLimits | undefined;
+  /** Further requests after a failure that may pass; default 2. */
+  maxRetries?: number | undefined;
+  region?: string | undefined;
+  project?: string | undefined;
+  location?: string | undefined;
+  accountId?: string | undefined;
+  apiVersion?: string | undefined;
+  deployment?: string | undefined;
+  deployments?: Record<string, string> | undefined;
+  /** A Google service account, as an object or JSON text. */
+  credentials?: string | object | undefined;
+  accessKeyId?: string | undefined;
+  secretAccessKey?: string | undefined;
+  sessionToken?: string | undefined;
+  apiMode?: string | undefined;
+  /** Switches deviations of the provider from its dialect on and off, by name. */
+  quirks?: Record<string, boolean> | undefined;
+  /** Describes a provider that is not in the table. */
+  custom?: Record<string, unknown> | undefined;
+  [member: string]: unknown;
+}
+
+/** A row of the table of providers. */
+export interface ProviderRow {
+  id: string;
+  name: string;
+  baseURL: string;
+  keyNames: string[];
+  models: string[];
+  [member: string]: unknown;
+}
+
+let rows: ProviderRow[] | undefined;
+
+/** The table of providers. */
+export function providerRows(): readonly ProviderRow[] {
+  rows ??= JSON.parse(addon().providers()) as ProviderRow[];
+  return rows;
+}
+
+/** The settings as the engine reads them, with what the environment adds. */
+export function engineSettings(provider: string, settings: ProviderSettings): object {
+  const { credentials } = settings;
+  return {
+    ...environmentOf(provider, settings),
+    ...settings,
+    provider,
+    ...(typeof credentials === 'object' ? { credentials: JSON.stringify(credentials) } : {}),
+  };
+}
+
+/** Throws when the engine would not take the settings; gives the provider's id in the table. */
+export function checkSettings(provider: string, settings: ProviderSettings): string {
+  try {
+    return addon().checkProvider(JSON.stringify(engineSettings(provider, settings)));
+  } catch (error) {
+    rethrow(error);
+  }
+}
+
+/** Takes "provider:model" apart. */
+export function splitModel(name: string): { provider: string; model: string } {
+  const colon = name.indexOf(':');
+  if (colon > 0 && colon < name.length - 1) {
+    return { provider: name.slice(0, colon), model: name.slice(colon + 1) };
+  }
+  throw new MillraceError(
+    'invalid_option',
+    `'${name}' is no model. Write provider:model, for instance openai:gpt-5-mini.`,
+  );
+}
+
+const awsNames = {
+  accessKeyId: ['AWS_ACCESS_KEY_ID'],
+  secretAccessKey: ['AWS_SECRET_ACCESS_KEY'],
+  sessionToken: ['AWS_SESSION_TOKEN'],
+  region: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
+};
+
+function environmentOf(provider: string, settings: ProviderSettings): Record<string, string> {
+  const row = providerRows().find(({ id }) => id === provider.toLowerCase());
+  const found: Record<string, string> = {};
+  if (row?.id === 'bedrock') {
+    if (settings.accessKeyId !== undefined) return found;
+    for (const [member, names] of Object.entries(awsNames)) {
+      const value = firstOf(names);
+      if (value !== undefined) found[member] = value;
+    }
+    return found;
+  }
+  const given = settings.apiKey !== undefined || settings.credentials !== undefined;
+  const key = given ? undefined : firstOf(row?.keyNames ?? []);
+  return key === undefined ? found : { apiKey: key };
+}
+
+function firstOf(names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = process.env[name];
+    if (value !== undefined && value.trim() !== '') return value;
+  }
+  return undefined;
+}

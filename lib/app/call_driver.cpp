@@ -1,0 +1,106 @@
+#include "app/call_driver.hpp"
+
+#include <utility>
+
+#include "app/random_chance.hpp"
+
+namespace millrace::app {
+
+// One transfer of the call. What comes of one that was abandoned reaches nobody.
+class CallDriver::Leg final : public net::TransferHandler {
+ public:
+  explicit Leg(std::shared_ptr<CallDriver> driver) : driver_(std::move(driver)) {}
+
+  void detach() { driver_.reset(); }
+
+  void on_head(net::ResponseHead head) override {
+    const std::shared_ptr<CallDriver> driver = driver_;
+    if (!driver) return;
+    driver->call_->on_head(std::move(head), moment_now());
+    driver->progressed();
+  }
+  void on_data(std::string_view decoded) override {
+    const std::shared_ptr<CallDriver> driver = driver_;
+    if (!driver) return;
+    driver->call_->on_data(decoded, moment_now());
+    driver->progressed();
+  }
+  void on_done(std::optional<Error> error) override {
+    const std::shared_ptr<CallDriver> driver = std::exchange(driver_, nullptr);
+    if (!driver) return;
+    driver->leg_.reset();
+    driver->call_->on_done(std::move(error), moment_now());
+    driver->progressed();
+  }
+
+ private:
+  std::shared_ptr<CallDriver> driver_;
+};
+
+CallDriver::CallDriver(const DriverServices& services)
+    : services_(services), retry_(services.loop, [this] {
+        const auto self = shared_from_this();
+        call_->on_timer(moment_now());
+        progressed();
+      }) {}
+
+CallDriver::~CallDriver() = default;
+
+void CallDriver::prepare(model::CallOptions options, model::ChatPayload payload,
+                         event::EventSink& sink) {
+  model::CallHost& host = *this;
+  call_ = std::make_unique<model::ModelCall>(std::move(options), std::move(payload), services_.call,
+                                             host, sink);
+}
+
+void CallDriver::begin() {
+  call_->start(moment_now());
+  progressed();
+}
+
+void CallDriver::pause() {
+  full_ = true;
+  if (leg_) services_.client.pause(transfer_);
+}
+
+void CallDriver::resume() {
+  full_ = false;
+  if (leg_ && !asks_events_) services_.client.resume(transfer_);
+}
+
+void CallDriver::halt() {
+  retry_.cancel();
+  call_->stop(moment_now());
+  progressed();
+}
+
+void CallDriver::answer(std::uint64_t id, std::string_view json) {
+  asks_events_ = false;
+  call_->complete(id, json, moment_now());
+  progressed();
+  if (leg_ && !full_ && !asks_events_) services_.client.resume(transfer_);
+}
+
+void CallDriver::send(net::Request request) {
+  leg_ = std::make_shared<Leg>(shared_from_this());
+  transfer_ = services_.client.start(std::move(request), leg_);
+}
+
+void CallDriver::abandon() {
+  if (!leg_) return;
+  std::exchange(leg_, nullptr)->detach();
+  services_.client.cancel(transfer_);
+}
+
+void CallDriver::wait(std::chrono::milliseconds time) {
+  retry_.start_at(os::Timer::Clock::now() + time);
+}
+
+void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
+  asked(id, hook, json);
+  if (hook != model::Hook::events || !leg_) return;
+  asks_events_ = true;
+  services_.client.pause(transfer_);
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,136 @@
+#include "app/model_call_pipe.hpp"
+
+#include <utility>
+
+#include "app/random_chance.hpp"
+#include "base/json.hpp"
+
+namespace millrace::app {
+namespace {
+
+std::string request_json(const net::Request& request) {
+  std::string out = R"({"do":"send")";
+  json::append_member(out, "method", request.method);
+  json::append_member(out, "url", request.url);
+  std::string headers = "[";
+  for (const net::Header& header : request.headers) {
+    if (headers.size() > 1) headers.push_back(',');
+    headers.push_back('[');
+    json::append_string(headers, header.name);
+    headers.push_back(',');
+    json::append_string(headers, header.value);
+    headers.push_back(']');
+  }
+  headers.push_back(']');
+  json::append_raw_member(out, "headers", headers);
+  if (request.has_body) json::append_member(out, "body", request.body);
+  std::string timeouts = "{";
+  json::append_member(timeouts, "firstByte", std::int64_t{request.timeouts.first_byte.count()});
+  json::append_member(timeouts, "idle", std::int64_t{request.timeouts.idle.count()});
+  json::append_member(timeouts, "total", std::int64_t{request.timeouts.total.count()});
+  timeouts.push_back('}');
+  json::append_raw_member(out, "timeouts", timeouts);
+  json::append_member(out, "limit", static_cast<std::int64_t>(request.limits.decoded_bytes));
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace
+
+ModelCallPipe::ModelCallPipe(ModelCallSpec spec)
+    : output_(spec.output, secrets_of(spec.call)),
+      call_(std::move(spec.call), std::move(spec.payload), {ids_, chance_, tokens_}, *this,
+            output_) {}
+
+ModelCallPipe::~ModelCallPipe() = default;
+
+void ModelCallPipe::start() {
+  output_.start();
+  call_.start(moment_now());
+  settle();
+}
+
+Result<void> ModelCallPipe::head(std::string_view head_json) {
+  json::Document document;
+  auto parsed = document.parse(head_json);
+  if (!parsed) return std::move(parsed).error();
+  net::ResponseHead head;
+  head.status = static_cast<int>(parsed.value()["status"].integer().value_or(0));
+  head.url = parsed.value()["url"].string();
+  for (const json::Value pair : parsed.value()["headers"].items()) {
+    net::Header& header = head.headers.emplace_back();
+    for (const json::Value text : pair.items()) {
+      (header.name.empty() ? header.name : header.value) = text.string();
+    }
+  }
+  call_.on_head(std::move(head), moment_now());
+  settle();
+  return {};
+}
+
+void ModelCallPipe::data(std::string_view decoded) {
+  call_.on_data(decoded, moment_now());
+  settle();
+}
+
+void ModelCallPipe::done(std::string_view code, std::string_view message) {
+  if (code.empty()) {
+    call_.on_done(std::nullopt, moment_now());
+  } else {
+    call_.on_done(make_error(code_of(code), std::string(message)), moment_now());
+  }
+  settle();
+}
+
+void ModelCallPipe::timer() {
+  call_.on_timer(moment_now());
+  settle();
+}
+
+void ModelCallPipe::complete(std::uint64_t id, std::string_view json) {
+  call_.complete(id, json, moment_now());
+  settle();
+}
+
+void ModelCallPipe::stop() {
+  call_.stop(moment_now());
+  settle();
+}
+
+std::string& ModelCallPipe::output() {
+  return output_.output();
+}
+
+void ModelCallPipe::send(net::Request request) {
+  wishes_.append(",").append(request_json(request));
+}
+
+void ModelCallPipe::abandon() {
+  wishes_.append(R"(,{"do":"abandon"})");
+}
+
+void ModelCallPipe::wait(std::chrono::milliseconds time) {
+  std::string wish = R"({"do":"wait")";
+  json::append_member(wish, "ms", std::int64_t{time.count()});
+  wishes_.append(",").append(wish).push_back('}');
+}
+
+void ModelCallPipe::ask(std::uint64_t id, model::Hook hook, std::string json) {
+  output_.ask(id, hook, json);
+}
+
+void ModelCallPipe::opened() {
+  opened_ = true;
+  wishes_.append(R"(,{"do":"open"})");
+}
+
+void ModelCallPipe::settle() {
+  if (!call_.ended() || std::exchange(closed_, true)) return;
+  output_.finish(call_);
+  std::string wish = R"({"do":"end")";
+  const bool refused = call_.error() && !opened_ && output_.shape() == Shape::bytes;
+  json::append_member(wish, "error", refused ? error_json(*call_.error()) : std::string());
+  wishes_.append(",").append(wish).push_back('}');
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,60 @@
+// A model call on the thread of its host, which sends the requests itself: with its own fetch, or a
+// test's. The call's wishes come out as JSON, what came of them goes in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "app/model_stream.hpp"
+#include "app/random_chance.hpp"
+#include "base/result.hpp"
+#include "model/call.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::app {
+
+// Wishes: {"do":"send","method","url","headers":[[name, value]],"body": string, "timeouts"},
+// {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"}, {"do":"end","error": string}. Questions to
+// user code are among the items of the output.
+// Thread: any, one at a time.
+class ModelCallPipe final : private model::CallHost {
+ public:
+  explicit ModelCallPipe(ModelCallSpec spec);
+  ~ModelCallPipe() override;
+
+  void start();
+  // Shape: { "status": number, "headers": [[name, value]], "url" }.
+  // Errors: invalid_json.
+  Result<void> head(std::string_view head_json);
+  void data(std::string_view decoded);
+  // The transfer ended; an empty code is a complete body.
+  void done(std::string_view code, std::string_view message);
+  void timer();
+  void complete(std::uint64_t id, std::string_view json);
+  void stop();
+
+  // What the call wants, as items of a JSON array (event::close_batch); the caller clears it.
+  std::string& wishes() { return wishes_; }
+  std::string& output();
+  [[nodiscard]] Shape shape() const { return output_.shape(); }
+
+ private:
+  void send(net::Request request) override;
+  void abandon() override;
+  void wait(std::chrono::milliseconds time) override;
+  void ask(std::uint64_t id, model::Hook hook, std::string json) override;
+  void opened() override;
+  void settle();
+
+  os::RandomIds ids_;
+  RandomChance chance_;
+  model::TokenStore tokens_;
+  std::string wishes_;
+  bool opened_ = false;
+  bool closed_ = false;
+  ModelOutput output_;
+  model::ModelCall call_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,204 @@
+#include "app/model_output.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "base/json.hpp"
+#include "encoder/lobe.hpp"
+#include "event/codec.hpp"
+#include "model/usage.hpp"
+
+namespace millrace::app {
+namespace {
+
+class AgUiBytes final : public ModelEncoder {
+ public:
+  explicit AgUiBytes(encoder::AgUiOptions options) : encoder_(std::move(options)) {}
+
+  void start() override { encoder_.start(); }
+  void on_event(const event::Event& event) override { encoder_.on_event(event); }
+  void finish(const model::ModelCall& /*call*/) override { encoder_.finish(); }
+  void take_into(std::string& out) override { out.append(encoder_.take()); }
+
+ private:
+  encoder::AgUiEncoder encoder_;
+};
+
+class LobeBytes final : public ModelEncoder {
+ public:
+  explicit LobeBytes(const ModelOutputOptions& options)
+      : encoder_({options.provider, options.wire, options.streamed, write_usage}),
+        started_(std::chrono::steady_clock::now()) {}
+
+  void start() override {}
+  void on_event(const event::Event& event) override {
+    // The word for the end of the answer has said it.
+    const auto* failed = std::get_if<event::Failed>(&event.body);
+    if (failed != nullptr && failed->code == row_of(Errc::output_limit_reached).code) return;
+    tell_time();
+    encoder_.on_event(event);
+  }
+  void finish(const model::ModelCall& /*call*/) override {
+    tell_time();
+    encoder_.finish();
+  }
+  void take_into(std::string& out) override { out.append(encoder_.take()); }
+
+ private:
+  static void write_usage(std::string& out, const event::Usage& usage) {
+    model::write_json(out, model::read_vendor_usage(usage));
+  }
+  void tell_time() {
+    encoder_.at(std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - started_));
+  }
+
+  encoder::LobeEncoder encoder_;
+  std::chrono::steady_clock::time_point started_;
+};
+
+std::unique_ptr<ModelEncoder> make_encoder(const ModelOutputOptions& options) {
+  switch (options.protocol) {
+    case ModelProtocol::ag_ui: return std::make_unique<AgUiBytes>(options.run);
+    case ModelProtocol::lobe: return std::make_unique<LobeBytes>(options);
+    case ModelProtocol::events: break;
+  }
+  return nullptr;
+}
+
+event::Spelling diagnostic_spelling() {
+  event::Spelling spelling;
+  spelling.extras = event::Extras::diagnostic;
+  spelling.surrogates = json::Surrogates::keep;
+  spelling.tool_error_members = true;
+  return spelling;
+}
+
+}  // namespace
+
+// Gives events to whoever wants them.
+class ModelOutput::Fork final : public event::EventSink {
+ public:
+  explicit Fork(const ModelOutputOptions& options)
+      : run_(options.run),
+        items_(options.protocol == ModelProtocol::events || options.with_events),
+        encoder_(make_encoder(options)),
+        batch_(output_, diagnostic_spelling()) {}
+
+  void start() {
+    if (encoder_) encoder_->start();
+    if (items_) add(frame("RUN_STARTED"));
+  }
+
+  void on_event(const event::Event& event) override {
+    if (encoder_) encoder_->on_event(event);
+    if (!items_) return;
+    if (const auto* usage = std::get_if<event::Usage>(&event.body)) note_usage(*usage);
+    // The report comes before the event that ends the run.
+    if (std::holds_alternative<event::Failed>(event.body)) return;
+    batch_.on_event(event);
+  }
+
+  void add(std::string_view json) { batch_.add_json(json); }
+
+  void finish(const model::ModelCall& call) {
+    if (encoder_) encoder_->finish(call);
+    if (!items_) return;
+    std::string report = call.report_json();
+    add(R"({"type":"@report",)" + report.substr(1));
+    if (!call.error()) {
+      add(frame("RUN_FINISHED"));
+      return;
+    }
+    add(R"({"type":"@failed","error":)" + error_json(*call.error()) + "}");
+    std::string failed = R"({"type":"RUN_ERROR")";
+    json::append_member(failed, "message", call.error()->message);
+    json::append_member(failed, "code", call.error()->code_name());
+    add(with_usage(std::move(failed)));
+  }
+
+  void keep_alive() {
+    if (encoder_ && !items_) output_.append(encoder::AgUiEncoder::keep_alive);
+  }
+
+  std::string& output() {
+    if (!encoder_) return output_;
+    if (!items_) {
+      encoder_->take_into(output_);
+      return output_;
+    }
+    std::string bytes;
+    encoder_->take_into(bytes);
+    if (bytes.empty()) return output_;
+    std::string item = R"({"type":"@bytes")";
+    json::append_member(item, "text", bytes);
+    item.push_back('}');
+    add(item);
+    return output_;
+  }
+
+  [[nodiscard]] Shape shape() const { return items_ ? Shape::items : Shape::bytes; }
+
+ private:
+  void note_usage(const event::Usage& usage) {
+    if (!usage_.empty()) usage_.push_back(',');
+    event::write_usage(usage_, usage);
+  }
+
+  std::string frame(std::string_view type) const {
+    std::string out = "{";
+    json::append_member(out, "type", type);
+    json::append_member(out, "threadId", run_.thread_id);
+    json::append_member(out, "runId", run_.run_id);
+    return with_usage(std::move(out));
+  }
+
+  std::string with_usage(std::string out) const {
+    if (!usage_.empty()) json::append_raw_member(out, "usage", "[" + usage_ + "]");
+    out.push_back('}');
+    return out;
+  }
+
+  encoder::AgUiOptions run_;
+  bool items_;
+  std::unique_ptr<ModelEncoder> encoder_;
+  std::string output_;
+  event::JsonBatch batch_;
+  std::string usage_;  // JSON objects, comma separated
+};
+
+ModelOutput::ModelOutput(const ModelOutputOptions& options, std::vector<std::string> secrets)
+    : fork_(std::make_unique<Fork>(options)), redacting_(*fork_, std::move(secrets)) {}
+
+ModelOutput::~ModelOutput() = default;
+
+void ModelOutput::start() {
+  fork_->start();
+}
+
+void ModelOutput::ask(std::uint64_t id, model::Hook hook, std::string_view json) {
+  std::string item = R"({"type":"@ask")";
+  json::append_member(item, "id", static_cast<std::int64_t>(id));
+  json::append_member(item, "hook", model::name_of(hook));
+  json::append_raw_member(item, "value", json);
+  item.push_back('}');
+  fork_->add(item);
+}
+
+void ModelOutput::finish(const model::ModelCall& call) {
+  fork_->finish(call);
+}
+
+void ModelOutput::keep_alive() {
+  fork_->keep_alive();
+}
+
+std::string& ModelOutput::output() {
+  return fork_->output();
+}
+
+Shape ModelOutput::shape() const {
+  return fork_->shape();
+}
+
+}  // namespace millrace::app

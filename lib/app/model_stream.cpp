@@ -1,0 +1,180 @@
+#include "app/model_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/ag_ui_run.hpp"
+#include "base/json.hpp"
+#include "model/dialects.hpp"
+
+namespace millrace::app {
+namespace {
+
+Result<std::vector<model::CallLink>> read_chain(std::string_view json) {
+  json::Document document;
+  auto parsed = document.parse(json);
+  if (!parsed) return std::move(parsed).error();
+  std::vector<model::CallLink> chain;
+  for (const json::Value item : parsed.value().items()) {
+    auto config = model::read_config(item.to_json());
+    if (!config) return std::move(config).error();
+    chain.push_back({std::move(config).value(), std::string(item["model"].string())});
+  }
+  if (chain.empty()) {
+    return make_error(Errc::invalid_option, "A model call needs at least one provider.");
+  }
+  return chain;
+}
+
+Result<ModelProtocol> read_protocol(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, ModelProtocol>, 3> rows{{
+      {"events", ModelProtocol::events},
+      {"ag_ui", ModelProtocol::ag_ui},
+      {"lobe", ModelProtocol::lobe},
+  }};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == name; });
+  if (row != rows.end()) return row->second;
+  return make_error(Errc::invalid_option, "No protocol is called '" + std::string(name) +
+                                              "'. Use 'events', 'ag_ui' or 'lobe'.");
+}
+
+void read_limit(const json::Value& value, std::size_t& limit) {
+  const auto number = value.integer();
+  if (number && *number > 0) limit = static_cast<std::size_t>(*number);
+}
+
+void read_time(const json::Value& value, std::chrono::milliseconds& time) {
+  const auto number = value.integer();
+  if (number && *number >= 0) time = std::chrono::milliseconds(*number);
+}
+
+}  // namespace
+
+std::vector<std::string> secrets_of(const model::CallOptions& call) {
+  std::vector<std::string> all;
+  for (const model::CallLink& link : call.chain) {
+    for (std::string& secret : model::secrets_of(link.config)) all.push_back(std::move(secret));
+  }
+  return all;
+}
+
+Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_view payload_json,
+                                      std::string_view options_json, IdSource& ids) {
+  ModelCallSpec spec;
+  auto chain = read_chain(chain_json);
+  if (!chain) return std::move(chain).error();
+  spec.call.chain = std::move(chain).value();
+  auto payload = model::read_payload(payload_json, ids);
+  if (!payload) return std::move(payload).error();
+  spec.payload = std::move(payload).value();
+  json::Document document;
+  auto parsed = document.parse(options_json);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& options = parsed.value();
+  auto protocol = read_protocol(options["protocol"].string());
+  if (!protocol) return std::move(protocol).error();
+  spec.output.protocol = protocol.value();
+  spec.output.with_events = options["withEvents"].is_true();
+  spec.output.run = read_run_options(options);
+  const model::Provider& provider = *spec.call.chain.front().config.provider;
+  spec.output.provider = spec.call.chain.front().config.id;
+  spec.output.wire = model::row_of(provider.dialect).wire;
+  spec.output.streamed = spec.payload.stream;
+  const json::Value hooks = options["hooks"];
+  spec.call.hooks = {hooks["payload"].is_true(), hooks["error"].is_true(),
+                     hooks["events"].is_true()};
+  spec.call.retry.after_first_token = options["retryAfterFirstToken"].is_true();
+  read_time(options["firstWaitMs"], spec.call.retry.first_wait);
+  read_time(options["keepAliveMs"], spec.keep_alive);
+  const json::Value limits = options["limits"];
+  read_limit(limits["lineBytes"], spec.call.decoder.limits.line_bytes);
+  read_limit(limits["eventBytes"], spec.call.decoder.limits.event_bytes);
+  read_limit(limits["toolArgumentsBytes"], spec.call.decoder.tool_arguments_limit_bytes);
+  return spec;
+}
+
+ModelStream::ModelStream(StreamId id, StreamServices& services, ModelCallSpec spec)
+    : CallDriver({services.loop, services.client, services.call}),
+      id_(id),
+      services_(services),
+      keep_alive_(spec.keep_alive),
+      output_(spec.output, secrets_of(spec.call)),
+      silence_(services.loop, [this] { on_silence(); }) {
+  prepare(std::move(spec.call), std::move(spec.payload), output_);
+}
+
+ModelStream::~ModelStream() = default;
+
+void ModelStream::start() {
+  output_.start();
+  begin();
+}
+
+void ModelStream::resume() {
+  full_ = false;
+  CallDriver::resume();
+}
+
+void ModelStream::cancel() {
+  closed_ = true;
+  silence_.cancel();
+  halt();
+}
+
+void ModelStream::taken() {
+  taken_ = true;
+  services_.queue.push_head(id_, "{}");
+  watch_silence();
+}
+
+void ModelStream::asked(std::uint64_t id, model::Hook hook, std::string_view json) {
+  output_.ask(id, hook, json);
+}
+
+// Hands over what there is.
+void ModelStream::progressed() {
+  if (closed_) return;
+  const bool ended = call().ended();
+  if (ended) output_.finish(call());
+  std::string& output = output_.output();
+  if (!output.empty()) {
+    const bool room = services_.queue.push(id_, output);
+    services_.on_output(output.size());
+    constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
+    output.clear();
+    if (output.capacity() > kept_bytes) output.shrink_to_fit();
+    watch_silence();
+    if (!room && !ended) {
+      full_ = true;
+      pause();
+    }
+  }
+  if (ended) close();
+}
+
+void ModelStream::close() {
+  if (std::exchange(closed_, true)) return;
+  silence_.cancel();
+  // Bytes that nobody has seen the head of are of no use: the error is the answer.
+  const bool refused = call().error() && !taken_ && output_.shape() == Shape::bytes;
+  services_.queue.end(id_, refused ? error_json(*call().error()) : std::string());
+  services_.forget(id_);
+}
+
+void ModelStream::watch_silence() {
+  if (!taken_ || keep_alive_.count() == 0 || closed_) return;
+  silence_.start_at(os::Timer::Clock::now() + keep_alive_);
+}
+
+void ModelStream::on_silence() {
+  const auto self = shared_from_this();
+  if (!full_) {
+    output_.keep_alive();
+    progressed();
+  }
+  watch_silence();
+}
+
+}  // namespace millrace::app

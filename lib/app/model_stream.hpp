@@ -1,0 +1,73 @@
+// A model call as a stream of the host: the call's wishes done with the engine's client and timers.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "app/call_driver.hpp"
+#include "app/model_output.hpp"
+#include "app/stream.hpp"
+#include "base/result.hpp"
+#include "model/call.hpp"
+#include "os/timer.hpp"
+
+namespace millrace::app {
+
+// One model call as a host wants it.
+struct ModelCallSpec {
+  model::CallOptions call;
+  model::ChatPayload payload;
+  ModelOutputOptions output;
+  std::chrono::milliseconds keep_alive{15'000};  // 0 is none
+};
+
+// Reads what a host gives.
+// Shape: `chain` is [{ ...settings of a provider (model/config.hpp), "model"?: string }], the first
+// and its fallbacks; `payload` is that of model/payload.hpp; `options` is { "protocol": "events" |
+// "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events": boolean },
+// "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?: number, "limits"?: {
+// "lineBytes", "eventBytes", "toolArgumentsBytes" }, "threadId", "runId", "parentRunId",
+// "protocolVersion" }.
+// Errors: those of read_config and read_payload; invalid_option.
+Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_view payload_json,
+                                      std::string_view options_json, IdSource& ids);
+
+// What must not be shown of a call's settings.
+std::vector<std::string> secrets_of(const model::CallOptions& call);
+
+// Thread: engine thread.
+class ModelStream final : public Stream, public CallDriver {
+ public:
+  using StreamId = DrainQueue::StreamId;
+
+  ModelStream(StreamId id, StreamServices& services, ModelCallSpec spec);
+  ~ModelStream() override;
+
+  void start();
+  void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
+  void resume() override;
+  void cancel() override;
+  void silence() override { closed_ = true; }
+  void stop() override { halt(); }
+  void complete(std::uint64_t id, std::string_view json) override { answer(id, json); }
+
+ private:
+  void progressed() override;
+  void taken() override;
+  void asked(std::uint64_t id, model::Hook hook, std::string_view json) override;
+
+  void close();
+  void on_silence();
+  void watch_silence();
+
+  StreamId id_;
+  StreamServices& services_;
+  std::chrono::milliseconds keep_alive_;
+  ModelOutput output_;
+  os::Timer silence_;
+  bool taken_ = false;
+  bool full_ = false;  // the reader lags behind
+  bool closed_ = false;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,23 @@
+// Chance and the clocks, for whoever runs model calls.
+#pragma once
+
+#include <chrono>
+#include <random>
+
+#include "model/call.hpp"
+
+namespace millrace::app {
+
+class RandomChance : public model::Chance {
+ public:
+  double next() override { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
+
+ private:
+  std::minstd_rand engine_{std::random_device{}()};
+};
+
+inline model::Moment moment_now() {
+  return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()};
+}
+
+}  // namespace millrace::app

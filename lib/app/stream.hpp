@@ -1,0 +1,51 @@
+// One stream of a host's environment on the engine thread: a request whose body runs through a
+// pipe, or a model call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "app/pipe.hpp"
+#include "base/drain_queue.hpp"
+#include "base/ids.hpp"
+#include "model/call.hpp"
+#include "net/client.hpp"
+
+namespace millrace::app {
+
+// What the streams of an engine share.
+// Lifetime: outlives the streams.
+struct StreamServices {
+  os::EventLoop& loop;
+  net::Client& client;
+  DrainQueue& queue;
+  model::CallServices call;
+  std::function<void(std::size_t bytes)> on_output;  // something was handed over
+  std::function<void(DrainQueue::StreamId)> forget;
+};
+
+// Thread: engine thread.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // Says what becomes of the body; only a request has one.
+  virtual void read_as(const PipeSpec& spec) = 0;
+  // The reader has room again.
+  virtual void resume() = 0;
+  // The reader is gone; nothing more is handed over.
+  virtual void cancel() = 0;
+  // The engine ends: nothing more is handed over.
+  virtual void silence() = 0;
+
+  // Ends a model call as cancelled; what it has to say about that still comes.
+  virtual void stop() {}
+  // Answers a question to user code.
+  virtual void complete(std::uint64_t id, std::string_view json) {
+    static_cast<void>(id);
+    static_cast<void>(json);
+  }
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,114 @@
+// The states of a ModelCall and what leads from one to the other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adapter/decoder.hpp"
+#include "model/attempt_events.hpp"
+#include "model/call.hpp"
+#include "model/hooked_events.hpp"
+
+namespace millrace::model {
+
+class ModelCall::State {
+ public:
+  State(CallOptions options, ChatPayload payload, const CallServices& services, CallHost& host,
+        event::EventSink& sink);
+
+  void begin_link(Moment now);
+  void on_head(net::ResponseHead head, Moment now);
+  void on_data(std::string_view decoded, Moment now);
+  void on_done(std::optional<Error> error, Moment now);
+  void on_timer(Moment now);
+  void complete(std::uint64_t id, std::string_view json, Moment now);
+  void stop(Moment now);
+
+  [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
+  [[nodiscard]] std::string_view finish_reason() const { return finish_reason_; }
+  [[nodiscard]] std::string report_json() const;
+
+ private:
+  enum class Phase : std::uint8_t {
+    idle,
+    token,         // credentials are exchanged
+    payload_hook,  // user code has the body
+    sent,          // the request is on its way, or its answer
+    events_hook,   // the answer ended, user code has its last events
+    error_hook,    // user code has the error
+    waiting,       // for the next attempt
+    ended,
+  };
+
+  [[nodiscard]] const CallLink& link() const { return options_.chain[link_at_]; }
+  [[nodiscard]] bool has_fallback() const { return link_at_ + 1 < options_.chain.size(); }
+
+  // An attempt, from its request to its end.
+  void begin_attempt(Moment now);
+  void ask_for_token(Moment now);
+  void take_token(Moment now);
+  void build(Moment now);
+  void ask_payload_hook();
+  void send(Moment now);
+  void read_answer(std::string_view decoded, Moment now);
+  void conclude(std::optional<Error> error, Moment now);
+  void conclude_events(Moment now);
+  void book(const std::optional<Error>& error, Moment now);
+
+  // What follows it.
+  void settle(Error error, Moment now);
+  void decide_on(const Error& error, Moment now);
+  void reset(const Error& error);
+  void succeed();
+  void fail(Error error);
+  void end();
+  void give_usage();
+  void give_issuer();
+  Error hooked_error(Error error, std::string_view json) const;
+  [[nodiscard]] Error cleaned(Error error) const;
+  [[nodiscard]] std::string cleaned(std::string text) const;
+  [[nodiscard]] Error error_of_failure() const;
+
+  CallOptions options_;
+  ChatPayload payload_;
+  CallServices services_;
+  CallHost& host_;
+  event::EventSink& sink_;
+  HookedEvents hooked_;
+  std::vector<std::string> secrets_;
+
+  std::string first_model_;  // the payload's
+
+  Phase phase_ = Phase::idle;
+  std::size_t link_at_ = 0;
+  int retries_ = 0;      // with this link
+  std::size_t key_ = 0;  // which of its keys
+  bool reauthorized_ = false;
+  bool opened_ = false;
+  std::chrono::milliseconds waited_{0};
+  std::uint64_t hook_id_ = 0;  // the question that is open
+  std::optional<Error> hooked_failure_;
+  std::optional<Error> ending_;  // how the attempt ended, while user code has its events
+
+  // Of the attempt.
+  std::optional<ChatRequest> request_;
+  std::chrono::steady_clock::time_point sent_at_;
+  std::optional<net::ResponseHead> refusal_;
+  std::string refusal_body_;  // also of an exchange of credentials
+  int token_status_ = 0;
+  std::unique_ptr<AttemptEvents> events_;
+  std::unique_ptr<adapter::Decoder> decoder_;
+
+  std::vector<Attempt> attempts_;
+  VoidIds void_ids_;
+  std::vector<std::string> notes_;
+  std::string finish_reason_;
+  std::optional<Error> error_;
+};
+
+}  // namespace millrace::model

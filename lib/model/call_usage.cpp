@@ -1,0 +1,94 @@
+#include "model/call_usage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error_json.hpp"
+#include "base/json.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::model {
+namespace {
+
+// Role and separators of a message, as the vendors' templates write them.
+constexpr std::int64_t message_overhead_tokens = 4;
+
+std::int64_t estimated_input(const ChatPayload& payload) {
+  TokenEstimator text(payload.model);
+  std::int64_t overhead = 0;
+  for (const message::Message& message : payload.messages) {
+    overhead += message_overhead_tokens;
+    text.add(message::text_of(message.content));
+    for (const message::ToolCall& call : message.tool_calls) {
+      text.add(call.name);
+      text.add(call.arguments);
+    }
+  }
+  for (const Tool& tool : payload.tools) {
+    text.add(tool.name);
+    text.add(tool.description);
+    text.add(tool.parameters);
+    text.add(tool.raw);
+  }
+  return text.tokens() + overhead;
+}
+
+}  // namespace
+
+BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
+  BookedUsage usage = events.reported().value_or(BookedUsage{});
+  const bool has_both = usage.input_tokens && usage.output_tokens;
+  if (has_both && complete) return usage;
+  if (!usage.input_tokens) usage.input_tokens = estimated_input(payload);
+  const std::int64_t reasoning = events.estimated_reasoning();
+  const std::int64_t said = events.estimated_text() + reasoning;
+  usage.output_tokens = std::max(usage.output_tokens.value_or(0), said);
+  if (reasoning > 0 && !usage.reasoning_tokens) usage.reasoning_tokens = reasoning;
+  usage.total_tokens = *usage.input_tokens + *usage.output_tokens;
+  usage.source = UsageSource::estimated;
+  return usage;
+}
+
+ModelUsage model_usage(const Attempt& attempt) {
+  return read_vendor_usage(attempt.usage.view(attempt.provider, attempt.model));
+}
+
+ModelUsage sum_of(const std::vector<Attempt>& attempts) {
+  ModelUsage sum;
+  bool first = true;
+  for (const Attempt& attempt : attempts) {
+    if (!attempt.counts) continue;
+    if (std::exchange(first, false)) {
+      sum = model_usage(attempt);
+    } else {
+      add(sum, model_usage(attempt));
+    }
+  }
+  return sum;
+}
+
+std::string attempt_json(const Attempt& attempt) {
+  std::string out = "{";
+  json::append_member(out, "provider", attempt.provider);
+  json::append_member(out, "model", attempt.model);
+  json::append_member(out, "status", std::int64_t{attempt.status});
+  json::append_raw_member(out, "shown", attempt.shown ? "true" : "false");
+  json::append_member(out, "waitedMs", std::int64_t{attempt.waited.count()});
+  json::append_member(out, "durationMs", std::int64_t{attempt.duration.count()});
+  if (attempt.first_token) {
+    json::append_member(out, "firstTokenMs", std::int64_t{attempt.first_token->count()});
+  }
+  if (attempt.error) json::append_raw_member(out, "error", error_json(*attempt.error));
+  if (attempt.counts) {
+    std::string usage;
+    write_json(usage, model_usage(attempt));
+    json::append_raw_member(out, "usage", usage);
+    if (!attempt.usage.reported.empty()) {
+      json::append_raw_member(out, "reportedUsage", attempt.usage.reported);
+    }
+  }
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,27 @@
+// The books of a call: the tokens of each attempt, and the report of all of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/attempt_events.hpp"
+#include "model/call.hpp"
+#include "model/payload.hpp"
+
+namespace millrace::model {
+
+// What the provider reported; else, and where its report is of a time before the answer was cut, an
+// estimate from the conversation and what the model said. `complete` is false for an answer that
+// was cut.
+BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete);
+
+// The tokens of one attempt in the shape that all vendors share.
+ModelUsage model_usage(const Attempt& attempt);
+
+// The tokens of all attempts together, as certain as the least certain of them.
+ModelUsage sum_of(const std::vector<Attempt>& attempts);
+
+std::string attempt_json(const Attempt& attempt);
+
+}  // namespace millrace::model

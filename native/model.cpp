@@ -1,0 +1,137 @@
+// class ModelCallPipe: a model call whose requests JavaScript sends.
+#include <utility>
+
+#include "app/model_call_pipe.hpp"
+#include "arguments.hpp"
+#include "event/batch.hpp"
+#include "exports.hpp"
+#include "guard.hpp"
+#include "model/config.hpp"
+#include "model/providers.hpp"
+#include "object.hpp"
+
+namespace millrace::native {
+
+Result<app::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info) {
+  const auto chain = text_at(info, 0);
+  if (!chain) return chain.error();
+  const auto payload = text_at(info, 1);
+  if (!payload) return payload.error();
+  const auto options = text_at(info, 2);
+  if (!options) return options.error();
+  os::RandomIds ids;
+  return app::read_model_call(chain.value(), payload.value(), options.value(), ids);
+}
+
+template <>
+struct ObjectTraits<app::ModelCallPipe> {
+  static constexpr const char* name = "ModelCallPipe";
+  static constexpr napi_type_tag tag{0x6d696c6c72616365, 0x00016d6f64656c31};
+  // new ModelCallPipe(chainJson, payloadJson, optionsJson)
+  static Result<std::unique_ptr<app::ModelCallPipe>> make(const Napi::CallbackInfo& info) {
+    auto spec = model_call_at(info);
+    if (!spec) return std::move(spec).error();
+    return std::make_unique<app::ModelCallPipe>(std::move(spec).value());
+  }
+};
+
+namespace {
+
+using app::ModelCallPipe;
+
+// [wishesJson | undefined, output | undefined]
+Napi::Value answer(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array pair = Napi::Array::New(env, 2);
+  std::string& wishes = pipe.wishes();
+  event::close_batch(wishes);
+  pair.Set(0U, wishes.empty() ? env.Undefined() : to_text(env, wishes));
+  wishes.clear();
+  std::string& output = pipe.output();
+  pair.Set(1U, output.empty() ? env.Undefined() : to_output(env, output, pipe.shape()));
+  output.clear();
+  return pair;
+}
+
+Napi::Value start(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  pipe.start();
+  return answer(pipe, info);
+}
+
+// head(headJson)
+Napi::Value head(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  const auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  if (const auto read = pipe.head(json.value()); !read) return raise(info.Env(), read.error());
+  return answer(pipe, info);
+}
+
+// data(Uint8Array)
+Napi::Value data(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  const auto bytes = bytes_at(info, 0);
+  if (!bytes) return raise(info.Env(), bytes.error());
+  pipe.data(bytes.value());
+  return answer(pipe, info);
+}
+
+// done(code, message): an empty code is a complete body
+Napi::Value done(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  const auto code = text_at(info, 0);
+  if (!code) return raise(info.Env(), code.error());
+  const auto message = text_at(info, 1);
+  if (!message) return raise(info.Env(), message.error());
+  pipe.done(code.value(), message.value());
+  return answer(pipe, info);
+}
+
+Napi::Value timer(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  pipe.timer();
+  return answer(pipe, info);
+}
+
+// complete(id, json)
+Napi::Value complete(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  if (!info[0].IsNumber()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "A question has a number."));
+  }
+  const auto json = text_at(info, 1);
+  if (!json) return raise(info.Env(), json.error());
+  pipe.complete(static_cast<std::uint64_t>(info[0].As<Napi::Number>().Int64Value()), json.value());
+  return answer(pipe, info);
+}
+
+Napi::Value stop(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
+  pipe.stop();
+  return answer(pipe, info);
+}
+
+// providers() -> JSON text
+Napi::Value providers(const Napi::CallbackInfo& info) {
+  return to_text(info.Env(), model::providers_json());
+}
+
+// checkProvider(settingsJson) -> the provider's id
+Napi::Value check_provider(const Napi::CallbackInfo& info) {
+  const auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  const auto config = model::read_config(json.value());
+  if (!config) return raise(info.Env(), config.error());
+  return to_text(info.Env(), config.value().id);
+}
+
+}  // namespace
+
+void export_model(Napi::Env env, Napi::Object exports) {
+  set_function<providers>(env, exports, "providers");
+  set_function<check_provider>(env, exports, "checkProvider");
+  set_class<ModelCallPipe>(env, exports,
+                           {{"start", method<ModelCallPipe, start>},
+                            {"head", method<ModelCallPipe, head>},
+                            {"data", method<ModelCallPipe, data>},
+                            {"done", method<ModelCallPipe, done>},
+                            {"timer", method<ModelCallPipe, timer>},
+                            {"complete", method<ModelCallPipe, complete>},
+                            {"stop", method<ModelCallPipe, stop>}});
+}
+
+}  // namespace millrace::native

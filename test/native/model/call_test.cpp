@@ -1,0 +1,306 @@
+// ModelCall as a pure state machine: no socket, no clock, no chance.
+#include "model/call.hpp"
+
+#include "call_rig.hpp"
+
+namespace millrace::model {
+namespace {
+
+using test::CallRig;
+using test::link;
+using namespace std::chrono_literals;
+
+CallOptions chain(std::vector<CallLink> links) {
+  CallOptions options;
+  options.chain = std::move(links);
+  return options;
+}
+
+TEST(ModelCall, StreamsAnAnswerAndBooksItsTokens) {
+  CallRig rig(link());
+  rig.start();
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_EQ(rig.host.sent[0].url, "https://api.openai.com/v1/chat/completions");
+  rig.head(200);
+  EXPECT_EQ(rig.host.opens, 1);
+  rig.elapsed = 40ms;
+  rig.text("Hel");
+  rig.text("lo");
+  rig.elapsed = 90ms;
+  rig.finish();
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_FALSE(rig.call.error());
+  EXPECT_EQ(rig.call.finish_reason(), "stop");
+  ASSERT_EQ(rig.call.attempts().size(), 1U);
+  const Attempt& attempt = rig.call.attempts()[0];
+  EXPECT_EQ(attempt.status, 200);
+  EXPECT_EQ(attempt.first_token, 40ms);
+  EXPECT_EQ(attempt.duration, 90ms);
+  EXPECT_EQ(attempt.usage.source, UsageSource::reported);
+  EXPECT_EQ(attempt.usage.input_tokens, 5);
+  EXPECT_EQ(attempt.usage.output_tokens, 7);
+  EXPECT_TRUE(rig.log.has("Hel"));
+  EXPECT_FALSE(rig.log.has("RUN_ERROR"));
+}
+
+TEST(ModelCall, RetriesBeforeTheFirstTokenWithoutATrace) {
+  CallRig rig(link());
+  rig.start();
+  rig.refuse(503, R"({"error":{"message":"overloaded"}})");
+  ASSERT_EQ(rig.host.waits.size(), 1U);
+  EXPECT_EQ(rig.host.waits[0], 250ms);  // half of the first wait
+  EXPECT_FALSE(rig.call.ended());
+  rig.timer();
+  ASSERT_EQ(rig.host.sent.size(), 2U);
+  rig.head(200);
+  rig.text("Hello");
+  rig.finish();
+  EXPECT_FALSE(rig.call.error());
+  EXPECT_FALSE(rig.log.has("millrace.reset"));
+  EXPECT_TRUE(rig.log.has("millrace.retry"));
+  ASSERT_EQ(rig.call.attempts().size(), 2U);
+  EXPECT_EQ(rig.call.attempts()[0].error->code, Errc::provider_overloaded);
+  EXPECT_EQ(rig.call.attempts()[1].waited, 250ms);
+}
+
+TEST(ModelCall, WaitsAsLongAsTheProviderSays) {
+  CallRig rig(link());
+  rig.chance.value = 0;
+  rig.start();
+  rig.refuse(429, "{}", {{"Retry-After", "7"}});
+  EXPECT_EQ(rig.host.waits.at(0), 7s);
+  rig.timer();
+  rig.refuse(429, "{}", {{"Retry-After", "86400"}});
+  EXPECT_EQ(rig.host.waits.at(1), 60s);
+}
+
+TEST(ModelCall, GivesUpAfterItsRetries) {
+  CallRig rig(link("openai", "m", 2));
+  rig.start();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    rig.refuse(500, "{}");
+    rig.timer();
+  }
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.host.sent.size(), 3U);
+  EXPECT_EQ(rig.call.error()->code, Errc::provider_error);
+  EXPECT_TRUE(rig.log.has("RUN_ERROR"));
+}
+
+TEST(ModelCall, NeverSendsAFatalRequestTwice) {
+  for (const int status : {400, 401, 403, 404, 413, 422}) {
+    CallRig rig(link());
+    rig.start();
+    rig.refuse(status, R"({"error":{"message":"no"}})");
+    EXPECT_TRUE(rig.call.ended()) << status;
+    EXPECT_EQ(rig.host.sent.size(), 1U) << status;
+    EXPECT_EQ(rig.host.opens, 0) << status;
+  }
+}
+
+TEST(ModelCall, AsksTheFallbackBeforeTheFirstToken) {
+  CallRig rig(chain({link("openai", "a", 0), link("anthropic", "b", 0)}));
+  rig.start();
+  rig.refuse(401, R"({"error":{"message":"bad key"}})");
+  ASSERT_EQ(rig.host.sent.size(), 2U);
+  EXPECT_NE(rig.host.sent[1].url.find("api.anthropic.com"), std::string::npos);
+  EXPECT_FALSE(rig.log.has("millrace.reset"));
+}
+
+TEST(ModelCall, TakesAnAbandonedAnswerBackForTheFallback) {
+  CallRig rig(chain({link("openai", "a", 0), link("openai", "b", 0)}));
+  rig.start();
+  rig.head(200);
+  rig.text("Half");
+  rig.lost();
+  ASSERT_EQ(rig.host.sent.size(), 2U);
+  const std::string so_far = rig.log.all();
+  const std::size_t end = so_far.find("TEXT_MESSAGE_END");
+  const std::size_t reset = so_far.find("millrace.reset");
+  const std::size_t snapshot = so_far.find("MESSAGES_SNAPSHOT");
+  ASSERT_NE(snapshot, std::string::npos) << so_far;
+  EXPECT_LT(end, reset);
+  EXPECT_LT(reset, snapshot);
+  EXPECT_NE(so_far.find(R"("messageIds":["id-2"])"), std::string::npos) << so_far;
+  EXPECT_EQ(so_far.find("Half", snapshot), std::string::npos);
+  EXPECT_NE(so_far.find("Say hello.", snapshot), std::string::npos);
+  rig.head(200);
+  rig.text("Whole");
+  rig.finish();
+  EXPECT_FALSE(rig.call.error());
+  const std::string after = rig.log.all().substr(snapshot);
+  EXPECT_EQ(after.find(R"("messageId":"id-2")"), std::string::npos) << after;
+  EXPECT_NE(after.find("Whole"), std::string::npos);
+  ASSERT_EQ(rig.call.attempts().size(), 2U);
+  EXPECT_EQ(rig.call.attempts()[0].usage.source, UsageSource::estimated);
+  EXPECT_GT(rig.call.attempts()[0].usage.output_tokens, 0);
+}
+
+TEST(ModelCall, ShowsAnIdOfAnAbandonedAnswerNeverAgain) {
+  CountingIds ids("fresh-");
+  test::EventLog log;
+  const VoidIds void_ids{"m1"};
+  AttemptEvents events(log, ids, void_ids, "m");
+  events.on_event({event::TextStart{"m1"}});
+  events.on_event({event::TextDelta{"m1", "again"}});
+  events.on_event({event::ToolStart{"t1", "pay", "m1"}});
+  EXPECT_FALSE(log.has("\"m1\"")) << log.all();
+  EXPECT_EQ(events.message_ids(), std::vector<std::string>{"fresh-1"});
+  EXPECT_TRUE(log.has(R"("parentMessageId":"fresh-1")"));
+}
+
+TEST(ModelCall, AsksTheSameModelAgainAfterAPartOnlyWhenTold) {
+  for (const bool told : {false, true}) {
+    CallOptions options = chain({link()});
+    options.retry.after_first_token = told;
+    CallRig rig(std::move(options));
+    rig.start();
+    rig.head(200);
+    rig.text("Half");
+    rig.lost();
+    EXPECT_EQ(rig.call.ended(), !told);
+    EXPECT_EQ(rig.log.has("millrace.reset"), told);
+  }
+}
+
+TEST(ModelCall, NeverAsksAgainAfterAToolIntent) {
+  CallOptions options = chain({link(), link("anthropic", "b")});
+  options.retry.after_first_token = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  rig.head(200);
+  rig.data(
+      "data: "
+      "{\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":"
+      "\"t1\",\"function\":{\"name\":\"pay\",\"arguments\":\"{\"}}]}}]}\n\n");
+  rig.lost();
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_EQ(rig.call.error()->code, Errc::connection_lost);
+  EXPECT_TRUE(rig.log.has("TOOL_CALL_END"));
+}
+
+TEST(ModelCall, ReadsAnErrorInsideAGoodAnswer) {
+  CallRig rig(link("openai", "m", 1));
+  rig.start();
+  rig.head(200);
+  rig.data(
+      "data: {\"error\":{\"message\":\"Rate limit "
+      "reached\",\"code\":\"rate_limit_exceeded\"}}\n\n");
+  EXPECT_EQ(rig.host.abandoned, 1);
+  EXPECT_EQ(rig.host.waits.size(), 1U);
+  EXPECT_EQ(rig.call.attempts()[0].error->code, Errc::rate_limited);
+}
+
+TEST(ModelCall, StopsAndBooksWhatWasShown) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.text("Half of an answer");
+  rig.call.stop(rig.now());
+  EXPECT_EQ(rig.host.abandoned, 1);
+  EXPECT_EQ(rig.call.error()->code, Errc::cancelled);
+  EXPECT_TRUE(rig.log.has("TEXT_MESSAGE_END"));
+  EXPECT_EQ(rig.call.attempts()[0].usage.source, UsageSource::estimated);
+  EXPECT_GT(*rig.call.attempts()[0].usage.output_tokens, 0);
+  EXPECT_GT(*rig.call.attempts()[0].usage.input_tokens, 0);
+  // What comes later changes nothing.
+  rig.text("more");
+  rig.lost();
+  EXPECT_FALSE(rig.log.has("more"));
+}
+
+TEST(ModelCall, StopsWhileItWaits) {
+  CallRig rig(link());
+  rig.start();
+  rig.refuse(503, "{}");
+  rig.call.stop(rig.now());
+  EXPECT_TRUE(rig.call.ended());
+  rig.timer();
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+}
+
+TEST(ModelCall, TreatsTheTokenLimitAsAnEndThatIsTold) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.text("Half");
+  rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n");
+  rig.done();
+  EXPECT_EQ(rig.call.error()->code, Errc::output_limit_reached);
+  EXPECT_EQ(rig.call.finish_reason(), "length");
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+}
+
+TEST(ModelCall, NeverRepeatsAKey) {
+  CallRig rig(link("openai", "m", 0));
+  rig.start();
+  rig.refuse(401, R"({"error":{"message":"Incorrect API key provided: )" + std::string(test::key) +
+                      R"("}})");
+  EXPECT_EQ(rig.log.all().find("secret-of-the-test"), std::string::npos) << rig.log.all();
+  EXPECT_EQ(rig.call.report_json().find("secret-of-the-test"), std::string::npos);
+  EXPECT_EQ(rig.call.error()->detail.find("secret-of-the-test"), std::string::npos);
+}
+
+TEST(ModelCall, LetsUserCodeChangeTheBody) {
+  CallOptions options = chain({link()});
+  options.hooks.payload = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  ASSERT_EQ(rig.host.asked.size(), 1U);
+  EXPECT_TRUE(rig.host.sent.empty());
+  rig.call.complete(99, R"({"wrong":1})", rig.now());
+  EXPECT_TRUE(rig.host.sent.empty());
+  rig.call.complete(rig.host.asked[0].id, R"({"model":"other"})", rig.now());
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_EQ(rig.host.sent[0].body, R"({"model":"other"})");
+}
+
+TEST(ModelCall, LetsUserCodeJudgeAnError) {
+  CallOptions options = chain({link()});
+  options.hooks.error = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  rig.refuse(418, R"({"error":{"message":"teapot"}})");
+  ASSERT_EQ(rig.host.asked.size(), 1U);
+  EXPECT_TRUE(rig.host.waits.empty());
+  rig.call.complete(rig.host.asked[0].id, R"({"code":"rate_limited","message":"later"})",
+                    rig.now());
+  EXPECT_EQ(rig.host.waits.size(), 1U);
+}
+
+TEST(ModelCall, LetsUserCodeChangeEventsInTheirOrder) {
+  CallOptions options = chain({link()});
+  options.hooks.events = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  rig.head(200);
+  rig.text("one");
+  ASSERT_EQ(rig.host.asked.size(), 1U);
+  EXPECT_FALSE(rig.log.has("one"));
+  rig.text("two");
+  rig.finish();
+  EXPECT_FALSE(rig.call.ended());
+  std::string changed = rig.host.asked[0].json;
+  changed.replace(changed.find("one"), 3, "ONE");
+  rig.call.complete(rig.host.asked[0].id, changed, rig.now());
+  ASSERT_EQ(rig.host.asked.size(), 2U);
+  rig.call.complete(rig.host.asked[1].id, "", rig.now());
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_FALSE(rig.call.error());
+  const std::string all = rig.log.all();
+  EXPECT_LT(all.find("ONE"), all.find("two"));
+  EXPECT_NE(all.find("two"), std::string::npos);
+}
+
+TEST(ModelCall, TriesTheNextProviderWhenAKeyIsMissing) {
+  auto without = read_config(R"({"provider":"openai"})");
+  ASSERT_TRUE(without.ok());
+  CallRig rig(chain({{std::move(without).value(), "a"}, link("anthropic", "b")}));
+  rig.start();
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_NE(rig.host.sent[0].url.find("anthropic"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::model

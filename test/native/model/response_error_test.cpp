@@ -1,0 +1,150 @@
+// What vendors say, told apart.
+#include "model/response_error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace millrace::model {
+namespace {
+
+struct Case {
+  std::string_view provider;
+  int status;
+  std::string_view body;
+  Errc code;
+};
+
+constexpr std::string_view openai_quota =
+    R"({"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}})";
+constexpr std::string_view openai_rate =
+    R"({"error":{"message":"Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000. Please try again in 1.2s.","type":"tokens","param":null,"code":"rate_limit_exceeded"}})";
+constexpr std::string_view openai_context =
+    R"({"error":{"message":"This model's maximum context length is 128000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}})";
+constexpr std::string_view anthropic_context =
+    R"({"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}})";
+constexpr std::string_view anthropic_credit =
+    R"({"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}})";
+constexpr std::string_view google_rate =
+    R"([{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}])";
+constexpr std::string_view google_key =
+    R"({"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}})";
+
+constexpr Case cases[] = {
+    {"openai", 401,
+     R"({"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}})",
+     Errc::authentication_failed},
+    {"openai", 401, R"({"error":{"message":"gone","code":"account_deactivated"}})",
+     Errc::account_deactivated},
+    {"openai", 403,
+     R"({"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}})",
+     Errc::location_not_supported},
+    {"openai", 403, R"({"error":{"message":"Project does not have access to model"}})",
+     Errc::permission_denied},
+    {"openai", 404,
+     R"({"error":{"message":"The model `x` does not exist","code":"model_not_found"}})",
+     Errc::model_not_found},
+    {"openai", 429, openai_quota, Errc::insufficient_quota},
+    {"openai", 429, openai_rate, Errc::rate_limited},
+    {"openai", 429, "", Errc::rate_limited},
+    {"openai", 400, openai_context, Errc::context_window_exceeded},
+    {"openai", 400,
+     R"({"error":{"message":"Invalid 'tools': array too long. Expected an array with maximum length 128"}})",
+     Errc::tool_limit_exceeded},
+    {"openai", 500, R"({"error":{"message":"The server had an error","type":"server_error"}})",
+     Errc::provider_error},
+    {"openai", 503, "<html>busy</html>", Errc::provider_overloaded},
+    {"openai", 408, "", Errc::provider_error},
+    {"openai", 418, "", Errc::provider_bad_request},
+    {"azure", 400,
+     R"({"error":{"code":"content_filter","message":"The response was filtered","innererror":{"code":"ResponsibleAIPolicyViolation"}}})",
+     Errc::content_filtered},
+    {"azure", 404, R"({"error":{"code":"DeploymentNotFound","message":"no"}})",
+     Errc::model_not_found},
+    {"anthropic", 400, anthropic_context, Errc::context_window_exceeded},
+    {"anthropic", 400, anthropic_credit, Errc::insufficient_quota},
+    {"anthropic", 403, R"({"error":{"type":"forbidden","message":"Request not allowed"}})",
+     Errc::location_not_supported},
+    {"anthropic", 403, R"({"type":"error","error":{"type":"permission_error","message":"no"}})",
+     Errc::permission_denied},
+    {"anthropic", 529,
+     R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})",
+     Errc::provider_overloaded},
+    {"groq", 403, "", Errc::location_not_supported},
+    {"google", 400, google_key, Errc::authentication_failed},
+    {"google", 429, google_rate, Errc::rate_limited},
+    {"google", 400,
+     R"({"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}})",
+     Errc::location_not_supported},
+    {"bedrock", 403,
+     R"({"__type":"UnrecognizedClientException","message":"The security token included in the request is invalid."})",
+     Errc::invalid_bedrock_credentials},
+    {"bedrock", 429, R"({"__type":"ThrottlingException","message":"Too many requests"})",
+     Errc::rate_limited},
+    {"vertexai", 401, R"({"error":{"code":401,"status":"UNAUTHENTICATED"}})",
+     Errc::invalid_vertex_credentials},
+    {"github", 401, "", Errc::invalid_github_token},
+    {"githubcopilot", 401, "", Errc::invalid_copilot_token},
+    {"deepseek", 402, R"({"error":{"message":"Insufficient Balance"}})", Errc::insufficient_quota},
+    {"zhipu", 429, R"({"error":{"code":"1113","message":"..."}})", Errc::insufficient_quota},
+    {"zhipu", 429, R"({"error":{"code":"1302","message":"..."}})", Errc::rate_limited},
+    {"minimax", 200, R"({"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}})",
+     Errc::insufficient_quota},
+    {"qwen", 400,
+     R"({"code":"data_inspection_failed","message":"Input data may contain inappropriate content."})",
+     Errc::content_filtered},
+    {"ollama", 404, R"({"error":"model 'x' not found, try pulling it first"})",
+     Errc::model_not_found},
+    {"ollama", 400, R"({"error":"registry.ollama.ai/library/x does not support tools"})",
+     Errc::capability_not_supported},
+    {"newapi", 503, R"({"error":{"message":"No available channel for model x"}})",
+     Errc::no_available_channel},
+    {"openrouter", 402, R"({"error":{"code":402,"message":"This request requires more credits"}})",
+     Errc::insufficient_quota},
+    {"mistral", 422, R"({"detail":[{"msg":"field required"}]})", Errc::provider_bad_request},
+};
+
+TEST(ResponseError, TellsWhatVendorsSayApart) {
+  for (const Case& one : cases) {
+    net::ResponseHead head;
+    head.status = one.status;
+    const Error error = error_from_response(head, one.body, one.provider);
+    EXPECT_EQ(error.code_name(), row_of(one.code).code) << one.provider << ' ' << one.body;
+  }
+}
+
+TEST(ResponseError, KeepsMessageRequestIdAndWait) {
+  net::ResponseHead head;
+  head.status = 429;
+  head.headers = {{"X-Request-Id", "req_123"}};
+  const Error rate = error_from_response(head, openai_rate, "openai");
+  EXPECT_EQ(rate.request_id, "req_123");
+  EXPECT_EQ(rate.upstream_status, 429);
+  EXPECT_EQ(rate.retry_after, std::chrono::milliseconds(1200));
+  EXPECT_NE(rate.message.find("Rate limit reached for gpt-4o"), std::string::npos);
+  EXPECT_EQ(rate.type_name(), "RateLimitExceeded");
+  EXPECT_EQ(error_from_response(head, google_rate, "google").retry_after, std::chrono::seconds(34));
+}
+
+TEST(ResponseError, ReadsErrorsInsideAnswers) {
+  EXPECT_EQ(error_from_stream("overloaded_error", "Overloaded", "anthropic").code,
+            Errc::provider_overloaded);
+  EXPECT_EQ(error_from_stream("", "Rate limit reached", "openai").code, Errc::rate_limited);
+  EXPECT_EQ(error_from_stream("502", "Upstream failed", "openrouter").code, Errc::provider_error);
+  EXPECT_EQ(error_from_stream("429", "slow down", "openrouter").code, Errc::rate_limited);
+  EXPECT_EQ(error_from_stream("stream_truncated", "cut", "openai").code, Errc::stream_truncated);
+  EXPECT_EQ(error_from_stream("content_filter", "stopped", "openai").code, Errc::content_filtered);
+  EXPECT_EQ(error_from_stream("", "something odd", "openai").code, Errc::provider_error);
+}
+
+TEST(ResponseError, EveryClassOfAProvidersErrorHasACode) {
+  for (const std::string_view type :
+       {"InvalidProviderAPIKey", "InsufficientQuota", "RateLimitExceeded", "ModelNotFound",
+        "ExceededContextWindow", "ProviderBizError"}) {
+    const auto code = code_of_type(type);
+    ASSERT_TRUE(code) << type;
+    EXPECT_EQ(row_of(row_of(*code).type).name, type);
+  }
+  EXPECT_FALSE(code_of_type("Nonsense"));
+}
+
+}  // namespace
+}  // namespace millrace::model

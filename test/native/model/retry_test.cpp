@@ -1,0 +1,98 @@
+#include "model/retry.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/retry_after.hpp"
+
+namespace millrace::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Decision::Kind;
+
+Error error_of(Errc code, std::optional<std::chrono::milliseconds> after = {}) {
+  Error error = make_error(code);
+  error.retry_after = after;
+  return error;
+}
+
+TEST(Retry, DoublesItsWaitUpToTheLongest) {
+  const RetryPolicy policy{10, 500ms, 30'000ms, 60'000ms, false};
+  AttemptState state;
+  std::chrono::milliseconds before{0};
+  for (state.retries = 0; state.retries < 10; ++state.retries) {
+    const Decision decision = decide(policy, state, error_of(Errc::provider_error), 0.999);
+    ASSERT_EQ(decision.kind, Kind::wait);
+    EXPECT_GE(decision.wait, before);
+    EXPECT_LE(decision.wait, 30s);
+    before = decision.wait;
+  }
+  EXPECT_GT(before, 29s);
+  state.retries = 3;
+  EXPECT_EQ(decide(policy, state, error_of(Errc::provider_error), 0.0).wait, 0ms);
+}
+
+TEST(Retry, NeverUndercutsWhatItWasTold) {
+  for (const double random : {0.0, 0.3, 0.999}) {
+    const Decision decision = decide({}, {}, error_of(Errc::rate_limited, 10s), random);
+    EXPECT_GE(decision.wait, 10s);
+    EXPECT_LE(decision.wait, 12s);
+  }
+}
+
+TEST(Retry, PrefersTheFallbackToALongWait) {
+  AttemptState state;
+  state.has_fallback = true;
+  EXPECT_EQ(decide({}, state, error_of(Errc::rate_limited, 2h), 0.5).kind, Kind::fallback);
+  EXPECT_EQ(decide({}, state, error_of(Errc::rate_limited, 2s), 0.5).kind, Kind::wait);
+}
+
+TEST(Retry, StopsWhenTheRequestItselfIsAtFault) {
+  AttemptState state;
+  state.has_fallback = true;
+  for (const Errc code : {Errc::provider_bad_request, Errc::invalid_messages, Errc::cancelled,
+                          Errc::content_filtered}) {
+    EXPECT_EQ(decide({}, state, error_of(code), 0.5).kind, Kind::stop) << row_of(code).code;
+  }
+}
+
+TEST(RetryAfter, ReadsItsForms) {
+  const RetryTime now = RetryTime(std::chrono::sys_days(std::chrono::year(2026) / 11 / 22)) + 8h;
+  struct Case {
+    std::vector<net::Header> headers;
+    std::optional<std::chrono::milliseconds> wait;
+  };
+  const std::vector<Case> cases{
+      {{{"Retry-After", "12"}}, 12s},
+      {{{"retry-after", "1.5"}}, 1500ms},
+      {{{"Retry-After", "0"}}, 0ms},
+      {{{"retry-after-ms", "250"}, {"Retry-After", "9"}}, 250ms},
+      {{{"Retry-After", "Sun, 22 Nov 2026 08:00:20 GMT"}}, 20s},
+      {{{"Retry-After", "Sunday, 22-Nov-26 08:00:20 GMT"}}, 20s},
+      {{{"Retry-After", "Sun Nov 22 08:00:20 2026"}}, 20s},
+      {{{"Retry-After", "Sun, 22 Nov 2026 07:00:00 GMT"}}, 0ms},
+      {{{"Retry-After", "soon"}}, std::nullopt},
+      {{{"Retry-After", "-5"}}, std::nullopt},
+      {{{"x-ratelimit-remaining-requests", "0"}, {"x-ratelimit-reset-requests", "6m0s"}}, 360s},
+      {{{"x-ratelimit-remaining-tokens", "0"}, {"x-ratelimit-reset-tokens", "20ms"}}, 20ms},
+      {{{"x-ratelimit-remaining-tokens", "3"}, {"x-ratelimit-reset-tokens", "20ms"}}, std::nullopt},
+      {{{"anthropic-ratelimit-requests-remaining", "0"},
+        {"anthropic-ratelimit-requests-reset", "2026-11-22T08:00:30Z"}},
+       30s},
+      {{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1795334410000"}}, 10s},
+      {{}, std::nullopt},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(retry_after_of(one.headers, now), one.wait)
+        << (one.headers.empty() ? "" : one.headers[0].value);
+  }
+}
+
+TEST(RetryAfter, ReadsSentences) {
+  EXPECT_EQ(retry_after_in("please try again in 1.2s. visit"), 1200ms);
+  EXPECT_EQ(retry_after_in("please retry in 34.5s."), 34500ms);
+  EXPECT_EQ(retry_after_in("try again in a while"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace millrace::model

@@ -1,0 +1,208 @@
+// What a model runtime takes and gives.
+// Source: LobeHub's model runtime (payload, callbacks, usage), OpenAI's chat completions.
+import type {
+  ChatImageChunk,
+  ChatPart,
+  Grounding,
+  MessageToolCall,
+  ModelSpeed,
+  ModelUsage,
+} from './chat-stream';
+import type { ErrorCode } from './errors';
+import type { AGUIEvent } from './events';
+
+/** A part of a message's content. */
+export type ChatContentPart =
+  | { type: 'text'; text: string }
+  | { type: 'image_url'; image_url: { url: string; detail?: 'auto' | 'low' | 'high' } }
+  | { type: 'video_url'; video_url: { url: string } }
+  | { type: 'audio_url'; audio_url: { url: string } }
+  | { type: 'input_audio'; input_audio: { data: string; format: string } }
+  | { type: 'thinking'; thinking: string; signature?: string }
+  | { type: string; [member: string]: unknown };
+
+export interface ChatToolCall {
+  id: string;
+  type?: 'function';
+  function: { name: string; arguments: string };
+  [member: string]: unknown;
+}
+
+/** A message of OpenAI's shape with LobeHub's members. */
+export interface ChatMessage {
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
+  content?: string | ChatContentPart[] | null;
+  name?: string;
+  tool_calls?: ChatToolCall[];
+  tool_call_id?: string;
+  reasoning?: { content?: string; signature?: string; responseItems?: unknown[] };
+  reasoning_content?: string;
+  [member: string]: unknown;
+}
+
+export interface ChatTool {
+  type: 'function';
+  function: { name: string; description?: string; parameters?: unknown; strict?: boolean };
+}
+
+/** What a chat is asked. Members that are null count as missing. */
+export interface ChatStreamPayload {
+  model: string;
+  messages: readonly ChatMessage[] | readonly object[];
+  /** The shape of `messages`; default OpenAI's with LobeHub's members. */
+  format?: 'openai' | 'canonical' | (string & {});
+  provider?: string;
+  /** Whether the provider streams; default true. The answer is given as events either way. */
+  stream?: boolean;
+  /** `json`: `chat` answers with one completion instead of a stream. */
+  responseMode?: 'stream' | 'json';
+  apiMode?: 'chatCompletion' | 'responses' | (string & {});
+  deploymentName?: string;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_k?: number | null;
+  max_tokens?: number | null;
+  frequency_penalty?: number | null;
+  presence_penalty?: number | null;
+  n?: number | null;
+  seed?: number | null;
+  stop?: string | string[] | null;
+  logprobs?: boolean | null;
+  top_logprobs?: number | null;
+  tools?: readonly (ChatTool | object)[] | null;
+  tool_choice?: 'auto' | 'none' | 'required' | object | null;
+  parallel_tool_calls?: boolean | null;
+  response_format?:
+    | { type: 'text' | 'json_object' }
+    | { type: 'json_schema'; json_schema: { name: string; schema: unknown; strict?: boolean } }
+    | object
+    | null;
+  enabledContextCaching?: boolean;
+  enabledSearch?: boolean;
+  urlContext?: boolean;
+  thinking?: { type?: 'enabled' | 'disabled' | 'adaptive'; budget_tokens?: number };
+  thinkingBudget?: number;
+  thinkingLevel?: 'minimal' | 'low' | 'medium' | 'high';
+  reasoning?: { effort?: string; summary?: string; mode?: string };
+  reasoning_effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
+  effort?: 'low' | 'medium' | 'high' | 'max' | null;
+  verbosity?: 'low' | 'medium' | 'high' | null;
+  text?: { verbosity?: 'low' | 'medium' | 'high' };
+  truncation?: 'auto' | 'disabled' | null;
+  preserveThinking?: boolean;
+  imageAspectRatio?: string;
+  imageResolution?: '512' | '1K' | '2K' | '4K';
+  user?: string;
+  [member: string]: unknown;
+}
+
+/** An error as an attempt ended with it. */
+export interface AttemptError {
+  code: ErrorCode;
+  message: string;
+  detail?: string;
+  status?: number;
+  retry: 'no' | 'yes' | 'later';
+  retryAfterMs?: number;
+  requestId?: string;
+}
+
+/** One request to a provider. */
+export interface CallAttempt {
+  provider: string;
+  model: string;
+  /** The HTTP status; 0 when no answer came. */
+  status: number;
+  /** A reader saw a part of its answer. */
+  shown: boolean;
+  waitedMs: number;
+  durationMs: number;
+  firstTokenMs?: number;
+  error?: AttemptError;
+  usage?: ModelUsage;
+  /** As the provider wrote it. */
+  reportedUsage?: unknown;
+}
+
+/** What is known of a call at its end. */
+export interface CallReport {
+  /** Of the last attempt. */
+  provider: string;
+  model: string;
+  /** The provider's word for the end of the answer. */
+  finishReason?: string;
+  /** One for each request that was sent. */
+  attempts: CallAttempt[];
+  /** Of all attempts together. */
+  usage: ModelUsage;
+  /** What was left out or changed because the provider does not take it. */
+  notes: string[];
+}
+
+/** A piece of a call as it came. */
+export interface ToolCallChunk {
+  index: number;
+  id?: string;
+  type: 'function';
+  function: { name?: string | null; arguments?: string };
+}
+
+/** What is known when a call is over. */
+export interface ChatFinish {
+  text: string;
+  thinking?: string;
+  reasoning?: { content?: string; signature?: string };
+  toolsCalling?: MessageToolCall[];
+  grounding?: Grounding;
+  usage?: ModelUsage;
+  speed?: ModelSpeed;
+  finishReason?: string;
+  error?: unknown;
+}
+
+/** Told of an answer while it streams, each in its turn; what one throws fails the call. */
+export interface ChatCallbacks {
+  onStart?: () => void | Promise<void>;
+  onText?: (delta: string) => void | Promise<void>;
+  onThinking?: (delta: string) => void | Promise<void>;
+  onToolsCalling?(data: {
+    chunk: ToolCallChunk[];
+    toolsCalling: MessageToolCall[];
+  }): void | Promise<void>;
+  onBase64Image?(data: { image: ChatImageChunk; images: ChatImageChunk[] }): void | Promise<void>;
+  onContentPart?: (part: ChatPart) => void | Promise<void>;
+  onReasoningPart?: (part: ChatPart) => void | Promise<void>;
+  onGrounding?: (grounding: Grounding) => void | Promise<void>;
+  onUsage?: (usage: ModelUsage) => void | Promise<void>;
+  onError?: (error: unknown) => void | Promise<void>;
+  /** The call succeeded. */
+  onCompletion?: (data: ChatFinish) => void | Promise<void>;
+  /** The call is over, whichever way. */
+  onFinal?: (data: ChatFinish) => void | Promise<void>;
+}
+
+/** How a hook may describe an error; what is missing stays as it is. */
+export interface HookedError {
+  code?: ErrorCode;
+  errorType?: string;
+  message?: string;
+}
+
+/**
+ * User code on the way of a call. Each moves only its own stage to the JavaScript thread, and may
+ * give a promise. What one throws ends the call with that error.
+ */
+export interface ModelHooks {
+  /** Changes the body of each request before it is sent; nothing leaves it as it is. */
+  handlePayload?:
+    | ((
+        body: Record<string, unknown>,
+        call: { provider: string; model: string; url: string; payload: ChatStreamPayload },
+      ) => unknown)
+    | undefined;
+  /** Gives a HookedError, before it is decided what follows; nothing leaves the error as it is. */
+  handleError?:
+    ((error: AttemptError, call: { provider: string; model: string }) => unknown) | undefined;
+  /** Changes the events of the answer, in batches; nothing leaves them as they are. */
+  handleStream?: ((events: AGUIEvent[]) => unknown) | undefined;
+}
