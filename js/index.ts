@@ -2,11 +2,13 @@
 import { addon } from './addon';
 
 export type * from '../types/agent';
+export type * from '../types/capabilities';
 export type * from '../types/channels';
 export type * from '../types/chat-stream';
 export type * from '../types/errors';
 export type * from '../types/events';
 export type * from '../types/messages';
+export type * from '../types/objects';
 export type * from '../types/usage';
 export type * from '../types/model';
 
@@ -76,6 +78,7 @@ export {
   readModelUsage,
 } from './model/usage';
 export type { AccumulateHuman, AccumulateLLM, AccumulateTool } from './model/usage';
+export type { ObjectRun } from './model/object';
 export { pipeAGUI, toAGUIResponse } from './runs/ag-ui';
 export type { NodeResponse } from './runs/ag-ui';
 export { foldEvents } from './runs/fold';

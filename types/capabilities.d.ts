@@ -3,7 +3,7 @@
 import type { ModelUsage } from './chat-stream';
 
 /** A model as its provider lists it; what the provider does not tell is absent. */
-export interface ModelCard {
+export interface ProviderModel {
   id: string;
   displayName?: string;
   contextWindowTokens?: number;

@@ -5,7 +5,7 @@ import type {
   EmbeddingsPayload,
   ImagePayload,
   ImageResult,
-  ModelCard,
+  ProviderModel,
   PullPayload,
   SpeechPayload,
 } from '../../types/capabilities';
@@ -51,9 +51,9 @@ export class Capabilities {
     this.#send = send;
   }
 
-  async models(options: CapabilityOptions = {}): Promise<ModelCard[]> {
+  async models(options: CapabilityOptions = {}): Promise<ProviderModel[]> {
     const { json } = await this.#call('models', {}, options);
-    return JSON.parse(json) as ModelCard[];
+    return JSON.parse(json) as ProviderModel[];
   }
 
   /** One vector for each text, in their order. */

@@ -52,12 +52,12 @@ export async function generateObject(
 }
 
 /** Asks for an object and shows it while it arrives. */
-export function streamObject(
+export function streamObject<T = unknown>(
   host: ObjectHost,
   request: GenerateObjectRequest,
   options: GenerateObjectOptions = {},
-): ObjectRun {
-  return new ObjectRun(host, request, options);
+): ObjectRun<T> {
+  return new ObjectRun<T>(host, request, options);
 }
 
 /**

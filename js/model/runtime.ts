@@ -1,7 +1,17 @@
 // ModelRuntime: one provider's models behind the interface that all providers share.
 import { randomUUID } from 'node:crypto';
 
+import type {
+  CapabilityOptions,
+  EmbeddingsPayload,
+  ImagePayload,
+  ImageResult,
+  ProviderModel,
+  PullPayload,
+  SpeechPayload,
+} from '../../types/capabilities';
 import type { ChatCallbacks, ChatStreamPayload, ModelHooks } from '../../types/model';
+import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
@@ -9,8 +19,11 @@ import { allowManyListeners } from '../transport/engine';
 import type { CallTexts } from './call';
 import { startCall } from './call';
 import { CallItems } from './call-items';
+import { Capabilities } from './capabilities';
 import { chatResponse } from './chat-response';
 import { completionOf } from './completion';
+import type { ObjectHost, ObjectRun } from './object';
+import { generateObject, streamObject } from './object';
 import { ModelRun } from './run';
 import type { ProviderSettings } from './settings';
 import { checkSettings, engineSettings, splitModel } from './settings';
@@ -77,6 +90,7 @@ export class ModelRuntime {
   readonly provider: string;
   readonly #settings: ProviderSettings;
   readonly #own: Pick<ModelRuntimeOptions, Own>;
+  #capabilities: Capabilities | undefined;
 
   constructor(provider: string, options: ModelRuntimeOptions = {}) {
     if (typeof provider !== 'string' || typeof options !== 'object' || options === null) {
@@ -171,6 +185,66 @@ export class ModelRuntime {
       done: () => signal?.removeEventListener('abort', stop),
       keptSize: options.keptSize ?? defaultKeptSize,
     });
+  }
+
+  /** The provider's models, with what it tells of them. */
+  async models(options?: CapabilityOptions): Promise<ProviderModel[]> {
+    return this.#others().models(options);
+  }
+
+  /** One vector for each text, in their order. */
+  async embeddings(payload: EmbeddingsPayload, options?: CapabilityOptions): Promise<number[][]> {
+    return this.#others().embeddings(payload, options);
+  }
+
+  async createImage(payload: ImagePayload, options?: CapabilityOptions): Promise<ImageResult> {
+    return this.#others().createImage(payload, options);
+  }
+
+  /** The audio of a spoken text. */
+  async textToSpeech(payload: SpeechPayload, options?: CapabilityOptions): Promise<ArrayBuffer> {
+    return this.#others().textToSpeech(payload, options);
+  }
+
+  /** Has the provider fetch a model (Ollama): its progress as NDJSON. */
+  async pullModel(payload: PullPayload, options?: CapabilityOptions): Promise<Response> {
+    return this.#others().pullModel(payload, options);
+  }
+
+  /**
+   * Asks for a value that follows a schema; without a schema, for the calls of `tools`:
+   * `[{ name, arguments }]`.
+   */
+  async generateObject<T = unknown>(
+    request: GenerateObjectRequest,
+    options?: GenerateObjectOptions,
+  ): Promise<T> {
+    checkPayload(request);
+    return (await generateObject(this.#objectHost(), request, options)) as T;
+  }
+
+  /** The same, shown while it arrives. */
+  streamObject<T = unknown>(
+    request: GenerateObjectRequest,
+    options?: GenerateObjectOptions,
+  ): ObjectRun<T> {
+    checkPayload(request);
+    return streamObject<T>(this.#objectHost(), request, options);
+  }
+
+  #others(): Capabilities {
+    this.#capabilities ??= new Capabilities({
+      settings: engineSettings(this.provider, this.#settings),
+      send: chooseFetch('createModelRuntime', this.#own),
+    });
+    return this.#capabilities;
+  }
+
+  #objectHost(): ObjectHost {
+    return {
+      settings: engineSettings(this.provider, this.#settings),
+      stream: (payload, options) => this.stream(payload as ChatStreamPayload, options),
+    };
   }
 
   async #completion(payload: ChatStreamPayload, options: ChatOptions): Promise<Response> {
