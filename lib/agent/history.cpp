@@ -159,4 +159,15 @@ Tree repair_rows(const Tree& messages, IdSource& ids) {
   return repaired;
 }
 
+Tree provider_rows(const Tree& messages, IdSource& ids) {
+  Tree rows = repair_rows(messages, ids);
+  for (Tree& row : rows.items()) {
+    if (!is_role(row, "compressedGroup")) continue;
+    row.set("role", "user");
+    row.set("content",
+            "Summary of the conversation so far:\n" + std::string(row["content"].string()));
+  }
+  return rows;
+}
+
 }  // namespace millrace::agent

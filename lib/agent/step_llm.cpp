@@ -57,6 +57,9 @@ void StepMachine::call_llm(const Tree& instruction) {
     (messages != nullptr ? *messages : payload.set("messages", state_["messages"]))
         .push(std::move(row));
   }
+  if (options_.history && payload["messages"].is_array()) {
+    payload.set("messages", provider_rows(payload["messages"], ids_));
+  }
   state_.set("status", "running");
   Tree event = typed("llm_start");
   event.set("payload", payload);

@@ -1,0 +1,96 @@
+#include "agent/history.hpp"
+
+#include <gtest/gtest.h>
+
+#include "agent/tokens.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+Tree tree(std::string_view json) {
+  auto parsed = Tree::parse(json);
+  EXPECT_TRUE(parsed.ok()) << json;
+  return parsed.ok() ? std::move(parsed).value() : Tree();
+}
+
+const std::string turns = R"([
+  {"role":"system","content":"s"},
+  {"role":"user","content":"one"},
+  {"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
+  {"role":"tool","content":"r","tool_call_id":"a"},
+  {"role":"assistant","content":"answer"},
+  {"role":"user","content":"two"},
+  {"role":"assistant","content":"end"}])";
+
+TEST(CompressionCut, KeepsTheNewestQuestionAndNeverPartsACall) {
+  EXPECT_EQ(compression_cut(tree(turns), 0), 5U);
+  EXPECT_EQ(compression_cut(tree(turns), 1000000), 0U);
+  EXPECT_EQ(compression_cut(tree(R"([{"role":"user","content":"x"}])"), 0), 0U);
+  const Tree open = tree(R"([{"role":"user","content":"one"},{"role":"assistant","content":"x"},
+    {"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"tool","tool_call_id":"a"}])");
+  for (std::int64_t tail = 0; tail < 20; ++tail) {
+    EXPECT_NE(compression_cut(open, tail), 3U) << tail;
+  }
+}
+
+TEST(TruncateTurns, DropsWholeTurnsAndKeepsTheNewest) {
+  const Tree kept = truncate_turns(tree(turns), 3);
+  ASSERT_EQ(kept.items().size(), 3U);
+  EXPECT_EQ(kept.items()[0]["role"].string(), "system");
+  EXPECT_EQ(kept.items()[1]["content"].string(), "two");
+  EXPECT_EQ(truncate_turns(tree(turns), 100000), tree(turns));
+}
+
+TEST(TrimRows, KeepsSystemAndChains) {
+  EXPECT_EQ(trim_rows(tree(turns), 100), tree(turns));
+  const Tree kept = trim_rows(tree(turns), 4);
+  EXPECT_EQ(kept.items()[0]["role"].string(), "system");
+  EXPECT_EQ(kept.items()[1]["role"].string(), "assistant");
+  EXPECT_EQ(kept.items().size(), 6U);
+}
+
+TEST(RepairRows, LeavesAValidHistoryAlone) {
+  CountingIds ids("x");
+  EXPECT_EQ(repair_rows(tree(turns), ids), tree(turns));
+}
+
+TEST(RepairRows, GivesEachCallOneResult) {
+  CountingIds ids("x");
+  const Tree broken = tree(R"([
+    {"role":"tool","content":"orphan","tool_call_id":"zzz"},
+    {"role":"assistant","tool_calls":[{"id":"a"},{"id":"a"},{"id":""}]},
+    {"role":"user","content":"between"},
+    {"role":"tool","content":"late","tool_call_id":"a"},
+    {"role":"tool","content":"twice","tool_call_id":"a"}])");
+  const Tree fixed = repair_rows(broken, ids);
+  ASSERT_EQ(fixed.items().size(), 5U);
+  EXPECT_EQ(fixed.items()[1]["content"].string(), "late");
+  EXPECT_EQ(fixed.items()[2]["content"].string(), "twice");
+  EXPECT_EQ(fixed.items()[4]["content"].string(), "between");
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(fixed.items()[0]["tool_calls"].items()[i]["id"],
+              fixed.items()[i + 1]["tool_call_id"]);
+  }
+}
+
+TEST(Tokens, CountEveryPartOfAMessage) {
+  EXPECT_EQ(estimate_tokens(""), 0);
+  EXPECT_GT(estimate_tokens("Hello, world"), 2);
+  EXPECT_EQ(estimate_message_tokens(tree(R"({"role":"user","content":""})")), 0);
+  EXPECT_EQ(
+      estimate_message_tokens(tree(
+          R"({"role":"assistant","content":"","metadata":{"usage":{"totalOutputTokens":70}}})")),
+      70);
+  EXPECT_GT(
+      estimate_message_tokens(tree(
+          R"({"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f"}}]})")),
+      5);
+  const auto check = check_compression(Tree::array(), Tree(), Tree());
+  EXPECT_EQ(check.threshold, 64000);
+  EXPECT_FALSE(check.needed);
+}
+
+}  // namespace
+}  // namespace millrace::agent

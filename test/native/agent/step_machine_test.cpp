@@ -1,0 +1,243 @@
+#include "agent/step_machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <set>
+
+#include "agent/approvals.hpp"
+#include "agent/general_agent.hpp"
+#include "agent/state.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+Tree tree(std::string_view json) {
+  auto parsed = Tree::parse(json);
+  EXPECT_TRUE(parsed.ok()) << json;
+  return parsed.ok() ? std::move(parsed).value() : Tree();
+}
+
+StepOptions with_history() {
+  return StepOptions::from(tree(R"({"tools":["f","g"],"model":true,"history":true})"));
+}
+
+TEST(StepMachine, IgnoresAnswersThatNobodyWaitsFor) {
+  CountingIds ids("m");
+  StepMachine machine(with_history(), ids);
+  machine.begin(tree(R"({"operationId":"o","messages":[]})"), Tree(), 0);
+  const Tree first = machine.take();
+  ASSERT_EQ(first["actions"].items().size(), 1U);
+  machine.complete(99, Tree(), 0);
+  machine.progress(1, Tree::object());
+  EXPECT_FALSE(machine.done());
+  machine.abort("enough", 5);
+  machine.complete(1, tree(R"({"type":"finish","reason":"completed"})"), 6);
+  const Tree last = machine.take();
+  EXPECT_EQ(last["outcome"]["newState"]["status"].string(), "interrupted");
+  EXPECT_EQ(last["cancelled"].items().size(), 1U);
+  EXPECT_EQ(last["outcome"]["newState"]["lastModified"].string(), "1970-01-01T00:00:00.005Z");
+}
+
+TEST(StepMachine, EndsWithAnErrorForAStateThatIsNone) {
+  for (const std::string_view state : {"null", "[]", R"({"messages":[1]})", R"({"status":"x"})"}) {
+    CountingIds ids("m");
+    StepMachine machine(with_history(), ids);
+    machine.begin(tree(state), Tree(), 0);
+    ASSERT_TRUE(machine.done()) << state;
+    EXPECT_EQ(machine.take()["outcome"]["newState"]["error"]["type"].string(), "invalid_state");
+  }
+}
+
+// What OpenAI, Anthropic and Gemini refuse: calls without a result right behind them, results
+// without a call, ids that are used twice, rows of unknown roles. Gives "" or the complaint.
+std::string complaint(const Tree& rows) {
+  std::set<std::string> used;
+  const auto& items = rows.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string_view role = items[i]["role"].string();
+    if (role == "tool") return "a result without a call at " + std::to_string(i);
+    if (role != "user" && role != "assistant" && role != "system") return "an unknown role";
+    const auto& calls = items[i]["tool_calls"].items();
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const std::string id(calls[c]["id"].string());
+      if (id.empty() || !used.insert(id).second) return "the id '" + id + "' is used twice";
+      if (calls[c]["function"]["name"].string().empty()) return "a call without a name";
+      const std::size_t at = i + 1 + c;
+      if (at >= items.size() || items[at]["role"].string() != "tool" ||
+          items[at]["tool_call_id"].string() != id || !items[at]["content"].is_string()) {
+        return "the call '" + id + "' has no result behind it";
+      }
+    }
+    i += calls.size();
+  }
+  return {};
+}
+
+// A run with a model, tools and people who do whatever chance tells them.
+class Chaos {
+ public:
+  explicit Chaos(unsigned seed) : random_(seed), ids_("m") {}
+
+  void run() {
+    Tree partial = tree(R"({"operationId":"o","toolManifestMap":
+        {"f":{},"g":{"humanIntervention":"required"}}})");
+    state_ = initial_state(partial, 0);
+    add_user();
+    for (int i = 0; i < 14 && failed_.empty(); ++i) turn();
+  }
+
+  [[nodiscard]] const std::string& failed() const { return failed_; }
+  [[nodiscard]] int model_calls() const { return model_calls_; }
+
+ private:
+  unsigned dice(unsigned sides) { return static_cast<unsigned>(random_() % sides); }
+
+  void add_user() {
+    Tree row = Tree::object();
+    row.set("role", "user");
+    row.set("content", "question " + std::to_string(dice(100)));
+    state_.at("messages").push(std::move(row));
+  }
+
+  void turn() {
+    const std::string_view status = state_["status"].string();
+    if (status == "waiting_for_human" || status == "waiting_for_async_tool") {
+      if (dice(4) != 0) return decide_something();
+    }
+    if (status == "done" || status == "error" || status == "interrupted" || dice(8) == 0) {
+      state_.set("status", "running");
+      state_.erase("interruption");
+      context_ = Tree();
+      add_user();
+      if (dice(3) == 0) return compress();
+    }
+    step(context_);
+  }
+
+  void decide_something() {
+    static constexpr std::array<std::string_view, 6> actions{
+        "approve", "approve_all", "reject", "reject_and_continue", "stop", "tool_result"};
+    Tree decision = Tree::object();
+    decision.set("action", actions[dice(6)]);
+    const auto& pending = state_["pendingToolsCalling"].items();
+    if (!pending.empty()) {
+      decision.set("toolCallId", pending[dice(static_cast<unsigned>(pending.size()))]["id"]);
+    }
+    if (dice(3) == 0) decision.set("editedArguments", R"({"edited":1})");
+    decision.set("result", "from elsewhere");
+    auto decided = apply_decision(state_, decision, ++now_, ids_);
+    if (!decided) return;
+    state_ = decided.value()["newState"];
+    if (decided.value()["nextContext"].is_object()) step(decided.value()["nextContext"]);
+  }
+
+  void compress() {
+    Tree instruction = Tree::object();
+    instruction.set("type", "compress_context");
+    instruction.at("payload").set("messages", state_["messages"]);
+    StepMachine machine(with_history(), ids_);
+    machine.begin_instruction(std::move(instruction), state_, Tree(), ++now_);
+    drive(machine);
+  }
+
+  void step(const Tree& context) {
+    StepMachine machine(with_history(), ids_);
+    machine.begin(state_, context, ++now_);
+    drive(machine);
+  }
+
+  void drive(StepMachine& machine) {
+    for (int guard = 0; guard < 60; ++guard) {
+      const Tree todo = machine.take();
+      if (!todo["outcome"].is_null()) {
+        state_ = todo["outcome"]["newState"];
+        context_ = todo["outcome"]["nextContext"];
+        return;
+      }
+      for (const Tree& action : todo["actions"].items()) open_.push_back(action);
+      if (open_.empty()) {
+        failed_ = "the step waits for nothing";
+        return;
+      }
+      if (dice(25) == 0) {
+        open_.clear();
+        machine.abort("user", ++now_);
+        continue;
+      }
+      const std::size_t chosen = dice(static_cast<unsigned>(open_.size()));
+      const Tree action = open_[chosen];
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(chosen));
+      answer(machine, action);
+    }
+    failed_ = "the step never ends";
+  }
+
+  void answer(StepMachine& machine, const Tree& action) {
+    const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
+    const std::string_view kind = action["kind"].string();
+    const Tree& payload = action["payload"];
+    if (dice(20) == 0) return machine.fail(id, tree(R"({"message":"chance"})"), ++now_);
+    if (kind == "runner") {
+      const Tree decided = decide(payload["state"], payload["context"], Tree(), Tree(), {});
+      return machine.complete(id, decided["instructions"], ++now_);
+    }
+    if (kind == "model") {
+      ++model_calls_;
+      const std::string wrong = complaint(payload["payload"]["messages"]);
+      if (!wrong.empty() && failed_.empty()) {
+        failed_ = wrong + " in " + payload["payload"]["messages"].to_json();
+      }
+      machine.progress(id, model_chunk());
+      return machine.complete(id, Tree(), ++now_);
+    }
+    Tree result = Tree::object();
+    result.set("content", "result");
+    if (dice(10) == 0) result.set("deferred", Tree::flag(true));
+    machine.complete(id, dice(5) == 0 ? Tree() : std::move(result), ++now_);
+  }
+
+  Tree model_chunk() {
+    Tree chunk = Tree::object();
+    chunk.set("content", "text");
+    const unsigned calls = dice(4);
+    Tree list = Tree::array();
+    for (unsigned i = 0; i < calls; ++i) {
+      Tree call = Tree::object();
+      // Ids are empty or repeated now and then.
+      call.set("id", dice(6) == 0 ? "" : "call" + std::to_string(dice(5)));
+      call.set("type", "function");
+      call.at("function").set("name", dice(8) == 0 ? "unknown" : (dice(2) == 0 ? "f" : "g"));
+      call.at("function").set("arguments", dice(6) == 0 ? "{\"half" : "{}");
+      list.push(std::move(call));
+    }
+    if (calls > 0) chunk.set("tool_calls", std::move(list));
+    return chunk;
+  }
+
+  std::mt19937 random_;
+  CountingIds ids_;
+  Tree state_;
+  Tree context_;
+  std::vector<Tree> open_;
+  std::string failed_;
+  std::int64_t now_ = 1;
+  int model_calls_ = 0;
+};
+
+TEST(StepMachine, NeverSendsAProviderAnInvalidHistory) {
+  int model_calls = 0;
+  for (unsigned seed = 1; seed <= 1000; ++seed) {
+    Chaos chaos(seed);
+    chaos.run();
+    ASSERT_EQ(chaos.failed(), "") << "seed " << seed;
+    model_calls += chaos.model_calls();
+  }
+  EXPECT_GT(model_calls, 3000);
+}
+
+}  // namespace
+}  // namespace millrace::agent
