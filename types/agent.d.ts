@@ -131,7 +131,6 @@ export type SecurityBlacklistConfig = SecurityBlacklistRule[];
 export interface SecurityCheckResult {
   blocked: boolean;
   reason?: string;
-  policy?: 'always' | 'required';
 }
 
 /** True asks for approval. */

@@ -137,6 +137,23 @@ export class AgentRuntime {
     return this.#drive(options, (step) => step.begin(stateJson, contextJson, Date.now()));
   }
 
+  /** Runs steps until the run ends or waits for somebody. */
+  async run(
+    state: AgentState,
+    context?: AgentRuntimeContext,
+    options: StepOptions = {},
+  ): Promise<AgentStepResult> {
+    const events: AgentEvent[] = [];
+    let result: AgentStepResult = { events, newState: state };
+    let next = context;
+    do {
+      result = await this.step(result.newState, next, options);
+      events.push(...result.events);
+      next = result.nextContext;
+    } while (next);
+    return { ...result, events };
+  }
+
   /** Marks the run as interrupted. */
   interrupt(
     state: AgentState,

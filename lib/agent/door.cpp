@@ -11,6 +11,7 @@
 #include "agent/history.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
+#include "schema/schema.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -30,10 +31,7 @@ Answer on_check_blacklist(const Tree& question, const Surroundings& around) {
   const auto hit = check_blacklist(question["blacklist"], question["args"], around.regex);
   Tree result = Tree::object();
   result.set("blocked", Tree::flag(hit.has_value()));
-  if (hit) {
-    result.set("reason", hit->reason);
-    result.set("policy", hit->hard ? "always" : "required");
-  }
+  if (hit) result.set("reason", hit->reason);
   return result;
 }
 
@@ -107,6 +105,18 @@ Answer on_trim_rows(const Tree& question, const Surroundings&) {
   return trim_rows(question["messages"], most > 0 ? static_cast<std::size_t>(most) : 0);
 }
 
+// The violations as text, "" when the value follows the schema.
+Answer on_check_schema(const Tree& question, const Surroundings&) {
+  const auto schema = schema::Schema::compile(question["schema"].to_json());
+  if (!schema) return schema.error();
+  json::Document document(512);
+  const auto value = document.parse(question["value"].to_json());
+  if (!value) return value.error();
+  const auto violations = schema.value().validate(value.value());
+  if (!violations) return violations.error();
+  return Tree::text(schema::describe(violations.value()));
+}
+
 Answer on_truncate_turns(const Tree& question, const Surroundings&) {
   return truncate_turns(question["messages"], question["maxTokens"].integer_or(0));
 }
@@ -134,6 +144,7 @@ constexpr std::array rows{Row{"matchPattern", on_match_pattern},
                           Row{"decideGroup", on_decide_group},
                           Row{"repairRows", on_repair_rows},
                           Row{"trimRows", on_trim_rows},
+                          Row{"checkSchema", on_check_schema},
                           Row{"truncateTurns", on_truncate_turns}};
 
 }  // namespace

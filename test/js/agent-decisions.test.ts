@@ -7,6 +7,8 @@ import {
   GroupOrchestrationRuntime,
   GroupOrchestrationSupervisor,
   InterventionChecker,
+  getCompressionThreshold,
+  shouldCompress,
 } from 'millrace';
 
 const modelRuntimeConfig = { model: 'm', provider: 'p' };
@@ -272,7 +274,6 @@ describe('InterventionChecker', () => {
       InterventionChecker.checkSecurityBlacklist(extended, { command: 'psql -h prod' }),
     ).toEqual({
       blocked: true,
-      policy: 'always',
       reason: 'db',
     });
     expect(InterventionChecker.checkSecurityBlacklist(extended, toolArgs)).toMatchObject({
@@ -420,5 +421,32 @@ describe('group orchestration', () => {
     expect(await runtime.step(limited, { phase: 'call_supervisor' })).toMatchObject({
       events: [{ type: 'done', reason: 'Maximum steps exceeded: 2' }],
     });
+  });
+});
+
+describe('compression', () => {
+  const answered = (totalOutputTokens: number) => [
+    { role: 'assistant', content: '', metadata: { usage: { totalOutputTokens } } },
+  ];
+
+  it('is due at half of the window, with room for error', () => {
+    expect(getCompressionThreshold()).toBe(64_000);
+    expect(getCompressionThreshold({ maxWindowToken: 100, thresholdRatio: 0.33 })).toBe(33);
+    expect(shouldCompress([])).toEqual({
+      currentTokenCount: 0,
+      needsCompression: false,
+      threshold: 64_000,
+    });
+    expect(shouldCompress(answered(64_000)).needsCompression).toBe(true);
+    expect(shouldCompress(answered(64_000), { driftMultiplier: 1 }).needsCompression).toBe(false);
+  });
+
+  it('counts the definitions of tools', () => {
+    const options = { driftMultiplier: 1, maxWindowToken: 100_000, thresholdRatio: 0.6 };
+    const tools = [
+      { type: 'function', function: { name: 'big', description: 'word '.repeat(20_000) } },
+    ];
+    expect(shouldCompress(answered(50_000), options).needsCompression).toBe(false);
+    expect(shouldCompress(answered(50_000), { ...options, tools }).needsCompression).toBe(true);
   });
 });

@@ -1,0 +1,138 @@
+// Tools of the host: JavaScript functions with a checked input, as an agent's tools, definitions and
+// manifests.
+import type {
+  Agent,
+  AgentTool,
+  AgentToolContext,
+  HumanInterventionConfig,
+  InstructionExecutor,
+} from '../../types/agent';
+import { MillraceError } from '../errors';
+import { ask } from './ask';
+import { AgentRuntime, type RuntimeConfig, within } from './runtime';
+
+/** The common interface of schema libraries (standardschema.dev). */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    validate(
+      value: unknown,
+    ):
+      | { value: Output; issues?: undefined }
+      | { issues: readonly { message: string }[] }
+      | Promise<{ value: Output; issues?: undefined } | { issues: readonly { message: string }[] }>;
+  };
+}
+
+/** What a repeated call may do: it decides whether a call is ever run again. */
+export type ToolEffect = 'read' | 'idempotent' | 'keyed' | 'once';
+
+/** A tool of the host. */
+export interface HostTool<Input = never> {
+  name: string;
+  description?: string;
+  /** JSON Schema, or a schema of a library that follows Standard Schema. */
+  input?: object | StandardSchema<Input>;
+  /** `once` when absent. */
+  effect?: ToolEffect;
+  /** Whether a person is asked before the call; never when absent. */
+  approve?: boolean | HumanInterventionConfig;
+  /** Milliseconds that one call may take. */
+  timeoutMs?: number;
+  run(input: Input, context: AgentToolContext): unknown;
+}
+
+/** Declares a tool; the input's type comes from its schema where that tells it. */
+export function tool<Input = Record<string, unknown>>(
+  definition: HostTool<Input>,
+): HostTool<Input> {
+  if (!/^[\w-]{1,64}$/.test(definition.name)) {
+    throw new MillraceError(
+      'invalid_argument',
+      `'${definition.name}' is no name for a tool: use 1 to 64 letters, digits, _ and -.`,
+    );
+  }
+  return definition;
+}
+
+/** What an agent needs of its tools. */
+export interface AgentToolsEngine {
+  /** For Agent.tools. */
+  tools: Record<string, AgentTool>;
+  /** For AgentState.tools: what the model is told. */
+  definitions: object[];
+  /** For AgentState.toolManifestMap: who has to be asked. */
+  toolManifestMap: Record<string, object>;
+}
+
+/** Makes an agent's tools, definitions and manifests of host tools, sorted by name. */
+export function createAgentToolsEngine(options: { tools: HostTool[] }): AgentToolsEngine {
+  const made: AgentToolsEngine = { tools: {}, definitions: [], toolManifestMap: {} };
+  for (const host of [...options.tools].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (made.tools[host.name]) {
+      throw new MillraceError('invalid_argument', `There are two tools called ${host.name}.`);
+    }
+    made.tools[host.name] = callable(host);
+    made.definitions.push({
+      type: 'function',
+      function: {
+        name: host.name,
+        ...(host.description !== undefined && { description: host.description }),
+        parameters: jsonSchemaOf(host) ?? { type: 'object', properties: {} },
+      },
+    });
+    made.toolManifestMap[host.name] = {
+      identifier: host.name,
+      humanIntervention: policyOf(host.approve),
+      effect: host.effect ?? 'once',
+    };
+  }
+  return made;
+}
+
+/** The engine's executors for an agent, for runtimes of the host's own. */
+export function createAgentExecutors(
+  agent: Agent,
+  config: RuntimeConfig = {},
+): Record<string, InstructionExecutor> {
+  return { ...new AgentRuntime(agent, { history: 'engine', ...config }).executors };
+}
+
+function policyOf(approve: HostTool['approve']): HumanInterventionConfig {
+  if (approve === undefined || approve === false) return 'never';
+  return approve === true ? 'required' : approve;
+}
+
+function isStandard(schema: object | undefined): schema is StandardSchema<never> {
+  return schema !== undefined && '~standard' in schema;
+}
+
+function jsonSchemaOf({ input }: HostTool): object | undefined {
+  if (!isStandard(input)) return input;
+  const convert = (input as { toJSONSchema?: () => object }).toJSONSchema;
+  return typeof convert === 'function' ? convert.call(input) : undefined;
+}
+
+function callable(host: HostTool): AgentTool {
+  return async (args: never, context: AgentToolContext) => {
+    const input = await checked(host, args);
+    const limit = host.timeoutMs ?? 0;
+    return within(
+      host.run(input, context),
+      limit,
+      `The tool ${host.name} did not answer within ${limit} ms.`,
+    );
+  };
+}
+
+async function checked({ name, input }: HostTool, args: never): Promise<never> {
+  let wrong = '';
+  if (isStandard(input)) {
+    const verdict = await input['~standard'].validate(args);
+    if (!verdict.issues) return verdict.value;
+    wrong = verdict.issues.map(({ message }) => message).join('; ');
+  } else if (input) {
+    wrong = ask<string>('checkSchema', { schema: input, value: args });
+  }
+  if (wrong === '') return args;
+  throw new MillraceError('invalid_argument', `The arguments of ${name} are not valid: ${wrong}`);
+}
