@@ -37,6 +37,6 @@ export type { SessionInfo, SessionManagerOptions } from './frost/sessions';
 export { sendMessageTool, staySilentTool } from './frost/tools';
 export type { MessageHook, SendMessagePart, SendMessagePayload } from './frost/tools';
 export { createAgentExecutors, createAgentToolsEngine, tool } from './tools';
-export type { AgentToolsEngine, HostTool, StandardSchema, ToolEffect } from './tools';
+export type { AgentToolsEngine, HostTool, ToolEffect } from './tools';
 export { getCompressionThreshold, shouldCompress } from './compression';
 export type { CompressionCheck, CompressionOptions } from './compression';

@@ -7,21 +7,10 @@ import type {
   HumanInterventionConfig,
   InstructionExecutor,
 } from '../../types/agent';
+import type { StandardSchema } from '../../types/objects';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import { AgentRuntime, type RuntimeConfig, within } from './runtime';
-
-/** The common interface of schema libraries (standardschema.dev). */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    validate(
-      value: unknown,
-    ):
-      | { value: Output; issues?: undefined }
-      | { issues: readonly { message: string }[] }
-      | Promise<{ value: Output; issues?: undefined } | { issues: readonly { message: string }[] }>;
-  };
-}
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
 export type ToolEffect = 'read' | 'idempotent' | 'keyed' | 'once';
@@ -108,8 +97,8 @@ function isStandard(schema: object | undefined): schema is StandardSchema<never>
 
 function jsonSchemaOf({ input }: HostTool): object | undefined {
   if (!isStandard(input)) return input;
-  const convert = (input as { toJSONSchema?: () => object }).toJSONSchema;
-  return typeof convert === 'function' ? convert.call(input) : undefined;
+  const { jsonSchema } = input['~standard'];
+  return jsonSchema?.input?.({ target: 'draft-2020-12' }) as object | undefined;
 }
 
 function callable(host: HostTool): AgentTool {

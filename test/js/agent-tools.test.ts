@@ -63,6 +63,8 @@ describe('tools of the host', () => {
   it('take schemas of libraries, with what these make of the input', async () => {
     const input = {
       '~standard': {
+        version: 1,
+        vendor: 'test',
         validate: (value: unknown) =>
           (value as { n?: unknown }).n === undefined
             ? { issues: [{ message: 'n is missing' }] }
