@@ -78,7 +78,7 @@ export {
   readModelUsage,
 } from './model/usage';
 export type { AccumulateHuman, AccumulateLLM, AccumulateTool } from './model/usage';
-export type { ObjectRun } from './model/object';
+export { ObjectRun } from './model/object';
 export { pipeAGUI, toAGUIResponse } from './runs/ag-ui';
 export type { NodeResponse } from './runs/ag-ui';
 export { foldEvents } from './runs/fold';
