@@ -42,6 +42,7 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   record_skipped: 'StreamChunkError',
   name_resolution_failed: 'ProviderNetworkError',
   connect_failed: 'ProviderNetworkError',
+  proxy_failed: 'ProviderNetworkError',
   connect_timeout: 'ProviderNetworkError',
   first_byte_timeout: 'ProviderNetworkError',
   idle_timeout: 'ProviderNetworkError',

@@ -80,6 +80,8 @@ export interface ErrorStatuses {
   name_resolution_failed: 502;
   /** The connection cannot be made. HTTP 502; may be sent again. */
   connect_failed: 502;
+  /** The proxy cannot be reached or refuses the connection. HTTP 502; may be sent again. */
+  proxy_failed: 502;
   /** The connection was not made within the limit. HTTP 504; may be sent again. */
   connect_timeout: 504;
   /** No answer began within the limit. HTTP 504; may be sent again. */

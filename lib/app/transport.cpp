@@ -8,6 +8,7 @@
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
+#include "model/route.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
 #include "os/timer.hpp"
@@ -423,6 +424,9 @@ Result<net::Request> read_request(std::string_view json) {
   read_time(timeouts["total"], request.timeouts.total);
   read_limit(value["limits"]["headerBytes"], request.limits.header_bytes);
   read_limit(value["limits"]["decodedBytes"], request.limits.decoded_bytes);
+  auto route = model::read_route(value);
+  if (!route) return std::move(route).error();
+  request.route = std::move(route).value();
   return request;
 }
 

@@ -35,8 +35,9 @@ Result<TransportOptions> read_transport_options(std::string_view json);
 
 // Reads a request without its body.
 // Shape: {"method", "url": string, "headers": [[name, value]], "timeouts": {"connect", "firstByte",
-// "idle", "total": ms}, "limits": {"headerBytes", "decodedBytes": number}, "follow": boolean}.
-// Errors: invalid_json.
+// "idle", "total": ms}, "limits": {"headerBytes", "decodedBytes": number}, "follow": boolean,
+// and what model/route.hpp reads}.
+// Errors: invalid_json, invalid_option, invalid_url.
 Result<net::Request> read_request(std::string_view json);
 
 // Thread: the host's, all of it; the waker is called on the engine thread.

@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "model/address.hpp"
 #include "model/dialects.hpp"
+#include "model/route.hpp"
 
 namespace millrace::model {
 namespace {
@@ -264,6 +265,9 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   for (const auto& [key, value] : root["extraBody"].members()) {
     config.extra_body.emplace_back(key, value.to_json());
   }
+  auto route = read_route(root);
+  if (!route) return std::move(route).error();
+  config.route = std::move(route).value();
   const json::Value retries = root["maxRetries"];
   if (retries.is_nothing()) return {};
   constexpr int most_retries = 100;

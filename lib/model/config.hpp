@@ -40,6 +40,7 @@ struct ProviderConfig {
   Quirks quirks;  // of the row, with the user's changes
   net::Timeouts timeouts;
   net::Limits limits;
+  std::shared_ptr<const net::Route> route;  // proxy and certificates; nullptr: none of its own
   int max_retries = 2;
 };
 
@@ -48,7 +49,7 @@ struct ProviderConfig {
 // connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, region?,
 // project?, location?, accountId?, apiVersion?, deployment?, deployments?: { model: name },
 // extraBody?: {}, credentials?, accessKeyId?, secretAccessKey?, sessionToken?, apiMode?, quirks?: {
-// name: boolean }, custom?: { name, dialect, auth, baseURL, headers, quirks, keyNames, models } }
+// name: boolean }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks, keyNames, models } }
 // Other members are left to others.
 // Units: milliseconds, bytes.
 // Errors: invalid_json, json_too_deep, unknown_provider, invalid_option, invalid_url. A missing key

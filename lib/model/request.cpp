@@ -53,6 +53,7 @@ net::Request start_request(const ProviderConfig& config, std::string url, std::s
   add_query(request.url, config);
   request.timeouts = config.timeouts;
   request.limits = config.limits;
+  request.route = config.route;
   request.has_body = true;
   set_headers(request.headers, own);
   set_headers(request.headers, config.provider->headers);

@@ -167,7 +167,8 @@ void Client::State::begin(TransferId id) {
 void Client::State::locate(TransferId id) {
   Entry* entry = find(id);
   const Url& url = entry->transfer->url();
-  if (!url.needs_lookup()) {
+  // Behind a proxy the host's name may mean nothing here; libcurl looks up whom it connects to.
+  if (!url.needs_lookup() || entry->transfer->has_proxy()) {
     run(id, {});
   } else if (const os::Addresses* kept = resolver_.kept(url.host)) {
     run(id, *kept);

@@ -1,7 +1,8 @@
 // The engine's HTTP client: streaming requests over HTTP and HTTPS on the engine thread.
 //
-// HTTP/1.1 only, so that a paused stream holds up nothing but itself and its sender. Environment
-// variables are never read: what the caller wants (CA files) stands in ClientOptions.
+// HTTP/1.1 unless a route offers HTTP/2, so that a paused stream holds up nothing but itself and
+// its sender. Environment variables are never read: what the caller wants (CA files, proxies)
+// stands in ClientOptions and Route.
 #pragma once
 
 #include <chrono>
@@ -50,6 +51,24 @@ enum class Redirects : std::uint8_t {
   report,  // a redirect is an answer like any other
 };
 
+// How the connections of a request are made, beyond the client's own settings.
+struct Route {
+  // The proxies of http: and https: addresses, "[scheme://][user:password@]host[:port]" with the
+  // scheme http, https, socks5 or socks5h; empty: none. https: addresses are reached by CONNECT.
+  std::string http_proxy;
+  std::string https_proxy;
+  // Hosts that are reached without a proxy, as NO_PROXY lists them.
+  std::string no_proxy;
+  // PEM text of the only authorities that are trusted; empty: the client's roots.
+  std::string authorities;
+  // PEM texts of what the client shows to the request's own origin, and to no other.
+  std::string certificate;
+  std::string key;
+  std::string key_password;
+  // Offers HTTP/2. A paused HTTP/2 stream may hold 32 MB inside; for answers that are read at once.
+  bool http2 = false;
+};
+
 struct Request {
   std::string method = "GET";
   std::string url;
@@ -64,6 +83,7 @@ struct Request {
   int max_redirects = 20;
   // Whether a body with Content-Encoding gzip or deflate is decoded; any other coding is an error.
   bool decompress = true;
+  std::shared_ptr<const Route> route;  // nullptr: directly, with the client's roots
 };
 
 struct ResponseHead {
@@ -83,7 +103,8 @@ class TransferHandler {
   // Lifetime: `decoded` is valid during the call; at most 16 KiB or the receive buffer.
   virtual void on_data(std::string_view decoded) = 0;
   // Without an error the body is complete. What arrived before an error has been delivered.
-  // Errors: invalid_argument, invalid_url, name_resolution_failed, connect_failed, tls_failed,
+  // Errors: invalid_argument, invalid_url, name_resolution_failed, connect_failed, proxy_failed,
+  // tls_failed,
   // connect_timeout, first_byte_timeout, idle_timeout, total_timeout, connection_lost,
   // protocol_error, too_many_redirects, headers_too_large, response_too_large,
   // decompression_failed, unsupported_encoding, cancelled, engine_closed, internal.

@@ -47,7 +47,7 @@ MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEn
   curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &MultiDriver::on_timeout);
   curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
   curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, kept);
-  curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+  curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
 }
 
 MultiDriver::~MultiDriver() {

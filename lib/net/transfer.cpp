@@ -50,7 +50,9 @@ Result<void> Transfer::follow() {
   }
   auto next = follow_location(url_, location_);
   if (!next) return std::move(next).error();
-  redirect_request(request_, status_, next.value().origin() == url_.origin());
+  const bool is_same_origin = next.value().origin() == url_.origin();
+  redirect_request(request_, status_, is_same_origin);
+  left_origin_ = left_origin_ || !is_same_origin;
   url_ = std::move(next).value();
   ++hop_;
   location_.clear();
@@ -67,10 +69,16 @@ Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
   // libcurl takes a connection that is closed in the middle of the head for a complete answer.
   if (code == CURLE_OK && !is_head_complete_) code = CURLE_GOT_NOTHING;
   if (code != CURLE_OK && !error_) {
+    long connect_status = 0;
+    if (has_proxy()) {
+      curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_CONNECTCODE, &connect_status);
+    }
     end_error_ = transport_error({.code = code,
                                   .detail = curl_words_.data(),
                                   .is_connecting = deadlines_.is_connecting(),
                                   .is_in_head = !is_head_complete_,
+                                  .has_proxy = has_proxy(),
+                                  .connect_status = static_cast<int>(connect_status),
                                   .ca_problem = roots.problem()},
                                  url_);
   }

@@ -59,6 +59,8 @@ class Transfer {
   [[nodiscard]] TransferId id() const { return id_; }
   [[nodiscard]] const Url& url() const { return url_; }
   [[nodiscard]] CURL* easy() const { return easy_.get(); }
+  // True when this hop has a proxy, which may still be passed by for this host.
+  [[nodiscard]] bool has_proxy() const { return request_.route && !proxy().empty(); }
   // Counts the redirects followed; tells a late call for one hop from the next hop.
   [[nodiscard]] int hop() const { return hop_; }
 
@@ -102,6 +104,8 @@ class Transfer {
   static int on_connected(void* self, char*, char*, int, int);
 
   void set_connection_options(const Settings& settings);
+  void set_trust(const CaBundle& roots);
+  void set_route(const Route& route);
   void set_callbacks();
   void set_method();
   bool set_headers(const std::string& user_agent);
@@ -116,6 +120,10 @@ class Transfer {
   void finish_body();
   [[nodiscard]] bool is_stopped() const { return error_.has_value() || !handler_; }
 
+  // Only with a route.
+  [[nodiscard]] const std::string& proxy() const {
+    return url_.scheme == "https" ? request_.route->https_proxy : request_.route->http_proxy;
+  }
   template <class Work>
   bool guarded(Work work);
   void received();
@@ -130,6 +138,7 @@ class Transfer {
   os::Timer timer_;
   Url url_;
   int hop_ = 0;
+  bool left_origin_ = false;  // a redirect led to another origin
 
   CurlEasy easy_;
   CurlList header_list_;

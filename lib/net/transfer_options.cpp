@@ -12,6 +12,13 @@ namespace {
 
 constexpr long send_buffer_bytes = 16L << 10U;  // the least that libcurl takes
 
+// libcurl may ask for the text as long as the handle is in use.
+void set_blob(CURL* handle, CURLoption option, const std::string& text) {
+  if (text.empty()) return;
+  curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+  curl_easy_setopt(handle, option, &blob);
+}
+
 }  // namespace
 
 bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings) {
@@ -23,6 +30,8 @@ bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Setti
   curl_easy_setopt(handle, CURLOPT_PRIVATE, this);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, curl_words_.data());
   set_connection_options(settings);
+  set_trust(settings.roots);
+  if (request_.route) set_route(*request_.route);
   set_callbacks();
   set_method();
   return set_headers(settings.user_agent) && set_addresses(addresses);
@@ -46,16 +55,38 @@ void Transfer::set_connection_options(const Settings& settings) {
   const long limit =
       left ? static_cast<long>(std::min<std::int64_t>(left->count(), no_limit)) : no_limit;
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, limit);
+}
+
+void Transfer::set_trust(const CaBundle& roots) {
+  CURL* handle = easy_.get();
   curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 2L);
   // With a directory of roots besides the file, libcurl would not share the parsed roots.
   curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);
-  const CaBundle& roots = settings.roots;
-  if (!roots.file().empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, roots.file().c_str());
-  if (roots.text().empty()) return;
-  // A copy for each connection, but libcurl may ask for the text as long as the handle is in use.
-  curl_blob text{const_cast<char*>(roots.text().data()), roots.text().size(), CURL_BLOB_NOCOPY};
-  curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &text);
+  if (!roots.file().empty()) {
+    curl_easy_setopt(handle, CURLOPT_CAINFO, roots.file().c_str());
+    curl_easy_setopt(handle, CURLOPT_PROXY_CAINFO, roots.file().c_str());
+  }
+  set_blob(handle, CURLOPT_CAINFO_BLOB, roots.text());
+  set_blob(handle, CURLOPT_PROXY_CAINFO_BLOB, roots.text());
+}
+
+// The request keeps the route, and so its texts, as long as the handle is in use.
+void Transfer::set_route(const Route& route) {
+  CURL* handle = easy_.get();
+  if (route.http2) curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+  if (has_proxy()) {
+    curl_easy_setopt(handle, CURLOPT_PROXY, proxy().c_str());
+    curl_easy_setopt(handle, CURLOPT_NOPROXY, route.no_proxy.c_str());
+    curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  }
+  set_blob(handle, CURLOPT_CAINFO_BLOB, route.authorities);
+  if (left_origin_ || route.certificate.empty()) return;
+  set_blob(handle, CURLOPT_SSLCERT_BLOB, route.certificate);
+  set_blob(handle, CURLOPT_SSLKEY_BLOB, route.key.empty() ? route.certificate : route.key);
+  if (!route.key_password.empty()) {
+    curl_easy_setopt(handle, CURLOPT_KEYPASSWD, route.key_password.c_str());
+  }
 }
 
 void Transfer::set_callbacks() {

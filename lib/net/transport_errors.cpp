@@ -15,6 +15,8 @@ constexpr std::array rows{
     Row{CURLE_URL_MALFORMAT, Errc::invalid_url},
     Row{CURLE_COULDNT_RESOLVE_HOST, Errc::name_resolution_failed},
     Row{CURLE_COULDNT_CONNECT, Errc::connect_failed},
+    Row{CURLE_COULDNT_RESOLVE_PROXY, Errc::proxy_failed},
+    Row{CURLE_PROXY, Errc::proxy_failed},
     Row{CURLE_OPERATION_TIMEDOUT, Errc::connect_timeout},  // the only limit that libcurl is given
     Row{CURLE_UNSUPPORTED_PROTOCOL, Errc::protocol_error},
     Row{CURLE_WEIRD_SERVER_REPLY, Errc::protocol_error},
@@ -29,10 +31,16 @@ constexpr std::array rows{
     Row{CURLE_SSL_CIPHER, Errc::tls_failed},
     Row{CURLE_SSL_CACERT_BADFILE, Errc::tls_failed},
     Row{CURLE_SSL_ISSUER_ERROR, Errc::tls_failed},
+    Row{CURLE_HTTP2, Errc::protocol_error},
+    Row{CURLE_HTTP2_STREAM, Errc::connection_lost},
 };
 
 // libcurl has one code for several failures; its words tell them apart.
 Errc refined(Errc error, const TransportFailure& failure) {
+  const bool was_refused = failure.connect_status != 0 && failure.connect_status / 100 != 2;
+  if (was_refused || (failure.has_proxy && error == Errc::connect_failed)) {
+    return Errc::proxy_failed;
+  }
   if (failure.code == CURLE_RECV_ERROR && failure.detail.ends_with("in chunked-encoding")) {
     return Errc::protocol_error;
   }
@@ -52,6 +60,14 @@ std::string sentence(Errc error, const TransportFailure& failure, const std::str
   switch (error) {
     case Errc::connect_failed:
       return "No connection to " + origin + ": check that the server runs and can be reached.";
+    case Errc::proxy_failed:
+      return "The proxy on the way to " + origin +
+             (failure.connect_status == 0
+                  ? std::string(" cannot be reached: check its address.")
+                  : " answered with status " + std::to_string(failure.connect_status) +
+                        (failure.connect_status == 407
+                             ? ": put user and password into the proxy's address."
+                             : ": it does not allow this connection."));
     case Errc::connect_timeout: return "The connection to " + origin + " was not made in time.";
     case Errc::connection_lost:
       return failure.is_in_head

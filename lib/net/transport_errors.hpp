@@ -12,9 +12,11 @@ namespace millrace::net {
 
 struct TransportFailure {
   CURLcode code = CURLE_OK;
-  std::string_view detail;      // libcurl's own words
-  bool is_connecting = false;   // no request was sent yet
-  bool is_in_head = false;      // the response head was not complete
+  std::string_view detail;     // libcurl's own words
+  bool is_connecting = false;  // no request was sent yet
+  bool is_in_head = false;     // the response head was not complete
+  bool has_proxy = false;
+  int connect_status = 0;       // of the proxy's answer to CONNECT
   std::string_view ca_problem;  // see CaBundle
 };
 

@@ -141,5 +141,21 @@ TEST_F(ClientTls, AConnectionThatBreaksInTheHandshakeIsLost) {
   EXPECT_EQ(recorder->outcome(), "connection_lost") << recorder->error().detail;
 }
 
+TEST_F(ClientTls, TrustsTheAuthoritiesOfARouteForItsRequestsAlone) {
+  ClientRig rig;
+  Request request;
+  request.url = server_->url("/", "localhost");
+  Route route;
+  route.authorities = identity_->authority_pem();
+  request.route = std::make_shared<const Route>(route);
+  const auto trusted = rig.start(request);
+  EXPECT_EQ(trusted->outcome(), "ok") << trusted->error().detail;
+  EXPECT_EQ(rig.get(server_->url("/", "localhost"))->outcome(), "tls_failed");
+  const TlsIdentity other;
+  route.authorities = other.authority_pem();
+  request.route = std::make_shared<const Route>(route);
+  EXPECT_EQ(rig.start(request)->outcome(), "tls_failed");
+}
+
 }  // namespace
 }  // namespace millrace::net

@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "net/client.hpp"
+#include "support/client_rig.hpp"
+#include "support/raw_server.hpp"
+
+namespace millrace::net {
+namespace {
+
+using test::ClientRig;
+using test::Peer;
+using test::RawServer;
+using test::Recorder;
+
+// A proxy that answers by itself and remembers what it was asked.
+class Proxy {
+ public:
+  explicit Proxy(std::string answer)
+      : server_([this, answer = std::move(answer)](Peer& peer) {
+          for (;;) {
+            std::string request = peer.read_request();
+            if (request.empty()) return;
+            {
+              const std::lock_guard lock(mutex_);
+              asked_ += request;
+            }
+            peer.write(answer);
+          }
+        }) {}
+  [[nodiscard]] std::string address(std::string_view user = "") const {
+    return "http://" + std::string(user) + "127.0.0.1:" + std::to_string(server_.port());
+  }
+  std::string asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string asked_;
+  RawServer server_;
+};
+
+Route over_http(std::string proxy, std::string no_proxy = {}) {
+  Route route;
+  route.http_proxy = std::move(proxy);
+  route.no_proxy = std::move(no_proxy);
+  return route;
+}
+
+Route over_https(std::string proxy) {
+  Route route;
+  route.https_proxy = std::move(proxy);
+  return route;
+}
+
+std::shared_ptr<Recorder> get(ClientRig& rig, std::string url, Route route,
+                              std::vector<Header> headers = {}) {
+  Request request;
+  request.url = std::move(url);
+  request.headers = std::move(headers);
+  request.route = std::make_shared<const Route>(std::move(route));
+  return rig.start(std::move(request));
+}
+
+TEST(ClientRoute, AsksTheProxyForAnHttpAddressByItsName) {
+  Proxy proxy(test::response(200, "", "from the proxy"));
+  ClientRig rig;
+  const auto recorder =
+      get(rig, "http://nowhere.invalid/path", over_http(proxy.address("me:p%40ss@")));
+  EXPECT_EQ(recorder->outcome(), "ok") << recorder->error().detail;
+  EXPECT_EQ(recorder->body(), "from the proxy");
+  EXPECT_TRUE(proxy.asked().starts_with("GET http://nowhere.invalid/path HTTP/1.1\r\n"));
+  EXPECT_NE(proxy.asked().find("Proxy-Authorization: Basic bWU6cEBzcw=="), std::string::npos);
+}
+
+TEST(ClientRoute, TellsTheProxyNothingButTheNameOfAnHttpsAddress) {
+  Proxy proxy(test::response(403, "", "no"));
+  ClientRig rig;
+  const auto recorder = get(rig, "https://nowhere.invalid/secret-path", over_https(proxy.address()),
+                            {{"Authorization", "Bearer key"}});
+  EXPECT_EQ(recorder->outcome(), "proxy_failed");
+  EXPECT_NE(recorder->error().message.find("status 403"), std::string::npos);
+  EXPECT_TRUE(proxy.asked().starts_with("CONNECT nowhere.invalid:443 HTTP/1.1\r\n"));
+  EXPECT_EQ(proxy.asked().find("Bearer"), std::string::npos);
+  EXPECT_EQ(proxy.asked().find("secret-path"), std::string::npos);
+}
+
+TEST(ClientRoute, NamesTheFixWhenTheProxyAsksForAPassword) {
+  Proxy proxy(test::response(407, "Proxy-Authenticate: Basic realm=\"x\"\r\n", ""));
+  ClientRig rig;
+  const auto recorder =
+      get(rig, "https://nowhere.invalid/", over_https(proxy.address("me:hidden@")));
+  EXPECT_EQ(recorder->outcome(), "proxy_failed");
+  EXPECT_NE(recorder->error().message.find("user and password"), std::string::npos);
+  EXPECT_EQ((recorder->error().message + recorder->error().detail).find("hidden"),
+            std::string::npos);
+}
+
+TEST(ClientRoute, ReachesHostsOfNoProxyDirectly) {
+  RawServer server([](Peer& peer) {
+    while (!peer.read_request().empty()) peer.write(test::response(200, "", "direct"));
+  });
+  ClientRig rig;
+  // Nothing listens on port 1.
+  const Route route = over_http("http://127.0.0.1:1", "example.com,127.0.0.1");
+  EXPECT_EQ(get(rig, server.url("/"), route)->outcome(), "ok");
+  const auto refused = get(rig, "http://nowhere.invalid/", route);
+  EXPECT_EQ(refused->outcome(), "proxy_failed");
+}
+
+TEST(ClientRoute, RequestsOfOneClientGoTheirOwnWays) {
+  Proxy proxy(test::response(200, "", "proxy"));
+  RawServer server([](Peer& peer) {
+    while (!peer.read_request().empty()) peer.write(test::response(200, "", "direct"));
+  });
+  ClientRig rig;
+  for (int i = 0; i < 3; ++i) {
+    const auto through = get(rig, server.url("/"), over_http(proxy.address()));
+    EXPECT_EQ(through->outcome(), "ok");
+    EXPECT_EQ(through->body(), "proxy");
+    const auto direct = rig.get(server.url("/"));
+    EXPECT_EQ(direct->outcome(), "ok");
+    EXPECT_EQ(direct->body(), "direct");
+  }
+}
+
+}  // namespace
+}  // namespace millrace::net
