@@ -11,6 +11,7 @@ export type * from '../types/messages';
 export type * from '../types/objects';
 export type * from '../types/usage';
 export type * from '../types/model';
+export type * from '../types/usage';
 
 export {
   agUIAdapter,
@@ -55,8 +56,30 @@ export {
   openAIConversationMessageFormat,
   openAIMessageFormat,
 } from './formats';
+export { createChatRoute } from './model/chat-route';
+export type { Caller, ChatRouteOptions, ChatRuntime, RouteContext } from './model/chat-route';
+export { configFromEnvironment, configFromOptions, firstConfigOf } from './model/config-source';
+export type { ConfigContext, ProviderConfigSource } from './model/config-source';
+export { chatErrorBody, chatErrorResponse } from './model/error-body';
+export type { ChatErrorBody } from './model/error-body';
+export { anthropicCompatibleFactory, openaiCompatibleFactory } from './model/factories';
+export type {
+  AnthropicCompatibleOptions,
+  FactoryHooks,
+  OpenAICompatibleOptions,
+  RuntimeClass,
+} from './model/factories';
 export { fetchSSE } from './model/fetch-sse';
 export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
+export { createRouterRuntime } from './model/router';
+export type {
+  ChannelOptions,
+  RouteAttempt,
+  Router,
+  RouterOptions,
+  RouterRuntime,
+  RouterRuntimeClass,
+} from './model/router';
 export { ModelRun } from './model/run';
 export { createModelRuntime, ModelRuntime } from './model/runtime';
 export type {

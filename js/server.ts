@@ -8,6 +8,8 @@ export interface ServerOptions {
   readonly model: string;
   readonly baseURL?: string;
   readonly apiKey?: string;
+  /** Settings of further providers for `POST /webapi/chat/<provider>`. */
+  readonly providers?: readonly object[];
   readonly host?: string;
   /** 0 takes a free port. */
   readonly port?: number;

@@ -1,16 +1,19 @@
 #!/usr/bin/env node
 // The command line: millrace <command> [options].
+import { chat } from './chat';
 import { convert } from './convert';
 import type { Command } from './command';
 import { fail } from './command';
+import { models } from './models';
+import { providers } from './providers';
 import { serve } from './serve';
 import { version } from '../index';
 
-const commands: Record<string, Command> = { serve, convert };
+const commands: Record<string, Command> = { serve, chat, models, providers, convert };
 
 function usage(): string {
   const rows = Object.entries(commands).map(
-    ([name, command]) => `  ${name.padEnd(10)}${command.summary}`,
+    ([name, command]) => `  ${name.padEnd(11)}${command.summary}`,
   );
   return [
     'Usage: millrace <command> [options]',

@@ -5,10 +5,12 @@ import { chooseModel } from './model-choice';
 import type { Server } from '../server';
 import { startServer } from '../server';
 import { version } from '../index';
+import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
 
 const help = `Usage: millrace serve [options]
 
-Answers POST /agent with an AG-UI event stream from a model, and GET /health.
+Answers POST /agent with an AG-UI event stream from a model, POST /webapi/chat/<provider> with a LobeHub
+chat stream from any provider whose key the environment holds, and GET /health.
 
 Options:
   --port <n>              port to listen on; 0 takes a free one (default 8788)
@@ -44,7 +46,8 @@ function greeting(url: string, model: string, hosts: readonly string[]): string 
   const lines = [
     `millrace ${version()} serves ${model} at ${url}`,
     '',
-    `  POST ${url}/agent    AG-UI event stream`,
+    `  POST ${url}/agent                   AG-UI event stream`,
+    `  POST ${url}/webapi/chat/<provider>  LobeHub chat stream`,
     `  GET  ${url}/health`,
     '',
     `Requests may name the hosts ${hosts.join(', ')}; --allow-host adds more.`,
@@ -75,6 +78,20 @@ function untilStopped(): Promise<NodeJS.Signals> {
   });
 }
 
+/** Every provider whose key the environment holds, and nothing else is missing of. */
+function configuredProviders(): object[] {
+  return providerRows().flatMap((row) => {
+    if (!hasKey(row)) return [];
+    try {
+      checkSettings(row.id, {});
+    } catch {
+      // It needs an address as well; the route says so when it is asked.
+      return [];
+    }
+    return [engineSettings(row.id, {})];
+  });
+}
+
 function urlOf(host: string, server: Server): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${server.port}`;
@@ -94,6 +111,7 @@ export const serve: Command = {
     const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
     const server = startServer({
       ...choice,
+      providers: configuredProviders(),
       host,
       port: integerOption('port', values.port, 0, 65535) ?? 8788,
       allowedHosts: values['allow-host'] ?? [],

@@ -63,6 +63,11 @@ export function providerRows(): readonly ProviderRow[] {
   return rows;
 }
 
+/** True when the environment holds a key of the provider. */
+export function hasKey({ keyNames }: ProviderRow): boolean {
+  return firstOf(keyNames) !== undefined;
+}
+
 /** The settings as the engine reads them, with what the environment adds. */
 export function engineSettings(provider: string, settings: ProviderSettings): object {
   const { credentials } = settings;

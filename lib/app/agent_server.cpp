@@ -2,12 +2,16 @@
 
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <future>
+#include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "app/agent_input.hpp"
 #include "app/agent_run.hpp"
+#include "app/chat_run.hpp"
 #include "app/demo_provider.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
@@ -35,6 +39,7 @@ struct AgentServer::State {
   AgentServerOptions options;
   model::ProviderConfig provider;
   std::string model;
+  std::map<std::string, model::ProviderConfig, std::less<>> chats;  // by provider
   os::RandomIds ids;
   RandomChance chance;
   model::TokenStore tokens;
@@ -48,9 +53,12 @@ struct AgentServer::State {
   Result<void> open();
   Result<void> open_demo();
   Result<void> open_provider();
+  Result<void> open_chats();
   http::Router router();
   Result<model::ChatPayload> payload_of(const AgentInput& input);
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
+  void on_chat(const model::ProviderConfig& config, const http::Request& request,
+               std::shared_ptr<http::ResponseStream> response);
   void on_health(std::shared_ptr<http::ResponseStream> response) const;
 };
 
@@ -81,6 +89,22 @@ Result<void> AgentServer::State::open_provider() {
   return {};
 }
 
+// The chat route knows every provider of the table; those without a key say so when they are asked.
+Result<void> AgentServer::State::open_chats() {
+  for (const model::Provider& row : model::providers()) {
+    auto config = model::config_of(row.id);
+    if (config) chats.insert_or_assign(std::string(row.id), std::move(config).value());
+  }
+  for (const std::string& settings : options.providers) {
+    auto config = model::read_config(settings);
+    if (!config) return std::move(config).error();
+    std::string id = config.value().id;
+    chats.insert_or_assign(std::move(id), std::move(config).value());
+  }
+  chats.insert_or_assign(provider.id, provider);
+  return {};
+}
+
 Result<void> AgentServer::State::open() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
@@ -92,6 +116,7 @@ Result<void> AgentServer::State::open() {
   loop.start();
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
   MILLRACE_TRY(open_provider());
+  MILLRACE_TRY(open_chats());
 
   http::ServerOptions server_options;
   server_options.host = options.host;
@@ -106,7 +131,7 @@ Result<void> AgentServer::State::open() {
 }
 
 http::Router AgentServer::State::router() {
-  return http::Router({
+  std::vector<http::Route> routes{
       {"POST", "/agent",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
          on_agent(std::move(request), std::move(response));
@@ -115,7 +140,16 @@ http::Router AgentServer::State::router() {
        [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
          on_health(std::move(response));
        }},
-  });
+  };
+  for (const auto& entry : chats) {
+    const model::ProviderConfig& config = entry.second;
+    routes.push_back(
+        {"POST", "/webapi/chat/" + entry.first,
+         [this, &config](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
+           on_chat(config, request, std::move(response));
+         }});
+  }
+  return http::Router(std::move(routes));
 }
 
 Result<model::ChatPayload> AgentServer::State::payload_of(const AgentInput& input) {
@@ -150,6 +184,17 @@ void AgentServer::State::on_agent(http::Request&& request,
   call.chain.push_back({provider, {}});
   std::make_shared<AgentRun>(DriverServices{loop, *client, {ids, chance, tokens}}, std::move(call),
                              std::move(payload).value(), input.value(), std::move(response))
+      ->start();
+}
+
+void AgentServer::State::on_chat(const model::ProviderConfig& config, const http::Request& request,
+                                 std::shared_ptr<http::ResponseStream> response) {
+  auto payload = model::read_payload(request.body, ids);
+  if (!payload) return send_chat_error(*response, payload.error(), config.id);
+  model::CallOptions call;
+  call.chain.push_back({config, {}});
+  std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens}}, std::move(call),
+                            std::move(payload).value(), std::move(response))
       ->start();
 }
 

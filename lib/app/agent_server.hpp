@@ -16,6 +16,8 @@ struct AgentServerOptions {
   std::string model = "demo:demo";
   std::string base_url;  // "" is the provider's own
   std::string api_key;
+  // Settings of further providers for the chat route, JSON objects (model/config.hpp).
+  std::vector<std::string> providers;
   std::int64_t max_output_tokens = 4096;
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> allowed_origins;
@@ -29,7 +31,8 @@ struct AgentServerOptions {
 // Errors: invalid_json, invalid_option.
 Result<AgentServerOptions> read_server_options(std::string_view text);
 
-// Serves POST /agent and GET /health.
+// Serves POST /agent, POST /webapi/chat/<provider> for every provider of the table, and GET
+// /health.
 // Thread: any that is not the engine's own.
 // Lifetime: its end stops without waiting for answers.
 class AgentServer {

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
 #include "event/codec.hpp"
+#include "model/cards.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::app {
@@ -46,7 +47,9 @@ class LobeBytes final : public ModelEncoder {
 
  private:
   static void write_usage(std::string& out, const event::Usage& usage) {
-    model::write_json(out, model::read_vendor_usage(usage));
+    model::ModelUsage read = model::read_vendor_usage(usage);
+    read.cost = model::known_cost(usage.provider, usage.model, read);
+    model::write_json(out, read);
   }
   void tell_time() {
     encoder_.at(std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -47,6 +47,16 @@ Result<void> read_count(AgentServerOptions& options, std::string_view key,
   return {};
 }
 
+Result<void> read_providers(AgentServerOptions& options, std::string_view key,
+                            const json::Value& value) {
+  if (!value.is_array()) return wrong(key, "an array of objects");
+  for (const json::Value item : value.items()) {
+    if (!item.is_object()) return wrong(key, "an array of objects");
+    options.providers.push_back(item.to_json());
+  }
+  return {};
+}
+
 Result<void> read_port(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
   const auto port = value.integer();
@@ -62,12 +72,13 @@ struct Row {
   Reader read;
 };
 
-constexpr std::array<Row, 12> rows{{
+constexpr std::array<Row, 13> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
     {"baseURL", read_text<&AgentServerOptions::base_url>},
     {"apiKey", read_text<&AgentServerOptions::api_key>},
+    {"providers", read_providers},
     {"maxOutputTokens", read_count<&AgentServerOptions::max_output_tokens>},
     {"allowedHosts", read_list<&AgentServerOptions::allowed_hosts>},
     {"allowedOrigins", read_list<&AgentServerOptions::allowed_origins>},

@@ -1,0 +1,190 @@
+// millrace chat: one question to a model, its answer on the terminal.
+import type { ModelUsage } from '../../types/chat-stream';
+import type { AGUIEvent } from '../../types/events';
+import type { CallReport } from '../../types/model';
+import { MillraceError } from '../errors';
+import type { ModelRun } from '../model/run';
+import { ModelRuntime } from '../model/runtime';
+import { splitModel } from '../model/settings';
+import { computeCost } from '../model/usage';
+import type { Command } from './command';
+import { integerOption, readArgs, UsageError } from './command';
+import { chooseModel } from './model-choice';
+
+const help = `Usage: millrace chat "question" [options]
+
+Asks a model and writes its answer to standard output as it comes; thoughts, usage and cost go to
+standard error. Without a question, or with -, the question is read from standard input.
+
+Options:
+  --model <provider:name> openai:..., anthropic:..., ollama:...; default: what the environment has a key for
+  --base-url <url>        address of the model provider
+  --system <text>         instructions for the model
+  --max-tokens <n>        limit of the answer
+  --temperature <n>       from 0 to 2
+  --quiet                 neither thoughts nor usage
+  --json                  print one JSON object at the end instead
+  --help                  print this
+
+Exit code: 0 when the answer is complete, 1 when it failed, 2 for a wrong use, 130 after Ctrl-C.
+`;
+
+const options = {
+  model: { type: 'string' },
+  'base-url': { type: 'string' },
+  system: { type: 'string' },
+  'max-tokens': { type: 'string' },
+  temperature: { type: 'string' },
+  quiet: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** Follows a run, and writes what a person wants to see of it. */
+class Terminal {
+  #thinking = false;
+  #last = '';
+  readonly #quiet: boolean;
+
+  constructor(quiet: boolean) {
+    this.#quiet = quiet;
+  }
+
+  show(event: AGUIEvent): void {
+    if (event.type === 'TEXT_MESSAGE_CONTENT') this.#text(event.delta);
+    else if (event.type === 'REASONING_MESSAGE_CONTENT') this.#thought(event.delta);
+    else if (event.type === 'TOOL_CALL_START') this.#note(`calls ${event.toolCallName}`);
+    else if (event.type === 'CUSTOM' && event.name === 'millrace.reset') {
+      this.#note('the answer broke off and begins anew');
+    }
+  }
+
+  end(): void {
+    if (this.#last !== '' && !this.#last.endsWith('\n')) process.stdout.write('\n');
+    if (this.#thinking) process.stderr.write('\n');
+  }
+
+  #text(delta: string): void {
+    if (this.#thinking) process.stderr.write('\n\n');
+    this.#thinking = false;
+    this.#last = delta;
+    process.stdout.write(delta);
+  }
+
+  #thought(delta: string): void {
+    if (this.#quiet) return;
+    this.#thinking = true;
+    process.stderr.write(process.stderr.isTTY ? `\u001b[2m${delta}\u001b[22m` : delta);
+  }
+
+  #note(text: string): void {
+    if (!this.#quiet) process.stderr.write(`\n(${text})\n`);
+  }
+}
+
+function shownUsage({ provider, model, usage }: CallReport, cost: number | undefined): string {
+  const about = usage.source === 'estimated' ? 'about ' : '';
+  const count = (name: keyof ModelUsage, word: string): string[] =>
+    typeof usage[name] === 'number' ? [`${about}${usage[name]} ${word}`] : [];
+  const parts = [
+    ...count('totalInputTokens', 'tokens in'),
+    ...count('inputCachedTokens', 'of them cached'),
+    ...count('totalOutputTokens', 'tokens out'),
+    ...count('outputReasoningTokens', 'of them reasoning'),
+  ];
+  const price = cost === undefined ? 'cost unknown' : `$${cost.toFixed(6)}`;
+  return `${provider}:${model}  ${[...(parts.length > 0 ? parts : ['usage unknown']), price].join(', ')}\n`;
+}
+
+async function questionOf(positionals: readonly string[]): Promise<string> {
+  const given = positionals.join(' ');
+  if (given !== '' && given !== '-') return given;
+  if (process.stdin.isTTY && given === '') {
+    throw new UsageError('chat needs a question: millrace chat "question".');
+  }
+  let text = '';
+  for await (const chunk of process.stdin) text += String(chunk);
+  if (text.trim() === '') throw new UsageError('chat needs a question; standard input is empty.');
+  return text;
+}
+
+// The first Ctrl-C ends the answer in good order, the second the process.
+function stopOnSignal(run: ModelRun): () => boolean {
+  let stopped = false;
+  const stop = (): void => {
+    if (stopped) process.exit(130);
+    stopped = true;
+    run.stop();
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  return () => {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    return stopped;
+  };
+}
+
+function temperatureOf(text: string | undefined): { temperature?: number } {
+  if (text === undefined) return {};
+  const temperature = Number(text);
+  if (text.trim() !== '' && temperature >= 0 && temperature <= 2) return { temperature };
+  throw new UsageError(`--temperature must be from 0 to 2, not '${text}'.`);
+}
+
+/** The `chat` command. */
+export const chat: Command = {
+  summary: 'ask a model one question',
+  async run(args) {
+    const { values, positionals } = readArgs(args, options, true);
+    if (values.help === true) {
+      process.stdout.write(help);
+      return 0;
+    }
+    const maxTokens = integerOption('max-tokens', values['max-tokens'], 1, 1e9);
+    const temperature = temperatureOf(values.temperature);
+    const choice = chooseModel(values.model, values['base-url'], process.env);
+    if (choice.model === 'demo:demo') {
+      throw new UsageError(
+        "No model is configured. Set OPENAI_API_KEY or another provider's key, or use --model.",
+      );
+    }
+    const { provider, model } = splitModel(choice.model);
+    const runtime = new ModelRuntime(provider, {
+      ...(choice.baseURL === '' ? {} : { baseURL: choice.baseURL }),
+      ...(choice.apiKey === '' ? {} : { apiKey: choice.apiKey }),
+    });
+    const system = values.system === undefined ? [] : [{ role: 'system', content: values.system }];
+    const run = runtime.stream({
+      model,
+      messages: [...system, { role: 'user', content: await questionOf(positionals) }],
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+      ...temperature,
+    });
+    const wasStopped = stopOnSignal(run);
+    const terminal = new Terminal(values.quiet === true);
+    let text = '';
+    for await (const event of run) {
+      if (values.json !== true) terminal.show(event);
+      else if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
+    }
+    const report = await run.report;
+    const stopped = wasStopped();
+    const cost = computeCost(report.provider, report.model, report.usage);
+    const failure = await run.text().then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
+    if (values.json === true) {
+      const error = MillraceError.is(failure)
+        ? { error: { code: failure.code, message: failure.message } }
+        : {};
+      const told = { ...report, text, ...(cost === undefined ? {} : { cost }), stopped, ...error };
+      process.stdout.write(`${JSON.stringify(told)}\n`);
+    } else {
+      terminal.end();
+      if (values.quiet !== true) process.stderr.write(shownUsage(report, cost));
+    }
+    if (stopped) return 130;
+    if (failure !== undefined && values.json !== true) throw failure;
+    return failure === undefined ? 0 : 1;
+  },
+};

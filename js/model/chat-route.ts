@@ -1,0 +1,159 @@
+// createChatRoute: POST /webapi/chat/[provider] as a Fetch handler, for any server that has those.
+import type { ChatStreamPayload } from '../../types/model';
+import { MillraceError } from '../errors';
+import type { TransportOptions } from '../transport/choose';
+import type { ConfigContext, ProviderConfigSource } from './config-source';
+import { checkConfigSource, configFromEnvironment } from './config-source';
+import { chatErrorResponse } from './error-body';
+import type { ChatOptions } from './runtime';
+import { ModelRuntime } from './runtime';
+import type { ProviderSettings } from './settings';
+
+/** Anything that answers chats: a ModelRuntime, or a router of several. */
+export interface ChatRuntime {
+  chat(payload: ChatStreamPayload, options?: ChatOptions): Promise<Response>;
+}
+
+/** Who may ask; `user` is told to providers that want one. */
+export interface Caller {
+  user?: string | undefined;
+}
+
+export interface ChatRouteOptions extends TransportOptions {
+  /** Default: the environment's keys. */
+  config?: ProviderConfigSource | undefined;
+  /** Makes the runtime of a provider; default a ModelRuntime with the settings of `config`. */
+  runtime?:
+    | ((provider: string, settings: ProviderSettings) => ChatRuntime | Promise<ChatRuntime>)
+    | undefined;
+  /**
+   * Says who asks. Undefined or false refuses with 401; a Response is given as it is. Without it
+   * everybody may ask: only for servers that nobody else can reach.
+   */
+  authorize?:
+    | ((
+        request: Request,
+        provider: string,
+      ) => Caller | Response | false | undefined | Promise<Caller | Response | false | undefined>)
+    | undefined;
+  /** Default `lobe`. */
+  protocol?: 'lobe' | 'ag-ui' | undefined;
+  /** Bytes of a request; default 32 MiB. */
+  bodyLimit?: number | undefined;
+  /** Ends an answer after this many milliseconds; default none. */
+  maxDuration?: number | undefined;
+}
+
+/** What frameworks give beside the request. */
+export interface RouteContext {
+  params?: { provider?: string } | Promise<{ provider?: string }> | undefined;
+}
+
+const defaultBodyLimit = 32 << 20;
+
+/**
+ * A handler for `POST /webapi/chat/[provider]`: the body is a ChatStreamPayload, the answer a chat
+ * stream, or one JSON completion for `responseMode: 'json'`. The provider is the parameter of that
+ * name, else the last part of the path. Never rejects.
+ */
+export function createChatRoute(
+  options: ChatRouteOptions = {},
+): (request: Request, context?: RouteContext) => Promise<Response> {
+  checkConfigSource('createChatRoute', options.config);
+  const route = new ChatRoute(options);
+  return (request, context) => route.handle(request, context);
+}
+
+class ChatRoute {
+  readonly #options: ChatRouteOptions;
+  readonly #config: ProviderConfigSource;
+
+  constructor(options: ChatRouteOptions) {
+    this.#options = options;
+    this.#config = options.config ?? configFromEnvironment();
+  }
+
+  async handle(request: Request, context: RouteContext | undefined): Promise<Response> {
+    let provider: string | undefined;
+    try {
+      if (request.method !== 'POST') return methodNotAllowed();
+      provider = await providerOf(request, context);
+      return await this.#answer(request, provider);
+    } catch (error) {
+      return chatErrorResponse(error, provider);
+    }
+  }
+
+  async #answer(request: Request, provider: string): Promise<Response> {
+    const { authorize, runtime, protocol = 'lobe', maxDuration } = this.#options;
+    const caller = authorize ? await authorize(request, provider) : {};
+    if (caller instanceof Response) return caller;
+    if (!caller) return unauthorized(provider);
+    const payload = await payloadOf(request, this.#options.bodyLimit ?? defaultBodyLimit);
+    const settings = await this.#settings(provider, { user: caller.user, request });
+    const chat = await (runtime ?? this.#runtime)(provider, settings);
+    const signals = [request.signal];
+    if (maxDuration !== undefined) signals.push(AbortSignal.timeout(maxDuration));
+    const signal = signals.length === 1 ? request.signal : AbortSignal.any(signals);
+    return chat.chat(withoutNulls(payload), { user: caller.user, protocol, signal });
+  }
+
+  async #settings(provider: string, context: ConfigContext): Promise<ProviderSettings> {
+    const settings = await this.#config.settingsOf(provider, context);
+    if (settings) return settings;
+    throw new MillraceError(
+      'unknown_provider',
+      `No model provider is called '${provider}'. 'millrace providers' lists them.`,
+    );
+  }
+
+  readonly #runtime = (provider: string, settings: ProviderSettings): ChatRuntime => {
+    const { fetch, transport, origin } = this.#options;
+    return new ModelRuntime(provider, { ...settings, fetch, transport, origin });
+  };
+}
+
+async function providerOf(request: Request, context: RouteContext | undefined): Promise<string> {
+  const given = (await context?.params)?.provider;
+  const path = new URL(request.url).pathname.replace(/\/+$/, '');
+  return given ?? decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+}
+
+async function payloadOf(request: Request, limit: number): Promise<ChatStreamPayload> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += (chunk as Uint8Array).byteLength;
+    if (size > limit) {
+      throw new MillraceError('body_too_large', `The request is larger than ${limit} bytes.`);
+    }
+    chunks.push(chunk as Uint8Array);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch (cause) {
+    throw new MillraceError('invalid_json', 'The request body is not valid JSON.', { cause });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as ChatStreamPayload;
+  }
+  throw new MillraceError('invalid_body', 'The request body must be a JSON object.');
+}
+
+// Clients send null for sampling that they leave to the provider.
+function withoutNulls(payload: ChatStreamPayload): ChatStreamPayload {
+  const members = Object.entries(payload).filter(([, value]) => value !== null);
+  return Object.fromEntries(members) as unknown as ChatStreamPayload;
+}
+
+function unauthorized(provider: string): Response {
+  const body = { error: { message: 'The request is not authorized.' }, provider };
+  return Response.json({ errorType: 'Unauthorized', body }, { status: 401 });
+}
+
+function methodNotAllowed(): Response {
+  const body = { error: { message: 'Send a POST request.' } };
+  const headers = { Allow: 'POST' };
+  return Response.json({ errorType: 'BadRequest', body }, { status: 405, headers });
+}

@@ -1,0 +1,58 @@
+// Errors as LobeHub's chat route answers with them: { errorType, body: { error, provider, ... } }.
+import type { ErrorType } from '../../types/errors';
+import { errorTypeRows } from '../error-types';
+import { MillraceError } from '../errors';
+
+/** An error as JSON, and the status that goes with it. */
+export interface ChatErrorBody {
+  status: number;
+  errorType: string;
+  body: { error: Record<string, unknown>; provider?: string; [member: string]: unknown };
+}
+
+const unknownStatus = 500;
+const clientGone = 499;
+
+/** Describes what a model runtime, or user code around it, threw. */
+export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody {
+  const named = provider === undefined ? {} : { provider };
+  if (MillraceError.is(error)) {
+    const { code, message, detail, status, retryAfterMs, requestId, errorType } = error;
+    const told = { code, message, detail, status, retryAfterMs, requestId };
+    const members = Object.entries(told).filter(([, value]) => value !== undefined);
+    return {
+      status: code === 'body_too_large' ? 413 : statusOf(errorType),
+      errorType,
+      body: { error: Object.fromEntries(members), ...named },
+    };
+  }
+  // What a fetcher or a runtime of the host's own throws in LobeHub's shape.
+  const { errorType, name, message, ...rest } = (error ?? {}) as Record<string, unknown>;
+  const text = typeof message === 'string' && message !== '' ? message : 'The request failed.';
+  if (typeof errorType === 'string') {
+    const inner = (rest['error'] ?? { message: text }) as Record<string, unknown>;
+    return { status: statusOf(errorType), errorType, body: { ...rest, error: inner, ...named } };
+  }
+  const aborted = name === 'AbortError';
+  return {
+    status: aborted ? clientGone : unknownStatus,
+    errorType: aborted ? 'Cancelled' : 'InternalServerError',
+    // An error of the host's own may hold what clients must not see.
+    body: { error: { message: aborted ? text : 'The request failed.' }, ...named },
+  };
+}
+
+function statusOf(errorType: string): number {
+  return Object.hasOwn(errorTypeRows, errorType)
+    ? errorTypeRows[errorType as ErrorType].status
+    : unknownStatus;
+}
+
+/** The error as a response. */
+export function chatErrorResponse(error: unknown, provider?: string): Response {
+  const { status, errorType, body } = chatErrorBody(error, provider);
+  const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
+  const wait = body.error['retryAfterMs'];
+  if (typeof wait === 'number') headers['Retry-After'] = String(Math.ceil(wait / 1000));
+  return Response.json({ errorType, body }, { status, headers });
+}

@@ -1,0 +1,146 @@
+#include "app/chat_run.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "app/model_stream.hpp"
+#include "base/json.hpp"
+#include "encoder/lobe.hpp"
+#include "model/dialects.hpp"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::chrono::seconds keep_alive_interval{15};
+
+const http::Headers& stream_headers() {
+  static const http::Headers headers{
+      {"Content-Type", "text/event-stream"},
+      {"Cache-Control", "no-cache, no-transform"},
+      {"X-Accel-Buffering", "no"},
+  };
+  return headers;
+}
+
+ModelOutputOptions output_options(const model::CallOptions& call, bool streamed) {
+  ModelOutputOptions options;
+  options.protocol = ModelProtocol::lobe;
+  options.provider = call.chain.front().config.id;
+  options.wire = model::row_of(call.chain.front().config.provider->dialect).wire;
+  options.streamed = streamed;
+  return options;
+}
+
+}  // namespace
+
+std::string chat_error_json(const Error& error, std::string_view provider) {
+  std::string told = "{";
+  json::append_member(told, "code", error.code_name());
+  json::append_member(told, "message", error.message);
+  if (!error.detail.empty()) json::append_member(told, "detail", error.detail);
+  if (error.upstream_status) {
+    json::append_member(told, "status", std::int64_t{*error.upstream_status});
+  }
+  if (error.retry_after) {
+    json::append_member(told, "retryAfterMs", std::int64_t{error.retry_after->count()});
+  }
+  if (!error.request_id.empty()) json::append_member(told, "requestId", error.request_id);
+  std::string body = "{";
+  json::append_raw_member(body, "error", told + "}");
+  json::append_member(body, "provider", provider);
+  std::string out = "{";
+  json::append_member(out, "errorType", error.type_name());
+  json::append_raw_member(out, "body", body + "}");
+  return out + "}";
+}
+
+void send_chat_error(http::ResponseStream& response, const Error& error,
+                     std::string_view provider) {
+  http::Headers headers{{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
+  if (error.retry_after) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*error.retry_after);
+    headers.add("Retry-After", std::to_string(seconds.count()));
+  }
+  const int status = row_of(row_of(error.code).type).http_status;
+  (void)response.send(status, headers, chat_error_json(error, provider));
+}
+
+ChatRun::ChatRun(const DriverServices& services, model::CallOptions call,
+                 model::ChatPayload payload, std::shared_ptr<http::ResponseStream> response)
+    : CallDriver(services),
+      response_(std::move(response)),
+      provider_(call.chain.front().config.id),
+      output_(output_options(call, payload.stream), secrets_of(call)),
+      keep_alive_(services.loop, [this] {
+        if (ended_ || !taken_) return;
+        response_->write(encoder::LobeEncoder::keep_alive);
+        wait_for_silence();
+      }) {
+  prepare(std::move(call), std::move(payload), output_);
+}
+
+ChatRun::~ChatRun() = default;
+
+void ChatRun::start() {
+  const std::weak_ptr<CallDriver> weak = weak_from_this();
+  response_->on_drain([this, weak] {
+    if (const auto self = weak.lock()) resume();
+  });
+  response_->on_close([this, weak] {
+    if (const auto self = weak.lock()) leave();
+  });
+  if (ended_) return;
+  self_ = shared_from_this();
+  output_.start();
+  begin();
+}
+
+// The client is gone: nobody is told how the call ends.
+void ChatRun::leave() {
+  if (std::exchange(ended_, true)) return;
+  keep_alive_.cancel();
+  halt();
+  self_.reset();
+}
+
+void ChatRun::taken() {
+  if (ended_ || std::exchange(taken_, true)) return;
+  (void)response_->start(200, stream_headers());
+  wait_for_silence();
+}
+
+void ChatRun::wait_for_silence() {
+  keep_alive_.start_at(os::Timer::Clock::now() + keep_alive_interval);
+}
+
+void ChatRun::progressed() {
+  if (ended_) return;
+  const auto self = shared_from_this();
+  if (call().ended()) output_.finish(call());
+  if (taken_) send_output();
+  if (call().ended()) finish();
+}
+
+// A reader that lags behind pauses the provider.
+void ChatRun::send_output() {
+  std::string& bytes = output_.output();
+  if (bytes.empty()) return;
+  wait_for_silence();
+  if (!response_->write(bytes)) pause();
+  bytes.clear();
+}
+
+void ChatRun::finish() {
+  if (std::exchange(ended_, true)) return;
+  keep_alive_.cancel();
+  if (taken_) {
+    response_->end();
+  } else {
+    const auto& error = call().error();
+    send_chat_error(*response_, error ? *error : make_error(Errc::internal), provider_);
+  }
+  // Whoever called has a share of its own.
+  self_.reset();
+}
+
+}  // namespace millrace::app

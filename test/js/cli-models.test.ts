@@ -1,0 +1,188 @@
+// millrace chat, models and providers, as processes.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+import type { Provider } from '../support/provider';
+import { startProvider, stream } from '../support/provider';
+import { sse } from './support/responses';
+
+const main = join(__dirname, '../../dist/cjs/cli/main.js');
+
+interface Outcome {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+function millrace(
+  args: string[],
+  {
+    env = {},
+    input = '',
+    onOutput,
+  }: {
+    env?: Record<string, string>;
+    input?: string;
+    onOutput?: (text: string, interrupt: () => void) => void;
+  } = {},
+): Promise<Outcome> {
+  const clean = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/_API_KEY|_BASE_URL|_MODEL$/.test(name)),
+  );
+  const child = spawn(process.execPath, [main, ...args], { env: { ...clean, ...env } });
+  const outcome: Outcome = { code: null, out: '', err: '' };
+  let interrupted = false;
+  child.stdout.on('data', (chunk: Buffer) => {
+    outcome.out += chunk.toString();
+    if (onOutput && !interrupted) {
+      onOutput(outcome.out, () => {
+        interrupted = true;
+        child.kill('SIGINT');
+      });
+    }
+  });
+  child.stderr.on('data', (chunk: Buffer) => (outcome.err += chunk.toString()));
+  child.stdin.end(input);
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...outcome, code })));
+}
+
+const piece = (delta: object, finish: string | null = null) => ({
+  id: 'c',
+  model: 'gpt-4o-2024-08-06',
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
+const answer = `${sse(
+  piece({ reasoning_content: 'Hm.' }),
+  piece({ content: 'Hello ' }),
+  piece({ content: 'there' }),
+  piece({}, 'stop'),
+  {
+    id: 'c',
+    model: 'gpt-4o-2024-08-06',
+    choices: [],
+    usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+  },
+)}data: [DONE]\n\n`;
+
+let provider: Provider;
+beforeEach(async () => {
+  provider = await startProvider(stream([answer]));
+});
+afterEach(() => provider.close());
+const asking = () => ['--model', 'openai:gpt-4o', '--base-url', provider.url];
+const key = { OPENAI_API_KEY: 'sk-secret-1234567890' };
+
+describe('millrace chat', () => {
+  it('streams the answer, and tells usage and cost beside it', async () => {
+    const { code, out, err } = await millrace(
+      [
+        'chat',
+        'Hi?',
+        ...asking(),
+        '--system',
+        'Be brief',
+        '--max-tokens',
+        '50',
+        '--temperature',
+        '0',
+      ],
+      { env: key },
+    );
+    expect([code, out]).toEqual([0, 'Hello there\n']);
+    expect(err).toContain('Hm.');
+    expect(err).toContain('1000 tokens in, 100 tokens out, $0.003500');
+    expect(JSON.parse(provider.calls[0]?.body ?? '')).toMatchObject({
+      model: 'gpt-4o',
+      messages: [
+        { role: expect.stringMatching(/system|developer/) as string, content: 'Be brief' },
+        { role: 'user', content: 'Hi?' },
+      ],
+    });
+  });
+
+  it('gives one JSON object with --json, and reads standard input', async () => {
+    const { code, out, err } = await millrace(['chat', '-', ...asking(), '--json'], {
+      env: key,
+      input: 'From a pipe',
+    });
+    expect([code, err]).toEqual([0, '']);
+    expect(JSON.parse(out)).toMatchObject({
+      provider: 'openai',
+      text: 'Hello there',
+      finishReason: 'stop',
+      usage: { totalInputTokens: 1000, totalOutputTokens: 100, source: 'reported' },
+      cost: 0.0035,
+      stopped: false,
+    });
+    expect(provider.calls[0]?.body).toContain('From a pipe');
+  });
+
+  it('ends in good order on Ctrl-C, and books what was used', async () => {
+    provider.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(sse(piece({ content: 'Half an answer' })));
+    };
+    const { code, out, err } = await millrace(['chat', 'Hi?', ...asking()], {
+      env: key,
+      onOutput: (text, interrupt) => {
+        if (text.includes('answer')) interrupt();
+      },
+    });
+    expect([code, out]).toEqual([130, 'Half an answer\n']);
+    expect(err).toMatch(/about \d+ tokens out/);
+    await provider.calls[0]?.closed;
+  });
+
+  it('tells why it failed, without the key', async () => {
+    provider.answer = (response) =>
+      void response
+        .writeHead(401, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"bad key sk-secret-1234567890"}}');
+    const failed = await millrace(['chat', 'Hi?', ...asking()], { env: key });
+    expect(failed.code).toBe(1);
+    expect(failed.err).toContain('(authentication_failed)');
+    expect(failed.err).not.toContain('sk-secret');
+    const told = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
+    expect(told.code).toBe(1);
+    expect(JSON.parse(told.out)).toMatchObject({ error: { code: 'authentication_failed' } });
+  });
+
+  it.each([
+    [['chat', 'Hi'], 'No model is configured'],
+    [['chat', 'Hi', '--model', 'nonsense'], 'provider:model'],
+    [['chat', '-', '--model', 'openai:x'], 'standard input is empty'],
+    [['chat', 'Hi', '--temperature', 'hot'], '--temperature'],
+    [['chat', '--wrong'], 'wrong'],
+    [['models', '--provider', 'nobody'], 'There is no provider'],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await millrace(args);
+    expect(code).toBeGreaterThan(0);
+    expect(err).toContain(message);
+  });
+
+  it.each(['chat', 'models', 'providers'])('%s explains itself', async (command) => {
+    const { code, out } = await millrace([command, '--help']);
+    expect([code, out]).toEqual([0, expect.stringContaining(`Usage: millrace ${command}`)]);
+  });
+});
+
+describe('millrace models and providers', () => {
+  it('list what is known', async () => {
+    const { out } = await millrace(['models', '--provider', 'anthropic']);
+    expect(out).toMatch(/^model +context +max output +\$ input/);
+    expect(out).toMatch(/^anthropic:claude-haiku-4-5 +200000 +64000 +1 +0\.1 +5$/m);
+    const all = JSON.parse((await millrace(['models', '--json'])).out) as { id: string }[];
+    expect(all.map(({ id }) => id)).toContain('gpt-4o-mini');
+  });
+
+  it('tell of each provider whether its key is set', async () => {
+    const { out } = await millrace(['providers'], { env: key });
+    expect(out).toMatch(/^openai +OpenAI +openai_chat +set /m);
+    expect(out).not.toContain('sk-secret');
+    const rows = JSON.parse((await millrace(['providers', '--json'])).out) as object[];
+    expect(rows.find((row) => (row as { id: string }).id === 'anthropic')).toMatchObject({
+      keySet: false,
+      dialect: 'anthropic',
+    });
+  });
+});

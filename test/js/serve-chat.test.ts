@@ -1,0 +1,137 @@
+// POST /webapi/chat/<provider> of `millrace serve`.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import type { ChatFinishContext } from 'millrace';
+import { fetchSSE } from 'millrace';
+
+import type { Provider } from '../support/provider';
+import { startProvider, stream } from '../support/provider';
+import { sse } from './support/responses';
+
+const cli = join(__dirname, '../../dist/cjs/cli/main.js');
+const secret = 'plain.secret-key-123456';
+const answer = `${sse(
+  { id: 'c', model: 'gpt-4o', choices: [{ index: 0, delta: { content: 'Hello' } }] },
+  { id: 'c', model: 'gpt-4o', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  {
+    id: 'c',
+    model: 'gpt-4o',
+    choices: [],
+    usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+  },
+)}data: [DONE]\n\n`;
+const payload = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] };
+
+let child: ChildProcess;
+let provider: Provider;
+let url: string;
+
+beforeAll(async () => {
+  provider = await startProvider();
+  child = spawn(
+    process.execPath,
+    [cli, 'serve', '--port', '0', '--json', '--model', 'openai:gpt-4o'],
+    {
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        OPENAI_BASE_URL: provider.url,
+        OPENAI_API_KEY: secret,
+        AZURE_OPENAI_API_KEY: 'without-an-address',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const [line] = (await once(lines, 'line')) as [string];
+  ({ url } = JSON.parse(line) as { url: string });
+});
+beforeEach(() => {
+  provider.answer = stream([answer]);
+  provider.calls.length = 0;
+});
+afterAll(async () => {
+  child.kill('SIGKILL');
+  await provider.close();
+});
+
+const post = (name: string, body: unknown, signal?: AbortSignal) =>
+  fetch(`${url}/webapi/chat/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal: signal ?? null,
+  });
+
+describe('the chat route of millrace serve', () => {
+  it('answers with a chat stream that fetchSSE reads', async () => {
+    const finished: [string, ChatFinishContext][] = [];
+    await fetchSSE(`${url}/webapi/chat/openai`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(payload),
+      transport: 'engine',
+      responseAnimation: 'none',
+      onFinish: (text, context) => void finished.push([text, context]),
+    });
+    expect(finished).toMatchObject([
+      ['Hello', { type: 'done', usage: { totalTokens: 1100, cost: 0.0035, source: 'reported' } }],
+    ]);
+    expect(provider.calls[0]?.headers.authorization).toBe(`Bearer ${secret}`);
+  });
+
+  it('answers many at a time', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async () => (await post('openai', payload)).text()),
+    );
+    expect(answers.every((text) => text.includes('event: text\ndata: "Hello"'))).toBe(true);
+  });
+
+  it("tells a provider's refusal with its class and status, never the key", async () => {
+    provider.answer = (response) =>
+      void response
+        .writeHead(401, { 'content-type': 'application/json' })
+        .end(`{"error":{"message":"bad key ${secret}"}}`);
+    const response = await post('openai', payload);
+    const text = await response.text();
+    expect([response.status, JSON.parse(text)]).toMatchObject([
+      401,
+      {
+        errorType: 'InvalidProviderAPIKey',
+        body: { provider: 'openai', error: { code: 'authentication_failed', status: 401 } },
+      },
+    ]);
+    expect(text).not.toContain(secret);
+  });
+
+  it('tells a failure in the middle as an event', async () => {
+    provider.answer = stream([answer.slice(0, answer.indexOf('\n\n') + 2)]);
+    const text = await (await post('openai', payload)).text();
+    expect(text).toContain('event: text\ndata: "Hello"');
+    expect(text).toContain('event: error\ndata: {"type":"StreamChunkError"');
+  });
+
+  it.each([
+    ['anthropic', payload, 401, 'InvalidProviderAPIKey'],
+    ['openai', '{', 400, 'BadRequest'],
+    ['openai', { model: 'm' }, 400, undefined],
+  ])('refuses a request to %s: %j', async (name, body, status, errorType) => {
+    const response = await post(name, body);
+    const said = (await response.json()) as { errorType: string; body: { error: object } };
+    expect(response.status).toBe(status);
+    if (errorType !== undefined) expect(said.errorType).toBe(errorType);
+    expect(said.body.error).toHaveProperty('message');
+    expect((await post('nobody', payload)).status).toBe(404);
+  });
+
+  it('stops the provider when the client goes away', async () => {
+    provider.answer = (response) => void response.writeHead(200).write(answer.slice(0, 120));
+    const controller = new AbortController();
+    const response = await post('openai', payload, controller.signal);
+    await response.body?.getReader().read();
+    controller.abort();
+    await provider.calls[0]?.closed;
+  });
+});
