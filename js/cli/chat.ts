@@ -6,7 +6,6 @@ import { MillraceError } from '../errors';
 import type { ModelRun } from '../model/run';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
-import { computeCost } from '../model/usage';
 import type { Command } from './command';
 import { integerOption, readArgs, UsageError } from './command';
 import { chooseModel } from './model-choice';
@@ -168,7 +167,7 @@ export const chat: Command = {
     }
     const report = await run.report;
     const stopped = wasStopped();
-    const cost = computeCost(report.provider, report.model, report.usage);
+    const { cost } = report.usage;
     const failure = await run.text().then(
       () => undefined,
       (error: unknown) => error as Error,

@@ -191,10 +191,15 @@ void AgentServer::State::on_chat(const model::ProviderConfig& config, const http
                                  std::shared_ptr<http::ResponseStream> response) {
   auto payload = model::read_payload(request.body, ids);
   if (!payload) return send_chat_error(*response, payload.error(), config.id);
+  json::Document document;
+  const auto body = document.parse(request.body);
+  const bool whole = body && body.value()["responseMode"].string() == "json";
   model::CallOptions call;
   call.chain.push_back({config, {}});
   std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens}}, std::move(call),
-                            std::move(payload).value(), std::move(response))
+                            std::move(payload).value(),
+                            whole ? ChatAnswer::completion : ChatAnswer::stream,
+                            std::move(response))
       ->start();
 }
 

@@ -6,7 +6,9 @@
 #include "app/model_stream.hpp"
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
+#include "model/call_usage.hpp"
 #include "model/dialects.hpp"
+#include "model/usage.hpp"
 
 namespace millrace::app {
 namespace {
@@ -66,17 +68,23 @@ void send_chat_error(http::ResponseStream& response, const Error& error,
 }
 
 ChatRun::ChatRun(const DriverServices& services, model::CallOptions call,
-                 model::ChatPayload payload, std::shared_ptr<http::ResponseStream> response)
+                 model::ChatPayload payload, ChatAnswer answer,
+                 std::shared_ptr<http::ResponseStream> response)
     : CallDriver(services),
       response_(std::move(response)),
       provider_(call.chain.front().config.id),
+      id_(services.call.ids.next_id()),
+      answer_(answer),
       output_(output_options(call, payload.stream), secrets_of(call)),
       keep_alive_(services.loop, [this] {
         if (ended_ || !taken_) return;
         response_->write(encoder::LobeEncoder::keep_alive);
         wait_for_silence();
       }) {
-  prepare(std::move(call), std::move(payload), output_);
+  event::EventSink& completion = completion_;
+  event::EventSink& output = output_;
+  prepare(std::move(call), std::move(payload),
+          answer_ == ChatAnswer::completion ? completion : output);
 }
 
 ChatRun::~ChatRun() = default;
@@ -91,7 +99,7 @@ void ChatRun::start() {
   });
   if (ended_) return;
   self_ = shared_from_this();
-  output_.start();
+  if (answer_ == ChatAnswer::stream) output_.start();
   begin();
 }
 
@@ -104,7 +112,7 @@ void ChatRun::leave() {
 }
 
 void ChatRun::taken() {
-  if (ended_ || std::exchange(taken_, true)) return;
+  if (ended_ || answer_ == ChatAnswer::completion || std::exchange(taken_, true)) return;
   (void)response_->start(200, stream_headers());
   wait_for_silence();
 }
@@ -116,7 +124,7 @@ void ChatRun::wait_for_silence() {
 void ChatRun::progressed() {
   if (ended_) return;
   const auto self = shared_from_this();
-  if (call().ended()) output_.finish(call());
+  if (call().ended() && answer_ == ChatAnswer::stream) output_.finish(call());
   if (taken_) send_output();
   if (call().ended()) finish();
 }
@@ -133,14 +141,43 @@ void ChatRun::send_output() {
 void ChatRun::finish() {
   if (std::exchange(ended_, true)) return;
   keep_alive_.cancel();
+  const auto& error = call().error();
+  const bool cut = error && error->code == Errc::output_limit_reached;
   if (taken_) {
     response_->end();
+  } else if (answer_ == ChatAnswer::completion && (!error || cut)) {
+    send_completion();
   } else {
-    const auto& error = call().error();
     send_chat_error(*response_, error ? *error : make_error(Errc::internal), provider_);
   }
   // Whoever called has a share of its own.
   self_.reset();
+}
+
+void ChatRun::send_completion() {
+  const model::ModelUsage usage = model::sum_of(call().attempts());
+  std::string model_usage;
+  model::write_json(model_usage, usage);
+  std::string counts = "{";
+  const auto count = [&](std::string_view key, model::Tokens tokens) {
+    if (usage[tokens]) json::append_member(counts, key, *usage[tokens]);
+  };
+  count("prompt_tokens", model::Tokens::total_input);
+  count("completion_tokens", model::Tokens::total_output);
+  count("total_tokens", model::Tokens::total);
+  counts.push_back('}');
+  encoder::CompletionFacts facts;
+  facts.id = id_;
+  facts.created = std::chrono::duration_cast<std::chrono::seconds>(
+                      std::chrono::system_clock::now().time_since_epoch())
+                      .count();
+  facts.provider = provider_;
+  if (!call().attempts().empty()) facts.model = call().attempts().back().model;
+  facts.finish_reason = call().finish_reason();
+  facts.usage_json = counts;
+  facts.model_usage_json = model_usage;
+  (void)response_->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+                        completion_.to_json(facts));
 }
 
 }  // namespace millrace::app

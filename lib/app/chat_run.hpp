@@ -1,24 +1,30 @@
-// One chat of LobeHub's route on its way: a payload in, a chat stream out.
+// One chat of LobeHub's route on its way: a payload in, a chat stream or one completion out.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "app/call_driver.hpp"
 #include "app/model_output.hpp"
+#include "encoder/completion.hpp"
 #include "http/response_stream.hpp"
 #include "os/timer.hpp"
 
 namespace millrace::app {
 
-// Answers when a provider took the call: with the stream, or with the error and its status. What
-// fails later is told in the stream. Back-pressure of the reader pauses the provider; a reader that
-// goes away stops the call.
+// How the client wants the answer.
+enum class ChatAnswer : std::uint8_t { stream, completion };
+
+// Answers a stream when a provider took the call, a completion at its end, and with the error and
+// its status when the call failed before that. What fails later is told in the stream.
+// Back-pressure of the reader pauses the provider; a reader that goes away stops the call.
 // Thread: engine thread.
 class ChatRun final : public CallDriver {
  public:
   ChatRun(const DriverServices& services, model::CallOptions call, model::ChatPayload payload,
-          std::shared_ptr<http::ResponseStream> response);
+          ChatAnswer answer, std::shared_ptr<http::ResponseStream> response);
   ~ChatRun() override;
 
   void start();
@@ -27,13 +33,17 @@ class ChatRun final : public CallDriver {
   void progressed() override;
   void taken() override;
   void send_output();
+  void send_completion();
   void finish();
   void leave();
   void wait_for_silence();
 
   std::shared_ptr<http::ResponseStream> response_;
   std::string provider_;
+  std::string id_;
+  ChatAnswer answer_;
   ModelOutput output_;
+  encoder::Completion completion_;
   os::Timer keep_alive_;
   std::shared_ptr<CallDriver> self_;
   bool taken_ = false;

@@ -6,6 +6,7 @@
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "message/parts.hpp"
+#include "model/cards.hpp"
 
 namespace millrace::model {
 namespace {
@@ -50,7 +51,9 @@ BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, 
 }
 
 ModelUsage model_usage(const Attempt& attempt) {
-  return read_vendor_usage(attempt.usage.view(attempt.provider, attempt.model));
+  ModelUsage usage = read_vendor_usage(attempt.usage.view(attempt.provider, attempt.model));
+  usage.cost = known_cost(attempt.provider, attempt.model, usage);
+  return usage;
 }
 
 ModelUsage sum_of(const std::vector<Attempt>& attempts) {

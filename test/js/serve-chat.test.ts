@@ -82,6 +82,22 @@ describe('the chat route of millrace serve', () => {
     expect(provider.calls[0]?.headers.authorization).toBe(`Bearer ${secret}`);
   });
 
+  it('answers in one piece when it is asked to', async () => {
+    const response = await post('openai', { ...payload, responseMode: 'json' });
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toMatchObject({
+      object: 'chat.completion',
+      provider: 'openai',
+      model: 'gpt-4o',
+      choices: [{ message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+      modelUsage: { cost: 0.0035, source: 'reported' },
+    });
+    provider.answer = stream([answer.slice(0, answer.indexOf('\n\n') + 2)]);
+    const cut = await post('openai', { ...payload, responseMode: 'json' });
+    expect([cut.status, await cut.json()]).toMatchObject([500, { errorType: 'StreamChunkError' }]);
+  });
+
   it('answers many at a time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => (await post('openai', payload)).text()),

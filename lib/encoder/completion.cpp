@@ -1,0 +1,73 @@
+#include "encoder/completion.hpp"
+
+#include <algorithm>
+
+#include "base/json.hpp"
+
+namespace millrace::encoder {
+
+void Completion::on_event(const event::Event& event) {
+  if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
+    text_.append(text->delta);
+  } else if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
+    reasoning_.append(thought->delta);
+  } else if (const auto* call = std::get_if<event::ToolStart>(&event.body)) {
+    calls_.push_back({std::string(call->id), std::string(call->name), {}});
+  } else if (const auto* piece = std::get_if<event::ToolArgs>(&event.body)) {
+    const auto owner = std::find_if(calls_.begin(), calls_.end(),
+                                    [&](const Call& one) { return one.id == piece->id; });
+    if (owner != calls_.end()) owner->arguments.append(piece->delta);
+  } else if (std::holds_alternative<event::Reset>(event.body)) {
+    text_.clear();
+    reasoning_.clear();
+    calls_.clear();
+  }
+}
+
+std::string Completion::message_json() const {
+  std::string out = "{";
+  json::append_member(out, "role", "assistant");
+  if (text_.empty() && !calls_.empty()) {
+    json::append_raw_member(out, "content", "null");
+  } else {
+    json::append_member(out, "content", text_);
+  }
+  if (!reasoning_.empty()) json::append_member(out, "reasoning_content", reasoning_);
+  if (calls_.empty()) return out + "}";
+  std::string list = "[";
+  for (const Call& call : calls_) {
+    if (list.size() > 1) list.push_back(',');
+    list.push_back('{');
+    json::append_member(list, "id", call.id);
+    json::append_member(list, "type", "function");
+    std::string function = "{";
+    json::append_member(function, "name", call.name);
+    json::append_member(function, "arguments", call.arguments);
+    json::append_raw_member(list, "function", function + "}");
+    list.push_back('}');
+  }
+  json::append_raw_member(out, "tool_calls", list + "]");
+  return out + "}";
+}
+
+std::string Completion::to_json(const CompletionFacts& facts) const {
+  std::string choice = "{";
+  json::append_member(choice, "index", std::int64_t{0});
+  json::append_raw_member(choice, "message", message_json());
+  json::append_member(choice, "finish_reason",
+                      facts.finish_reason.empty() ? "stop" : facts.finish_reason);
+  std::string out = "{";
+  json::append_member(out, "id", facts.id);
+  json::append_member(out, "object", "chat.completion");
+  json::append_member(out, "created", facts.created);
+  json::append_member(out, "provider", facts.provider);
+  json::append_member(out, "model", facts.model);
+  json::append_raw_member(out, "choices", "[" + choice + "}]");
+  if (!facts.usage_json.empty()) json::append_raw_member(out, "usage", facts.usage_json);
+  if (!facts.model_usage_json.empty()) {
+    json::append_raw_member(out, "modelUsage", facts.model_usage_json);
+  }
+  return out + "}";
+}
+
+}  // namespace millrace::encoder

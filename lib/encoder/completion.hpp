@@ -1,0 +1,50 @@
+// Events -> one chat completion, for clients that want the whole answer in one piece.
+// Source: OpenAI API reference, the chat completion object (2026).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/event.hpp"
+
+namespace millrace::encoder {
+
+// What the completion says beside the answer.
+struct CompletionFacts {
+  std::string_view id;
+  std::int64_t created = 0;  // seconds since 1970
+  std::string_view provider;
+  std::string_view model;
+  std::string_view finish_reason;  // "" is "stop"
+  std::string_view usage_json;     // of OpenAI's shape
+  std::string_view model_usage_json;
+};
+
+// Gathers text, reasoning and calls; a reset empties it.
+// Thread: any, one at a time.
+class Completion final : public event::EventSink {
+ public:
+  void on_event(const event::Event& event) override;
+
+  // Shape: {"id", "object": "chat.completion", "created", "provider", "model", "choices": [{"index",
+  // "message": {"role", "content", "reasoning_content"?, "tool_calls"?}, "finish_reason"}],
+  // "usage", "modelUsage"}; content is null for an answer of calls alone.
+  [[nodiscard]] std::string to_json(const CompletionFacts& facts) const;
+
+ private:
+  struct Call {
+    std::string id;
+    std::string name;
+    std::string arguments;
+  };
+
+  [[nodiscard]] std::string message_json() const;
+
+  std::string text_;
+  std::string reasoning_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace millrace::encoder
