@@ -28,7 +28,8 @@ struct Credential {
   Time now;
   // Which of the keys; taken modulo their number. A counter takes them in turn.
   std::size_t key = 0;
-  std::string token = {};  // the value of a Token, for providers that need an exchange
+  std::string token = {};     // the value of a Token, for providers that need an exchange
+  std::string base_url = {};  // of that Token: where calls go, unless the user gave an address
 };
 
 // True when calls of this provider need a Token: token_request gives the request for one.

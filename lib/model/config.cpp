@@ -248,6 +248,14 @@ Result<void> read_credentials(const json::Value& root, ProviderConfig& config) {
   return {};
 }
 
+// A key file names the project that it belongs to.
+void take_project(ProviderConfig& config) {
+  if (!config.project.empty() || config.credentials_json.empty()) return;
+  json::Document document;
+  const auto account = document.parse(config.credentials_json);
+  if (account) config.project = account.value()["project_id"].string();
+}
+
 Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_base_url(root, config));
   MILLRACE_TRY(read_credentials(root, config));
@@ -262,6 +270,7 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   for (const TextOption& option : text_options) {
     MILLRACE_TRY(read_text(root, option.name, config.*option.field));
   }
+  take_project(config);
   for (const auto& [key, value] : root["extraBody"].members()) {
     config.extra_body.emplace_back(key, value.to_json());
   }

@@ -66,7 +66,7 @@ struct ChatPayload {
   ResponseFormat response_format;
 
   Reasoning reasoning;
-  bool preserve_thinking = false;
+  bool preserve_thinking = false;  // the reasoning of earlier turns goes back as text
   std::string verbosity;
   std::string truncation;
   bool context_caching = false;

@@ -107,6 +107,9 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
                                IdSource& ids, const Credential& credential) {
   auto way = way_to(config, payload);
   if (!way) return std::move(way).error();
+  if (!credential.base_url.empty() && !config.own_base_url) {
+    way.value().base_url = without_tail(credential.base_url, {});
+  }
   const DialectRow& dialect = row_of(way.value().dialect);
   ChatRequest chat;
   chat.dialect = dialect.dialect;
@@ -145,7 +148,7 @@ Result<void> check_config(const ProviderConfig& config, std::string_view model) 
   auto url = net::parse_url(way.value().base_url);
   if (!url) return std::move(url).error();
   net::Request request = start_request(config, way.value().base_url, {});
-  return authorize(request, config, way.value().auth, {Time{}, 0, "token"});
+  return authorize(request, config, way.value().auth, {Time{}, 0, "token", {}});
 }
 
 Result<net::Request> build_request(const ProviderConfig& config, const Endpoint& endpoint,

@@ -185,7 +185,9 @@ Result<std::string> chat_messages(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal));
   format::OpenAiWishes wishes;
   wishes.video_parts = true;  // others were refused above
-  if (draft.has(Quirk::reasoning_content_back)) wishes.reasoning_member = "reasoning_content";
+  if (draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
+    wishes.reasoning_member = "reasoning_content";
+  }
   JsonBuilder out(json::Surrogates::replace);
   format::write_openai(out, prepared(draft), wishes);
   std::string messages = out.take();

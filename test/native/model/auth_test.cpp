@@ -211,6 +211,20 @@ TEST(CopilotToken, IsExchangedForTheGithubToken) {
       test::test_time);
   ASSERT_TRUE(token.ok());
   EXPECT_EQ(token.value().base_url, "https://api.x");
+
+  CountingIds ids("id-");
+  const auto payload = model::read_payload(test::question("gpt-4o"), ids);
+  ASSERT_TRUE(payload.ok());
+  const auto built =
+      model::build_chat(config.value(), payload.value(), ids,
+                        {test::test_time, 0, token.value().value, token.value().base_url});
+  ASSERT_TRUE(built.ok());
+  EXPECT_EQ(built.value().request.url, "https://api.x/chat/completions");
+  EXPECT_EQ(test::header_of(built.value().request, "Authorization"), "Bearer t");
+  // Without a token nothing is sent, least of all the GitHub token.
+  const auto bare = model::build_chat(config.value(), payload.value(), ids, {test::test_time});
+  ASSERT_FALSE(bare.ok());
+  EXPECT_EQ(bare.error().code_name(), "authentication_failed");
 }
 
 }  // namespace

@@ -169,6 +169,35 @@ TEST(Caching, MarksSystemToolsAndTheLastBlock) {
   EXPECT_EQ(body.find(mark), body.find(R"("text":"s",)") + sizeof(R"("text":"s",)") - 1);
 }
 
+// Bad settings and payloads of every provider: no error shows a key.
+TEST(Config, NeverShowsAKey) {
+  constexpr std::string_view secret = "sk-very-secret-0123456789";
+  const std::vector<std::string> payloads{
+      test::question("m", R"("apiMode":"responses")"), test::question("m", R"("apiMode":"gemini")"),
+      test::question("m", R"("tool_choice":"required")"),
+      R"({"model":"m","messages":[{"role":"user","content":[{"type":"video_url",)"
+      R"("video_url":{"url":"https://e/v.mp4"}}]}]})"};
+  for (const model::Provider& row : model::providers()) {
+    const std::string settings = R"({"provider":")" + std::string(row.id) + R"(","apiKey":")" +
+                                 std::string(secret) + R"(","secretAccessKey":")" +
+                                 std::string(secret) + R"(","credentials":")" +
+                                 std::string(secret) + R"("})";
+    for (const std::string& payload : payloads) {
+      const auto built = test::build(settings, payload);
+      if (built) continue;
+      EXPECT_EQ(built.error().message.find(secret), std::string::npos) << built.error().message;
+      EXPECT_EQ(built.error().detail.find(secret), std::string::npos) << built.error().detail;
+    }
+    const auto config = model::read_config(settings);
+    ASSERT_TRUE(config.ok());
+    if (!model::needs_token(config.value())) continue;
+    const auto token = model::token_request(config.value(), {test::test_time});
+    if (!token) {
+      EXPECT_EQ(token.error().message.find(secret), std::string::npos);
+    }
+  }
+}
+
 TEST(Config, NamesWhatIsWrong) {
   struct Row {
     std::string_view settings;
