@@ -330,7 +330,11 @@ void ModelCall::State::end() {
   if (!error_->request_id.empty()) json::append_member(extra, "requestId", error_->request_id);
   json::append_member(extra, "attempts", static_cast<std::int64_t>(attempts_.size()));
   extra.append("}}");
-  sink_.on_event({event::Failed{error_->message, error_->code_name()}, extra});
+  // What no code of ours stands for keeps the provider's own word.
+  const bool is_own = error_->code == Errc::provider_error && !error_->upstream_status;
+  const bool has_word = is_own && !error_->detail.empty();
+  const std::string_view code = has_word ? std::string_view(error_->detail) : error_->code_name();
+  sink_.on_event({event::Failed{error_->message, code}, extra});
 }
 
 void ModelCall::State::give_usage() {

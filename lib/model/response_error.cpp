@@ -370,7 +370,11 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
              std::string_view detail) {
   constexpr std::size_t shown_bytes = 1024;
   std::string message(lead);
-  if (said.message.empty()) {
+  if (said.message.empty() && lead.empty()) {
+    message = row_of(code).sentence;
+  } else if (lead.empty()) {
+    message = redacted(said.message, shown_bytes);
+  } else if (said.message.empty()) {
     message.append(". ").append(row_of(code).sentence);
   } else {
     message.append(": ").append(redacted(said.message, shown_bytes));
@@ -416,7 +420,7 @@ Error error_from_stream(std::string_view code, std::string_view message,
   const bool is_status = code.size() == 3 && status >= 400 && status < 600;
   if (is_status) said.status = status;
   const Errc found = classify(said, provider);
-  Error error = finish(said, found, "The provider reported an error", provider, {});
+  Error error = finish(said, found, {}, provider, {});
   error.detail = redacted(code, 128);
   return error;
 }
