@@ -49,8 +49,8 @@ struct ProviderConfig {
 // connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, region?,
 // project?, location?, accountId?, apiVersion?, deployment?, deployments?: { model: name },
 // extraBody?: {}, credentials?, accessKeyId?, secretAccessKey?, sessionToken?, apiMode?, quirks?: {
-// name: boolean }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks, keyNames, models } }
-// Other members are left to others.
+// name: boolean }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks,
+// keyNames, models } } Other members are left to others.
 // Units: milliseconds, bytes.
 // Errors: invalid_json, json_too_deep, unknown_provider, invalid_option, invalid_url. A missing key
 // is found when a request is built.

@@ -84,14 +84,14 @@ describe('createChatRoute', () => {
     expect(await (await route(post(payload))).text()).toContain('"type":"RUN_FINISHED"');
   });
 
-  it.each([
-    ['GET', {}, { method: 'GET', body: undefined }, 405, 'BadRequest'],
+  it.each<[string, unknown, RequestInit, number, string | undefined]>([
+    ['GET', {}, { method: 'GET', body: null }, 405, 'BadRequest'],
     ['broken JSON', '{', {}, 400, 'BadRequest'],
     ['a list', [], {}, 400, undefined],
     ['no model', { messages: [] }, {}, 400, undefined],
   ])('refuses %s', async (_name, body, init, status, errorType) => {
     const route = createChatRoute({ config: config(), transport: 'engine' });
-    const request = post(body, 'openai', init as RequestInit);
+    const request = post(body, 'openai', init);
     const response = await route(
       init.method === 'GET' ? new Request(request.url, { method: 'GET' }) : request,
     );

@@ -57,7 +57,7 @@ describe('ModelRuntime', () => {
 
   it('rejects with the error of the call', async () => {
     const own = fake.answer;
-    fake.answer = (response) => response.writeHead(401).end('{"error":{"message":"no"}}');
+    fake.answer = (response) => void response.writeHead(401).end('{"error":{"message":"no"}}');
     await expect(runtime().generateObject(request)).rejects.toMatchObject({
       code: 'authentication_failed',
     });

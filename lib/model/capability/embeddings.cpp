@@ -262,7 +262,7 @@ constexpr CapabilityRow bedrock_row(std::string_view models, BuildBody body, std
 
 // OpenAI's shape at other vendors.
 constexpr std::string_view openai_family =
-    "openai,togetherai,fireworksai,siliconcloud,zhipu,qwen,volcengine,github,ollamacloud,lmstudio,"
+    "openai,togetherai,fireworksai,siliconcloud,zhipu,qwen,volcengine,github,lmstudio,"
     "vllm,xinference,novita,openrouter,vercelaigateway,upstage,hunyuan,baichuan,ai302,aihubmix,"
     "cometapi,ppio,giteeai,infiniai,modelscope,wenxin,nebius,newapi,sambanova,huggingface";
 
@@ -277,7 +277,7 @@ constexpr std::array<CapabilityRow, 12> rows = {{
     row("google", "/v1beta/models/{model}:batchEmbedContents", gemini_body, "/v1beta,/v1"),
     row("vertexai", "/models/{model}:predict", vertex_body),
     row("cohere", "/v2/embed", cohere_body, "/compatibility/v1,/v2,/v1", "https://api.cohere.com"),
-    row("ollama", "/api/embed", ollama_body, "/v1,/api"),
+    row("ollama,ollamacloud", "/api/embed", ollama_body, "/v1,/api"),
     bedrock_row("cohere.", bedrock_cohere_body, 96),
     bedrock_row("", titan_body, 1),
 }};

@@ -256,10 +256,11 @@ constexpr CapabilityRow list_row(std::string_view providers, std::string_view pa
           .read = read_models};
 }
 
-constexpr std::array<CapabilityRow, 9> rows = {{
+constexpr std::array<CapabilityRow, 10> rows = {{
     list_row("anthropic", "/v1/models?limit=1000", "/v1/messages,/v1"),
     list_row("google", "/v1beta/models?pageSize=1000", "/v1beta,/v1"),
-    list_row("ollama", "/api/tags", "/v1,/api"),
+    list_row("ollama,ollamacloud", "/api/tags", "/v1,/api"),
+    list_row("mistral", "/models"),
     list_row("cohere", "/v1/models?page_size=1000", "/compatibility/v1,/v2,/v1",
              "https://api.cohere.com"),
     list_row("github", "/catalog/models", "/inference", "https://models.github.ai"),
