@@ -59,7 +59,7 @@ export {
 export { createChatRoute } from './model/chat-route';
 export type { Caller, ChatRouteOptions, ChatRuntime, RouteContext } from './model/chat-route';
 export { configFromEnvironment, configFromOptions, firstConfigOf } from './model/config-source';
-export type { ConfigContext, ProviderConfigSource } from './model/config-source';
+export type { ConfigContext, EnvironmentSource, ProviderConfigSource } from './model/config-source';
 export { chatErrorBody, chatErrorResponse } from './model/error-body';
 export type { ChatErrorBody } from './model/error-body';
 export { anthropicCompatibleFactory, openaiCompatibleFactory } from './model/factories';
@@ -108,6 +108,8 @@ export { foldEvents } from './runs/fold';
 export type { RunOptions, RunSource } from './runs/run-bytes';
 export type { TransportOptions } from './transport/choose';
 export type { Timeouts } from './transport/engine';
+export { proxyFromEnvironment } from './transport/route';
+export type { ProxySettings, RouteOptions } from './transport/route';
 
 /** Version of the engine. */
 export function version(): string {

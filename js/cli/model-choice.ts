@@ -1,4 +1,5 @@
 // Which model `serve` asks: the flags first, then the environment, then the built-in demo.
+import { configFromEnvironment } from '../model/config-source';
 
 /** What the engine needs to know about the model. */
 export interface ModelChoice {
@@ -61,6 +62,17 @@ function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? '') !== '';
 }
 
+/** A provider of the table, with the key and address that the environment holds for it. */
+function choiceOfTable(model: string, baseURL: string | undefined, env: Environment): ModelChoice {
+  const name = model.split(':')[0] ?? '';
+  const settings = configFromEnvironment(env).settingsOf(name);
+  return {
+    model,
+    baseURL: baseURL ?? settings?.baseURL ?? '',
+    apiKey: settings?.apiKey ?? '',
+  };
+}
+
 /** Chooses the model from `--model`, `--base-url` and the environment. */
 export function chooseModel(
   model: string | undefined,
@@ -72,9 +84,7 @@ export function chooseModel(
     wanted === undefined
       ? sources.find((row) => row.variables.some((name) => isSet(env, name)))
       : sources.find((row) => wanted.split(':')[0] === row.provider);
-  if (source === undefined) {
-    return { model: wanted ?? 'demo:demo', baseURL: baseURL ?? '', apiKey: '' };
-  }
+  if (source === undefined) return choiceOfTable(wanted ?? 'demo:demo', baseURL, env);
   const named = isSet(env, source.modelVariable) ? env[source.modelVariable] : undefined;
   const key = source.keyVariable === undefined ? undefined : env[source.keyVariable];
   return {

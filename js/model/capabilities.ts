@@ -15,13 +15,15 @@ import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import type { EngineRequest } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
+import type { RouteOptions } from '../transport/route';
+import { routeOf } from '../transport/route';
 
 export type Capability = 'models' | 'embeddings' | 'image' | 'speech' | 'pull';
 
 /** Whose capabilities they are. */
 export interface CapabilityHost {
   /** The settings as the engine reads them. */
-  readonly settings: { maxRetries?: number | undefined };
+  readonly settings: RouteOptions & { maxRetries?: number | undefined };
   /** Sends the requests; undefined: the engine. */
   readonly send: typeof fetch | undefined;
 }
@@ -39,6 +41,7 @@ const pollLimitMs = 300_000;
 /** The capabilities of one provider. Safe to be used for many calls at a time. */
 export class Capabilities {
   readonly #settings: string;
+  readonly #route: RouteOptions;
   readonly #retries: number;
   readonly #send: typeof fetch | undefined;
   #token: { value: string; refreshAt: number } | undefined;
@@ -47,6 +50,7 @@ export class Capabilities {
 
   constructor({ settings, send }: CapabilityHost) {
     this.#settings = JSON.stringify(settings);
+    this.#route = routeOf(settings);
     this.#retries = settings.maxRetries ?? defaultRetries;
     this.#send = send;
   }
@@ -193,7 +197,7 @@ export class Capabilities {
   async #carry([json, body]: NativeRequest, options: CapabilityOptions): Promise<Response> {
     const request = JSON.parse(json) as EngineRequest & { limits: { decodedBytes: number } };
     const signal = options.signal ?? undefined;
-    if (!this.#send) return engineFetch({ ...request, body, signal });
+    if (!this.#send) return engineFetch({ ...request, ...this.#route, body, signal });
     return throughFetch(this.#send, request, body, signal);
   }
 

@@ -31,11 +31,16 @@ export function configFromOptions(
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Answers at once. */
+export interface EnvironmentSource extends ProviderConfigSource {
+  settingsOf(provider: string): { baseURL?: string; apiKey?: string } | undefined;
+}
+
 /**
  * Every provider of the table, with the key from its usual variable and the base URL from
  * `<PROVIDER>_BASE_URL` or `<PROVIDER>_PROXY_URL`. The variables are read at each call.
  */
-export function configFromEnvironment(environment?: Environment): ProviderConfigSource {
+export function configFromEnvironment(environment?: Environment): EnvironmentSource {
   return {
     settingsOf(provider) {
       const row = providerRows().find(({ id }) => id === provider);

@@ -2,6 +2,8 @@
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import type { Timeouts } from '../transport/engine';
+import type { RouteOptions } from '../transport/route';
+import { proxyFromEnvironment } from '../transport/route';
 
 /** Limits of an answer, in bytes; what exceeds one ends it with an error. */
 export interface AnswerLimits {
@@ -13,7 +15,7 @@ export interface AnswerLimits {
 }
 
 /** How one provider is reached. Which members a provider needs stands in docs/providers.md. */
-export interface ProviderSettings {
+export interface ProviderSettings extends RouteOptions {
   /** One key, several separated by commas, or a list; default: the provider's environment variable. */
   apiKey?: string | readonly string[] | undefined;
   baseURL?: string | undefined;
@@ -70,11 +72,12 @@ export function hasKey({ keyNames }: ProviderRow): boolean {
 
 /** The settings as the engine reads them, with what the environment adds. */
 export function engineSettings(provider: string, settings: ProviderSettings): object {
-  const { credentials } = settings;
+  const { credentials, proxy = proxyFromEnvironment() } = settings;
   return {
     ...environmentOf(provider, settings),
     ...settings,
     provider,
+    ...(proxy === undefined ? {} : { proxy }),
     ...(typeof credentials === 'object' ? { credentials: JSON.stringify(credentials) } : {}),
   };
 }

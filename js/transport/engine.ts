@@ -7,6 +7,7 @@ import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import type { EngineBody } from './engine-body';
+import type { RouteOptions } from './route';
 import { rememberEngineBody } from './engine-body';
 import type { Output, PipeSpec, Sink, Source } from './source';
 
@@ -22,7 +23,7 @@ export interface Timeouts {
   total?: number;
 }
 
-export interface EngineRequest {
+export interface EngineRequest extends RouteOptions {
   method: string;
   url: string;
   headers: [name: string, value: string][];
