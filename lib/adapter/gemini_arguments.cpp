@@ -66,10 +66,12 @@ GeminiArguments::Node* GeminiArguments::child(Node& node, const Step& step) {
     return &node.items[step.index];
   }
   const auto found = std::find_if(node.members.begin(), node.members.end(),
-                                  [&](const auto& member) { return member.first == step.name; });
-  if (found != node.members.end()) return &found->second;
+                                  [&](const Node& member) { return member.name == step.name; });
+  if (found != node.members.end()) return &*found;
   bytes_ += node_bytes + step.name.size();
-  return &node.members.emplace_back(std::string(step.name), Node()).second;
+  Node& added = node.members.emplace_back();
+  added.name = step.name;
+  return &added;
 }
 
 GeminiArguments::Node* GeminiArguments::find(std::string_view path) {
@@ -127,11 +129,11 @@ void GeminiArguments::write(std::string& out, const Node& node) {
       break;
     case Kind::object:
       out.push_back('{');
-      for (const auto& [key, value] : node.members) {
+      for (const Node& member : node.members) {
         if (out.back() != '{') out.push_back(',');
-        json::append_string(out, key, json::Surrogates::keep);
+        json::append_string(out, member.name, json::Surrogates::keep);
         out.push_back(':');
-        write(out, value);
+        write(out, member);
       }
       out.push_back('}');
       break;

@@ -29,7 +29,8 @@ class GeminiArguments {
   struct Node {
     Kind kind = Kind::none;
     std::string text;  // a string, or JSON text of a number, a boolean or null
-    std::vector<std::pair<std::string, Node>> members;
+    std::string name;  // of a member
+    std::vector<Node> members;
     std::vector<Node> items;
   };
   struct Step;
