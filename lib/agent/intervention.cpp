@@ -319,7 +319,7 @@ std::string hash_arguments(const Tree& args) {
     text.append(member->first).append("=").append(member->second.to_json());
   }
   std::uint32_t hash = 0;
-  for (const unsigned char c : text) hash = (hash << 5U) - hash + c;
+  for (const char c : text) hash = (hash << 5U) - hash + static_cast<unsigned char>(c);
   auto rest = static_cast<std::uint64_t>(
       std::abs(static_cast<std::int64_t>(static_cast<std::int32_t>(hash))));
   std::string digits;
@@ -337,7 +337,9 @@ std::string approval_hash(std::string_view identifier, std::string_view api,
   for (const std::uint64_t seed : {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL}) {
     std::uint64_t hash = seed;
     for (const std::string_view part : {identifier, api, arguments}) {
-      for (const unsigned char c : part) hash = (hash ^ c) * 0x100000001b3ULL;
+      for (const char c : part) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+      }
       hash = (hash ^ 0x1ffU) * 0x100000001b3ULL;
     }
     for (int shift = 60; shift >= 0; shift -= 4) {

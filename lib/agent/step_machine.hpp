@@ -2,12 +2,13 @@
 // until there is a new state. It waits for nobody and holds nothing but values.
 //
 // An action `{id, kind, payload}` is answered by complete() or fail(), in any order:
-//   runner     {context, state}                 the agent's instructions
-//   executor   {instruction, state, context}    a custom executor's {events, newState,
-//   nextContext?} model      {payload}                        chunks through progress(), then
-//   anything tool       {name, toolCall, args, effect?}  the tool's result usage      {operation,
-//   result, previous}    the new usage cost       {context}                        the new cost
-//   sub_agent  {task, parentMessageId, timeoutMs}  {success, threadId?, result?, error?}
+// - runner `{context, state}`: the agent's instructions
+// - executor `{instruction, state, context}`: a custom executor's `{events, newState, nextContext?}`
+// - model `{payload}`: chunks through progress(), then anything
+// - tool `{name, toolCall, args, effect?}`: the tool's result
+// - usage `{operation, result, previous}`: the new usage
+// - cost `{context}`: the new cost
+// - sub_agent `{task, parentMessageId, timeoutMs}`: `{success, threadId?, result?, error?}`
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ void StepMachine::call_tools_batch(const Tree& instruction) {
 
 void StepMachine::start_tools(std::vector<Tree> calls, const Tree& payload, bool single) {
   if (over_limit_before("tool")) return finish_instruction();
-  batch_.emplace();
+  batch_ = ToolBatch{};
   batch_->single = single;
   batch_->custom = !single && is_custom("call_tool");
   batch_->parent = payload["parentMessageId"].string();
@@ -457,7 +457,7 @@ void StepMachine::exec_sub_agents(const Tree& instruction) {
         Errc::unknown_instruction, "No executor found for instruction type: " + type + ".")));
   }
   const Tree& payload = instruction["payload"];
-  sub_agents_.emplace();
+  sub_agents_ = SubAgents{};
   sub_agents_->type = type;
   sub_agents_->parent = payload["parentMessageId"].string();
   if (type.ends_with('s')) {
