@@ -3,7 +3,8 @@
 //
 // An action `{id, kind, payload}` is answered by complete() or fail(), in any order:
 // - runner `{context, state}`: the agent's instructions
-// - executor `{instruction, state, context}`: a custom executor's `{events, newState, nextContext?}`
+// - executor `{instruction, state, context}`: a custom executor's `{events, newState,
+// nextContext?}`
 // - model `{payload}`: chunks through progress(), then anything
 // - tool `{name, toolCall, args, effect?}`: the tool's result
 // - usage `{operation, result, previous}`: the new usage
