@@ -1,0 +1,54 @@
+#include "tool/registry.hpp"
+
+#include <utility>
+
+#include "base/json.hpp"
+
+namespace millrace::tool {
+
+Result<void> Registry::add(std::shared_ptr<Tool> tool) {
+  const Spec& spec = tool->spec();
+  if (!is_tool_name(spec.name)) {
+    return make_error(
+        Errc::invalid_option,
+        "'" + spec.name + "' is no name for a tool: use 1 to 64 letters, digits, _ and -.");
+  }
+  if (tools_.contains(spec.name)) {
+    return make_error(Errc::invalid_option, "There are two tools called " + spec.name + ".");
+  }
+  auto parameters = schema::Schema::compile(spec.parameters);
+  if (!parameters) return std::move(parameters).error();
+  std::string name = spec.name;
+  Entry entry{std::move(tool), std::move(parameters).value()};
+  tools_.emplace(std::move(name), std::move(entry));
+  return {};
+}
+
+Tool* Registry::find(std::string_view name) const {
+  const auto found = tools_.find(name);
+  return found == tools_.end() ? nullptr : found->second.tool.get();
+}
+
+Result<void> Registry::check(std::string_view name, std::string_view arguments) const {
+  const auto found = tools_.find(name);
+  if (found == tools_.end()) {
+    return make_error(Errc::tool_not_found, "There is no tool called " + std::string(name) + ".");
+  }
+  const std::string called = "The arguments of " + std::string(name);
+  json::Document document;
+  const auto parsed = document.parse(arguments.empty() ? std::string_view("{}") : arguments);
+  if (!parsed) {
+    return make_error(Errc::invalid_argument,
+                      called + " are not valid JSON: " + parsed.error().message);
+  }
+  if (!parsed.value().is_object()) {
+    return make_error(Errc::invalid_argument, called + " must be a JSON object.");
+  }
+  auto violations = found->second.parameters.validate(parsed.value());
+  if (!violations) return std::move(violations).error();
+  if (violations.value().empty()) return {};
+  return make_error(Errc::invalid_argument,
+                    called + " are not valid: " + schema::describe(violations.value()));
+}
+
+}  // namespace millrace::tool

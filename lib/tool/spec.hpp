@@ -1,0 +1,45 @@
+// What is known of a tool before it is called: plain data.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace::tool {
+
+// What a second execution of the same call may do; it decides whether a call is ever run again.
+enum class Effect : std::uint8_t {
+  read,        // changes nothing
+  idempotent,  // twice is as good as once
+  keyed,       // the idempotency key of the call makes a second execution harmless
+  once,        // must never run twice
+};
+std::string_view name_of(Effect effect);
+std::optional<Effect> find_effect(std::string_view name);
+
+struct Spec {
+  std::string name;  // 1 to 64 letters, digits, _ and -; never ____
+  std::string description;
+  std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema
+  Effect effect = Effect::once;
+  // Who is asked before a call, as JSON: "never", "required", "always", or rules
+  // (agent/intervention.hpp).
+  std::string approve = R"("never")";
+  bool ordered = false;      // calls of one turn run one after the other
+  std::string serialize_by;  // so do those whose argument of this name is equal
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);  // 0 is none
+  // Bytes of a result; a longer one is told to the model as an error.
+  std::size_t result_limit = std::size_t{1} << 20U;
+};
+
+// True for a name that every provider takes.
+bool is_tool_name(std::string_view name);
+
+// What a model is told of the tool.
+// Shape: {"type": "function", "function": {"name", "description"?, "parameters"}}.
+std::string definition_json(const Spec& spec);
+
+}  // namespace millrace::tool
