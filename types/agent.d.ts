@@ -210,7 +210,7 @@ export interface AgentLimits {
 
 export interface PendingApproval {
   toolCallId: string;
-  /** Of the exact arguments that were shown. */
+  /** SHA-256, in hexadecimal, of identifier, API and arguments exactly as shown, each as `length:text`. */
   hash: string;
   status: 'pending' | 'approved' | 'rejected' | 'aborted';
   /** Both sets of arguments when a person edited them. */

@@ -6,6 +6,7 @@
 
 #include "agent/intervention.hpp"
 #include "agent/state.hpp"
+#include "base/sha256.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -57,7 +58,7 @@ Result<void> take_one(Tree& state, const Tree& call) {
   if (status != "pending" && !(status == "approved" && (*approval)["ready"].is_true())) {
     return answered(id);
   }
-  if ((*approval)["hash"].string() != hash_of(call)) {
+  if (!equal_in_constant_time((*approval)["hash"].string(), hash_of(call))) {
     return make_error(Errc::approval_mismatch,
                       "The arguments of call '" + std::string(id) +
                           "' are not those that were shown; approve it with editedArguments.");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/blacklist.hpp"
+#include "base/sha256.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::agent {
@@ -330,23 +331,14 @@ std::string hash_arguments(const Tree& args) {
   return digits;
 }
 
-// Two FNV-1a hashes with different seeds: 128 bits in all.
 std::string approval_hash(std::string_view identifier, std::string_view api,
                           std::string_view arguments) {
-  std::string out;
-  for (const std::uint64_t seed : {0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL}) {
-    std::uint64_t hash = seed;
-    for (const std::string_view part : {identifier, api, arguments}) {
-      for (const char c : part) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-      }
-      hash = (hash ^ 0x1ffU) * 0x100000001b3ULL;
-    }
-    for (int shift = 60; shift >= 0; shift -= 4) {
-      out.push_back("0123456789abcdef"[(hash >> static_cast<unsigned>(shift)) & 15U]);
-    }
+  // Each part carries its length, so that no two calls spell the same text.
+  std::string text;
+  for (const std::string_view part : {identifier, api, arguments}) {
+    text.append(std::to_string(part.size())).append(":").append(part);
   }
-  return out;
+  return sha256_hex(text);
 }
 
 Assessment assess_call(const CallFacts& facts, const RegexTest& regex) {

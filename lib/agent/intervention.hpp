@@ -43,7 +43,8 @@ std::string tool_key(std::string_view identifier, std::string_view api, std::str
 // A short hash of arguments that does not depend on the order of their keys.
 std::string hash_arguments(const json::Tree& args);
 
-// A hash of the exact text of a call's arguments, for approvals: no two texts share it in practice.
+// SHA-256, in hexadecimal, of exactly what a person is shown of a call: what an approval is bound
+// to.
 std::string approval_hash(std::string_view identifier, std::string_view api,
                           std::string_view arguments);
 

@@ -1,5 +1,7 @@
 // The scripts are plain data of many shapes, as JavaScript callers give them.
 /* eslint-disable @typescript-eslint/no-explicit-any */
+import { createHash } from 'node:crypto';
+
 import { AgentRuntime, MillraceError } from 'millrace';
 
 const call = (id: string, apiName: string, args = '{}') => ({
@@ -539,6 +541,10 @@ describe('people', () => {
     expect(events).toMatchObject([{ type: 'human_approve_required', operationId: 'op' }]);
     expect(newState.status).toBe('waiting_for_human');
     expect(newState.usage.humanInteraction.approvalRequests).toBe(1);
+    const shown = '2:rm2:rm12:{"path":"a"}';
+    expect(newState.pendingApprovals?.[0]?.hash).toBe(
+      createHash('sha256').update(shown).digest('hex'),
+    );
 
     const other = await runtime.approveToolCall(newState, call('c1', 'rm', '{"path":"/"}'));
     expect(other.events[0]).toMatchObject({ type: 'error', error: { type: 'approval_mismatch' } });

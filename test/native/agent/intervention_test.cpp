@@ -6,6 +6,7 @@
 
 #include "agent/blacklist.hpp"
 #include "agent/shell.hpp"
+#include "base/sha256.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -308,7 +309,16 @@ TEST(ToolKeys, DoNotDependOnTheOrderOfArguments) {
   EXPECT_EQ(hash_arguments(tree(R"({"a":1,"b":2})")), hash_arguments(tree(R"({"b":2,"a":1})")));
   EXPECT_NE(hash_arguments(tree(R"({"a":1})")), hash_arguments(tree(R"({"a":2})")));
   EXPECT_FALSE(hash_arguments(tree("{}")).empty());
-  EXPECT_NE(approval_hash("a", "b", "c"), approval_hash("a", "bc", ""));
+}
+
+TEST(ApprovalHash, IsBoundToTheExactTextOfEveryPart) {
+  EXPECT_EQ(approval_hash("mail", "send", "{}"), sha256_hex("4:mail4:send2:{}"));
+  const std::string shown = approval_hash("a", "b", "c");
+  for (const auto& other :
+       {approval_hash("a", "bc", ""), approval_hash("ab", "", "c"), approval_hash("a", "b", "c "),
+        approval_hash("a", "B", "c"), approval_hash("a1:b", "", "c")}) {
+    EXPECT_NE(other, shown);
+  }
 }
 
 Verdict verdict_of(std::string_view state, std::string_view call, std::string_view answers = "{}",
