@@ -34,15 +34,24 @@ std::int64_t estimated_input(const ChatPayload& payload) {
   return text.tokens() + overhead;
 }
 
+// Every prompt has tokens, and so has what was said: a zero there is a server that does not count.
+void drop_false_zeros(BookedUsage& usage, std::int64_t said) {
+  const std::int64_t cached =
+      usage.cached_input_tokens.value_or(0) + usage.cache_write_input_tokens.value_or(0);
+  if (usage.input_tokens == 0 && cached == 0) usage.input_tokens.reset();
+  if (usage.output_tokens == 0 && said > 0) usage.output_tokens.reset();
+}
+
 }  // namespace
 
 BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
   BookedUsage usage = events.reported().value_or(BookedUsage{});
+  const std::int64_t reasoning = events.estimated_reasoning();
+  const std::int64_t said = events.estimated_text() + reasoning;
+  drop_false_zeros(usage, said);
   const bool has_both = usage.input_tokens && usage.output_tokens;
   if (has_both && complete) return usage;
   if (!usage.input_tokens) usage.input_tokens = estimated_input(payload);
-  const std::int64_t reasoning = events.estimated_reasoning();
-  const std::int64_t said = events.estimated_text() + reasoning;
   usage.output_tokens = std::max(usage.output_tokens.value_or(0), said);
   if (reasoning > 0 && !usage.reasoning_tokens) usage.reasoning_tokens = reasoning;
   usage.total_tokens = *usage.input_tokens + *usage.output_tokens;

@@ -112,6 +112,11 @@ bool is_redirect(int status) {
   return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
 }
 
+bool is_repeatable(const Request& request) {
+  constexpr std::array<std::string_view, 3> safe_methods{"GET", "HEAD", "OPTIONS"};
+  return !request.has_body && is_one_of(safe_methods, request.method);
+}
+
 void redirect_request(Request& request, int status, bool is_same_origin) {
   const bool becomes_get = ((status == 301 || status == 302) && request.method == "POST") ||
                            (status == 303 && request.method != "GET" && request.method != "HEAD");

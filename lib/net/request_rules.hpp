@@ -19,6 +19,10 @@ Result<void> check_request(Request& request);
 
 bool is_redirect(int status);
 
+// True when a server that reads the request twice does nothing twice.
+// Source: RFC 9110, 9.2.1 and 9.2.2.
+bool is_repeatable(const Request& request);
+
 // Makes the request that follows a redirect by the Fetch standard's rules for method and body. To
 // another origin only a few harmless headers go along: a credential can stand in any other.
 void redirect_request(Request& request, int status, bool is_same_origin);

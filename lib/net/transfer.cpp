@@ -57,7 +57,7 @@ Result<void> Transfer::follow() {
   ++hop_;
   location_.clear();
   status_ = 0;
-  is_head_begun_ = is_head_complete_ = false;
+  is_head_begun_ = is_head_complete_ = is_sent_ = false;
   deadlines_.connecting(Clock::now());
   rearm();
   return {};
@@ -175,8 +175,18 @@ int Transfer::on_connected(void* self, char*, char*, int, int) {
   const bool goes_on = transfer->guarded([transfer] {
     transfer->deadlines_.connected(Clock::now());
     transfer->rearm();
+    transfer->check_repetition();
   });
   return goes_on ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
+// A kept connection may die unanswered, and libcurl then sends the request anew, unasked. The
+// server may have read it the first time: only a request that changes nothing goes twice.
+void Transfer::check_repetition() {
+  if (!std::exchange(is_sent_, true) || is_repeatable(request_)) return;
+  fail(make_error(Errc::connection_lost,
+                  "The connection to " + url_.origin() + " broke before an answer came.",
+                  "the connection had been kept from an earlier request"));
 }
 
 std::size_t Transfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {

@@ -110,6 +110,7 @@ class Transfer {
   void set_method();
   bool set_headers(const std::string& user_agent);
   bool set_addresses(const os::Addresses& addresses);
+  void check_repetition();
   void header_line(std::string_view line);
   void status_line(std::string_view line);
   void field_line(std::string_view line);
@@ -146,6 +147,7 @@ class Transfer {
   std::array<char, CURL_ERROR_SIZE> curl_words_{};
 
   ResponseHead head_;
+  bool is_sent_ = false;  // on this hop
   bool is_head_begun_ = false;
   bool is_head_complete_ = false;
   int status_ = 0;

@@ -142,6 +142,15 @@ const wireModes: Record<string, Mode> = {
     response.writeHead(200, json).end(JSON.stringify(wholeOf(api, good)));
   }),
   'no-usage': ok(raw((api) => bytesOf(recordsOf(api, { deltas })))),
+  // Servers that count nothing say so with zeros.
+  'zero-usage': {
+    outcome: 'complete',
+    answer: ({ api, streamed, response }) => {
+      const answer = { deltas, usage: { input: 0, output: 0 } };
+      if (streamed) response.writeHead(200, sse).end(bytesOf(recordsOf(api, answer)));
+      else response.writeHead(200, json).end(JSON.stringify(wholeOf(api, answer)));
+    },
+  },
   'early-hints': ok((context) => {
     context.response.writeEarlyHints({ link: '</x>; rel=preload' });
     answerWell(context);

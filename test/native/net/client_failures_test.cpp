@@ -1,6 +1,8 @@
 // What peers do wrong, what callers do wrong, and where redirects lead.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "net/client.hpp"
 #include "support/client_rig.hpp"
 #include "support/raw_server.hpp"
@@ -52,6 +54,30 @@ TEST(ClientFailures, TellsWhatThePeerDidWrong) {
     const auto recorder = rig.get(server.url("/"));
     EXPECT_EQ(recorder->outcome(), one.outcome) << one.bytes;
     EXPECT_EQ(recorder->body(), one.body) << one.bytes;
+  }
+}
+
+TEST(ClientFailures, ARequestIsNotSentTwiceWhenAKeptConnectionDies) {
+  for (const bool has_body : {false, true}) {
+    std::atomic<int> requests = 0;
+    RawServer server([&](Peer& peer) {
+      while (!peer.read_request().empty()) {
+        const int count = ++requests;
+        if (count == 2) return peer.close();
+        peer.write(test::response(200, "", "good"));
+      }
+    });
+    ClientRig rig;
+    EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
+    Request request = to(server.url("/"));
+    if (has_body) {
+      request.method = "POST";
+      request.has_body = true;
+      request.body = "once";
+    }
+    const auto recorder = rig.start(std::move(request));
+    EXPECT_EQ(recorder->outcome(), has_body ? "connection_lost" : "ok");
+    EXPECT_EQ(requests, has_body ? 2 : 3);
   }
 }
 
