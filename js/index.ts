@@ -31,6 +31,8 @@ export type {
   AdapterOptions,
   AgUIAdapterOptions,
   LangGraphAdapterOptions,
+  OpenAIResponsesAdapterOptions,
+  ResponseUsage,
   StreamLimits,
 } from './adapters/adapters';
 export type { ProviderState, UsageReport } from './adapters/diagnostics';
@@ -45,7 +47,7 @@ export type {
   NewArtifact,
 } from './channels/memory-storage';
 export { restStorage } from './channels/rest-storage';
-export type { RestStorageOptions } from './channels/rest-storage';
+export type { RestStorage, RestStorageOptions } from './channels/rest-storage';
 export { MillraceError } from './errors';
 export type { MillraceErrorDetails } from './errors';
 export {

@@ -37,6 +37,20 @@ export interface LangGraphAdapterOptions extends AdapterOptions {
   onInterrupt?: (interrupt: unknown) => void;
 }
 
+/** `usage` of an OpenAI response, as it is. */
+export interface ResponseUsage {
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
+  input_tokens_details?: { cached_tokens?: number };
+  output_tokens_details?: { reasoning_tokens?: number };
+}
+
+export interface OpenAIResponsesAdapterOptions extends Omit<AdapterOptions, 'onUsage'> {
+  /** Called with the usage of a response, in OpenAI's own shape. */
+  onUsage?: (usage: ResponseUsage) => void;
+}
+
 /** What the rest of the package knows about an adapter made here. */
 export interface AdapterTraits {
   wire: string;
@@ -108,10 +122,15 @@ export function openAIReadableStreamAdapter(options: AdapterOptions = {}): Strea
 }
 
 /** Reads the OpenAI Responses and Conversations APIs. */
-export function openAIResponsesAdapter(options: AdapterOptions = {}): StreamAdapter {
+export function openAIResponsesAdapter(options: OpenAIResponsesAdapterOptions = {}): StreamAdapter {
   const name = 'openAIResponsesAdapter';
   checkOptions(name, options);
-  return engineAdapter({ name, wire: 'openai_responses' }, options);
+  const { onUsage, ...others } = options;
+  checkCallback(name, 'onUsage', onUsage);
+  const told = onUsage && {
+    onUsage: ({ reported }: UsageReport) => onUsage(reported as ResponseUsage),
+  };
+  return engineAdapter({ name, wire: 'openai_responses' }, { ...others, ...told });
 }
 
 /** Reads the `messages` stream mode of LangGraph. */

@@ -6,6 +6,7 @@ import type { Output } from '../transport/source';
 import type { EventReader } from './event-stream';
 
 const terminator = '\r';
+const sentinel = '[DONE]';
 const skippedText = 'Failed to parse SSE event';
 const foreignText = 'Skipping SSE record without an AG-UI event type';
 
@@ -48,8 +49,9 @@ export class PayloadEventReader implements EventReader {
   // Several records between which the server wrote no blank line are read one by one.
   #separate(payload: string): boolean {
     if (!payload.includes('\n')) return false;
-    const lines = payload.split('\n').filter((line) => line.trim() !== '');
-    this.#payloads.splice(this.#next, 0, ...lines);
+    const lines = payload.split('\n').map((line) => line.trim());
+    const records = lines.filter((line) => line !== '' && line !== sentinel);
+    this.#payloads.splice(this.#next, 0, ...records);
     return true;
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 namespace millrace::adapter {
@@ -21,8 +23,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cut_reaso
 
 std::string code_text(const json::Value& code) {
   if (const auto text = code.filled_string()) return std::string(*text);
-  if (code.is_number() && code.truthy()) return std::string(code.number_text());
-  return {};
+  if (!code.is_number() || !code.truthy()) return {};
+  // 429.0 and 4.29e2 are the code 429.
+  constexpr double exact_limit = 1e15;
+  const double number = code.number().value_or(exact_limit);
+  if (std::abs(number) >= exact_limit || number != std::trunc(number)) {
+    return std::string(code.number_text());
+  }
+  return std::to_string(static_cast<std::int64_t>(number));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "adapter/raw_payloads.hpp"
 
+#include <algorithm>
+
 #include "adapter/adapter.hpp"
 #include "base/utf8.hpp"
-#include "event/codec.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -22,11 +23,10 @@ Result<void> RawPayloads::finish() {
   if (frames_ > 0 || head_.empty()) return {};
   json::Document document;
   const auto value = document.parse(head_);
-  if (!value) return {};
-  if (const auto error = error_of(value.value())) {
-    event::write_json(out_, event::Event{event::Failed{error->message, error->code}}, {});
-    out_.push_back(terminator);
-  }
+  if (!value || !error_of(value.value())) return {};
+  // Between tokens, which is the only place where JSON can have it, a blank does as well.
+  std::replace(head_.begin(), head_.end(), terminator, ' ');
+  give(json::trim(head_));
   return {};
 }
 
@@ -42,7 +42,10 @@ void RawPayloads::remember(std::string_view bytes) {
 void RawPayloads::on_frame(const framing::Frame& frame) {
   ++frames_;
   const std::string_view payload = json::trim(frame.data);
-  if (payload.empty() || payload == sentinel) return;
+  if (!payload.empty() && payload != sentinel) give(payload);
+}
+
+void RawPayloads::give(std::string_view payload) {
   if (utf8::is_valid(payload)) {
     out_.append(payload);
   } else {

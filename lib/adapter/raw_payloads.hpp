@@ -15,7 +15,7 @@ namespace millrace::adapter {
 
 // Appends each payload, trimmed, with malformed UTF-8 replaced, and `terminator` behind it. Empty
 // payloads and [DONE] are left out. A payload that was joined from several lines holds LF between
-// them. A body without a single record that is a plain JSON error gives one RUN_ERROR event.
+// them. A body without a single record that is a plain JSON error is given as one payload.
 // Errors: line_too_long, event_too_large.
 // Thread: any, one at a time.
 // Lifetime: `out` outlives the splitter.
@@ -32,6 +32,7 @@ class RawPayloads final : private framing::FrameSink {
 
  private:
   void on_frame(const framing::Frame& frame) override;
+  void give(std::string_view payload);
   void remember(std::string_view bytes);
 
   std::string& out_;

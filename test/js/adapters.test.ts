@@ -66,6 +66,8 @@ describe('agUIAdapter()', () => {
   it('reads records of one event one by one when together they are no JSON', async () => {
     expect(await read(agUIAdapter(), `data: {oops\ndata: ${both[0]}\n\n`)).toEqual([a]);
     expect(logged).toHaveBeenCalledTimes(1);
+    expect(await read(agUIAdapter(), 'data: {oops\ndata: [DONE]\n\n')).toEqual([]);
+    expect(logged).toHaveBeenCalledTimes(2);
   });
 
   it.each([
@@ -93,6 +95,13 @@ describe('agUIAdapter()', () => {
     expect(await read(agUIAdapter(), '<html>error</html>')).toEqual([]);
     expect(await read(agUIAdapter(), '{"ok":true}')).toEqual([]);
     expect(await read(agUIAdapter(), error + ' '.repeat(70_000))).toEqual([]);
+    const odd =
+      '\ufeff{\r\n  "error": {\r\n "message": "\\ud800 \u00fc",\r\n "code": 429.0 }\r\n}\r\n';
+    for (const size of everyCut) {
+      expect(await read(agUIAdapter(), odd, size)).toEqual([
+        { type: 'RUN_ERROR', message: '\ud800 \u00fc', code: '429' },
+      ]);
+    }
   });
 
   it('nests hundreds of levels deep', async () => {
@@ -153,6 +162,22 @@ describe('openAIAdapter()', () => {
     expect(cutOff.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'length' });
   });
 
+  it('writes the code of an error as JavaScript does', async () => {
+    const codes: [json: string, code: string][] = [
+      ['429', '429'],
+      ['429.0', '429'],
+      ['4.29e2', '429'],
+      ['-1', '-1'],
+      ['1.5', '1.5'],
+    ];
+    for (const [json, code] of codes) {
+      const body = `data: {"error":{"code":${json}}}\n\n`;
+      const event = { type: 'RUN_ERROR', message: 'Stream error', code };
+      expect(await read(openAIAdapter(), body)).toEqual([event]);
+    }
+    expect(await read(openAIAdapter(), 'data: {"error":{"code":0.0}}\n\n')).toEqual([]);
+  });
+
   it('shows reasoning', async () => {
     const body = sse(
       chunk({ reasoning_content: 'hm' }),
@@ -208,12 +233,13 @@ describe('openAIResponsesAdapter()', () => {
     );
     const [usages, states]: unknown[][] = [[], []];
     const adapter = openAIResponsesAdapter({
-      onUsage: (usage) => usages?.push(usage.tokens),
+      onUsage: (usage) => usages?.push(usage),
       onState: (state) => states?.push(state),
     });
     const events = await read(adapter, body);
     expect(events.map(({ type }) => type)).not.toContain('CUSTOM');
-    expect(usages).toEqual([{ inputTokens: 1, outputTokens: 2, totalTokens: 3 }]);
+    // In OpenAI's own shape, as the adapter of the same name gives it.
+    expect(usages).toEqual([{ input_tokens: 1, output_tokens: 2, total_tokens: 3 }]);
     expect(JSON.stringify([states, events])).toContain('abc');
   });
 });
