@@ -41,6 +41,8 @@ export interface ThreadStorage {
   getMessages(threadId: string): Promise<Message[]>;
   updateThread(thread: Thread): Promise<Thread>;
   deleteThread(id: string): Promise<void>;
+  /** Replaces one stored message. Later versions of the store call it where it is there. */
+  updateMessage?(threadId: string, message: Message): Promise<void>;
 }
 
 /** An artifact without its content. */

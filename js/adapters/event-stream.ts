@@ -102,9 +102,10 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
     void this.#source?.cancel();
   }
 
-  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
+  async return(value?: unknown): Promise<IteratorResult<AGUIEvent, undefined>> {
     await this.#leave();
-    return { value: undefined, done: true };
+    // As a generator: `yield*` hands on what its own return() was called with.
+    return { value: (await value) as undefined, done: true };
   }
 
   async throw(error?: unknown): Promise<IteratorResult<AGUIEvent, undefined>> {

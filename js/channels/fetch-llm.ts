@@ -88,7 +88,7 @@ function checkOptions(options: unknown): void {
     );
   }
   checkFormat('fetchLLM', messageFormat);
-  if (body !== undefined && (typeof body !== 'object' || body === null)) {
+  if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) {
     throw new MillraceError('invalid_option', 'fetchLLM: body must be an object.');
   }
   checkHeaders('fetchLLM', (options as FetchLLMOptions).headers);
@@ -103,7 +103,8 @@ export function checkFormat(owner: string, format: unknown): void {
 
 export function checkHeaders(owner: string, headers: unknown): void {
   if (headers === undefined) return;
-  if (typeof headers !== 'object' || headers === null) {
+  // The pairs of a Headers or of a list would be lost without a word.
+  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
     throw new MillraceError('invalid_option', `${owner}: headers must be an object of strings.`);
   }
   for (const [name, value] of Object.entries(headers)) {

@@ -27,7 +27,7 @@ export interface InMemoryArtifactStorage extends ArtifactStorage {
 }
 
 export interface InMemoryStorage extends ChatStorage {
-  thread: ThreadStorage & {
+  thread: Required<ThreadStorage> & {
     /** Replaces the messages of a thread: the store itself keeps only the first one. */
     setMessages(threadId: string, messages: Message[]): Promise<void>;
   };
@@ -60,6 +60,11 @@ function threads(): InMemoryStorage['thread'] {
     },
     getMessages: async (threadId) => [...(messages.get(threadId) ?? [])],
     setMessages: async (threadId, replacement) => void messages.set(threadId, [...replacement]),
+    updateMessage: async (threadId, message) => {
+      const kept = messages.get(threadId);
+      const edited = kept?.map((known) => (known.id === message.id ? message : known));
+      if (edited) messages.set(threadId, edited);
+    },
     updateThread: async (thread) => {
       list = list.map((known) => (known.id === thread.id ? thread : known));
       return thread;

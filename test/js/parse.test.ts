@@ -102,6 +102,49 @@ describe('parse()', () => {
     expect(cancelled).toBe(true);
   });
 
+  // Tests of users hand over bodies with a reader that can only read.
+  it.each([hello, sse({ error: 'no' })])(
+    'is content with a reader that has no cancel()',
+    async (text) => {
+      const chunks = [text, text].map((chunk) => new TextEncoder().encode(chunk));
+      const read = () => {
+        const value = chunks.shift();
+        return Promise.resolve({ done: value === undefined, value });
+      };
+      const response = { body: { getReader: () => ({ read }) } } as unknown as Response;
+      for await (const event of openAIAdapter().parse(response)) {
+        if (event.type !== 'TEXT_MESSAGE_START') break;
+      }
+      expect(chunks).toHaveLength(1);
+    },
+  );
+
+  it('reads chunks of any kind of bytes', async () => {
+    const bytes = new TextEncoder().encode(hello);
+    const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+    shared.set(bytes);
+    for (const chunk of [bytes.buffer, new DataView(bytes.buffer), shared, Buffer.from(bytes)]) {
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(chunk);
+          controller.close();
+        },
+      });
+      const response = { body } as unknown as Response;
+      expect(named(await all(openAIAdapter().parse(response)))).toEqual(helloEvents);
+    }
+  });
+
+  it('is a part of a generator that is left', async () => {
+    async function* outer() {
+      yield* openAIAdapter().parse(responseOf([hello]));
+    }
+    const events = outer();
+    await events.next();
+    expect(await events.return('enough' as never)).toEqual({ value: 'enough', done: true });
+    expect(await events.next()).toEqual({ value: undefined, done: true });
+  });
+
   it('stops at RUN_ERROR and cancels the body', async () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({

@@ -125,7 +125,66 @@ describe('restStorage()', () => {
     expect(error.message).toContain('did not answer with JSON');
   });
 
+  it('replaces a stored message', async () => {
+    const { thread } = restStorage({
+      baseUrl: `${backend.url}/api`,
+      messageFormat: openAIMessageFormat,
+      transport: 'engine',
+    });
+    answer = { status: 204, body: '' };
+    const edited = { id: 'm/1', role: 'assistant' as const, content: 'new' };
+    expect(await thread.updateMessage('t 1', edited)).toBeUndefined();
+    expect(seen[0]).toMatchObject({
+      method: 'PATCH',
+      url: '/api/messages/t%201/m%2F1',
+      type: 'application/json',
+      body: '{"messages":[{"role":"assistant","content":"new"}]}',
+    });
+    answer.status = 500;
+    const error = await failureOf(thread.updateMessage('t', edited));
+    expect(error.message).toContain('PATCH');
+  });
+
+  it('takes the ids of a service that counts its threads', async () => {
+    answer.body = '[]';
+    await storage().getMessages(5 as never);
+    expect(seen[0]?.url).toBe('/api/get/5');
+  });
+
+  // Tests of users replace fetch by what has only the members they know of.
+  it('is content with a fetch that answers with json() alone', async () => {
+    const list = { threads: [{ id: '1', title: 't', createdAt: 1 }] };
+    const asked: [url: string, init: RequestInit][] = [];
+    const standIn = (given: object) =>
+      restStorage({
+        baseUrl: '',
+        fetch: ((url: string, init: RequestInit) => {
+          asked.push([url, init]);
+          return Promise.resolve({ ok: true, status: 200, statusText: 'OK', ...given });
+        }) as unknown as typeof fetch,
+      }).thread;
+    const thread = standIn({ json: () => Promise.resolve(list) });
+    expect(await thread.listThreads()).toBe(list);
+    expect(await thread.createThread(message)).toBe(list);
+    expect(await thread.updateThread({ id: '1', title: 't', createdAt: 1 })).toBe(list);
+    expect(await thread.getMessages('1')).toBe(list);
+    await standIn({}).deleteThread('1');
+    const refused = standIn({ ok: false, status: 503, statusText: 'Busy' }).listThreads();
+    expect((await failureOf(refused)).message).toBe('restStorage: GET /get failed: 503 Busy');
+    expect(asked.map(([url, { method }]) => [method, url])).toEqual([
+      [undefined, '/get'],
+      ['POST', '/create'],
+      ['PATCH', '/update/1'],
+      [undefined, '/get/1'],
+      ['DELETE', '/delete/1'],
+      [undefined, '/get'],
+    ]);
+  });
+
   it('refuses wrong options by name', () => {
+    const headers = new Headers({ a: 'b' }) as never;
+    expect(() => restStorage({ baseUrl: backend.url, headers })).toThrow(/headers must be an/);
+    expect(() => restStorage({ baseUrl: '' })).toThrow(/baseUrl '' is relative.*origin/);
     expect(() => restStorage(undefined as never)).toThrow(/takes an object/);
     expect(() => restStorage({ baseUrl: 5 as never })).toThrow(/baseUrl must be a string/);
     expect(() => restStorage({ baseUrl: '/api' })).toThrow(/baseUrl '\/api' is relative.*origin/);
@@ -144,6 +203,12 @@ describe('inMemoryStorage()', () => {
     expect(await thread.getMessages(second.id)).toEqual([{ ...message, content: [] }]);
     await thread.updateThread({ ...first, title: 'renamed' });
     expect((await thread.listThreads()).threads[1]?.title).toBe('renamed');
+    await thread.setMessages(first.id, [message, { ...message, id: 'v' }]);
+    await thread.updateMessage(first.id, { ...message, content: 'edited' });
+    expect((await thread.getMessages(first.id)).map(({ content }) => content)).toEqual([
+      'edited',
+      'hello',
+    ]);
     await thread.setMessages(first.id, []);
     expect(await thread.getMessages(first.id)).toEqual([]);
     await thread.deleteThread(second.id);

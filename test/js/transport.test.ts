@@ -347,7 +347,13 @@ describe('wrong options', () => {
     ['no adapter', { ...good, streamAdapter: {} }, /streamAdapter must be an adapter/],
     ['half a format', { ...good, messageFormat: { toApi: () => 0 } }, /messageFormat needs/],
     ['a header that is no text', { ...good, headers: { a: 1 } }, /header a must be a string/],
+    [
+      'headers that are a Headers',
+      { ...good, headers: new Headers({ a: 'b' }) },
+      /headers must be/,
+    ],
     ['a body that is no object', { ...good, body: 'x' }, /body must be an object/],
+    ['a body that is a list', { ...good, body: ['x'] }, /body must be an object/],
     ['a fetch that is none', { ...good, fetch: 'x' }, /fetch must be a function/],
     ['another transport', { ...good, transport: 'x' }, /'engine' or 'fetch'/],
     ['a wrong timeout', { ...good, timeouts: { idle: -1 } }, /timeouts.idle must be/],
