@@ -42,6 +42,18 @@ export interface ErrorStatuses {
   tool_timeout: 504;
   /** The agent has no model to call. HTTP 400; fails again. */
   model_runtime_missing: 400;
+  /** The connection to the MCP server cannot be opened. HTTP 502; fails again. */
+  mcp_connection_failed: 502;
+  /** The connection to the MCP server ended while the call ran; whether it had an effect is not known. HTTP 502; fails again. */
+  mcp_session_lost: 502;
+  /** The MCP server answered with an error. HTTP 502; fails again. */
+  mcp_error: 502;
+  /** The MCP server does not speak the Model Context Protocol correctly. HTTP 502; fails again. */
+  mcp_protocol_error: 502;
+  /** The MCP server wants an authorization. HTTP 401; fails again. */
+  mcp_unauthorized: 401;
+  /** The program cannot be started. HTTP 500; fails again. */
+  process_start_failed: 500;
   /** The text is not valid JSON. HTTP 400; fails again. */
   invalid_json: 400;
   /** The JSON Schema cannot be used. HTTP 400; fails again. */

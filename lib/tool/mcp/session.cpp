@@ -1,0 +1,441 @@
+// Opening a session, sending, limits and ends. What comes in is session_receive.cpp's.
+#include "tool/mcp/session.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tool/mcp/elicitation.hpp"
+
+namespace millrace::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::array<std::string_view, 4> handshake_versions{latest_handshake_version, "2025-06-18",
+                                                             "2025-03-26", "2024-11-05"};
+
+struct NamedBy {
+  std::string_view method;
+  std::string_view member;
+};
+constexpr std::array<NamedBy, 6> named_by{
+    NamedBy{"tools/call", "name"},     NamedBy{"prompts/get", "name"},
+    NamedBy{"resources/read", "uri"},  NamedBy{"tasks/get", "taskId"},
+    NamedBy{"tasks/update", "taskId"}, NamedBy{"tasks/cancel", "taskId"}};
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  json::append_string(out, text);
+  return out;
+}
+
+Error cancelled_error(std::string_view reason) {
+  return make_error(Errc::cancelled, reason.empty()
+                                         ? std::string()
+                                         : "The call was cancelled: " + std::string(reason));
+}
+
+}  // namespace
+
+Session::Session(SessionOptions options, SessionHost& host)
+    : options_(std::move(options)), host_(host) {}
+
+void Session::open(TimePoint now) {
+  opening_deadline_ = now + options_.open_timeout;
+  version_corrected_ = false;
+  version_.clear();
+  tool_headers_.clear();
+  if (options_.protocol == per_request_version) {
+    begin_discovery();
+  } else {
+    begin_handshake();
+  }
+}
+
+void Session::begin_handshake() {
+  state_ = State::shaking_hands;
+  era_ = Era::handshake;
+  opening_ = next_request_++;
+  std::string params = "{";
+  json::append_member(
+      params, "protocolVersion",
+      options_.protocol.empty() ? latest_handshake_version : std::string_view(options_.protocol));
+  json::append_raw_member(params, "capabilities", options_.capabilities_json);
+  json::append_raw_member(params, "clientInfo", options_.client_json);
+  params.push_back('}');
+  Outgoing message;
+  message.id = opening_;
+  message.method = "initialize";
+  message.json = request_text(opening_, message.method, params);
+  host_.send(std::move(message));
+}
+
+void Session::begin_discovery() {
+  state_ = State::discovering;
+  era_ = Era::per_request;
+  version_ = per_request_version;
+  opening_ = next_request_++;
+  Outgoing message;
+  message.id = opening_;
+  message.method = "server/discover";
+  message.era = era_;
+  message.version = version_;
+  message.json = request_text(opening_, message.method, with_meta("{}", envelope()));
+  host_.send(std::move(message));
+}
+
+void Session::on_opening_result(const json::Value& result, TimePoint now) {
+  opening_ = 0;
+  std::string info = "{";
+  if (state_ == State::discovering) {
+    const json::Value versions = result["supportedVersions"];
+    const bool is_spoken = !versions.is_array() || versions.size() == 0 || [&] {
+      for (const json::Value version : versions.items()) {
+        if (version.string() == per_request_version) return true;
+      }
+      return false;
+    }();
+    if (!is_spoken) {
+      return close(make_error(Errc::mcp_protocol_error,
+                              "The MCP server does not speak protocol version 2026-07-28.",
+                              versions.to_json()));
+    }
+    const json::Value server = result["_meta"]["io.modelcontextprotocol/serverInfo"];
+    const json::Value plain = result["serverInfo"];
+    if (server) json::append_raw_member(info, "serverInfo", server.to_json());
+    if (!server && plain) json::append_raw_member(info, "serverInfo", plain.to_json());
+  } else {
+    version_ = result["protocolVersion"].string();
+    if (std::find(handshake_versions.begin(), handshake_versions.end(), version_) ==
+        handshake_versions.end()) {
+      return close(make_error(Errc::mcp_protocol_error,
+                              "The MCP server answered with a protocol version that is not "
+                              "known; 2024-11-05 to 2025-11-25 and 2026-07-28 are.",
+                              version_));
+    }
+    if (const json::Value server = result["serverInfo"]) {
+      json::append_raw_member(info, "serverInfo", server.to_json());
+    }
+  }
+  json::append_member(info, "protocolVersion", version_);
+  const json::Value capabilities = result["capabilities"];
+  json::append_raw_member(info, "capabilities",
+                          capabilities.is_object() ? capabilities.to_json() : "{}");
+  if (const auto instructions = result["instructions"].filled_string()) {
+    json::append_member(info, "instructions", *instructions);
+  }
+  finish_opening(std::move(info), now);
+}
+
+void Session::finish_opening(std::string info_json, TimePoint now) {
+  state_ = State::open;
+  opening_deadline_.reset();
+  if (era_ == Era::handshake) {
+    send_text(MessageKind::notification, "notifications/initialized",
+              notification_text("notifications/initialized", {}));
+  }
+  json::append_raw_member(info_json, "reopened", was_open_ ? "true" : "false");
+  info_json.push_back('}');
+  was_open_ = true;
+  host_.opened(info_json);
+  std::vector<CallId> waiting;
+  waiting.swap(waiting_);
+  for (const CallId id : waiting) {
+    const auto at = calls_.find(id);
+    if (at != calls_.end() && at->second.waits_for_open) transmit(id, at->second, now);
+  }
+}
+
+void Session::on_opening_error(const json::Value& error) {
+  const RpcError said = read_rpc_error(error);
+  opening_ = 0;
+  bool offers_discovery = false;
+  for (const json::Value version : error["data"]["supported"].items()) {
+    offers_discovery = offers_discovery || version.string() == per_request_version;
+  }
+  if (state_ == State::shaking_hands && options_.protocol.empty() &&
+      (offers_discovery || said.code == rpc_code::method_not_found ||
+       said.code == rpc_code::unsupported_protocol_version)) {
+    return begin_discovery();
+  }
+  if (state_ == State::discovering && offers_discovery && !version_corrected_) {
+    version_corrected_ = true;
+    return begin_discovery();
+  }
+  close(make_error(Errc::mcp_connection_failed,
+                   "The MCP server refused the connection: " + redacted(said.message, 500),
+                   error.to_json()));
+}
+
+void Session::call(CallId id, Ask ask, TimePoint now) {
+  const auto at = calls_.try_emplace(id).first;
+  Call& call = at->second;
+  call.params_json = ask.params_json;
+  call.ask = std::move(ask);
+  if (call.ask.total.count() > 0) call.total_end = now + call.ask.total;
+  if (state_ == State::closed) {
+    return settle(id, make_error(Errc::mcp_connection_failed, "The MCP client is closed."));
+  }
+  transmit(id, call, now);
+}
+
+// Sends the request that `call` wants now, or keeps it until the session is open.
+void Session::transmit(CallId id, Call& call, TimePoint now) {
+  call.resend_at.reset();
+  if (state_ != State::open) {
+    call.request = 0;
+    call.waits_for_open = true;
+    waiting_.push_back(id);
+    return arm(id, call, now);
+  }
+  call.waits_for_open = false;
+  call.request = next_request_++;
+  requests_.emplace(call.request, id);
+  arm(id, call, now);
+
+  Outgoing message;
+  message.id = call.request;
+  message.method = call.ask.method;
+  message.era = era_;
+  message.version = version_;
+  if (era_ == Era::per_request) {
+    const auto row = std::find_if(named_by.begin(), named_by.end(), [&](const NamedBy& candidate) {
+      return candidate.method == call.ask.method;
+    });
+    if (row != named_by.end()) {
+      json::Document document;
+      if (const auto params = document.parse(call.params_json)) {
+        message.name = params.value()[row->member].string();
+        if (call.ask.method == "tools/call") {
+          message.headers = tool_headers_.headers_for(message.name, params.value()["arguments"]);
+        }
+      }
+    }
+  }
+  message.json = request_text(call.request, call.ask.method, framed_params(call, call.request));
+  host_.send(std::move(message));
+}
+
+std::string Session::envelope() const {
+  std::string members;
+  const auto add = [&](std::string_view name, std::string_view json) {
+    if (!members.empty()) members.push_back(',');
+    members.append("\"io.modelcontextprotocol/").append(name).append("\":").append(json);
+  };
+  add("protocolVersion", quoted(version_));
+  add("clientInfo", options_.client_json);
+  add("clientCapabilities", options_.capabilities_json);
+  return members;
+}
+
+std::string Session::framed_params(const Call& call, RequestId request) const {
+  std::string members;
+  if (era_ == Era::per_request) members = envelope();
+  if (call.ask.wants_progress) {
+    if (!members.empty()) members.push_back(',');
+    members.append("\"progressToken\":").append(std::to_string(request));
+  }
+  if (members.empty()) return call.params_json;
+  return with_meta(call.params_json, members);
+}
+
+void Session::notify(std::string_view method, std::string_view params_json) {
+  if (state_ != State::open) return;
+  send_text(MessageKind::notification, method, notification_text(method, params_json));
+}
+
+void Session::send_text(MessageKind kind, std::string_view method, std::string text) {
+  Outgoing message;
+  message.kind = kind;
+  message.method = method;
+  message.json = std::move(text);
+  message.era = era_;
+  message.version = version_;
+  host_.send(std::move(message));
+}
+
+void Session::cancel(CallId id, std::string_view reason) {
+  const auto at = calls_.find(id);
+  if (at == calls_.end()) return;
+  const RequestId request = at->second.request;
+  if (request != 0) send_cancelled(request, reason);
+  settle(id, cancelled_error(reason));
+}
+
+// A closed stream says it where each request has one of its own; elsewhere a notification does.
+void Session::send_cancelled(RequestId request, std::string_view reason) {
+  if (state_ != State::open) return;
+  if (era_ == Era::handshake || !options_.closes_requests) {
+    std::string params = R"({"requestId":)" + std::to_string(request);
+    if (!reason.empty()) json::append_member(params, "reason", reason);
+    params.push_back('}');
+    send_text(MessageKind::notification, "notifications/cancelled",
+              notification_text("notifications/cancelled", params));
+  }
+  host_.drop(request);
+}
+
+void Session::answer(QuestionId id, std::string_view result_json, TimePoint now) {
+  const auto at = questions_.find(id);
+  if (at == questions_.end()) return;
+  const Question question = std::move(at->second);
+  questions_.erase(at);
+  const std::string filled = question.schema_json.empty()
+                                 ? std::string(result_json)
+                                 : with_form_defaults(question.schema_json, result_json);
+  if (question.call != 0) return answer_round(question, filled, now);
+  send_text(MessageKind::result, {}, result_text(question.id_json, filled));
+}
+
+void Session::refuse(QuestionId id, std::int64_t code, std::string_view message, TimePoint) {
+  const auto at = questions_.find(id);
+  if (at == questions_.end()) return;
+  const Question question = std::move(at->second);
+  questions_.erase(at);
+  if (question.call == 0) {
+    return send_text(MessageKind::error, {}, error_text(question.id_json, code, message));
+  }
+  settle(question.call, make_error(Errc::mcp_error, "The server's question was not answered: " +
+                                                        std::string(message)));
+}
+
+void Session::arm(CallId id, Call& call, TimePoint now) {
+  disarm(id, call);
+  const milliseconds limit = call.ask.timeout.value_or(options_.call_timeout);
+  std::optional<TimePoint> at = call.total_end;
+  // While the host answers a round's questions, only the total limit runs.
+  const bool waits_for_host = call.open_answers > 0;
+  if (limit.count() > 0 && !waits_for_host) at = std::min(at.value_or(now + limit), now + limit);
+  if (call.resend_at) at = std::min(at.value_or(*call.resend_at), *call.resend_at);
+  call.deadline = at;
+  if (at) deadlines_.emplace(*at, id);
+}
+
+void Session::disarm(CallId id, Call& call) {
+  if (call.deadline) deadlines_.erase({*call.deadline, id});
+  call.deadline.reset();
+}
+
+void Session::settle(Calls::iterator at, Outcome outcome) {
+  const CallId id = at->first;
+  disarm(id, at->second);
+  if (at->second.request != 0) requests_.erase(at->second.request);
+  calls_.erase(at);
+  withdraw_questions(id);
+  host_.settled(id, std::move(outcome));
+}
+
+void Session::settle(CallId id, Error error, std::string rpc_json) {
+  const auto at = calls_.find(id);
+  if (at == calls_.end()) return;
+  Outcome outcome;
+  outcome.error = std::move(error);
+  outcome.rpc_json = std::move(rpc_json);
+  settle(at, std::move(outcome));
+}
+
+void Session::withdraw_questions(CallId call) {
+  for (auto at = questions_.begin(); at != questions_.end();) {
+    if (at->second.call != call) {
+      ++at;
+      continue;
+    }
+    host_.withdrawn(at->first);
+    at = questions_.erase(at);
+  }
+}
+
+void Session::request_failed(RequestId id, Error error, TimePoint) {
+  if (id != 0 && id == opening_) return close(error);
+  const auto at = requests_.find(id);
+  if (at != requests_.end()) settle(at->second, std::move(error));
+}
+
+void Session::session_lost(RequestId id, TimePoint now) {
+  if (id != 0 && id == opening_) {
+    return close(make_error(Errc::mcp_connection_failed,
+                            "The MCP server does not know the session that it has just given."));
+  }
+  const auto at = requests_.find(id);
+  if (at != requests_.end()) {
+    const CallId call_id = at->second;
+    Call& call = calls_.at(call_id);
+    requests_.erase(at);
+    call.request = 0;
+    if (call.was_resent) {
+      settle(call_id, make_error(Errc::mcp_session_lost,
+                                 "The MCP server lost the session twice during one call."));
+    } else {
+      call.was_resent = true;
+      call.waits_for_open = true;
+      waiting_.push_back(call_id);
+    }
+  }
+  if (state_ == State::open) open(now);
+}
+
+void Session::disconnected(const Error& error) {
+  if (state_ == State::closed) return;
+  const bool was_opening = state_ != State::open;
+  state_ = State::idle;
+  opening_ = 0;
+  opening_deadline_.reset();
+  std::vector<CallId> ended;
+  for (const auto& [id, call] : calls_) {
+    if (was_opening || !call.waits_for_open) ended.push_back(id);
+  }
+  std::sort(ended.begin(), ended.end());
+  for (const CallId id : ended) settle(id, error);
+  questions_.clear();
+  waiting_.clear();
+  for (const auto& [id, call] : calls_) waiting_.push_back(id);
+  std::sort(waiting_.begin(), waiting_.end());
+}
+
+void Session::close(const Error& error) {
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  opening_ = 0;
+  opening_deadline_.reset();
+  std::vector<CallId> ended;
+  for (const auto& [id, call] : calls_) ended.push_back(id);
+  std::sort(ended.begin(), ended.end());
+  for (const CallId id : ended) settle(id, error);
+  questions_.clear();
+  waiting_.clear();
+  host_.failed(error);
+}
+
+std::optional<TimePoint> Session::next_deadline() const {
+  std::optional<TimePoint> next = opening_deadline_;
+  if (!deadlines_.empty()) {
+    const TimePoint first = deadlines_.begin()->first;
+    next = std::min(next.value_or(first), first);
+  }
+  return next;
+}
+
+void Session::on_timer(TimePoint now) {
+  if (opening_deadline_ && *opening_deadline_ <= now) {
+    return close(make_error(Errc::mcp_connection_failed,
+                            "The MCP server did not open the connection within " +
+                                std::to_string(options_.open_timeout.count()) + " ms."));
+  }
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    expire(deadlines_.begin()->second, now);
+  }
+}
+
+void Session::expire(CallId id, TimePoint now) {
+  Call& call = calls_.at(id);
+  if (call.resend_at && *call.resend_at <= now) return transmit(id, call, now);
+  const bool is_total = call.total_end && *call.total_end <= now;
+  const milliseconds limit =
+      is_total ? call.ask.total : call.ask.timeout.value_or(options_.call_timeout);
+  if (call.request != 0) send_cancelled(call.request, "timeout");
+  settle(id,
+         make_error(Errc::tool_timeout, "The MCP server did not answer " + call.ask.method +
+                                            " within " + std::to_string(limit.count()) + " ms."));
+}
+
+}  // namespace millrace::mcp

@@ -1,0 +1,245 @@
+// What a server sends: answers, pages, rounds, questions and notifications.
+#include "tool/mcp/session.hpp"
+
+namespace millrace::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between rounds that ask nothing.
+constexpr milliseconds round_pause{250};
+
+Error protocol_error(std::string message) {
+  return make_error(Errc::mcp_protocol_error, std::move(message));
+}
+
+}  // namespace
+
+void Session::received(std::string_view text, TimePoint now) {
+  if (state_ == State::closed) return;
+  const auto parsed = document_.parse(text);
+  if (!parsed) {
+    ++ignored_;
+    return;
+  }
+  // Batches belong to 2025-03-26.
+  if (parsed.value().is_array()) {
+    for (const json::Value item : parsed.value().items()) on_message(item, now);
+  } else {
+    on_message(parsed.value(), now);
+  }
+}
+
+void Session::on_message(const json::Value& value, TimePoint now) {
+  const Message message = read_message(value);
+  switch (message.kind) {
+    case MessageKind::request: return on_request(message);
+    case MessageKind::notification: return on_notification(message, now);
+    case MessageKind::result: return on_result(message, now);
+    case MessageKind::error: return on_error(message, now);
+    case MessageKind::invalid: ++ignored_;
+  }
+}
+
+void Session::on_request(const Message& message) {
+  Question question;
+  question.id_json = message.id.to_json();
+  if (message.method == "ping") {
+    return send_text(MessageKind::result, {}, result_text(question.id_json, "{}"));
+  }
+  if (era_ == Era::per_request) {
+    return send_text(MessageKind::error, {},
+                     error_text(question.id_json, rpc_code::method_not_found,
+                                "Protocol version 2026-07-28 has no requests of servers."));
+  }
+  if (questions_.size() >= options_.most_questions) {
+    return send_text(MessageKind::error, {},
+                     error_text(question.id_json, rpc_code::server_error,
+                                "Too many requests of the server are open at a time."));
+  }
+  ask(std::move(question), message.method, message.body);
+}
+
+void Session::ask(Question question, std::string_view method, const json::Value& params) {
+  if (method == "elicitation/create") {
+    if (const json::Value schema = params["requestedSchema"]) {
+      question.schema_json = schema.to_json();
+    }
+  }
+  const QuestionId id = next_question_++;
+  const CallId call = question.call;
+  questions_.emplace(id, std::move(question));
+  host_.asked(id, call, method, params.is_object() ? params.to_json() : "{}");
+}
+
+void Session::on_notification(const Message& message, TimePoint now) {
+  if (message.method == "notifications/progress") return on_progress(message.body, now);
+  if (message.method == "notifications/cancelled") {
+    const std::string id = message.body["requestId"].to_json();
+    for (auto at = questions_.begin(); at != questions_.end(); ++at) {
+      if (at->second.call != 0 || at->second.id_json != id) continue;
+      const QuestionId question = at->first;
+      questions_.erase(at);
+      return host_.withdrawn(question);
+    }
+    ++ignored_;
+    return;
+  }
+  host_.notified(message.method, message.body.is_object() ? message.body.to_json() : "{}");
+}
+
+void Session::on_progress(const json::Value& params, TimePoint now) {
+  const auto token = params["progressToken"].integer();
+  const auto at = token ? requests_.find(*token) : requests_.end();
+  if (at == requests_.end()) {
+    ++ignored_;
+    return;
+  }
+  const CallId id = at->second;
+  arm(id, calls_.at(id), now);
+  host_.progressed(id, params.to_json());
+}
+
+void Session::on_result(const Message& message, TimePoint now) {
+  const auto id = message.our_id();
+  if (id && opening_ != 0 && *id == opening_) return on_opening_result(message.body, now);
+  const auto request = id ? requests_.find(*id) : requests_.end();
+  if (request == requests_.end()) {
+    ++ignored_;
+    return;
+  }
+  const auto at = calls_.find(request->second);
+  requests_.erase(request);
+  at->second.request = 0;
+  if (!message.body.is_object()) {
+    return settle(at->first, protocol_error("The MCP server answered with a result that is no "
+                                            "object."));
+  }
+  if (era_ == Era::per_request && message.body["resultType"].string() == "input_required") {
+    return begin_round(at, message.body, now);
+  }
+  if (next_page(at, message.body, now)) return;
+  Outcome outcome;
+  if (at->second.ask.list_key.empty()) {
+    outcome.result_json = message.body.to_json();
+  } else {
+    outcome.result_json = "{";
+    json::append_raw_member(outcome.result_json, at->second.ask.list_key,
+                            "[" + at->second.items + "]");
+    outcome.result_json.push_back('}');
+  }
+  settle(at, std::move(outcome));
+}
+
+bool Session::next_page(Calls::iterator at, const json::Value& result, TimePoint now) {
+  Call& call = at->second;
+  if (call.ask.list_key.empty()) return false;
+  const bool are_tools = call.ask.method == "tools/list";
+  for (const json::Value item : result[call.ask.list_key].items()) {
+    if (are_tools && era_ == Era::per_request && !tool_headers_.learn(item)) {
+      ++ignored_;
+      continue;
+    }
+    if (!call.items.empty()) call.items.push_back(',');
+    item.write(call.items);
+  }
+  const auto cursor = result["nextCursor"].filled_string();
+  if (!cursor) return false;
+  std::string problem;
+  if (++call.pages >= options_.most_pages) problem = "more pages than the limit";
+  if (call.items.size() > options_.list_bytes) problem = "more bytes than the limit";
+  if (*cursor == call.cursor) problem = "the same page again and again";
+  if (!problem.empty()) {
+    settle(at->first,
+           protocol_error("The MCP server answered " + call.ask.method + " with " + problem + "."));
+    return true;
+  }
+  call.cursor = *cursor;
+  std::string quoted;
+  json::append_string(quoted, *cursor);
+  call.params_json = with_member(call.ask.params_json, "cursor", quoted);
+  transmit(at->first, call, now);
+  return true;
+}
+
+void Session::on_error(const Message& message, TimePoint now) {
+  const auto id = message.our_id();
+  if (id && opening_ != 0 && *id == opening_) return on_opening_error(message.body);
+  const auto request = id ? requests_.find(*id) : requests_.end();
+  if (request == requests_.end()) {
+    ++ignored_;
+    return;
+  }
+  const CallId call_id = request->second;
+  const RpcError said = read_rpc_error(message.body);
+  if (said.code == rpc_code::unsupported_protocol_version && era_ == Era::per_request) {
+    Call& call = calls_.at(call_id);
+    bool is_offered = false;
+    for (const json::Value version : message.body["data"]["supported"].items()) {
+      is_offered = is_offered || version.string() == per_request_version;
+    }
+    if (is_offered && !call.was_resent) {
+      call.was_resent = true;
+      requests_.erase(request);
+      return transmit(call_id, call, now);
+    }
+  }
+  settle(call_id,
+         make_error(Errc::mcp_error,
+                    "The MCP server answered with an error: " + redacted(said.message, 1000) +
+                        " (" + std::to_string(said.code) + ")"),
+         message.body.to_json());
+}
+
+void Session::begin_round(Calls::iterator at, const json::Value& result, TimePoint now) {
+  const CallId id = at->first;
+  Call& call = at->second;
+  if (++call.rounds > options_.most_rounds) {
+    return settle(id, protocol_error("The MCP server still asks for input after " +
+                                     std::to_string(options_.most_rounds) + " rounds."));
+  }
+  const json::Value state = result["requestState"];
+  call.request_state_json = state ? state.to_json() : std::string();
+  call.answers.clear();
+  const json::Value inputs = result["inputRequests"];
+  call.open_answers = inputs.is_object() ? inputs.size() : 0;
+  if (call.open_answers > options_.most_questions) {
+    return settle(id, protocol_error("The MCP server asks for too much input at a time."));
+  }
+  if (call.open_answers == 0) {
+    call.params_json = call.ask.params_json;
+    if (!call.request_state_json.empty()) {
+      call.params_json = with_member(call.params_json, "requestState", call.request_state_json);
+    }
+    call.resend_at = now + round_pause;
+    return arm(id, call, now);
+  }
+  arm(id, call, now);
+  for (const json::Member input : inputs.members()) {
+    Question question;
+    question.id_json = input.key;
+    question.call = id;
+    ask(std::move(question), input.value["method"].string(), input.value["params"]);
+  }
+}
+
+void Session::answer_round(const Question& question, std::string_view result_json, TimePoint now) {
+  const auto at = calls_.find(question.call);
+  if (at == calls_.end()) return;
+  Call& call = at->second;
+  if (!call.answers.empty()) call.answers.push_back(',');
+  json::append_string(call.answers, question.id_json);
+  call.answers.append(":").append(result_json);
+  if (--call.open_answers == 0) finish_round(question.call, now);
+}
+
+void Session::finish_round(CallId id, TimePoint now) {
+  Call& call = calls_.at(id);
+  call.params_json = with_member(call.ask.params_json, "inputResponses", "{" + call.answers + "}");
+  if (!call.request_state_json.empty()) {
+    call.params_json = with_member(call.params_json, "requestState", call.request_state_json);
+  }
+  transmit(id, call, now);
+}
+
+}  // namespace millrace::mcp

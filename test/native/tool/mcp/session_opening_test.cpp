@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include "session_rig.hpp"
+
+using namespace millrace;
+using namespace std::chrono_literals;
+using test::SessionRig;
+
+TEST(McpSession, ShakesHandsAndSendsWhatWaited) {
+  SessionRig rig;
+  rig.session.open(rig.now);
+  EXPECT_EQ(
+      rig.take_sent(),
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"millrace","version":"0"}}})"
+      "\n");
+  rig.call(7, "tools/call", R"({"name":"a"})");
+  EXPECT_EQ(rig.take_sent(), "");
+  rig.result(
+      1,
+      R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},"instructions":"Be kind."})");
+  EXPECT_EQ(rig.take_sent(),
+            R"({"jsonrpc":"2.0","method":"notifications/initialized"})"
+            "\n"
+            R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}})"
+            "\n");
+  EXPECT_EQ(rig.last.version, "2025-06-18");
+  EXPECT_EQ(
+      rig.take(),
+      R"(opened {"serverInfo":{"name":"s","version":"1"},"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"instructions":"Be kind.","reopened":false})"
+      "\n");
+}
+
+TEST(McpSession, TakesEveryKnownVersion) {
+  for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+    SessionRig rig;
+    rig.open(version);
+    EXPECT_TRUE(rig.session.is_open()) << version;
+  }
+}
+
+TEST(McpSession, RefusesAVersionItDoesNotKnow) {
+  SessionRig rig;
+  rig.session.open(rig.now);
+  rig.call(3, "tools/list");
+  rig.result(1, R"({"protocolVersion":"1999-01-01","capabilities":{}})");
+  EXPECT_EQ(rig.take(), "3 mcp_protocol_error\nfailed mcp_protocol_error\n");
+}
+
+TEST(McpSession, GivesUpOnAServerThatDoesNotOpen) {
+  mcp::SessionOptions options;
+  options.open_timeout = 5s;
+  SessionRig rig(options);
+  rig.session.open(rig.now);
+  rig.call(3, "tools/list");
+  rig.wait(5s);
+  EXPECT_EQ(rig.take(), "3 mcp_connection_failed\nfailed mcp_connection_failed\n");
+}
+
+TEST(McpSession, DiscoversAServerWithoutHandshake) {
+  SessionRig rig;
+  rig.session.open(rig.now);
+  rig.take_sent();
+  rig.receive(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}})");
+  EXPECT_EQ(
+      rig.take_sent(),
+      R"({"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"millrace","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}}})"
+      "\n");
+  rig.result(
+      2,
+      R"({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}})");
+  EXPECT_EQ(
+      rig.take(),
+      R"(opened {"serverInfo":{"name":"s"},"protocolVersion":"2026-07-28","capabilities":{},"reopened":false})"
+      "\n");
+  EXPECT_EQ(rig.take_sent(), "") << "that era has no initialized notification";
+}
+
+TEST(McpSession, SaysWhyAServerRefused) {
+  mcp::SessionOptions options;
+  options.protocol = "2025-11-25";
+  SessionRig rig(options);
+  rig.session.open(rig.now);
+  rig.call(3, "tools/list");
+  rig.receive(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}})");
+  EXPECT_EQ(rig.take(), "3 mcp_connection_failed\nfailed mcp_connection_failed\n");
+}
+
+TEST(McpSession, OpensALostSessionOnceAndSendsTheRefusedCallAgain) {
+  SessionRig rig;
+  rig.open();
+  rig.call(1, "tools/call", R"({"name":"a"})");
+  rig.call(2, "tools/call", R"({"name":"b"})");
+  rig.take_sent();
+  rig.session.session_lost(2, rig.now);
+  EXPECT_NE(rig.take_sent().find(R"("id":4,"method":"initialize")"), std::string::npos);
+  rig.result(4, R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+  EXPECT_EQ(rig.take_sent(),
+            R"({"jsonrpc":"2.0","method":"notifications/initialized"})"
+            "\n"
+            R"({"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"a"}})"
+            "\n")
+      << "the other call may have run; it is not sent again";
+  EXPECT_NE(rig.take().find(R"("reopened":true)"), std::string::npos);
+  rig.session.request_failed(3, make_error(Errc::mcp_session_lost), rig.now);
+  rig.session.session_lost(5, rig.now);
+  EXPECT_EQ(rig.take(), "2 mcp_session_lost\n1 mcp_session_lost\n");
+}

@@ -1,0 +1,232 @@
+#include <gtest/gtest.h>
+
+#include "session_rig.hpp"
+
+using namespace millrace;
+using namespace std::chrono_literals;
+using test::SessionRig;
+
+TEST(McpSession, AnswersEachCallByItsId) {
+  SessionRig rig;
+  rig.open();
+  rig.call(10, "tools/call", R"({"name":"a","arguments":{"x":1}})");
+  rig.call(11, "resources/read", R"({"uri":"u"})");
+  rig.result(3, R"({"contents":[]})");
+  rig.result(2, R"({"content":[{"type":"text","text":"1.50"}],"n":1.50})");
+  EXPECT_EQ(rig.take(),
+            "11 {\"contents\":[]}\n"
+            "10 {\"content\":[{\"type\":\"text\",\"text\":\"1.50\"}],\"n\":1.50}\n");
+}
+
+TEST(McpSession, HandsOnTheServersErrorObject) {
+  SessionRig rig;
+  rig.open();
+  rig.call(10, "tools/call");
+  rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"bad","data":{"a":1}}})");
+  EXPECT_EQ(rig.take(), "10 mcp_error {\"code\":-32602,\"message\":\"bad\",\"data\":{\"a\":1}}\n");
+}
+
+TEST(McpSession, JoinsThePagesOfAList) {
+  SessionRig rig;
+  rig.open();
+  mcp::Ask ask;
+  ask.method = "tools/list";
+  ask.list_key = "tools";
+  rig.call(1, ask);
+  rig.take_sent();
+  rig.result(2, R"({"tools":[{"name":"a"}],"nextCursor":"p2"})");
+  EXPECT_EQ(rig.take_sent(),
+            R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"p2"}})"
+            "\n");
+  rig.result(3, R"({"tools":[{"name":"b"},{"name":"c"}]})");
+  EXPECT_EQ(rig.take(), R"(1 {"tools":[{"name":"a"},{"name":"b"},{"name":"c"}]})"
+                        "\n");
+}
+
+TEST(McpSession, EndsAListThatGoesInCircles) {
+  SessionRig rig;
+  rig.open();
+  mcp::Ask ask;
+  ask.method = "tools/list";
+  ask.list_key = "tools";
+  rig.call(1, ask);
+  rig.result(2, R"({"tools":[],"nextCursor":"x"})");
+  rig.result(3, R"({"tools":[],"nextCursor":"x"})");
+  EXPECT_EQ(rig.take(), "1 mcp_protocol_error\n");
+}
+
+TEST(McpSession, EndsAListWithoutEnd) {
+  mcp::SessionOptions options;
+  options.most_pages = 3;
+  SessionRig rig(options);
+  rig.open();
+  mcp::Ask ask;
+  ask.method = "tools/list";
+  ask.list_key = "tools";
+  rig.call(1, ask);
+  for (int page = 0; page < 3; ++page) {
+    rig.result(2 + page, R"({"tools":[],"nextCursor":"c)" + std::to_string(page) + "\"}");
+  }
+  EXPECT_EQ(rig.take(), "1 mcp_protocol_error\n");
+}
+
+TEST(McpSession, TimesOutAndTellsTheServer) {
+  SessionRig rig;
+  rig.open();
+  mcp::Ask ask;
+  ask.method = "tools/call";
+  ask.timeout = 100ms;
+  rig.call(1, ask);
+  rig.take_sent();
+  rig.wait(99ms);
+  EXPECT_EQ(rig.take(), "");
+  rig.wait(1ms);
+  EXPECT_EQ(rig.take(), "drop 2\n1 tool_timeout\n");
+  EXPECT_EQ(
+      rig.take_sent(),
+      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"timeout"}})"
+      "\n");
+  rig.result(2, "{}");
+  EXPECT_EQ(rig.take(), "") << "a late answer";
+  EXPECT_EQ(rig.session.ignored(), 1U);
+}
+
+TEST(McpSession, ProgressMovesTheLimitButNotTheTotal) {
+  SessionRig rig;
+  rig.open();
+  mcp::Ask ask;
+  ask.method = "tools/call";
+  ask.timeout = 100ms;
+  ask.total = 250ms;
+  ask.wants_progress = true;
+  rig.call(1, ask);
+  EXPECT_EQ(
+      rig.take_sent(),
+      R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":2}}})"
+      "\n");
+  const std::string progress =
+      R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}})";
+  for (int i = 0; i < 3; ++i) {
+    rig.wait(80ms);
+    rig.receive(progress);
+  }
+  EXPECT_EQ(rig.take(),
+            "1 progress {\"progressToken\":2,\"progress\":1}\n"
+            "1 progress {\"progressToken\":2,\"progress\":1}\n"
+            "1 progress {\"progressToken\":2,\"progress\":1}\n");
+  rig.wait(10ms);
+  EXPECT_EQ(rig.take(), "drop 2\n1 tool_timeout\n");
+}
+
+TEST(McpSession, CancelsACallOnce) {
+  SessionRig rig;
+  rig.open();
+  rig.call(1, "tools/call");
+  rig.take_sent();
+  rig.session.cancel(1, "enough");
+  rig.session.cancel(1, "enough");
+  EXPECT_EQ(rig.take(), "drop 2\n1 cancelled\n");
+  EXPECT_EQ(
+      rig.take_sent(),
+      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}})"
+      "\n");
+}
+
+TEST(McpSession, CancelsByClosingTheStreamInTheLaterEra) {
+  mcp::SessionOptions options;
+  options.protocol = "2026-07-28";
+  options.closes_requests = true;
+  SessionRig rig(options);
+  rig.session.open(rig.now);
+  rig.result(1, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
+  rig.call(1, "tools/call", R"({"name":"a"})");
+  EXPECT_EQ(rig.last.name, "a");
+  rig.take_sent();
+  rig.take();
+  rig.session.cancel(1, "");
+  EXPECT_EQ(rig.take(), "drop 2\n1 cancelled\n");
+  EXPECT_EQ(rig.take_sent(), "");
+}
+
+TEST(McpSession, AsksTheHostAndFillsInDefaults) {
+  SessionRig rig;
+  rig.open();
+  rig.receive(
+      R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","default":"x"},"b":{"type":"number","default":1.5}}}}})");
+  EXPECT_TRUE(rig.take().starts_with("asked 1 0 elicitation/create {\"message\":\"m\""));
+  rig.session.answer(1, R"({"action":"accept","content":{"b":2}})", rig.now);
+  EXPECT_EQ(rig.take_sent(),
+            R"({"jsonrpc":"2.0","id":"q","result":{"action":"accept","content":{"b":2,"a":"x"}}})"
+            "\n");
+  rig.session.answer(1, "{}", rig.now);
+  EXPECT_EQ(rig.take_sent(), "") << "a question has one answer";
+}
+
+TEST(McpSession, RefusesAndWithdrawsQuestions) {
+  SessionRig rig;
+  rig.open();
+  rig.receive(R"({"jsonrpc":"2.0","id":5,"method":"roots/list"})");
+  rig.receive(R"({"jsonrpc":"2.0","id":6,"method":"sampling/createMessage","params":{}})");
+  rig.receive(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}})");
+  EXPECT_EQ(rig.take(),
+            "asked 1 0 roots/list {}\nasked 2 0 sampling/createMessage {}\n"
+            "withdrawn 2\n");
+  rig.session.refuse(1, -32601, "no roots", rig.now);
+  EXPECT_EQ(rig.take_sent(),
+            R"({"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no roots"}})"
+            "\n");
+}
+
+TEST(McpSession, AnswersPings) {
+  SessionRig rig;
+  rig.open();
+  rig.receive(R"({"jsonrpc":"2.0","id":"p","method":"ping"})");
+  EXPECT_EQ(rig.take_sent(), R"({"jsonrpc":"2.0","id":"p","result":{}})"
+                             "\n");
+}
+
+TEST(McpSession, RunsRoundsOfTheLaterEra) {
+  mcp::SessionOptions options;
+  options.protocol = "2026-07-28";
+  SessionRig rig(options);
+  rig.session.open(rig.now);
+  rig.result(1, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
+  rig.call(4, "tools/call", R"({"name":"a"})");
+  rig.take();
+  rig.take_sent();
+  rig.result(
+      2,
+      R"({"resultType":"input_required","requestState":"s","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}}})");
+  EXPECT_EQ(rig.take(), "asked 1 4 elicitation/create {\"message\":\"?\"}\n");
+  rig.wait(10min);
+  EXPECT_EQ(rig.take(), "") << "people may take their time";
+  rig.session.answer(1, R"({"action":"accept","content":{}})", rig.now);
+  const std::string sent = rig.take_sent();
+  EXPECT_NE(sent.find(R"("id":3)"), std::string::npos);
+  EXPECT_NE(
+      sent.find(R"("inputResponses":{"k":{"action":"accept","content":{}}},"requestState":"s")"),
+      std::string::npos)
+      << sent;
+  rig.result(3, R"({"resultType":"input_required","requestState":"t"})");
+  EXPECT_EQ(rig.take_sent(), "");
+  rig.wait(250ms);
+  EXPECT_NE(rig.take_sent().find(R"("requestState":"t")"), std::string::npos);
+  rig.result(4, R"({"content":[]})");
+  EXPECT_EQ(rig.take(), "4 {\"content\":[]}\n");
+}
+
+TEST(McpSession, EndsRoundsWithoutEnd) {
+  mcp::SessionOptions options;
+  options.protocol = "2026-07-28";
+  options.most_rounds = 2;
+  SessionRig rig(options);
+  rig.session.open(rig.now);
+  rig.result(1, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
+  rig.take();
+  rig.call(4, "tools/call", R"({"name":"a"})");
+  for (int round = 0; round < 3; ++round) {
+    rig.result(2 + round, R"({"resultType":"input_required","requestState":"s"})");
+    rig.wait(250ms);
+  }
+  EXPECT_EQ(rig.take(), "4 mcp_protocol_error\n");
+}
