@@ -12,6 +12,7 @@ export class AnswerText {
   #thoughts: Piece[] = [];
   #calls: MessageToolCall[] = [];
   #signatures = new Map<string, string>();
+  #issuer = '';
   #citations: unknown[] = [];
 
   get text(): string {
@@ -50,7 +51,7 @@ export class AnswerText {
         append(this.#thoughts, event.messageId, event.delta);
         break;
       case 'REASONING_ENCRYPTED_VALUE':
-        this.#signatures.set(event.entityId, event.encryptedValue);
+        this.#signatures.set(event.entityId, scoped(this.#issuer, event.encryptedValue));
         break;
       case 'TOOL_CALL_START':
         this.#calls.push({
@@ -78,12 +79,21 @@ export class AnswerText {
   #onCustom(name: string, value: unknown): void {
     if (name === 'millrace.citation')
       this.#citations.push((value as { citation: unknown }).citation);
+    if (name === 'millrace.provider_state') {
+      const { kind, provider, state } = value as Record<string, unknown>;
+      if (provider === 'millrace' && kind === 'issuer') this.#issuer = String(state);
+    }
     if (name !== 'millrace.reset') return;
     const ids = new Set((value as { messageIds?: string[] }).messageIds);
     this.#texts = this.#texts.filter(({ id }) => !ids.has(id));
     this.#thoughts = this.#thoughts.filter(({ id }) => !ids.has(id));
     this.#citations = [];
   }
+}
+
+// As lib/model/scope.hpp writes it: the value goes back to its issuer only.
+function scoped(issuer: string, value: string): string {
+  return issuer === '' ? value : `mr1.${Buffer.byteLength(issuer)}.${issuer}.${value}`;
 }
 
 function append(pieces: Piece[], id: string, delta: string): void {

@@ -7,6 +7,7 @@
 #include "encoder/lobe.hpp"
 #include "event/codec.hpp"
 #include "model/cards.hpp"
+#include "model/scope.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::app {
@@ -28,7 +29,8 @@ class AgUiBytes final : public ModelEncoder {
 class LobeBytes final : public ModelEncoder {
  public:
   explicit LobeBytes(const ModelOutputOptions& options)
-      : encoder_({options.provider, options.wire, options.streamed, write_usage}),
+      : encoder_({options.provider, options.wire, options.streamed, write_usage,
+                  model::scoped_signature}),
         started_(std::chrono::steady_clock::now()) {}
 
   void start() override {}

@@ -144,10 +144,17 @@ void LobeEncoder::on_text(std::string_view type, std::string_view id, std::strin
 
 void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
   const Signature signature = signature_of(value.value);
-  if (value.subtype == "tool-call") return on_tool_piece(value.entity_id, {}, signature.text);
-  write(signature.redacted ? "flagged_reasoning_signature" : "reasoning_signature", signature.text);
+  const std::string text = scoped(value, signature.text);
+  if (value.subtype == "tool-call") return on_tool_piece(value.entity_id, {}, text);
+  write(signature.redacted ? "flagged_reasoning_signature" : "reasoning_signature", text);
   if (options_.wire == "openai_responses") write_response_item(value);
   summaries_.clear();
+}
+
+// Inside a scope the value keeps its own shape, so that it comes back as it was.
+std::string LobeEncoder::scoped(const event::EncryptedValue& value, std::string_view plain) const {
+  if (options_.scope == nullptr || issuer_.empty()) return std::string(plain);
+  return options_.scope(issuer_, value.value);
 }
 
 // The item as the Responses API takes it back without knowing the conversation.
@@ -164,7 +171,7 @@ void LobeEncoder::write_response_item(const event::EncryptedValue& value) {
     list.push_back('}');
   }
   json::append_raw_member(out_, "summary", list + "]");
-  json::append_member(out_, "encrypted_content", value.value);
+  json::append_member(out_, "encrypted_content", scoped(value, value.value));
   out_.push_back('}');
   end();
 }
@@ -174,6 +181,10 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   json::Document document;
   const auto parsed = document.parse(state.json);
   if (!parsed) return write_data(event);
+  if (state.provider == event::issuer_provider && state.kind == event::issuer_kind) {
+    issuer_ = parsed.value().string();
+    return;
+  }
   if (state.kind == "item" && parsed.value()["type"].string() == "reasoning") {
     begin("reasoning_response_item");
     parsed.value().write(out_);

@@ -24,6 +24,9 @@ struct LobeOptions {
   bool streamed = true;  // false: the answer came in one piece, and its speed says nothing
   // Appends the usage as LobeHub's ModelUsage; absent, the counts of the event are written.
   std::function<void(std::string& out, const event::Usage& usage)> write_usage;
+  // Wraps an opaque value so that it goes back to its issuer only, whom a state names before it;
+  // absent, values go as they are.
+  std::string (*scope)(std::string_view issuer, std::string_view value) = nullptr;
 };
 
 // Text, reasoning, calls, usage and the end have events of their own. What the protocol has no
@@ -68,6 +71,7 @@ class LobeEncoder final : public event::EventSink {
   void on_encrypted(const event::EncryptedValue& value);
   void write_response_item(const event::EncryptedValue& value);
   void on_state(const event::Event& event, const event::ProviderState& state);
+  std::string scoped(const event::EncryptedValue& value, std::string_view plain) const;
   void on_tool_start(const event::ToolStart& call);
   void on_tool_piece(std::string_view id, std::string_view arguments, std::string_view signature);
   void on_citation(const event::Citation& citation);
@@ -86,6 +90,7 @@ class LobeEncoder final : public event::EventSink {
   LobeOptions options_;
   std::string out_;
   std::string id_;                                      // of the message that is being written
+  std::string issuer_;                                  // of the opaque values that come
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
   std::vector<Citation> citations_;
   std::vector<std::string> queries_;

@@ -115,6 +115,9 @@ struct ProviderState {
   std::string_view entity_id;  // message or tool call it belongs to; may be empty
   std::string_view json;
 };
+// The state of this provider and kind names, as a JSON string, whose the state of its entity is.
+inline constexpr std::string_view issuer_provider = "millrace";
+inline constexpr std::string_view issuer_kind = "issuer";
 struct Citation {
   std::string_view message_id;
   std::string_view json;

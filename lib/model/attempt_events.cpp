@@ -1,6 +1,9 @@
 #include "model/attempt_events.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "model/scope.hpp"
 
 namespace millrace::model {
 namespace {
@@ -96,11 +99,13 @@ void AttemptEvents::release() {
 void AttemptEvents::show(const event::Event& event) {
   if (void_ids_.empty()) {
     note(event.body);
+    claim(event.body);
     out_.on_event(event);
     return;
   }
   const event::Body body = renamed(event.body);
   note(body);
+  claim(body);
   out_.on_event({body, event.extra});
 }
 
@@ -123,10 +128,23 @@ void AttemptEvents::note(const event::Body& body) {
     message_ids_.emplace_back(start->id);
   } else if (const auto* thought = std::get_if<event::ReasoningStart>(&body)) {
     message_ids_.emplace_back(thought->id);
-  } else if (std::holds_alternative<event::EncryptedValue>(body) ||
-             std::holds_alternative<event::ProviderState>(body)) {
-    has_state_ = true;
   }
+}
+
+// Says once for each message and call whose state it has.
+void AttemptEvents::claim(const event::Body& body) {
+  std::string_view owner;
+  if (const auto* value = std::get_if<event::EncryptedValue>(&body)) {
+    owner = value->entity_id;
+  } else if (const auto* state = std::get_if<event::ProviderState>(&body)) {
+    owner = state->entity_id;
+  } else {
+    return;
+  }
+  if (std::find(claimed_.begin(), claimed_.end(), owner) != claimed_.end()) return;
+  claimed_.emplace_back(owner);
+  const std::string issuer = issuer_json(issuer_);
+  out_.on_event({event::ProviderState{issuer_provider, issuer_kind, owner, issuer}});
 }
 
 // ---- ids of an abandoned attempt are never used again

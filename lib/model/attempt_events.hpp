@@ -35,8 +35,9 @@ struct BookedUsage {
 // Ids that readers have seen and that are void.
 using VoidIds = std::unordered_set<std::string>;
 
+// Opaque state names its issuer before it comes, so that nobody else gets it back (scope.hpp).
 // Thread: any, one at a time.
-// Lifetime: `out`, `ids` and `void_ids` outlive it.
+// Lifetime: `out`, `ids`, `void_ids` and the text of `issuer` outlive it.
 class AttemptEvents final : public event::EventSink {
  public:
   struct Failure {
@@ -45,8 +46,8 @@ class AttemptEvents final : public event::EventSink {
   };
 
   AttemptEvents(event::EventSink& out, IdSource& ids, const VoidIds& void_ids,
-                std::string_view model)
-      : out_(out), ids_(ids), void_ids_(void_ids), said_(model), thought_(model) {}
+                std::string_view issuer, std::string_view model)
+      : out_(out), ids_(ids), void_ids_(void_ids), issuer_(issuer), said_(model), thought_(model) {}
 
   void on_event(const event::Event& event) override;
   // Hands over what waited for a first part, since none comes.
@@ -59,8 +60,6 @@ class AttemptEvents final : public event::EventSink {
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] const std::string& finish_reason() const { return finish_reason_; }
   [[nodiscard]] const std::optional<BookedUsage>& reported() const { return reported_; }
-  // Opaque state was among the events.
-  [[nodiscard]] bool has_state() const { return has_state_; }
   // Of messages and reasoning, as shown.
   [[nodiscard]] const std::vector<std::string>& message_ids() const { return message_ids_; }
   // Tokens of text and arguments, and of reasoning, as estimates.
@@ -79,15 +78,18 @@ class AttemptEvents final : public event::EventSink {
   bool hold(const event::Body& body);
   void show(const event::Event& event);
   void note(const event::Body& body);
+  void claim(const event::Body& body);
   std::string_view fresh(std::string_view id);
   event::Body renamed(const event::Body& body);
 
   event::EventSink& out_;
   IdSource& ids_;
   const VoidIds& void_ids_;
+  std::string_view issuer_;
   std::vector<Held> held_;
   std::unordered_map<std::string, std::string> renamed_;
   std::vector<std::string> message_ids_;
+  std::vector<std::string> claimed_;  // whose state has its issuer
   std::optional<Failure> failure_;
   std::optional<BookedUsage> reported_;
   std::string finish_reason_;
@@ -96,7 +98,6 @@ class AttemptEvents final : public event::EventSink {
   bool shown_ = false;
   bool tool_intent_ = false;
   bool has_token_ = false;
-  bool has_state_ = false;
 };
 
 }  // namespace millrace::model

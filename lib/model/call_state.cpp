@@ -6,7 +6,6 @@
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "model/call_usage.hpp"
-#include "model/scope.hpp"
 
 namespace millrace::model {
 namespace {
@@ -103,6 +102,7 @@ void ModelCall::State::build(Moment now) {
   Credential credential{now.wall, key_, {}};
   if (const Token* token = services_.tokens.find(token_owner(link().config), now.wall)) {
     credential.token = token->value;
+    credential.base_url = token->base_url;
   }
   auto built = build_chat(link().config, payload_, services_.ids, credential);
   if (!built) return settle(std::move(built).error(), now);
@@ -148,7 +148,8 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
     refusal_ = std::move(head);
     return;
   }
-  events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, request_->model);
+  events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, link().config.id,
+                                            request_->model);
   decoder_ = std::make_unique<adapter::Decoder>(*request_->wire, options_.decoder, services_.ids,
                                                 *events_);
   if (std::exchange(opened_, true)) return;
@@ -303,7 +304,6 @@ void ModelCall::State::on_timer(Moment now) {
 }
 
 void ModelCall::State::succeed() {
-  give_issuer();
   end();
 }
 
@@ -341,15 +341,6 @@ void ModelCall::State::give_usage() {
   for (const Attempt& attempt : attempts_) {
     if (!attempt.counts) continue;
     sink_.on_event({attempt.usage.view(attempt.provider, attempt.model)});
-  }
-}
-
-// Says whose the opaque state of the answer is, so that nobody else gets it.
-void ModelCall::State::give_issuer() {
-  if (!events_->has_state()) return;
-  const std::string issuer = issuer_json(link().config.id);
-  for (const std::string& id : events_->message_ids()) {
-    sink_.on_event({event::ProviderState{issuer_provider, issuer_kind, id, issuer}});
   }
 }
 

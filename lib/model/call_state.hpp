@@ -68,7 +68,6 @@ class ModelCall::State {
   void fail(Error error);
   void end();
   void give_usage();
-  void give_issuer();
   Error hooked_error(Error error, std::string_view json) const;
   [[nodiscard]] Error cleaned(Error error) const;
   [[nodiscard]] std::string cleaned(std::string text) const;

@@ -147,8 +147,8 @@ void add_call_signatures(Message& message, const json::Value& value) {
     if (!signature) continue;
     const ScopedSignature scoped = read_scoped(*signature);
     known.encrypted_value = gemini_value(scoped.signature);
-    if (!scoped.provider.empty() && issuer_of(message).empty()) {
-      message.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
+    if (!scoped.provider.empty()) {
+      known.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
     }
   }
 }

@@ -95,6 +95,14 @@ std::string content_headers(std::string_view accept) {
   return std::string("Content-Type: application/json\nAccept: ").append(accept);
 }
 
+bool is_chat_completion(Dialect dialect) {
+  return dialect == Dialect::openai_chat || dialect == Dialect::mistral;
+}
+
+bool names_gemini(std::string_view model) {
+  return model.find("gemini") != std::string_view::npos;
+}
+
 void note_repairs(message::Messages& messages, IdSource& ids, std::vector<Note>& notes) {
   for (const message::Change& change : message::repair_history(messages, ids)) {
     notes.push_back({"messages", message::describe(change)});
@@ -120,6 +128,9 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   chat.streamed = is_streamed(config, payload, traits);
   message::Messages messages = payload.messages;
   drop_foreign_state(messages, config.id);
+  if (is_chat_completion(chat.dialect) && !names_gemini(chat.model)) {
+    drop_unclaimed_signatures(messages);
+  }
   note_repairs(messages, ids, chat.notes);
 
   const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};

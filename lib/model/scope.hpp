@@ -5,26 +5,32 @@
 #include <string>
 #include <string_view>
 
+#include "event/event.hpp"
 #include "message/message.hpp"
 
 namespace millrace::model {
 
-// The state { provider: "millrace", kind: "issuer", json: "\"<provider id>\"" } of a message names
-// the provider that wrote it. Whoever runs a model call adds it to each message and reasoning of
-// the answer.
-inline constexpr std::string_view issuer_provider = "millrace";
-inline constexpr std::string_view issuer_kind = "issuer";
+// The state { provider: "millrace", kind: "issuer", json: "\"<provider id>\"" } of a message,
+// thought or call names the provider that wrote its state. A model call puts it before the state.
+using event::issuer_kind;
+using event::issuer_provider;
 
 // The issuer's JSON text for a provider id.
 std::string issuer_json(std::string_view provider_id);
-// The issuer of a message, or "" when nobody noted it.
-std::string issuer_of(const message::Message& message);
+// The issuer of a message or call, or "" when nobody noted it.
+std::string issuer_of(const message::Metadata& metadata);
 
-// Removes all state that another provider than `provider_id` issued. State without an issuer stays:
+// Removes all state that another provider than `provider_id` issued; a message's issuer is that of
+// its calls, too. State without an issuer stays:
 // the formats tell by its shape whether it is of their API.
 void drop_foreign_state(message::Messages& messages, std::string_view provider_id);
 
-// A signature for a protocol that has no place for the issuer: "mr1.<provider>.<signature>".
+// Removes Gemini's thought signatures from calls without an issuer. Chat completions carry them as
+// `extra_content` for every server, and only those with a model of Gemini's know what they are.
+void drop_unclaimed_signatures(message::Messages& messages);
+
+// A signature for a protocol that has no place for the issuer:
+// "mr1.<length of the id>.<id>.<signature>".
 std::string scoped_signature(std::string_view provider_id, std::string_view signature);
 struct ScopedSignature {
   std::string_view provider;  // "" when the text has no scope

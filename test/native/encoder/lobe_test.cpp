@@ -132,6 +132,30 @@ TEST(LobeEncoder, GivesGeminisOpaqueValuesAndImages) {
           frame("m", "base64_image", R"("data:image/png;base64,AA==")"));
 }
 
+TEST(LobeEncoder, WrapsOpaqueValuesForTheirIssuer) {
+  LobeEncoder encoder(
+      {"p", "openai_responses", true, {}, [](std::string_view issuer, std::string_view value) {
+         return std::string(issuer).append("!").append(value);
+       }});
+  encoder.on_event({event::EncryptedValue{"message", "r0", "before"}});
+  encoder.take();
+  for (const std::string_view issuer : {R"("one")", R"("two")"}) {
+    encoder.on_event(
+        {event::ProviderState{event::issuer_provider, event::issuer_kind, "r", issuer}});
+    encoder.on_event({event::EncryptedValue{"message", "r", "v"}});
+  }
+  encoder.on_event({event::EncryptedValue{"message", "r", R"({"data":"d"})"}});
+  const std::string out = encoder.take();
+  for (const std::string_view part : {R"(reasoning_signature
+data: "one!v")",
+                                      R"("encrypted_content":"one!v")", R"(data: "two!v")",
+                                      R"(flagged_reasoning_signature
+data: "two!{\"data\":\"d\"}")"}) {
+    EXPECT_NE(out.find(part), std::string::npos) << part << "\n" << out;
+  }
+  EXPECT_EQ(out.find("issuer"), std::string::npos);
+}
+
 TEST(LobeEncoder, TellsTheSpeedOnlyOfAnswersThatSaidSomething) {
   event::Usage usage;
   usage.output_tokens = 50;

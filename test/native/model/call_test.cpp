@@ -140,13 +140,60 @@ TEST(ModelCall, ShowsAnIdOfAnAbandonedAnswerNeverAgain) {
   CountingIds ids("fresh-");
   test::EventLog log;
   const VoidIds void_ids{"m1"};
-  AttemptEvents events(log, ids, void_ids, "m");
+  AttemptEvents events(log, ids, void_ids, "openai", "m");
   events.on_event({event::TextStart{"m1"}});
   events.on_event({event::TextDelta{"m1", "again"}});
   events.on_event({event::ToolStart{"t1", "pay", "m1"}});
   EXPECT_FALSE(log.has("\"m1\"")) << log.all();
   EXPECT_EQ(events.message_ids(), std::vector<std::string>{"fresh-1"});
   EXPECT_TRUE(log.has(R"("parentMessageId":"fresh-1")"));
+}
+
+TEST(ModelCall, NamesTheIssuerBeforeTheState) {
+  CallRig rig(chain({link("anthropic", "claude-sonnet-4-5", 0)}));
+  rig.start();
+  rig.head(200);
+  for (const std::string_view event :
+       {R"({"type":"message_start","message":{"id":"msg_1","role":"assistant"}})",
+        R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking"}})",
+        R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta",)"
+        R"("thinking":"Well"}})",
+        R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta",)"
+        R"("signature":"sig-1"}})",
+        R"({"type":"content_block_stop","index":0})"}) {
+    rig.data("data: " + std::string(event) + "\n\n");
+  }
+  // Also of an answer that broke off.
+  rig.lost();
+  const std::string all = rig.log.all();
+  const std::size_t issuer = all.find(R"("kind":"issuer","entityId":"id-2","state":"anthropic")");
+  ASSERT_NE(issuer, std::string::npos) << all;
+  EXPECT_LT(issuer, all.find("sig-1"));
+}
+
+TEST(ModelCall, NamesTheFallbackAsTheIssuerOfItsState) {
+  CallRig rig(chain({link("openai", "gpt-5", 0), link("openrouter", "google/gemini-3-pro", 0)}));
+  rig.start();
+  rig.refuse(503, "");
+  rig.head(200);
+  rig.data(R"(data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1",)"
+           R"("type":"function","function":{"name":"t","arguments":"{}"},)"
+           R"("extra_content":{"google":{"thought_signature":"ts-1"}}}]}}]})"
+           "\n\n");
+  rig.finish();
+  EXPECT_TRUE(rig.log.has(R"("kind":"issuer","entityId":"c1","state":"openrouter")"))
+      << rig.log.all();
+  EXPECT_FALSE(rig.log.has(R"("state":"openai")"));
+}
+
+TEST(ModelCall, GoesWhereTheTokenSendsIt) {
+  CallRig rig(link("githubcopilot", "gpt-4o"));
+  rig.start();
+  rig.head(200);
+  rig.data(R"({"token":"t","expires_at":1700009999,"endpoints":{"api":"https://api.x"}})");
+  rig.done();
+  ASSERT_EQ(rig.host.sent.size(), 2U);
+  EXPECT_EQ(rig.host.sent[1].url, "https://api.x/chat/completions");
 }
 
 TEST(ModelCall, AsksTheSameModelAgainAfterAPartOnlyWhenTold) {

@@ -65,6 +65,52 @@ TEST(Payload, GivesSignaturesToTheirIssuerOnly) {
   EXPECT_EQ(test::body_of(openai).find("sig-1"), std::string::npos) << test::body_of(openai);
 }
 
+TEST(Payload, GivesTheStateOfACallToItsIssuerOnly) {
+  const std::string value = R"({\"google\":{\"thought_signature\":\"ts-1\"}})";
+  const std::string signature = model::scoped_signature("google", value);
+  const std::string payload =
+      R"({"model":"gemini-3-pro","messages":[{"role":"user","content":"a"},{"role":"assistant",)"
+      R"("content":"","tool_calls":[{"id":"c1","type":"function","thoughtSignature":")" +
+      signature +
+      R"(","function":{"name":"t","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1",)"
+      R"("content":"r"}]})";
+  for (const std::string_view provider : {"google", "vertexai", "openrouter", "openai"}) {
+    const auto built = test::build(test::settings_of(provider), payload);
+    if (!built.ok()) continue;  // Vertex AI without its project
+    const bool sent = test::body_of(built).find("ts-1") != std::string::npos;
+    EXPECT_EQ(sent, provider == "google") << provider << test::body_of(built);
+  }
+}
+
+TEST(Payload, GivesUnclaimedThoughtSignaturesToGeminiOnly) {
+  const auto sent = [](std::string_view provider, std::string_view model) {
+    const std::string payload =
+        R"({"model":")" + std::string(model) +
+        R"(","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"",)"
+        R"("tool_calls":[{"id":"c1","type":"function","extra_content":{"google":)"
+        R"({"thought_signature":"ts-1"}},"function":{"name":"t","arguments":"{}"}}]},)"
+        R"({"role":"tool","tool_call_id":"c1","content":"r"}]})";
+    const auto built = test::build(test::settings_of(provider), payload);
+    return test::body_of(built).find("ts-1") != std::string::npos;
+  };
+  EXPECT_TRUE(sent("openrouter", "google/gemini-3-pro-preview"));
+  EXPECT_FALSE(sent("openrouter", "openai/gpt-5"));
+  EXPECT_FALSE(sent("openai", "gpt-5"));
+  EXPECT_FALSE(sent("mistral", "mistral-large-latest"));
+}
+
+TEST(Scope, IsReadAsItWasWritten) {
+  for (const std::string_view provider : {"a", "my.own.vendor", "mr1.1.a."}) {
+    const std::string text = model::scoped_signature(provider, "sig.na.ture");
+    EXPECT_EQ(model::read_scoped(text).provider, provider);
+    EXPECT_EQ(model::read_scoped(text).signature, "sig.na.ture");
+  }
+  for (const std::string_view text : {"", "sig", "mr1.", "mr1.9.a.b", "mr1.x.a.b", "mr1.1.ab"}) {
+    EXPECT_EQ(model::read_scoped(text).provider, "");
+    EXPECT_EQ(model::read_scoped(text).signature, text);
+  }
+}
+
 TEST(Payload, SendsResponsesItemsBack) {
   const auto built = test::build(
       test::settings_of("openai", R"("apiMode":"responses")"),
