@@ -4,6 +4,7 @@
 #include <array>
 
 #include "adapter/ag_ui_shapes.hpp"
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 
 namespace millrace::adapter {
@@ -92,7 +93,7 @@ const AgUi::Row* AgUi::find_row(std::string_view type) {
       Row{"THINKING_TEXT_MESSAGE_END", &AgUi::on_thinking_text_end, own, true, {}},
   };
   const auto* row =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
   return row == rows.end() ? nullptr : row;
 }
 
@@ -138,16 +139,20 @@ bool AgUi::pass_as_received(const json::Value& record, std::string_view type) {
 }
 
 Verdict AgUi::handle(const Row& row, const json::Value& record) {
-  for (const std::string_view key : row.required) {
-    const bool is_id = key == row.required.front();
-    if (key.empty() || record[key].filled_string()) continue;
-    if (is_id || !record[key].is_string()) return "An event without a required member was skipped.";
+  for (std::size_t i = 0; i < row.required.size() && !row.required[i].empty(); ++i) {
+    const json::Value member = record[row.required[i]];
+    given_[i] = member.string();
+    const bool is_id = i == 0;
+    if (!member.is_string() || (is_id && given_[i].empty())) {
+      return "An event without a required member was skipped.";
+    }
   }
+  const std::string_view subagent =
+      row.has_subagent ? record["subagentRunId"].string() : std::string_view();
   extra_.clear();
   ag_ui::append_base_members(extra_, record);
-  base_.extra = extra_;
-  base_.subagent = row.has_subagent ? record["subagentRunId"].string() : std::string_view();
-  if (row.lanes == Lanes::close_own) close_lanes_of(base_.subagent);
+  base_ = {subagent, extra_};
+  if (row.lanes == Lanes::close_own && !lanes_.empty()) close_lanes_of(subagent);
   if (row.lanes == Lanes::close_all) close_all_lanes();
   return (this->*row.handler)(record);
 }
@@ -198,13 +203,13 @@ Verdict AgUi::on_tool_start(const json::Value& record) {
 }
 
 template <Kind kind>
-Verdict AgUi::on_content(const json::Value& record) {
-  return order_.add(kind, record[id_key(kind)].string(), record["delta"].string(), base_);
+Verdict AgUi::on_content(const json::Value& /*record*/) {
+  return order_.add(kind, given_[0], given_[1], base_);
 }
 
 template <Kind kind>
-Verdict AgUi::on_part_end(const json::Value& record) {
-  return order_.end(kind, record[id_key(kind)].string(), base_);
+Verdict AgUi::on_part_end(const json::Value& /*record*/) {
+  return order_.end(kind, given_[0], base_);
 }
 
 // --- chunks

@@ -2,6 +2,7 @@
 // of our own read back. Source: AG-UI protocol 1.0.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -84,7 +85,8 @@ class AgUi final : public Adapter {
 
   Services services_;
   ag_ui::Order order_;
-  ag_ui::Base base_;  // of the current record
+  ag_ui::Base base_;                       // of the current record
+  std::array<std::string_view, 2> given_;  // the required members of the current record
   std::string extra_;
   std::vector<Lane> lanes_;
   std::string thinking_span_;

@@ -9,14 +9,11 @@
 
 namespace millrace::adapter::ag_ui {
 
-void Order::emit(const event::Body& body, const Base& base, std::string_view subagent) {
-  if (subagent.empty()) {
-    parts_.pass(event::Event{body, base.extra});
-    return;
-  }
+std::string_view Order::members_of(const Base& base, std::string_view subagent) {
+  if (subagent.empty()) return base.extra;
   members_ = base.extra;
   json::append_member(members_, "subagentRunId", subagent);
-  parts_.pass(event::Event{body, members_});
+  return members_;
 }
 
 void Order::pass(const event::Body& body, const Base& base) {

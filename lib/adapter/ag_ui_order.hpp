@@ -108,7 +108,13 @@ class Order {
   void own(std::string_view id, std::string_view subagent);
   static std::string_view attributed(const Owner& owner, std::string_view subagent);
   [[nodiscard]] std::string_view attributed(std::string_view id, std::string_view subagent) const;
-  void emit(const event::Body& body, const Base& base, std::string_view subagent);
+  // `extra` of an event about `subagent`.
+  std::string_view members_of(const Base& base, std::string_view subagent);
+  // Builds the event where it stands: a Body is too large to be copied for each delta.
+  template <class Alternative>
+  void emit(const Alternative& alternative, const Base& base, std::string_view subagent) {
+    parts_.pass(event::Event{alternative, members_of(base, subagent)});
+  }
   void emit_step(std::string_view type, const Step& step, std::string_view extra);
 
   event::PartTracker& parts_;

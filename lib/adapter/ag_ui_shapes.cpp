@@ -266,10 +266,10 @@ bool is_safe_integer(const json::Value& number) {
 }
 
 void append_base_members(std::string& out, const json::Value& event) {
+  if (!event.may_have({"timestamp", "rawEvent", "metadata"})) return;
   if (is_safe_integer(event["timestamp"])) {
     json::append_raw_member(out, "timestamp", event["timestamp"].number_text());
   }
-  if (!event["rawEvent"].exists() && !event["metadata"].exists()) return;
   copy(out, event, {{"rawEvent", Is::not_null}, {"metadata", Is::object}});
 }
 

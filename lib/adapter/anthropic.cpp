@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapter/usage.hpp"
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 
 namespace millrace::adapter {
@@ -73,7 +74,7 @@ const Anthropic::Row* Anthropic::find_row(std::string_view type) {
       {"message", &Anthropic::on_whole},
   }};
   const auto* row =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
   return row == rows.end() ? nullptr : row;
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "adapter/usage.hpp"
+#include "base/bytes.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -63,7 +64,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
   if (!type.starts_with(prefix)) return false;
   type.remove_prefix(prefix.size());
   const auto* row =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return same_text(r.type, type); });
   if (row != rows.end()) (this->*row->handler)(record, *row);
   return true;
 }
@@ -77,7 +78,7 @@ OpenAiResponses::Item* OpenAiResponses::find(const json::Value& record, ItemGrou
   Item* by_index = nullptr;
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
     if (item->type->group != group) continue;
-    if (id.empty() ? !index : item->id == id) return &*item;
+    if (id.empty() ? !index : same_text(item->id, id)) return &*item;
     if (by_index == nullptr && index && item->index == *index) by_index = &*item;
   }
   return by_index;

@@ -23,18 +23,22 @@ bool same_ends(const char* a, const char* b, std::size_t size) {
   const std::size_t last = size - sizeof(Word);
   return load(a) == load(b) && load(a + last) == load(b + last);
 }
+
+#if defined(__SSE2__)
+inline bool same_block(const char* a, const char* b) {
+  const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+  const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+  return _mm_movemask_epi8(_mm_cmpeq_epi8(left, right)) == 0xFFFF;
+}
+#endif
 }  // namespace detail
 
 // True when `size` bytes are equal.
 inline bool same_bytes(const char* a, const char* b, std::size_t size) {
 #if defined(__SSE2__)
   if (size >= sizeof(__m128i) && size <= 2 * sizeof(__m128i)) {
-    const auto same = [&](std::size_t at) {
-      const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + at));
-      const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + at));
-      return _mm_cmpeq_epi8(left, right);
-    };
-    return _mm_movemask_epi8(_mm_and_si128(same(0), same(size - sizeof(__m128i)))) == 0xFFFF;
+    return detail::same_block(a, b) &&
+           detail::same_block(a + (size - sizeof(__m128i)), b + (size - sizeof(__m128i)));
   }
 #endif
   if (size > 2 * sizeof(std::uint64_t)) return std::memcmp(a, b, size) == 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -30,15 +31,22 @@ struct Node {
   Type type = Type::null;
   bool is_key = false;
   bool repeats = false;    // object: two keys share a bit, so that they may be equal
-  std::uint32_t keys = 0;  // object: the bits of its keys
+  std::uint32_t keys = 0;  // object: the bits of its keys; key: its mark
 };
 
+// Equal keys have equal marks, and few others.
+constexpr std::uint32_t key_mark(std::string_view key) {
+  if (key.empty()) return 0;
+  const auto at = [key](std::size_t index) {
+    return std::uint32_t{static_cast<unsigned char>(key[index])};
+  };
+  return static_cast<std::uint32_t>(key.size() << 24U) ^ (at(key.size() / 2) << 16U) ^
+         (at(key.size() - 1) << 8U) ^ at(0);
+}
+
 // Most lookups are for keys that are not there; the bit tells it without a search.
-constexpr std::uint32_t key_bit(std::string_view key) {
-  if (key.empty()) return 1;
-  const auto first = static_cast<unsigned char>(key.front());
-  const auto last = static_cast<unsigned char>(key.back());
-  return std::uint32_t{1} << ((key.size() * 3 + first * 5U + last) & 31U);
+constexpr std::uint32_t key_bit(std::uint32_t mark) {
+  return std::uint32_t{1} << ((mark * 0x9E3779B1U) >> 27U);
 }
 }  // namespace detail
 
@@ -85,7 +93,10 @@ class Value {
   }
   // The number when it is an integer that fits.
   [[nodiscard]] std::optional<std::int64_t> integer() const {
-    return is_number() ? read_integer() : std::nullopt;
+    if (!is_number()) return std::nullopt;
+    // Indexes, mostly.
+    if (node().size == 1) return *node().text - '0';
+    return read_integer();
   }
   [[nodiscard]] std::optional<double> number() const;
 
@@ -93,8 +104,15 @@ class Value {
   [[nodiscard]] std::size_t size() const { return is_array() || is_object() ? node().size : 0; }
   // A member of an object; the last one when the key is repeated.
   Value operator[](std::string_view key) const {
-    if (!is_object() || (node().keys & detail::key_bit(key)) == 0) return {};
-    return member(key);
+    const std::uint32_t mark = detail::key_mark(key);
+    if (!is_object() || (node().keys & detail::key_bit(mark)) == 0) return {};
+    return member(key, mark);
+  }
+  // False when the object has none of these members; true when it may have one.
+  [[nodiscard]] bool may_have(std::initializer_list<std::string_view> keys) const {
+    std::uint32_t bits = 0;
+    for (const std::string_view key : keys) bits |= detail::key_bit(detail::key_mark(key));
+    return is_object() && (node().keys & bits) != 0;
   }
   [[nodiscard]] Items items() const;
   [[nodiscard]] Members members() const;
@@ -109,7 +127,7 @@ class Value {
   friend class Members;
   Value(const detail::Node* tree, std::uint32_t index) : tree_(tree), index_(index) {}
   [[nodiscard]] const detail::Node& node() const { return tree_[index_]; }
-  [[nodiscard]] Value member(std::string_view key) const;
+  [[nodiscard]] Value member(std::string_view key, std::uint32_t mark) const;
   [[nodiscard]] std::optional<std::int64_t> read_integer() const;
 
   const detail::Node* tree_ = nullptr;

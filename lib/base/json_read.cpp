@@ -180,7 +180,9 @@ struct Document::Handler {
     leaf(Type::string, s, n);
     document.nodes_.back().is_key = true;
     detail::Node& object = document.nodes_[document.open_.back()];
-    const std::uint32_t bit = detail::key_bit({s, n});
+    const std::uint32_t mark = detail::key_mark({s, n});
+    const std::uint32_t bit = detail::key_bit(mark);
+    document.nodes_.back().keys = mark;
     object.repeats = object.repeats || (object.keys & bit) != 0;
     object.keys |= bit;
     return true;
@@ -265,8 +267,6 @@ bool Value::truthy() const {
 
 std::optional<std::int64_t> Value::read_integer() const {
   const std::string_view text = number_text();
-  // Indexes, mostly.
-  if (text.size() == 1) return text.front() - '0';
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -281,11 +281,12 @@ std::optional<double> Value::number() const {
   return value;
 }
 
-Value Value::member(std::string_view key) const {
+Value Value::member(std::string_view key, std::uint32_t mark) const {
   Value found;
   const detail::Node& object = node();
   for (std::uint32_t at = index_ + 1; at < object.end; at = tree_[at + 1].end) {
-    if (same_text({tree_[at].text, tree_[at].size}, key)) {
+    const detail::Node& name = tree_[at];
+    if (name.keys == mark && same_text({name.text, name.size}, key)) {
       found = Value(tree_, at + 1);
       if (!object.repeats) break;
     }

@@ -31,7 +31,8 @@ class [[nodiscard]] Result {
 template <>
 class [[nodiscard]] Result<void> {
  public:
-  Result() = default;
+  // Not defaulted: `return {}` would fill the room of the error with zeros first.
+  Result() : error_(std::nullopt) {}
   Result(Error error) : error_(std::move(error)) {}
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }

@@ -105,9 +105,24 @@ void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
   out_.append(tail);
 }
 
+// Nearly all events are deltas: they are found without the table of a visit.
+bool AgUiEncoder::on_delta(const event::Event& event) {
+  if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
+    write_delta(event, *text);
+  } else if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
+    write_delta(event, *thought);
+  } else if (const auto* arguments = std::get_if<event::ToolArgs>(&event.body)) {
+    write_delta(event, *arguments);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void AgUiEncoder::on_event(const event::Event& event) {
   if (ended_) return;
   start();
+  if (on_delta(event)) return;
   std::visit(
       event::Overloaded{
           [&](const event::Usage& usage) { on_usage(usage); },
@@ -116,16 +131,16 @@ void AgUiEncoder::on_event(const event::Event& event) {
           [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
           [](const event::Finish&) { /* RUN_FINISHED says it */ },
           [&](const event::TextStart&) { write(event); },
-          [&](const event::TextDelta& delta) { write_delta(event, delta); },
+          [](const event::TextDelta&) { /* on_delta wrote it */ },
           [&](const event::TextEnd&) { write(event); },
           [&](const event::ReasoningSpanStart&) { write(event); },
           [&](const event::ReasoningSpanEnd&) { write(event); },
           [&](const event::ReasoningStart&) { write(event); },
-          [&](const event::ReasoningDelta& delta) { write_delta(event, delta); },
+          [](const event::ReasoningDelta&) { /* on_delta wrote it */ },
           [&](const event::ReasoningEnd&) { write(event); },
           [&](const event::EncryptedValue&) { write(event); },
           [&](const event::ToolStart& call) { on_tool_start(event, call); },
-          [&](const event::ToolArgs& delta) { write_delta(event, delta); },
+          [](const event::ToolArgs&) { /* on_delta wrote it */ },
           [&](const event::ToolEnd&) { write(event); },
           [&](const event::StateSnapshot&) { write(event); },
           [&](const event::StateDelta&) { write(event); },

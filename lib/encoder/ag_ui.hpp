@@ -57,6 +57,7 @@ class AgUiEncoder final : public event::EventSink {
   void frame_begin() { out_.append("data: "); }
   void frame_end() { out_.append("\n\n"); }
   void write(const event::Event& event);
+  bool on_delta(const event::Event& event);
   template <class Delta>
   void write_delta(const event::Event& event, const Delta& delta);
   void on_usage(const event::Usage& usage);

@@ -7,10 +7,6 @@
 
 namespace millrace::event {
 
-void PartTracker::emit(const Body& body) {
-  sink_.on_event(Event{body});
-}
-
 void PartTracker::pass(const Body& body) {
   if (!failed_) emit(body);
 }

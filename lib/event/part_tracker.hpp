@@ -123,7 +123,11 @@ class PartTracker {
   bool is_full();
   Index add(Kind kind, std::string_view key, std::string_view id);
   void erase(Index at) { parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(at)); }
-  void emit(const Body& body);
+  // Builds the event where it stands: a Body is too large to be copied for each delta.
+  template <class Alternative>
+  void emit(const Alternative& alternative) {
+    sink_.on_event(Event{alternative});
+  }
   void claim_id(Part& part);
   void start(Part& part);
   void start_in_order(Index at);

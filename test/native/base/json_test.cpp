@@ -34,6 +34,21 @@ TEST(JsonDocument, LastOfEqualKeysWins) {
   EXPECT_EQ(value.value()["a"].integer(), 2);
 }
 
+TEST(JsonDocument, TellsApartKeysThatLookAlike) {
+  // Equal in length, first, middle and last character.
+  json::Document document;
+  const auto parsed = document.parse(R"({"abcd":1,"axcd":2,"":3,"a":4})");
+  ASSERT_TRUE(parsed.ok());
+  const json::Value& value = parsed.value();
+  EXPECT_EQ(value["abcd"].integer(), 1);
+  EXPECT_EQ(value["axcd"].integer(), 2);
+  EXPECT_FALSE(value["azcd"].exists());
+  EXPECT_EQ(value[""].integer(), 3);
+  EXPECT_EQ(value["a"].integer(), 4);
+  EXPECT_TRUE(value.may_have({"nothing", "axcd"}));
+  EXPECT_FALSE(json::Value().may_have({"abcd"}));
+}
+
 TEST(JsonDocument, KeepsLoneSurrogates) {
   EXPECT_EQ(round_trip(R"(["\ud800x\udc00","\ud83d\ude00"])"),
             "[\"\\ud800x\\udc00\",\"\xF0\x9F\x98\x80\"]");
