@@ -1,6 +1,5 @@
-// The public surface of the package.
-import { addon } from './addon';
-
+// The public surface of the package: re-exports alone, from which scripts/build-js.mjs makes the
+// entries that load a module when one of its exports is first read.
 export type * from '../types/agent';
 export type * from '../types/capabilities';
 export type * from '../types/channels';
@@ -112,8 +111,4 @@ export type { TransportOptions } from './transport/choose';
 export type { Timeouts } from './transport/engine';
 export { proxyFromEnvironment } from './transport/route';
 export type { ProxySettings, RouteOptions } from './transport/route';
-
-/** Version of the engine. */
-export function version(): string {
-  return addon().version;
-}
+export { version } from './version';

@@ -1,6 +1,7 @@
 // Builds dist/ from js/ and types/: dist/cjs (code and declarations), dist/types (copied declarations) and
-// dist/esm, a wrapper that re-exports the CommonJS build. There is one copy of the module state, so the
-// addon is initialised once per environment whichever way the package is loaded.
+// dist/esm, which re-exports the CommonJS build. There is one copy of the module state, so the addon is initialised
+// once per environment whichever way the package is loaded. An entry lists its names one by one, each with the module
+// that has it: require loads a module when one of its exports is first read, and bundlers leave out what is not used.
 import { createHash } from 'node:crypto';
 import {
   cpSync,
@@ -11,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { run } from './setup/report.mjs';
 
@@ -39,32 +40,67 @@ export async function buildJavaScript(root) {
   if (existsSync(join(root, 'types')))
     cpSync(join(root, 'types'), join(dist, 'types'), { recursive: true });
   const { default: typescript } = await import('typescript');
-  for (const entry of entries) writeWrapper(typescript, root, entry);
+  for (const entry of entries) writeEntry(typescript, root, entry);
   writeFileSync(stamp, wanted);
 }
 
-// The names are listed one by one: bundlers and Node then need not guess what the CommonJS file exports.
-function writeWrapper(typescript, root, entry) {
-  const declaration = join(root, 'dist/cjs', `${entry}.d.ts`);
+function writeEntry(typescript, root, entry) {
+  const modules = exportsByModule(typescript, join(root, 'dist/cjs'), entry);
+  writeFileSync(join(root, 'dist/cjs', `${entry}.js`), commonjsEntry(modules));
+  mkdirSync(join(root, 'dist/esm'), { recursive: true });
+  writeFileSync(join(root, 'dist/esm', `${entry}.mjs`), esmEntry(modules));
+  writeFileSync(join(root, 'dist/esm', `${entry}.d.mts`), `export * from '../cjs/${entry}.js';\n`);
+}
+
+// Module, relative to the entry -> the values that the entry re-exports from it.
+function exportsByModule(typescript, folder, entry) {
+  const declaration = join(folder, `${entry}.d.ts`);
   const program = typescript.createProgram([declaration], { skipLibCheck: true, noEmit: true });
   const checker = program.getTypeChecker();
-  const module = checker.getSymbolAtLocation(program.getSourceFile(declaration));
-  const names = checker
-    .getExportsOfModule(module)
-    .filter((symbol) => {
-      const target =
-        symbol.flags & typescript.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
-      return target.flags & typescript.SymbolFlags.Value;
-    })
-    .map((symbol) => symbol.name)
-    .sort();
-  mkdirSync(join(root, 'dist/esm'), { recursive: true });
-  const names_list = names.map((name) => `  ${name},\n`).join('');
-  writeFileSync(
-    join(root, 'dist/esm', `${entry}.mjs`),
-    `export {\n${names_list}} from '../cjs/${entry}.js';\n`,
+  const modules = new Map();
+  for (const symbol of checker.getExportsOfModule(
+    checker.getSymbolAtLocation(program.getSourceFile(declaration)),
+  )) {
+    const isAlias = symbol.flags & typescript.SymbolFlags.Alias;
+    const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+    if (!(target.flags & typescript.SymbolFlags.Value)) continue;
+    const { fileName } = target.declarations[0].getSourceFile();
+    if (fileName === declaration || target.name !== symbol.name) {
+      throw new Error(`js/${entry}.ts must re-export ${symbol.name} from another file, as it is.`);
+    }
+    const module = relative(folder, fileName).replace(/\.d\.ts$/, '');
+    modules.set(module, [...(modules.get(module) ?? []), symbol.name]);
+  }
+  for (const names of modules.values()) names.sort();
+  return [...modules].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+// A value that was read once is a plain property. The last line is never run: Node and bundlers read the names there.
+function commonjsEntry(modules) {
+  const rows = modules.map(
+    ([module, names]) => `load(() => require('./${module}.js'), ${JSON.stringify(names)});\n`,
   );
-  writeFileSync(join(root, 'dist/esm', `${entry}.d.mts`), `export * from '../cjs/${entry}.js';\n`);
+  const all = modules.flatMap(([, names]) => names).sort();
+  return `'use strict';
+Object.defineProperty(exports, '__esModule', { value: true });
+function load(module, names) {
+  for (const name of names) {
+    const get = () => {
+      const value = module()[name];
+      Object.defineProperty(exports, name, { value, enumerable: true, configurable: true, writable: true });
+      return value;
+    };
+    Object.defineProperty(exports, name, { get, enumerable: true, configurable: true });
+  }
+}
+${rows.join('')}0 && (module.exports = { ${all.join(', ')} });
+`;
+}
+
+function esmEntry(modules) {
+  return modules
+    .map(([module, names]) => `export { ${names.join(', ')} } from '../cjs/${module}.js';\n`)
+    .join('');
 }
 
 function fingerprint(root) {

@@ -7,7 +7,7 @@ import { fail } from './command';
 import { models } from './models';
 import { providers } from './providers';
 import { serve } from './serve';
-import { version } from '../index';
+import { version } from '../version';
 
 const commands: Record<string, Command> = { serve, chat, models, providers, convert };
 

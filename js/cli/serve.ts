@@ -4,7 +4,7 @@ import { integerOption, readArgs } from './command';
 import { chooseModel } from './model-choice';
 import type { Server } from '../server';
 import { startServer } from '../server';
-import { version } from '../index';
+import { version } from '../version';
 import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
 
 const help = `Usage: millrace serve [options]

@@ -27,4 +27,16 @@ describe('the package', () => {
       }`;
     execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: root });
   });
+
+  it('loads a module when one of its exports is first read', () => {
+    const script = `
+      const millrace = require('millrace');
+      const loaded = () => Object.keys(require.cache).length;
+      const before = loaded();
+      if (before > 1) throw new Error('loaded ' + Object.keys(require.cache));
+      const { MillraceError } = millrace;
+      if (loaded() !== before + 2) throw new Error('errors.js and its table, not ' + loaded());
+      if (millrace.MillraceError !== MillraceError) throw new Error('another class');`;
+    execFileSync(process.execPath, ['-e', script], { cwd: root });
+  });
 });
