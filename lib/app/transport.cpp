@@ -1,7 +1,9 @@
 #include "app/transport.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -25,6 +27,41 @@ std::string from_latin1(std::string_view bytes) {
     utf8::append_code_point(text, static_cast<unsigned char>(byte));
   }
   return text;
+}
+
+// The bytes of a header's text, as the Fetch standard writes them; nothing when it is no Latin-1.
+std::optional<std::string> to_latin1(std::string_view text) {
+  constexpr unsigned char first_of_two = 0xC2;  // U+0080 to U+00BF
+  constexpr unsigned char last_of_two = 0xC3;   // U+00C0 to U+00FF
+  std::string bytes;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < 0x80U) {
+      bytes.push_back(text[at]);
+      continue;
+    }
+    if (byte < first_of_two || byte > last_of_two || ++at == text.size()) return std::nullopt;
+    const auto next = static_cast<unsigned char>(text[at]);
+    bytes.push_back(static_cast<char>(byte == first_of_two ? next : next + 0x40U));
+  }
+  return bytes;
+}
+
+Result<net::Header> read_header(const json::Value& pair) {
+  net::Header header;
+  std::size_t place = 0;
+  for (const json::Value text : pair.items()) {
+    (place++ == 0 ? header.name : header.value) = text.string();
+  }
+  auto bytes = to_latin1(header.value);
+  if (!bytes) {
+    return make_error(Errc::invalid_argument,
+                      "The value of the header " + header.name +
+                          " contains a character beyond Latin-1: encode it, for instance with "
+                          "encodeURIComponent.");
+  }
+  header.value = std::move(*bytes);
+  return header;
 }
 
 std::string head_json(const net::ResponseHead& head) {
@@ -243,7 +280,7 @@ void read_time(const json::Value& value, std::chrono::milliseconds& time) {
 // client ends before what its handlers use.
 class Transport::State {
  public:
-  State(Waker& host, TransportOptions options)
+  State(Waker& host, const TransportOptions& options)
       : waker(loop, host), queue(waker, options.drain), client(loop, options.client) {
     loop.start();
   }
@@ -411,11 +448,10 @@ Result<net::Request> read_request(std::string_view json) {
   net::Request request;
   request.method = value["method"].string();
   request.url = value["url"].string();
-  for (const json::Value header : value["headers"].items()) {
-    net::Header& added = request.headers.emplace_back();
-    for (const json::Value text : header.items()) {
-      (added.name.empty() ? added.name : added.value) = text.string();
-    }
+  for (const json::Value pair : value["headers"].items()) {
+    auto header = read_header(pair);
+    if (!header) return std::move(header).error();
+    request.headers.push_back(std::move(header).value());
   }
   const json::Value timeouts = value["timeouts"];
   read_time(timeouts["connect"], request.timeouts.connect);

@@ -72,8 +72,9 @@ Result<void> AccessList::check_host(std::string_view host) const {
         return equal_ignoring_case(entry.substr(0, entry.size() - 2), authority->host);
       });
   if (allowed) return {};
+  // With its port: a local host's other ports are not in the list either.
   return make_error(Errc::host_not_allowed,
-                    "The Host '" + std::string(authority ? authority->host : "") +
+                    "The Host '" + std::string(authority ? host : "") +
                         "' is not in the allow list; start the server with --allow-host and this "
                         "name to accept it.");
 }

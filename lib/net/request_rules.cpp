@@ -87,6 +87,16 @@ std::string header_value(const std::vector<Header>& headers, std::string_view na
   return all;
 }
 
+bool has_one_length(const std::vector<Header>& headers) {
+  std::string_view first;
+  for (const Header& header : headers) {
+    if (!same_name(header.name, "content-length")) continue;
+    if (first.empty()) first = header.value;
+    if (header.value != first) return false;
+  }
+  return true;
+}
+
 Result<void> check_request(Request& request) {
   if (!is_token(request.method) || is_one_of(refused_methods, request.method)) {
     return make_error(Errc::invalid_argument, "The method cannot be used: give an HTTP method.");

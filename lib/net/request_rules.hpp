@@ -12,6 +12,8 @@ bool same_name(std::string_view a, std::string_view b);  // header names, withou
 bool has_header(const std::vector<Header>& headers, std::string_view name);
 // The values of all headers of this name, joined by ", ".
 std::string header_value(const std::vector<Header>& headers, std::string_view name);
+// False when several Content-Lengths say different things.
+bool has_one_length(const std::vector<Header>& headers);
 
 // Refuses what could not be sent as it is meant, and removes the headers that the engine writes.
 // Errors: invalid_argument. A message names the header, never its value.

@@ -280,6 +280,11 @@ void Transfer::head_complete() {
     is_head_begun_ = false;
     return;
   }
+  // Whoever put the second one there disagrees with us about where the answer ends.
+  if (!has_one_length(head_.headers)) {
+    fail(make_error(Errc::protocol_error, url_.origin() + " sent two different Content-Lengths."));
+    return;
+  }
   is_head_complete_ = true;
   if (request_.redirects == Redirects::follow && is_redirect(status_)) {
     location_ = header_value(head_.headers, "location");

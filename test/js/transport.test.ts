@@ -110,6 +110,27 @@ describe('send()', () => {
     });
   });
 
+  it('writes headers as the Fetch standard does, and refuses what they cannot carry', async () => {
+    const headers = { 'X-Name': 'gr\u00fc\u00df', 'X-Blank': ' \tx y\t ', 'X-None': '' };
+    const { headers: came } = (await (await send('/echo', { headers })).json()) as {
+      headers: Record<string, string>;
+    };
+    // Node reads the bytes of a header as Latin-1.
+    expect(came).toMatchObject({ 'x-name': 'gr\u00fc\u00df', 'x-blank': 'x y', 'x-none': '' });
+    const wrong: Record<string, string>[] = [
+      { a: '\u20ac' },
+      { a: 'x\r\nb: c' },
+      { a: 'x\0' },
+      { '': 'x' },
+      { 'a b': 'x' },
+      { 'a:': 'x' },
+    ];
+    for (const one of wrong) {
+      const error: unknown = await send('/echo', { headers: one }).catch((e: unknown) => e);
+      expect([one, MillraceError.is(error, 'invalid_argument')]).toEqual([one, true]);
+    }
+  });
+
   it('resolves with a standard Response', async () => {
     const response = await send('/echo');
     expect(response).toBeInstanceOf(Response);

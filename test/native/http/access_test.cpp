@@ -121,6 +121,9 @@ TEST(HttpAccess, NamesTheCodeOfARefusal) {
   RawClient host(server.port);
   host.send("GET /count HTTP/1.1\r\nHost: evil.example\r\n\r\n");
   EXPECT_NE(host.answer().body.find("\"host_not_allowed\""), std::string::npos);
+  RawClient forwarded(server.port);
+  forwarded.send("GET /count HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
+  EXPECT_NE(forwarded.answer().body.find("'localhost:1'"), std::string::npos);
   RawClient origin(server.port);
   origin.send("GET /count HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\n\r\n");
   EXPECT_NE(origin.answer().body.find("\"origin_not_allowed\""), std::string::npos);

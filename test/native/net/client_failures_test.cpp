@@ -42,6 +42,8 @@ TEST(ClientFailures, TellsWhatThePeerDidWrong) {
       {"SSH-2.0-OpenSSH_9.2\r\n", "protocol_error", ""},
       {"<html>502 Bad Gateway</html>", "protocol_error", ""},
       {"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "protocol_error", ""},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "protocol_error", ""},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab", "ok", "ab"},
       {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "protocol_error", ""},
       {std::string("HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", 27), "protocol_error", ""},
   };
