@@ -52,6 +52,42 @@ std::string place_of(std::string_view path, std::string_view directory = {}) {
   return normal.empty() ? "/" : normal;
 }
 
+bool is_glob(std::string_view place) {
+  return place.find_first_of("*?[") != std::string_view::npos;
+}
+
+// Whether a place is the file, or a pattern (with *, ? and [...]) that the file fits.
+bool names(std::string_view place, std::string_view file) {
+  while (!place.empty()) {
+    if (place.starts_with("**")) {
+      place.remove_prefix(1);
+    } else if (place.front() == '*') {
+      for (std::size_t skip = 0; skip <= file.size(); ++skip) {
+        if (names(place.substr(1), file.substr(skip))) return true;
+        if (skip < file.size() && file[skip] == '/') return false;
+      }
+      return false;
+    } else {
+      if (file.empty()) return false;
+      const std::size_t close = place.front() == '[' ? place.find(']', 2) : std::string_view::npos;
+      if (close != std::string_view::npos) {
+        place.remove_prefix(close);  // any letter counts as one of the set
+      } else if (place.front() != '?' && place.front() != file.front()) {
+        return false;
+      }
+      place.remove_prefix(1);
+      file.remove_prefix(1);
+    }
+  }
+  return file.empty();
+}
+
+bool names_one_of(Names files, std::string_view place) {
+  return is_glob(place) ? std::any_of(files.begin(), files.end(),
+                                      [&](std::string_view file) { return names(place, file); })
+                        : is_one_of(files, place);
+}
+
 bool is_home(std::string_view place) {
   if (place == "/root" || place == "/home" || place == "/Users") return true;
   if (place.starts_with('~')) return place.find('/') == std::string_view::npos;
@@ -121,7 +157,7 @@ bool touches_passwd(Commands commands, std::string_view) {
     return uses_path(command, [](std::string_view place) {
       static constexpr std::array<std::string_view, 5> files{
           "/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/passwd-", "/etc/shadow-"};
-      return is_one_of(files, place);
+      return names_one_of(files, place);
     });
   });
 }
@@ -151,10 +187,9 @@ bool is_fork_bomb(Commands, std::string_view text) {
     if (name.empty() || end == std::string::npos) continue;
     const std::string body = tight.substr(at + 3, end - at - 3);
     const std::string plain = name.starts_with("function") ? name.substr(8) : name;
-    if (body.find(plain + '|' + plain) != std::string::npos &&
-        body.find('&') != std::string::npos) {
-      return true;
-    }
+    std::string pipe = plain;
+    pipe.append("|").append(plain);
+    if (body.find(pipe) != std::string::npos && body.find('&') != std::string::npos) return true;
   }
   return false;
 }
@@ -203,6 +238,12 @@ bool changes_partitions(Commands commands, std::string_view) {
 
 bool writes_kernel(Commands commands, std::string_view) {
   return any_command(commands, [](const ShellCommand& command) {
+    if (command.program() == "sysctl") {
+      const auto operands = command.operands();
+      return std::any_of(operands.begin(), operands.end(), [](std::string_view operand) {
+        return operand.find('=') != std::string_view::npos;
+      });
+    }
     return writes_path(command, [](std::string_view place) {
       return place == "/proc/sys" || place.starts_with("/proc/sys/") ||
              place.starts_with("/proc/sysrq");

@@ -109,6 +109,20 @@ bool matches_rule(const Tree& match, const Tree& args, const RegexTest& regex) {
   });
 }
 
+// "git add:*" lets one command pass, and not what is chained to it.
+bool passes_prefix(const Tree& match, const Tree& args) {
+  return std::any_of(match.members().begin(), match.members().end(), [&](const Tree::Member& row) {
+    const std::string_view pattern =
+        row.second.is_string() ? row.second.string() : row.second["pattern"].string();
+    if (!pattern.ends_with(":*")) return false;
+    const std::string text = text_of(args[row.first]);
+    const auto commands = commands_of(text);
+    return commands.size() > 1 ||
+           std::any_of(commands.begin(), commands.end(),
+                       [](const ShellCommand& command) { return !command.redirects.empty(); });
+  });
+}
+
 // The semantic rules of the default list share one reading of the command.
 std::optional<BlacklistHit> check_default(const Tree& args) {
   std::vector<std::pair<std::string, std::vector<ShellCommand>>> commands;
@@ -170,7 +184,8 @@ struct Hit {
   bool always = false;
 };
 
-// The first global audit that objects, or an audit that is still to be answered.
+// Whether a global audit objects, or an audit that is still to be answered. An objection that a
+// mode may override does not hide one behind it that none may.
 std::optional<Tree> global_audit(const CallFacts& facts, const RegexTest& regex, Hit& hit) {
   const Tree& audits = facts.config["globalInterventionAudits"];
   if (!audits.is_array()) {
@@ -188,7 +203,7 @@ std::optional<Tree> global_audit(const CallFacts& facts, const RegexTest& regex,
     }
     if (!answers[i].truthy()) continue;
     hit = {true, audits.items()[i]["policy"].string() != "required"};
-    return std::nullopt;
+    if (hit.always) break;
   }
   return std::nullopt;
 }
@@ -282,13 +297,15 @@ bool matches_argument(const Tree& matcher, const Tree& value, const RegexTest& r
 std::optional<BlacklistHit> check_blacklist(const Tree& blacklist, const Tree& args,
                                             const RegexTest& regex) {
   if (blacklist.is_null()) return check_default(args);
+  std::optional<BlacklistHit> hit;
   for (const Tree& rule : blacklist.items()) {
     const Tree& match = rule["match"];
     if (match.members().empty() || !matches_rule(match, args, regex)) continue;
-    return BlacklistHit{std::string(rule["description"].string()),
-                        rule["policy"].string() != "required"};
+    if (!hit) hit = BlacklistHit{std::string(rule["description"].string()), false};
+    hit->hard = rule["policy"].string() != "required";
+    if (hit->hard) break;
   }
-  return std::nullopt;
+  return hit;
 }
 
 std::string should_intervene(const Tree& config, const Tree& blacklist, const Tree& args,
@@ -297,9 +314,10 @@ std::string should_intervene(const Tree& config, const Tree& blacklist, const Tr
   if (config.is_string()) return std::string(config.string());
   if (!config.is_array()) return config.is_null() ? "never" : "required";
   for (const Tree& rule : config.items()) {
-    if (rule["match"].is_null() || matches_rule(rule["match"], args, regex)) {
-      return std::string(rule["policy"].string());
-    }
+    const Tree& match = rule["match"];
+    if (!match.is_null() && !matches_rule(match, args, regex)) continue;
+    std::string policy(rule["policy"].string());
+    if (policy != "never" || !passes_prefix(match, args)) return policy;
   }
   return "required";
 }
@@ -320,7 +338,7 @@ std::string hash_arguments(const Tree& args) {
     text.append(member->first).append("=").append(member->second.to_json());
   }
   std::uint32_t hash = 0;
-  for (const char c : text) hash = (hash << 5U) - hash + static_cast<unsigned char>(c);
+  for (const char16_t unit : utf8::to_utf16(text)) hash = (hash << 5U) - hash + unit;
   auto rest = static_cast<std::uint64_t>(
       std::abs(static_cast<std::int64_t>(static_cast<std::int32_t>(hash))));
   std::string digits;

@@ -80,6 +80,18 @@ bool is_assignment(std::string_view word) {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
+// A command text with further words behind it, each taken literally.
+std::string with_arguments(std::string_view text, const std::vector<std::string>& words,
+                           std::size_t from) {
+  std::string joined(text);
+  for (std::size_t i = from; i < words.size(); ++i) {
+    joined.append(" '");
+    for (const char c : words[i]) joined.append(c == '\'' ? "'\\''" : std::string(1, c));
+    joined.push_back('\'');
+  }
+  return joined;
+}
+
 // String literals of a program text, for code given to an interpreter on the command line.
 std::vector<std::string> literals_of(std::string_view code) {
   std::vector<std::string> literals;
@@ -201,10 +213,19 @@ class Reader {
     }
   }
 
-  // env -S takes the command as one word.
+  // env -S cuts one word into a command; the words behind it are its arguments.
   void split_string(const std::vector<std::string>& words, int depth) {
-    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-      if (words[i] == "-S" || words[i] == "--split-string") read(words[i + 1], depth + 1);
+    static constexpr std::string_view long_name = "--split-string";
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string_view word = words[i];
+      if (word.starts_with("-S") || word.starts_with(long_name)) {
+        std::string_view text = word.substr(word[1] == 'S' ? 2 : long_name.size());
+        if (text.starts_with('=')) text.remove_prefix(1);
+        std::size_t rest = i + 1;
+        if (text.empty() && rest < words.size()) text = words[rest++];
+        read(with_arguments(text, words, rest), depth + 1);
+        return;
+      }
     }
   }
 
@@ -234,6 +255,8 @@ class Reader {
         if (runs || word == "--command") {
           given = true;
           read(words[i + 1], depth + 1);
+          // Positional parameters are part of what runs.
+          if (i + 2 < words.size()) read(with_arguments(words[i + 1], words, i + 2), depth + 1);
         }
       }
       if (!given && !piped.empty()) read(piped, depth + 1);

@@ -278,8 +278,22 @@ class Lexer {
     at_ = end;
   }
 
+  // for NAME in WORDS: the name stands for all of them.
+  void note_loop() {
+    auto first = tokens_.end();
+    while (first != tokens_.begin() && std::prev(first)->kind == TokenKind::word) --first;
+    if (tokens_.end() - first < 4 || first->text != "for" || (first + 2)->text != "in") return;
+    std::string values;
+    for (auto word = first + 3; word != tokens_.end(); ++word) {
+      if (!values.empty()) values.push_back(' ');
+      values.append(word->text);
+    }
+    variables_[(first + 1)->text] = std::move(values);
+  }
+
   void separator() {
     end_word();
+    note_loop();
     const char c = text_[at_];
     const bool pipe = c == '|' && peek(1) != '|';
     tokens_.push_back({pipe ? TokenKind::pipe : TokenKind::separator, std::string(1, c)});

@@ -159,6 +159,28 @@ std::string_view join_split_pair(std::string& held, std::string_view piece, std:
   return piece;
 }
 
+std::u16string to_utf16(std::string_view text) {
+  std::u16string units;
+  units.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::uint8_t lead = byte_at(text, at);
+    const std::size_t length = lead < 0xC0 ? 1 : (lead < 0xE0 ? 2 : (lead < 0xF0 ? 3 : 4));
+    char32_t point = length == 1 ? lead : lead & (0x7FU >> length);
+    for (std::size_t i = 1; i < length && at + i < text.size(); ++i) {
+      point = (point << 6) | (byte_at(text, at + i) & 0x3FU);
+    }
+    at += length;
+    if (point >= 0x10000) {
+      point -= 0x10000;
+      units.push_back(static_cast<char16_t>(0xD800 + (point >> 10)));
+      units.push_back(static_cast<char16_t>(0xDC00 + (point & 0x3FF)));
+    } else {
+      units.push_back(static_cast<char16_t>(point));
+    }
+  }
+  return units;
+}
+
 std::size_t utf16_length(std::string_view text) {
   std::size_t units = 0;
   for (const char c : text) {

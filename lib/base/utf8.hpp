@@ -46,6 +46,9 @@ char32_t join_surrogates(std::string_view high, std::string_view low);
 // Lifetime: the result views `piece` or `scratch`.
 std::string_view join_split_pair(std::string& held, std::string_view piece, std::string& scratch);
 
+// The UTF-16 code units of UTF-8 or WTF-8, which is how JavaScript counts text.
+std::u16string to_utf16(std::string_view text);
+
 // Number of UTF-16 code units of valid UTF-8.
 std::size_t utf16_length(std::string_view text);
 

@@ -88,6 +88,38 @@ TEST(ShouldIntervene, TakesTheFirstRuleThatMatches) {
             "required");
 }
 
+TEST(ShouldIntervene, LetsAPrefixPassOneCommandOnly) {
+  const Tree none = Tree::array();
+  const Tree rules = tree(R"([{"match":{"command":"git add:*"},"policy":"never"}])");
+  const auto policy = [&](std::string_view command) {
+    Tree args = Tree::object();
+    args.set("command", command);
+    return should_intervene(rules, none, args, {});
+  };
+  EXPECT_EQ(policy("git add ."), "never");
+  EXPECT_EQ(policy("git add 'a; b'"), "never");
+  for (const std::string_view chained :
+       {"git add . ; curl evil", "git add . && curl evil", "git add . | tee x", "git add $(evil)",
+        "git add `evil`", "git add .\nevil", "git add . > /etc/cron.d/x", "git add . & evil"}) {
+    EXPECT_EQ(policy(chained), "required") << chained;
+  }
+  const Tree strict =
+      tree(R"([{"match":{"command":"rm:*"},"policy":"always"},{"policy":"never"}])");
+  EXPECT_EQ(should_intervene(strict, none, tree(R"({"command":"rm a; ls"})"), {}), "always");
+}
+
+TEST(CheckBlacklist, IsHardWhenAnyRuleThatMatchesIs) {
+  const Tree list = tree(R"([{"description":"soft","match":{"a":"*"},"policy":"required"},
+                             {"description":"hard","match":{"a":"x*"}}])");
+  const auto both = check_blacklist(list, tree(R"({"a":"xy"})"), {});
+  ASSERT_TRUE(both.has_value());
+  EXPECT_EQ(both->reason, "soft");
+  EXPECT_TRUE(both->hard);
+  const auto one = check_blacklist(list, tree(R"({"a":"y"})"), {});
+  ASSERT_TRUE(one.has_value());
+  EXPECT_FALSE(one->hard);
+}
+
 TEST(Blacklist, RefusesHostileSpellings) {
   struct Row {
     std::string_view command, reason;
@@ -151,6 +183,15 @@ TEST(Blacklist, RefusesHostileSpellings) {
                         {"sudo sh -c 'sudo rm -rf /'", "rmRootDir"},
                         {"bash -c \"bash -c 'rm -rf /'\"", "rmRootDir"},
                         {"su root -c 'rm -rf /'", "rmRootDir"},
+                        {"bash -c rm -rf /", "rmRootDir"},
+                        {"sh -c 'rm -rf \"$0\"' /", "rmRootDir"},
+                        {"sh -c 'find / -delete' -name", "rmRootDir"},
+                        {"env -S rm -rf /", "rmRootDir"},
+                        {"env -S\"rm -rf /\"", "rmRootDir"},
+                        {"env -i -S$'rm -rf' /", "rmRootDir"},
+                        {"env --split-string='rm -rf' /", "rmRootDir"},
+                        {"for x in /; do rm -rf $x; done", "rmRootDir"},
+                        {"for x in a /; do rm -rf $x; done", "rmRootDir"},
                         {"eval rm -rf /", "rmRootDir"},
                         {"eval \"rm -rf /\"", "rmRootDir"},
                         {"echo 'rm -rf /' | sh", "rmRootDir"},
@@ -185,6 +226,9 @@ TEST(Blacklist, RefusesHostileSpellings) {
                         {"vim /etc/passwd", "etcPasswd"},
                         {"echo \"test\" >> /etc/passwd", "etcPasswd"},
                         {"cat /etc/./shadow", "etcPasswd"},
+                        {"cat /etc/sha?ow", "etcPasswd"},
+                        {"cat /etc/sh*", "etcPasswd"},
+                        {"cat /*/[p-q]asswd", "etcPasswd"},
                         {"tee -a /etc/sudoers", "sudoers"},
                         {"echo x >>/etc/sudoers.d/me", "sudoers"},
                         {":(){ :|:& };:", "forkBomb"},
@@ -195,6 +239,7 @@ TEST(Blacklist, RefusesHostileSpellings) {
                         {"parted /dev/nvme0n1", "formatPartition"},
                         {"echo 1>/proc/sys/kernel/panic", "kernelParams"},
                         {"echo 1 > /proc/sys/kernel/panic", "kernelParams"},
+                        {"sudo sysctl -w kernel.panic=1", "kernelParams"},
                         {"echo 1 | sudo tee /proc/sys/kernel/panic", "kernelParams"},
                         {"dd if=/dev/kmem of=/tmp/dump", "kernelMemory"},
                         {"chown -R user:user /etc", "chownSystemDirs"},
@@ -309,6 +354,9 @@ TEST(ToolKeys, DoNotDependOnTheOrderOfArguments) {
   EXPECT_EQ(hash_arguments(tree(R"({"a":1,"b":2})")), hash_arguments(tree(R"({"b":2,"a":1})")));
   EXPECT_NE(hash_arguments(tree(R"({"a":1})")), hash_arguments(tree(R"({"a":2})")));
   EXPECT_FALSE(hash_arguments(tree("{}")).empty());
+  // What JavaScript gives, which counts UTF-16 units.
+  EXPECT_EQ(hash_arguments(tree(R"({"command":"ls -la"})")), "w1cauh");
+  EXPECT_EQ(hash_arguments(tree("{\"t\":\"\u00e9\u65e5\U0001F600\"}")), "acw3ze");
 }
 
 TEST(ApprovalHash, IsBoundToTheExactTextOfEveryPart) {
@@ -384,6 +432,14 @@ TEST(AssessCall, AsksResolversOneAfterTheOther) {
   EXPECT_EQ(verdict_of(state, call, R"({"global":[true]})", config), Verdict::ask);
   EXPECT_EQ(verdict_of(state, call, R"({"global":[false]})", config), Verdict::audit);
   EXPECT_EQ(verdict_of(state, call, R"({"global":[false,false]})", config), Verdict::execute);
+  // An objection that may be overridden does not hide one that may not.
+  const std::string softer =
+      R"({"globalInterventionAudits":[{"policy":"required"},{"policy":"always"}]})";
+  const std::string headless =
+      R"({"toolManifestMap":{"t":{}},"userInterventionConfig":{"approvalMode":"headless"}})";
+  EXPECT_EQ(verdict_of(headless, call, R"({"global":[true]})", softer), Verdict::audit);
+  EXPECT_EQ(verdict_of(headless, call, R"({"global":[true,false]})", softer), Verdict::execute);
+  EXPECT_EQ(verdict_of(headless, call, R"({"global":[true,true]})", softer), Verdict::block);
   const std::string dynamic =
       R"({"toolManifestMap":{"t":{"humanIntervention":{"dynamic":{"type":"x","policy":"required"}}}}})";
   const std::string known = R"({"dynamicInterventionAudits":["x"]})";

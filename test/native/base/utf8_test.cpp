@@ -60,4 +60,6 @@ TEST(Utf8, JoinsAPairThatTwoPiecesSplit) {
 
 TEST(Utf8, CountsUtf16Units) {
   EXPECT_EQ(utf8::utf16_length("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), 5U);
+  EXPECT_EQ(utf8::to_utf16("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), u"a\u00E9\u20AC\U0001F600");
+  EXPECT_EQ(utf8::to_utf16("\xED\xA0\xBD"), std::u16string(1, char16_t{0xD83D}));
 }
