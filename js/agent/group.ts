@@ -75,6 +75,8 @@ export interface GroupOrchestrationRuntimeConfig {
   /** Milliseconds for a member or an executor; none when absent. */
   agentTimeoutMs?: number;
   signal?: AbortSignal;
+  /** Called for each event of a run as its step ends. */
+  onEvent?: (event: object) => void;
 }
 
 /** Decides by rules: each result leads to one instruction. */
@@ -171,12 +173,9 @@ export class GroupOrchestrationRuntime {
     return { ...output, newState: { ...output.newState, stepCount, lastModified } };
   }
 
-  /** Runs from the beginning until the supervisor finishes or the run is stopped. */
-  async run(
-    state: AgentState,
-    groupId?: string,
-  ): Promise<{ events: object[]; finalState: AgentState; newState: AgentState }> {
-    const events: object[] = [];
+  /** Runs from the beginning until the supervisor finishes or the run is stopped; the last state. */
+  async run(state: AgentState, groupId?: string): Promise<AgentState> {
+    const { onEvent } = this.#config;
     let current: AgentState = { ...state, status: 'running' };
     let input: GroupResult | undefined = { type: 'init', payload: groupId ? { groupId } : {} };
     while (input) {
@@ -187,14 +186,14 @@ export class GroupOrchestrationRuntime {
       } catch (error) {
         if (!(error instanceof Aborted)) throw error;
         current = { ...current, status: 'done' };
-        events.push({ type: 'done', reason: 'aborted' });
+        onEvent?.({ type: 'done', reason: 'aborted' });
         break;
       }
-      events.push(...output.events);
+      for (const event of output.events) onEvent?.(event);
       current = output.newState;
       input = ['done', 'error'].includes(current.status) ? undefined : output.result;
     }
-    return { events, finalState: current, newState: current };
+    return current;
   }
 
   async #decide(input: GroupResult | GroupContext, state: AgentState): Promise<GroupInstruction> {
@@ -209,7 +208,10 @@ export class GroupOrchestrationRuntime {
 
   async #execute(instruction: GroupInstruction, state: AgentState): Promise<GroupExecutorOutput> {
     const { type } = instruction;
-    const executor = this.#config.executors[type] ?? this.#ownExecutor(type);
+    const given = this.#config.executors[type];
+    // An own one has the time limit of each member it calls.
+    const executor = given ?? this.#ownExecutor(type);
+    const limit = given ? this.#config.agentTimeoutMs : 0;
     if (!executor) {
       if (type === 'finish') return finished(instruction.reason ?? 'finished', state);
       throw new MillraceError(
@@ -220,7 +222,7 @@ export class GroupOrchestrationRuntime {
     const decides = this.#supervisor.decide !== undefined;
     const failure = failures[type];
     try {
-      return await this.#guard((signal) => executor(instruction, state, { signal }));
+      return await this.#guard((signal) => executor(instruction, state, { signal }), limit);
     } catch (error) {
       if (error instanceof Aborted || !decides) throw error;
       const record = errorRecord(error);
@@ -239,7 +241,7 @@ export class GroupOrchestrationRuntime {
   }
 
   // Runs `work` with a time limit, and lets go of it when the run is stopped.
-  async #guard<T>(work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+  async #guard<T>(work: (signal: AbortSignal) => Promise<T> | T, limit = 0): Promise<T> {
     const outer = this.#signal();
     const controller = new AbortController();
     let stop: () => void = () => undefined;
@@ -252,7 +254,6 @@ export class GroupOrchestrationRuntime {
       else outer?.addEventListener('abort', stop, { once: true });
     });
     stopped.catch(() => undefined);
-    const limit = this.#config.agentTimeoutMs ?? 0;
     try {
       return await Promise.race([
         within(work(controller.signal), limit, `No answer within ${limit} ms.`),
@@ -269,60 +270,17 @@ export class GroupOrchestrationRuntime {
   #ownExecutor(type: string): GroupExecutor | undefined {
     const call = this.#config.callAgent;
     if (!call) return undefined;
-    const speak = (payload: Record<string, unknown>, state: AgentState): Promise<unknown> =>
-      this.#guard((signal) =>
-        call(String(payload.agentId), {
-          ...(payload as { instruction?: string; task?: unknown; disableTools?: boolean }),
-          state,
-          signal,
-        }),
+    const speak: Speak = (payload, state) =>
+      this.#guard(
+        (signal) =>
+          call(String(payload.agentId), {
+            ...(payload as { instruction?: string; task?: unknown; disableTools?: boolean }),
+            state,
+            signal,
+          }),
+        typeof payload.timeout === 'number' ? payload.timeout : this.#config.agentTimeoutMs,
       );
-    const own: Record<string, GroupExecutor> = {
-      call_agent: async ({ payload = {} }, state) => {
-        const { agentId } = payload;
-        await speak(payload, state);
-        return {
-          events: [{ type: 'agent_spoke', agentId }],
-          newState: state,
-          result: { type: 'agent_spoke', payload: { agentId, completed: true } },
-        };
-      },
-      parallel_call_agents: async ({ payload = {} }, state) => {
-        const agentIds = (payload.agentIds ?? []) as string[];
-        const results = await this.#each(agentIds, (agentId) =>
-          speak({ ...payload, agentId }, state),
-        );
-        const completed = results.every(({ success }) => success);
-        return {
-          events: [{ type: 'agents_broadcasted', agentIds }],
-          newState: state,
-          result: { type: 'agents_broadcasted', payload: { agentIds, completed, results } },
-        };
-      },
-      exec_async_task: async ({ payload = {} }, newState) => {
-        const { agentId } = payload;
-        const done = { agentId, success: true, result: await speak(payload, newState) };
-        return { events: [], newState, result: { type: 'task_completed', payload: done } };
-      },
-      batch_exec_async_tasks: async ({ payload = {} }, state) => {
-        const tasks = (payload.tasks ?? []) as Record<string, unknown>[];
-        const results = await this.#each(tasks, (task) => speak(task, state));
-        return {
-          events: [],
-          newState: state,
-          result: {
-            type: 'tasks_completed',
-            payload: {
-              results: results.map((result, index) => ({
-                agentId: tasks[index]?.agentId,
-                ...result,
-              })),
-            },
-          },
-        };
-      },
-    };
-    return own[type];
+    return memberExecutors(speak, (items, work) => this.#each(items, work))[type];
   }
 
   // At most `concurrency` at a time; a failure is a result.
@@ -356,6 +314,66 @@ export class GroupOrchestrationRuntime {
   #signal(): AbortSignal | undefined {
     return this.#config.signal ?? this.getAbortController()?.signal;
   }
+}
+
+type Payload = Record<string, unknown>;
+type Speak = (payload: Payload, state: AgentState) => Promise<unknown>;
+type Each = <T>(
+  items: T[],
+  work: (item: T) => Promise<unknown>,
+) => Promise<{ success: boolean; result?: unknown; error?: string }[]>;
+
+// The executors of instructions to members, on a way to let one of them work.
+function memberExecutors(speak: Speak, each: Each): Record<string, GroupExecutor> {
+  return {
+    call_agent: async ({ payload = {} }, state) => {
+      const { agentId } = payload;
+      await speak(payload, state);
+      return {
+        events: [{ type: 'agent_spoke', agentId }],
+        newState: state,
+        result: { type: 'agent_spoke', payload: { agentId, completed: true } },
+      };
+    },
+    parallel_call_agents: async ({ payload = {} }, state) => {
+      const agentIds = (payload.agentIds ?? []) as string[];
+      const results = await each(agentIds, (agentId) => speak({ ...payload, agentId }, state));
+      const completed = results.every(({ success }) => success);
+      return {
+        events: [{ type: 'agents_broadcasted', agentIds }],
+        newState: state,
+        result: { type: 'agents_broadcasted', payload: { agentIds, completed, results } },
+      };
+    },
+    delegate: async ({ payload = {} }, newState) => {
+      const { agentId } = payload;
+      await speak(payload, newState);
+      const result = { type: 'delegated', payload: { agentId, completed: true } };
+      return { events: [], newState, result };
+    },
+    exec_async_task: async ({ payload = {} }, newState) => {
+      const { agentId } = payload;
+      const done = { agentId, success: true, result: await speak(payload, newState) };
+      return { events: [], newState, result: { type: 'task_completed', payload: done } };
+    },
+    batch_exec_async_tasks: async ({ payload = {} }, state) => {
+      const tasks = (payload.tasks ?? []) as Record<string, unknown>[];
+      const results = await each(tasks, (task) => speak(task, state));
+      return {
+        events: [],
+        newState: state,
+        result: {
+          type: 'tasks_completed',
+          payload: {
+            results: results.map((result, index) => ({
+              agentId: tasks[index]?.agentId,
+              ...result,
+            })),
+          },
+        },
+      };
+    },
+  };
 }
 
 function finished(reason: string, state: AgentState): GroupExecutorOutput {

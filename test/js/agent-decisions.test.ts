@@ -159,15 +159,53 @@ describe('GeneralChatAgent', () => {
     });
   });
 
+  it('fills the row that was made for the next answer', async () => {
+    const state = running({ pendingAssistantMessageId: 'seed' });
+    for (const phase of ['user_input', 'tool_result', 'compression_result'] as const) {
+      const result: any = await agent().runner({ phase, payload: {} }, state);
+      expect(result.payload.assistantMessageId).toBe('seed');
+      expect(result.payload).not.toHaveProperty('createAssistantMessage');
+    }
+    const fresh: any = await agent().runner(
+      { phase: 'compression_result', payload: {} },
+      running(),
+    );
+    expect(fresh.payload.createAssistantMessage).toBe(true);
+  });
+
+  it('counts tools against the window, but not those of the last answer', async () => {
+    const config = { compressionConfig: { maxWindowToken: 4000 } };
+    const tools = [
+      { type: 'function', function: { name: 't', description: 'word '.repeat(3000) } },
+    ];
+    const messages = [{ role: 'user', content: 'x' }];
+    const context = { phase: 'user_input' as const, payload: {} };
+    expect(await agent(config).runner(context, running({ messages, tools }))).toMatchObject({
+      type: 'compress_context',
+    });
+    const forced = running({ messages, tools, forceFinish: true });
+    expect(await agent(config).runner(context, forced)).toMatchObject({ type: 'call_llm' });
+    const small = running({ messages, tools, modelRuntimeConfig: { contextWindowTokens: 4000 } });
+    expect(await agent().runner(context, small)).toMatchObject({ type: 'compress_context' });
+  });
+
   it('gives way to queued messages, sub-tasks, compression and errors', async () => {
     const queued = {
       phase: 'tool_result' as const,
       payload: {},
       stepContext: { hasQueuedMessages: true },
     };
-    expect(await agent().runner(queued, running())).toMatchObject({
-      reason: 'queued_message_interrupt',
-    });
+    for (const phase of [
+      'tool_result',
+      'tools_batch_result',
+      'tasks_batch_result',
+      'sub_agents_batch_result',
+    ] as const) {
+      expect(await agent().runner({ ...queued, phase }, running())).toEqual({
+        type: 'finish',
+        reason: 'queued_message_interrupt',
+      });
+    }
     const task = { type: 'execSubAgent', parentMessageId: 'p', task: { instruction: 'x' } };
     expect(
       await agent().runner(
@@ -353,10 +391,12 @@ describe('group orchestration', () => {
       decided('finish', { reason: 'all said' }),
     ];
     const seen: any[] = [];
+    const events: any[] = [];
     const runtime = new GroupOrchestrationRuntime(
       new GroupOrchestrationSupervisor({ supervisorAgentId: 's' }),
       {
         agentTimeoutMs: 30,
+        onEvent: (event) => events.push(event),
         executors: {
           call_supervisor: (_instruction, given) => ({
             events: [],
@@ -371,9 +411,9 @@ describe('group orchestration', () => {
         },
       },
     );
-    const { events, finalState } = await runtime.run(state(), 'g');
+    const { status } = await runtime.run(state(), 'g');
     expect(seen).toEqual(['a', 'b', 'slow']);
-    expect(finalState.status).toBe('done');
+    expect(status).toBe('done');
     expect(events.at(-1)).toEqual({ type: 'done', reason: 'all said' });
   });
 
@@ -388,7 +428,50 @@ describe('group orchestration', () => {
     );
     const run = runtime.run(state());
     setTimeout(() => controller.abort(), 5);
-    expect((await run).finalState.status).toBe('done');
+    expect((await run).status).toBe('done');
+  });
+
+  it('gives each member of a large broadcast its own time, and a task the time it asks for', async () => {
+    const results: any[] = [];
+    const decisions = [
+      decided('broadcast', { agentIds: ['a', 'b', 'c', 'd'] }),
+      decided('execute_task', { agentId: 'e', task: 't', timeout: 2000 }),
+      decided('delegate', { agentId: 'f' }),
+    ];
+    const supervisor = new GroupOrchestrationSupervisor({ supervisorAgentId: 's' });
+    const runtime = new GroupOrchestrationRuntime(
+      {
+        decide: (result) => {
+          results.push(result);
+          return supervisor.decide(result);
+        },
+      },
+      {
+        agentTimeoutMs: 200,
+        concurrency: 1,
+        executors: {
+          call_supervisor: (_instruction, given) => ({
+            events: [],
+            newState: given,
+            result: decisions.shift() as any,
+          }),
+        },
+        callAgent: (agentId) =>
+          new Promise((resolve) => setTimeout(resolve, agentId === 'e' ? 300 : 80, agentId)),
+      },
+    );
+    expect((await runtime.run(state())).status).toBe('done');
+    expect(results.filter(({ payload }) => payload.completed === false)).toEqual([]);
+    expect(results.map(({ type }) => type)).toEqual([
+      'init',
+      'supervisor_decided',
+      'agents_broadcasted',
+      'supervisor_decided',
+      'task_completed',
+      'supervisor_decided',
+      'delegated',
+    ]);
+    expect(results[4].payload).toEqual({ agentId: 'e', success: true, result: 'e' });
   });
 
   it('serves supervisors with a runner', async () => {
