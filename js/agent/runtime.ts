@@ -181,7 +181,7 @@ export class AgentRuntime {
     if (state.status !== 'interrupted') {
       throw new MillraceError('invalid_state', 'Cannot resume: state is not interrupted');
     }
-    if (state.interruption?.canResume === false) {
+    if (state.interruption && !state.interruption.canResume) {
       throw new MillraceError('invalid_state', 'Cannot resume: interruption is not resumable');
     }
     const newState = clone(state);
@@ -200,7 +200,7 @@ export class AgentRuntime {
       const result = await this.step(newState, context, options);
       return { ...result, events: [event, ...result.events] };
     }
-    return { events: [event], newState, nextContext: firstContext(newState) };
+    return { events: [event], newState, nextContext: this.#firstContext(newState) };
   }
 
   /** Runs a call that a person approved. It has to be the call that was shown. */
@@ -210,7 +210,7 @@ export class AgentRuntime {
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
     const context = {
-      ...firstContext(state),
+      ...this.#firstContext(state),
       phase: 'human_approved_tool' as const,
       payload: { approvedToolCall },
     };
@@ -251,6 +251,11 @@ export class AgentRuntime {
     return operationId === undefined ? undefined : getOperation?.(operationId);
   }
 
+  #firstContext(state: AgentState): AgentRuntimeContext {
+    const { operationId } = this.#config;
+    return { ...firstContext(state), ...(operationId !== undefined && { operationId }) };
+  }
+
   // One instruction by the engine's own executor, for custom executors that build on it.
   #execute(
     instruction: AgentInstruction,
@@ -280,6 +285,7 @@ export class AgentRuntime {
         subAgents: Boolean(config.runSubAgent),
         history: config.history === 'engine',
         concurrency: config.concurrency,
+        operationId: config.operationId,
       }),
     );
     const host: StepHost = {

@@ -247,7 +247,7 @@ class Decision {
       set_status(call["id"].string(), "aborted");
     }
     state_.erase("pendingToolsCalling");
-    state_.erase("humanWaitingSince");
+    end_human_wait(state_, now_ms_);
   }
 
   void interrupt(std::string_view reason) {
@@ -394,7 +394,9 @@ Tree* find_tool_row(Tree& state, std::string_view call_id) {
   if (messages == nullptr || call_id.empty()) return nullptr;
   auto& items = messages->items();
   const auto found = std::find_if(items.rbegin(), items.rend(), [&](const Tree& message) {
-    return message["role"].string() == "tool" && message["tool_call_id"].string() == call_id;
+    const Tree& named =
+        message["tool_call_id"].is_null() ? message["plugin"]["id"] : message["tool_call_id"];
+    return message["role"].string() == "tool" && named.string() == call_id;
   });
   return found == items.rend() ? nullptr : &*found;
 }

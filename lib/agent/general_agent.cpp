@@ -23,10 +23,10 @@ Tree instruction_of(std::string_view type) {
   return made;
 }
 
-Tree finish(std::string_view reason, std::string_view detail) {
+Tree finish(std::string_view reason, std::string_view detail = {}) {
   Tree made = instruction_of("finish");
   made.set("reason", reason);
-  made.set("reasonDetail", detail);
+  if (!detail.empty()) made.set("reasonDetail", detail);
   return made;
 }
 
@@ -47,6 +47,12 @@ Tree call_of_row(const Tree& row) {
   Tree call = row["plugin"];
   if (call["id"].is_null() && row["tool_call_id"].is_string()) call.set("id", row["tool_call_id"]);
   return call;
+}
+
+// A row of the assistant that asks for tools.
+bool is_tool_turn(const Tree& message) {
+  return message["role"].string() == "assistant" &&
+         (!message["tool_calls"].items().empty() || !message["tools"].items().empty());
 }
 
 class Decider {
@@ -99,12 +105,17 @@ class Decider {
     const bool enabled = compression["enabled"].is_null() || compression["enabled"].truthy();
     if (enabled) {
       Tree options = compression;
-      if (options["maxWindowToken"].is_null()) {
-        options.set("maxWindowToken", config_["modelRuntimeConfig"]["contextWindowTokens"]);
+      for (const Tree* model : {&config_["modelRuntimeConfig"], &state_["modelRuntimeConfig"]}) {
+        if (!options["maxWindowToken"].is_null()) break;
+        options.set("maxWindowToken", (*model)["contextWindowTokens"]);
       }
-      const CompressionCheck check = check_compression(messages, payload["tools"], options);
+      // The last answer is asked for without tools.
+      const Tree& tools = payload["tools"].is_null() ? tools_of(state_) : payload["tools"];
+      const CompressionCheck check =
+          check_compression(messages, state_["forceFinish"].truthy() ? Tree() : tools, options);
       if (check.needed && !messages.items().empty()) return compress(std::move(messages), check);
     }
+    reuse_placeholder(payload);
     payload.set("messages", std::move(messages));
     Tree made = instruction_of("call_llm");
     made.set("payload", std::move(payload));
@@ -124,6 +135,14 @@ class Decider {
     if (!summary.empty()) payload.set("existingSummary", summary);
     payload.set("messages", std::move(messages));
     return made;
+  }
+
+  // A row that was made for the next answer is filled by it.
+  bool reuse_placeholder(Tree& payload) const {
+    const Tree& placeholder = state_["pendingAssistantMessageId"];
+    if (!placeholder.is_string()) return false;
+    if (payload["assistantMessageId"].is_null()) payload.set("assistantMessageId", placeholder);
+    return true;
   }
 
   // What a turn after the first is called with.
@@ -149,6 +168,9 @@ class Decider {
   Tree on_continue() { return done(call_llm(state_["messages"], turn_payload())); }
 
   Tree on_tasks() {
+    if (context_["stepContext"]["hasQueuedMessages"].truthy()) {
+      return done(finish("queued_message_interrupt"));
+    }
     Tree messages = state_["messages"];
     Tree row = Tree::object();
     row.set("content", after_tasks);
@@ -160,7 +182,7 @@ class Decider {
   // Compressing again at once would not help more.
   Tree on_compressed() {
     Tree payload = turn_payload();
-    payload.set("createAssistantMessage", Tree::flag(true));
+    if (!reuse_placeholder(payload)) payload.set("createAssistantMessage", Tree::flag(true));
     const Tree& compressed = payload_["compressedMessages"];
     payload.set("messages", compressed.is_array() ? compressed : state_["messages"]);
     Tree made = instruction_of("call_llm");
@@ -252,9 +274,7 @@ class Decider {
                                      Row{"execClientTask", "exec_client_task", "task"},
                                      Row{"execClientTasks", "exec_client_tasks", "tasks"},
                                      Row{"execSubAgent", "exec_sub_agent", "task"},
-                                     Row{"execSubAgents", "exec_sub_agents", "tasks"},
-                                     Row{"execClientSubAgent", "exec_client_sub_agent", "task"},
-                                     Row{"execClientSubAgents", "exec_client_sub_agents", "tasks"}};
+                                     Row{"execSubAgents", "exec_sub_agents", "tasks"}};
     const Tree& asked = payload_["data"]["state"];
     const auto* row = std::find_if(rows.begin(), rows.end(),
                                    [&](const Row& r) { return r.state == asked["type"].string(); });
@@ -281,7 +301,7 @@ class Decider {
       return done(std::move(made));
     }
     if (context_["stepContext"]["hasQueuedMessages"].truthy()) {
-      return done(finish("queued_message_interrupt", "New input of the user is waiting"));
+      return done(finish("queued_message_interrupt"));
     }
     return on_continue();
   }
@@ -290,9 +310,7 @@ class Decider {
   [[nodiscard]] Tree current_pending() const {
     const auto& messages = state_["messages"].items();
     Tree pending = Tree::array();
-    const auto turn = std::find_if(messages.rbegin(), messages.rend(), [](const Tree& message) {
-      return message["role"].string() == "assistant" && !message["tool_calls"].items().empty();
-    });
+    const auto turn = std::find_if(messages.rbegin(), messages.rend(), is_tool_turn);
     if (turn == messages.rend()) return pending;
     for (const Tree& message : messages) {
       if (is_pending(message) && message["parentId"] == (*turn)["id"]) {

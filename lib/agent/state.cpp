@@ -195,6 +195,16 @@ const Tree& manifest_of(const Tree& state, std::string_view identifier) {
   return bundled;
 }
 
+void end_human_wait(Tree& state, std::int64_t now_ms) {
+  const Tree* since = state.find("humanWaitingSince");
+  if (since == nullptr) return;
+  const std::int64_t waited = std::max<std::int64_t>(0, now_ms - since->integer_or(now_ms));
+  Tree& human = state.at("usage").at("humanInteraction");
+  human.set("totalWaitingTimeMs",
+            Tree::integer(human["totalWaitingTimeMs"].integer_or(0) + waited));
+  state.erase("humanWaitingSince");
+}
+
 bool is_blocked(std::string_view status) {
   return status != "idle" && status != "running" && !status.empty();
 }

@@ -1,4 +1,5 @@
 // Model turns of a step: the turn itself and the compression before one.
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -47,6 +48,7 @@ void StepMachine::call_llm(const Tree& instruction) {
   if (over_limit_before("llm")) return finish_instruction();
   if (!options_.model) return fail_step(error_tree(no_model()));
   Tree payload = instruction["payload"].is_object() ? instruction["payload"] : Tree::object();
+  fill_call(payload);
   if (state_["forceFinish"].truthy()) {
     payload.erase("tools");
     payload.erase("tool_choice");
@@ -75,6 +77,50 @@ void StepMachine::call_llm(const Tree& instruction) {
   });
 }
 
+// What an instruction leaves open is the run's.
+void StepMachine::fill_call(Tree& payload) {
+  const Tree& configured = state_["modelRuntimeConfig"];
+  for (const std::string_view member : {"model", "provider"}) {
+    if (payload[member].is_null() && !configured[member].is_null()) {
+      payload.set(member, configured[member]);
+    }
+  }
+  if (payload["tools"].is_null() && !tools_of(state_).items().empty()) {
+    payload.set("tools", tools_of(state_));
+  }
+  const Tree& placeholder = state_["pendingAssistantMessageId"];
+  const bool fresh = payload["createAssistantMessage"].truthy();
+  if (placeholder.is_string() && !fresh && payload["assistantMessageId"].is_null()) {
+    payload.set("assistantMessageId", placeholder);
+  }
+  state_.erase("pendingAssistantMessageId");
+}
+
+// Writes the assistant's row, or fills the one that was made for the answer.
+Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
+  const Tree& given = payload["assistantMessageId"];
+  auto& messages = state_.at("messages").items();
+  auto found = messages.end();
+  if (given.is_string()) {
+    found = std::find_if(messages.begin(), messages.end(), [&](const Tree& message) {
+      return message["id"].string() == given.string();
+    });
+  }
+  Tree made = Tree::object();
+  Tree& row = found == messages.end() ? made : *found;
+  row.set("id", given.is_string() ? std::string(given.string()) : new_id());
+  row.set("role", "assistant");
+  row.set("content", result["content"]);
+  if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
+  if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
+  for (const std::string_view member : {"reasoning", "usage"}) {
+    if (!result[member].is_null()) row.set(member, result[member]);
+  }
+  Tree id = row["id"];
+  if (found == messages.end()) messages.push_back(std::move(made));
+  return id;
+}
+
 void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   Tree result = std::move(answer_);
   guard_repeats(result);
@@ -86,17 +132,7 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
 
   Tree parent = payload["assistantMessageId"];
   if (options_.history) {
-    Tree row = Tree::object();
-    row.set("id", parent.is_string() ? std::string(parent.string()) : new_id());
-    row.set("role", "assistant");
-    row.set("content", result["content"]);
-    if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
-    if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
-    for (const std::string_view member : {"reasoning", "usage"}) {
-      if (!result[member].is_null()) row.set(member, result[member]);
-    }
-    parent = row["id"];
-    state_.at("messages").push(std::move(row));
+    parent = write_answer(payload, result);
   } else if (parent.is_null()) {
     parent = payload["parentMessageId"];
   }
@@ -115,10 +151,8 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   if (aborted) next.set("reason", "The model's answer was aborted");
   next_context_ = context_of(aborted ? "human_abort" : "llm_result", std::move(next));
 
-  const Tree& configured = state_["modelRuntimeConfig"];
   for (const std::string_view member : {"model", "provider"}) {
-    const Tree& given = payload[member].is_null() ? configured[member] : payload[member];
-    if (!given.is_null()) result.set(member, given);
+    if (!payload[member].is_null()) result.set(member, payload[member]);
   }
   account("llm", std::move(result), now_ms_ - started, [this] {
     over_cost_limit();
@@ -133,7 +167,7 @@ void StepMachine::compress_context(const Tree& instruction) {
   const Tree& config = state_["modelRuntimeConfig"];
   const std::int64_t window = config["contextWindowTokens"].integer_or(128000);
   const std::int64_t threshold = window / 2;
-  const Tree parent = payload["parentMessageId"];
+  const Tree& parent = payload["parentMessageId"];
   if (!parent.is_null()) context_.at("payload").set("parentMessageId", parent);
   const Tree request_rows = summary_request(messages, cut, payload["existingSummary"].string());
   const bool nothing = cut == 0 || request_rows.items()[1]["content"].string().empty();

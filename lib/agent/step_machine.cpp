@@ -65,6 +65,7 @@ StepOptions StepOptions::from(const Tree& options) {
   made.cost = options["cost"].truthy();
   made.sub_agents = options["subAgents"].truthy();
   made.history = options["history"].truthy();
+  made.operation_id = options["operationId"].string();
   made.concurrency = static_cast<std::size_t>(
       std::clamp<std::int64_t>(options["concurrency"].integer_or(8), 1, 256));
   return made;
@@ -148,13 +149,7 @@ void StepMachine::begin_instruction(Tree instruction, Tree state, Tree context,
 
 // What is checked before the agent is asked; false when the step is over.
 bool StepMachine::pass_gate() {
-  if (Tree* since = state_.find("humanWaitingSince")) {
-    const std::int64_t waited = std::max<std::int64_t>(0, now_ms_ - since->integer_or(now_ms_));
-    Tree& human = state_.at("usage").at("humanInteraction");
-    human.set("totalWaitingTimeMs",
-              Tree::integer(human["totalWaitingTimeMs"].integer_or(0) + waited));
-    state_.erase("humanWaitingSince");
-  }
+  end_human_wait(state_, now_ms_);
   if (state_["limits"]["maxDurationMs"].is_number() && state_["limits"]["startedAtMs"].is_null()) {
     state_.at("limits").set("startedAtMs", Tree::integer(now_ms_));
   }
@@ -444,6 +439,9 @@ Tree StepMachine::context_of(std::string_view phase, Tree payload) const {
   session.set("stepCount", Tree::integer(step_count_));
   for (const std::string_view member : {"operationId", "initialContext", "metadata"}) {
     if (!context_[member].is_null()) context.set(member, context_[member]);
+  }
+  if (context["operationId"].is_null() && !options_.operation_id.empty()) {
+    context.set("operationId", options_.operation_id);
   }
   return context;
 }

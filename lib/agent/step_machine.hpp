@@ -27,7 +27,7 @@
 namespace millrace::agent {
 
 // What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
-// history, concurrency}`.
+// history, concurrency, operationId}`.
 struct StepOptions {
   std::vector<std::string> custom;  // instructions that custom executors take
   std::vector<std::string> tools;
@@ -38,6 +38,7 @@ struct StepOptions {
   // The engine keeps the conversation: assistant rows, ids and pending rows are written.
   bool history = false;
   std::size_t concurrency = 8;
+  std::string operation_id;  // of contexts that name none
 
   static StepOptions from(const json::Tree& options);
 };
@@ -133,6 +134,8 @@ class StepMachine {
 
   // Model turns (step_llm.cpp)
   void call_llm(const Tree& instruction);
+  void fill_call(Tree& payload);
+  Tree write_answer(const Tree& payload, const Tree& result);
   void finish_llm(const Tree& payload, std::int64_t started);
   void compress_context(const Tree& instruction);
   void finish_compression(Tree messages, std::size_t kept, std::int64_t threshold,

@@ -317,6 +317,7 @@ void StepMachine::finish_tools() {
   } else if (!state_["pendingToolsCalling"].items().empty()) {
     // An approved call ran while others still wait.
     state_.set("status", "waiting_for_human");
+    state_.set("humanWaitingSince", Tree::integer(now_ms_));
   }
   if (!is_blocked(state_["status"].string())) over_cost_limit();
   finish_instruction();

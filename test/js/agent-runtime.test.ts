@@ -224,6 +224,54 @@ describe('a step', () => {
   });
 });
 
+describe('a model turn', () => {
+  const definitions = [{ type: 'function', function: { name: 't' } }];
+  const answering = (instruction: object) => {
+    const modelRuntime = jest.fn((_payload: any) => says({ content: 'yes' }));
+    return scripted({ user_input: instruction }, { modelRuntime });
+  };
+
+  it('is called with the run’s model and tools where the agent names none', async () => {
+    const state = asked('x', {
+      tools: definitions,
+      modelRuntimeConfig: { model: 'm', provider: 'p', contextWindowTokens: 9 },
+    });
+    const open = answering(llm);
+    await new AgentRuntime(open).step(state);
+    expect(open.modelRuntime.mock.calls[0][0]).toEqual({
+      ...llm.payload,
+      model: 'm',
+      provider: 'p',
+      tools: definitions,
+    });
+    const named = { ...llm, payload: { ...llm.payload, model: 'own', tools: [] } };
+    const closed = answering(named);
+    await new AgentRuntime(closed).step(state);
+    expect(closed.modelRuntime.mock.calls[0][0]).toEqual({ ...named.payload, provider: 'p' });
+  });
+
+  it('fills the row that waits for its answer', async () => {
+    const state = asked('x', { pendingAssistantMessageId: 'seed' });
+    state.messages.push({ id: 'seed', role: 'assistant', content: '', metadata: { a: 1 } });
+    const { newState } = await new AgentRuntime(answering(llm), { history: 'engine' }).step(state, {
+      phase: 'user_input',
+    });
+    expect(newState.messages.slice(1)).toEqual([
+      { id: 'seed', role: 'assistant', content: 'yes', metadata: { a: 1 } },
+    ]);
+    expect(newState).not.toHaveProperty('pendingAssistantMessageId');
+  });
+
+  it('says in every context which operation it belongs to', async () => {
+    const getOperation = () => ({ context: {} });
+    const runtime = new AgentRuntime(answering(llm), { operationId: 'o1', getOperation });
+    const { newState, nextContext } = await runtime.step(asked('x'));
+    expect(nextContext?.operationId).toBe('o1');
+    const { newState: paused } = runtime.interrupt(newState, 'pause');
+    expect((await runtime.resume(paused)).nextContext?.operationId).toBe('o1');
+  });
+});
+
 describe('tools', () => {
   it('run with their arguments and give a row', async () => {
     const calculator = jest.fn().mockResolvedValue({ result: 42 });
@@ -701,6 +749,11 @@ describe('interruption', () => {
     await expect(
       runtime.resume(runtime.interrupt(asked('x'), 'fatal', false).newState),
     ).rejects.toThrow('Cannot resume: interruption is not resumable');
+    const unclear: any = asked('x', { status: 'interrupted', interruption: { reason: 'old' } });
+    await expect(runtime.resume(unclear)).rejects.toThrow('interruption is not resumable');
+    expect((await runtime.resume(asked('x', { status: 'interrupted' }))).newState.status).toBe(
+      'running',
+    );
   });
 
   it('by a signal settles the step, and a late answer changes nothing', async () => {
@@ -753,6 +806,33 @@ describe('interruption', () => {
   });
 });
 
+it('counts the time that people take, also when they refuse', async () => {
+  const agent = scripted({
+    user_input: {
+      type: 'request_human_approve',
+      pendingToolsCalling: [call('a', 'x'), call('b', 'x')],
+    },
+  });
+  agent.tools = { x: () => 1 };
+  const runtime = new AgentRuntime(agent);
+  const { newState } = await runtime.step(asked('x'));
+  const hours = (state: any) => ({
+    ...state,
+    humanWaitingSince: state.humanWaitingSince - 3_600_000,
+  });
+  const waited = ({ newState: { usage } }: any) => usage.humanInteraction.totalWaitingTimeMs;
+  for (const action of ['reject', 'stop'] as const) {
+    const ended = await runtime.decide(hours(newState), { action, toolCallId: 'a' });
+    expect(waited(ended)).toBeGreaterThanOrEqual(3_600_000);
+  }
+  const first = await runtime.decide(newState, { action: 'approve', toolCallId: 'a' });
+  const second = await runtime.decide(hours(first.newState), {
+    action: 'approve',
+    toolCallId: 'b',
+  });
+  expect(waited(second)).toBeGreaterThanOrEqual(3_600_000);
+});
+
 describe('tools that are not run', () => {
   it('get a row that says so', async () => {
     const agent = scripted({
@@ -770,6 +850,19 @@ describe('tools that are not run', () => {
     expect(aborted.newState).toMatchObject({ status: 'done' });
     expect(aborted.events.at(-1)).toMatchObject({ type: 'done', reason: 'user_aborted' });
     expect(aborted.newState.messages[1]).toMatchObject({
+      pluginIntervention: { status: 'aborted' },
+    });
+  });
+
+  it('keep the row they have, whichever member names the call', async () => {
+    const payload = { toolsCalling: [call('c1', 'rm')], parentMessageId: 'a' };
+    const agent = scripted({ init: { type: 'resolve_aborted_tools', payload } });
+    const plugin = { plugin: call('c1', 'rm'), pluginIntervention: { status: 'pending' } };
+    const row = { id: 't1', role: 'tool', content: '', ...plugin };
+    const { newState } = await new AgentRuntime(agent).step(asked('x', { messages: [row] }));
+    expect(newState.messages).toHaveLength(1);
+    expect(newState.messages[0]).toMatchObject({
+      id: 't1',
       pluginIntervention: { status: 'aborted' },
     });
   });
