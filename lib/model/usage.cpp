@@ -73,13 +73,13 @@ ModelUsage read_usage(const json::Value& usage) {
   return result;
 }
 
-void write_json(std::string& out, const ModelUsage& usage) {
+void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
   out.push_back('{');
   for (std::size_t index = 0; index < tokens_count; ++index) {
     if (usage.counts[index]) json::append_member(out, names[index], *usage.counts[index]);
   }
   if (usage.cost) append_number(out, "cost", *usage.cost);
-  json::append_member(out, "source", name_of(usage.source));
+  if (with_source) json::append_member(out, "source", name_of(usage.source));
   out.push_back('}');
 }
 

@@ -78,8 +78,8 @@ ModelUsage read_vendor_usage(const event::Usage& usage);
 ModelUsage read_usage(const json::Value& usage);
 
 // Appends the usage as one JSON object.
-// Shape: the counts by name_of, "cost"?: number, "source": "reported" | "estimated" | "unknown".
-void write_json(std::string& out, const ModelUsage& usage);
+// Shape: the counts by name_of, "cost"?: number, "source"?: "reported" | "estimated" | "unknown".
+void write_json(std::string& out, const ModelUsage& usage, bool with_source = true);
 
 // Adds the counts and the cost of `more`. The sum is as certain as its least certain part.
 void add(ModelUsage& sum, const ModelUsage& more);

@@ -27,6 +27,7 @@ struct ModelCost {
   std::string model;
   double cost = 0;
   ModelUsage usage;
+  bool names_source = false;  // a usage of the caller's that names none gets none
 };
 struct ToolCost {
   std::string name;
@@ -93,7 +94,7 @@ void read_cost_books(Books& books, const json::Value& cost) {
   each_entry(cost["llm"]["byModel"], "id", [&](std::string_view id, const json::Value& entry) {
     books.by_model.push_back({std::string(id), std::string(entry["provider"].string()),
                               std::string(entry["model"].string()), amount(entry["totalCost"]),
-                              read_usage(entry["usage"])});
+                              read_usage(entry["usage"]), entry["usage"]["source"].exists()});
   });
   each_entry(cost["tools"]["byTool"], "name", [&](std::string_view name, const json::Value& entry) {
     books.by_tool.push_back(
@@ -168,7 +169,7 @@ std::string cost_books_json(const Books& b) {
                             json::append_member(out, "model", entry.model);
                             append_amount(out, "totalCost", entry.cost);
                             std::string usage;
-                            write_json(usage, entry.usage);
+                            write_json(usage, entry.usage, entry.names_source);
                             json::append_raw_member(out, "usage", usage);
                           }));
   std::string tools = "{";
@@ -247,6 +248,7 @@ Result<void> add_model_call(Books& books, const json::Value& input) {
   entry.model = model;
   entry.cost += *usage.cost;
   add(entry.usage, usage);
+  entry.names_source = entry.names_source || input["modelUsage"]["source"].exists();
   books.model_cost += *usage.cost;
   add_cost(books, *usage.cost, input["now"].string());
   return {};

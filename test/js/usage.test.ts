@@ -68,6 +68,27 @@ describe('usage and cost', () => {
     expect(estimateTokens('Hello, world!')).toBeLessThan(7);
   });
 
+  it('books a usage as it was told, and says its source only where that was told', () => {
+    const modelUsage = { cost: 0.05, totalInputTokens: 100, totalTokens: 100 };
+    const call = { provider: 'p', model: 'm' };
+    const once = UsageCounter.accumulateLLM({ ...call, modelUsage });
+    expect(once.cost?.llm.byModel).toEqual([
+      { ...call, id: 'p/m', totalCost: 0.05, usage: modelUsage },
+    ]);
+    const twice = UsageCounter.accumulateLLM({
+      ...call,
+      ...once,
+      modelUsage: { cost: 0.03, totalOutputTokens: 50, source: 'estimated' },
+    });
+    expect(twice.cost?.llm.byModel[0]?.usage).toEqual({
+      cost: 0.08,
+      totalInputTokens: 100,
+      totalOutputTokens: 50,
+      totalTokens: 100,
+      source: 'estimated',
+    });
+  });
+
   it('books calls without changing what it is given', () => {
     const first = UsageCounter.accumulateLLM({
       provider: 'p',

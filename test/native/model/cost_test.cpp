@@ -156,8 +156,8 @@ TEST(UsageCounter, AddsCallsOfModelsToolsAndHumans) {
       R"("promptRequests":0,"selectRequests":0,"totalWaitingTimeMs":1000}},"cost":{"total":1,)"
       R"("currency":"USD","calculatedAt":"U","llm":{"total":0.5,"currency":"USD","byModel":[)"
       R"({"id":"p/m","provider":"p","model":"m","totalCost":0.5,"usage":{"inputTextTokens":2,)"
-      R"("totalInputTokens":2,"totalOutputTokens":2,"totalTokens":4,"cost":0.5,)"
-      R"("source":"reported"}}]},"tools":{"total":0.5,"currency":"USD","byTool":[{"name":"t",)"
+      R"("totalInputTokens":2,"totalOutputTokens":2,"totalTokens":4,"cost":0.5)"
+      R"(}}]},"tools":{"total":0.5,"currency":"USD","byTool":[{"name":"t",)"
       R"("calls":1,"totalCost":0.5,"currency":"USD"}]}}})");
 }
 
