@@ -31,7 +31,7 @@ export type {
   EngineRunOptions,
   EngineTool,
   EngineUsage,
-} from './frost/engine';
+} from './frost/types';
 export { SessionManager } from './frost/sessions';
 export type { SessionInfo, SessionManagerOptions } from './frost/sessions';
 export { sendMessageTool, staySilentTool } from './frost/tools';

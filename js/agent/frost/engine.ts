@@ -1,103 +1,24 @@
 // Engine: FrostAgent's loop of model calls and tools, with typed results instead of texts.
 import type { AgentMessage, OpenAIToolCall } from '../../../types/agent';
 import { MillraceError } from '../../errors';
+import { ask } from '../ask';
+import { within } from '../runtime';
 import { errorRecord } from '../serialize';
+import { callsOf, checkArguments, definition, failure, raced, textOf } from './answers';
 import { Dispatcher } from './dispatcher';
 import { chatCompletionsProvider } from './provider';
 import { SessionManager } from './sessions';
-import {
-  type MessageHook,
-  cutResult,
-  sendMessageTool,
-  silentResult,
-  staySilentTool,
-} from './tools';
-
-/** A tool of an Engine. `execute` gets JSON text and gives what the model reads. */
-export interface EngineTool {
-  name: string;
-  description: string;
-  /** JSON Schema of the arguments. */
-  parameters: object;
-  execute(args: string, context: EngineRunContext): Promise<string> | string;
-}
-
-/** What a tool learns of its run. */
-export interface EngineRunContext {
-  runId: string;
-  sessionId?: string;
-  signal: AbortSignal;
-  onMessage?: MessageHook;
-}
-
-export interface EngineUsage {
-  prompt: number;
-  completion: number;
-  total: number;
-}
-
-export interface ChatRequest {
-  model: string;
-  messages: AgentMessage[];
-  tools?: object[];
-  tool_choice?: unknown;
-  max_tokens?: number;
-  temperature?: number;
-}
-
-export interface ChatResponse {
-  message: AgentMessage;
-  usage?: { prompt_tokens?: number; completion_tokens?: number; total_tokens?: number };
-}
-
-/** Who answers chats. */
-export interface ChatProvider {
-  chat(request: ChatRequest, options: { signal: AbortSignal }): Promise<ChatResponse>;
-}
-
-export interface EngineOptions {
-  /** Rounds of a model call and its tools; 5 when absent. */
-  maxIterations?: number;
-  tools?: EngineTool[];
-  provider?: ChatProvider;
-  baseURL?: string;
-  apiKey?: string;
-  model?: string;
-  systemPrompt?: string;
-  sessionManager?: SessionManager;
-  dispatcher?: Dispatcher;
-  version?: string;
-  maxTokens?: number;
-  temperature?: number;
-  toolChoice?: unknown;
-  /** Runs the calls of one turn side by side; one after the other when absent. */
-  parallelTools?: boolean;
-}
-
-export interface EngineRunOptions {
-  signal?: AbortSignal;
-  /** Takes over what send_message says; the model is told what became of it. */
-  onMessage?: MessageHook;
-}
-
-export interface EngineResult {
-  status: 'completed' | 'max_iterations' | 'error' | 'cancelled';
-  text?: string;
-  error?: { code: string; message: string; retryable: boolean };
-  usage: EngineUsage;
-  /** True when the model chose to say nothing. */
-  silent?: boolean;
-  /** The whole conversation of this run. */
-  messages: AgentMessage[];
-}
-
-/** Counters that mean what their names say. */
-export interface EngineCounters {
-  runs: number;
-  iterations: number;
-  toolCalls: number;
-  messagesSent: number;
-}
+import { cutResult, deliveredResult, sendMessageTool, silentResult, staySilentTool } from './tools';
+import type {
+  ChatProvider,
+  EngineCounters,
+  EngineOptions,
+  EngineResult,
+  EngineRunContext,
+  EngineRunOptions,
+  EngineTool,
+  EngineUsage,
+} from './types';
 
 let runs = 0;
 
@@ -110,10 +31,10 @@ export class Engine {
   readonly version: string;
   readonly baseURL: string;
   readonly model: string;
+  readonly provider: ChatProvider;
   readonly counters: EngineCounters = { runs: 0, iterations: 0, toolCalls: 0, messagesSent: 0 };
   systemPrompt: string;
   readonly #options: EngineOptions;
-  readonly #provider: ChatProvider;
   readonly #tools = new Map<string, EngineTool>();
 
   constructor(options: EngineOptions = {}) {
@@ -131,7 +52,9 @@ export class Engine {
     this.version = options.version ?? '0.1.0';
     this.sessionManager = options.sessionManager ?? new SessionManager();
     this.dispatcher = options.dispatcher ?? new Dispatcher();
-    this.#provider = options.provider ?? chatCompletionsProvider(this.baseURL, options.apiKey);
+    this.provider =
+      options.provider ??
+      chatCompletionsProvider(this.baseURL, options.apiKey, options.requestTimeoutMs ?? 120_000);
     for (const tool of options.tools ?? []) this.registerTool(tool);
   }
 
@@ -147,6 +70,16 @@ export class Engine {
     });
   }
 
+  /** The key, which no listing of the engine shows. */
+  get apiKey(): string | undefined {
+    return this.#options.apiKey;
+  }
+
+  /** The tools by name, sorted; a copy. */
+  get toolRegistry(): ReadonlyMap<string, EngineTool> {
+    return new Map([...this.#tools].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
   /** Model calls so far; the name is FrostAgent's. */
   get totalMessagesProcessed(): number {
     return this.counters.iterations;
@@ -155,6 +88,11 @@ export class Engine {
   /** Adds a tool for runs that begin later. */
   registerTool(tool: EngineTool): void {
     this.#tools.set(tool.name, tool);
+  }
+
+  /** Takes a tool away from runs that begin later. */
+  unregisterTool(name: string): boolean {
+    return this.#tools.delete(name);
   }
 
   /** Adds send_message and stay_silent. */
@@ -205,13 +143,31 @@ export class Engine {
     const messages = [...start];
     const usage: EngineUsage = { prompt: 0, completion: 0, total: 0 };
     const { signal = new AbortController().signal, onMessage } = options;
+    let over = false;
     const context: EngineRunContext = {
       runId: `run-${++runs}`,
       signal,
       ...(sessionId !== undefined && { sessionId }),
-      ...(onMessage && { onMessage }),
+      // The hook ends with the run.
+      ...(onMessage && {
+        onMessage: (message, about) =>
+          over ? { delivered: false, error: 'The run is over.' } : onMessage(message, about),
+      }),
     };
-    const tools = new Map([...this.#tools].sort(([a], [b]) => (a < b ? -1 : 1)));
+    try {
+      return await this.#rounds(messages, context, usage);
+    } finally {
+      over = true;
+    }
+  }
+
+  async #rounds(
+    messages: AgentMessage[],
+    context: EngineRunContext,
+    usage: EngineUsage,
+  ): Promise<EngineResult> {
+    const { signal } = context;
+    const tools = this.toolRegistry;
     for (let iteration = 0; iteration < this.maxIterations; ++iteration) {
       let message: AgentMessage;
       try {
@@ -234,18 +190,20 @@ export class Engine {
 
   async #ask(
     messages: AgentMessage[],
-    tools: Map<string, EngineTool>,
+    tools: ReadonlyMap<string, EngineTool>,
     usage: EngineUsage,
     signal: AbortSignal,
   ): Promise<AgentMessage> {
+    const definitions = [...tools.values()].map(definition);
+    this.#checkLength(messages, definitions);
     this.counters.iterations += 1;
     const { maxTokens, temperature, toolChoice } = this.#options;
-    const { message, usage: reported } = await raced(
-      this.#provider.chat(
+    const answer = await raced(
+      this.provider.chat(
         {
           model: this.model,
           messages: [...messages],
-          ...(tools.size > 0 && { tools: [...tools.values()].map(definition) }),
+          ...(tools.size > 0 && { tools: definitions }),
           ...(toolChoice !== undefined && { tool_choice: toolChoice }),
           ...(maxTokens !== undefined && { max_tokens: maxTokens }),
           ...(temperature !== undefined && { temperature }),
@@ -254,18 +212,37 @@ export class Engine {
       ),
       signal,
     );
+    if (!answer?.message) throw new MillraceError('provider_error', 'no choices in response');
+    const { message, usage: reported } = answer;
     const prompt = reported?.prompt_tokens ?? 0;
     const completion = reported?.completion_tokens ?? 0;
     usage.prompt += prompt;
     usage.completion += completion;
     usage.total += reported?.total_tokens ?? prompt + completion;
-    return { ...message, role: 'assistant', content: message.content ?? '' };
+    const calls = callsOf(message.tool_calls);
+    const row = { ...message, role: 'assistant', content: message.content ?? '' };
+    delete row.tool_calls;
+    if (calls.length > 0) row.tool_calls = calls;
+    return row;
+  }
+
+  #checkLength(messages: AgentMessage[], tools: object[]): void {
+    const most = this.#options.maxContextTokens ?? 128_000;
+    const { currentTokenCount } = ask<{ currentTokenCount: number }>('checkCompression', {
+      messages,
+      options: { tools },
+    });
+    if (currentTokenCount <= most) return;
+    throw new MillraceError(
+      'context_window_exceeded',
+      `The conversation has about ${currentTokenCount} tokens; ${most} are allowed.`,
+    );
   }
 
   // Appends one result for each call; true when the model chose silence.
   async #runTools(
     calls: OpenAIToolCall[],
-    tools: Map<string, EngineTool>,
+    tools: ReadonlyMap<string, EngineTool>,
     context: EngineRunContext,
     messages: AgentMessage[],
   ): Promise<boolean> {
@@ -274,10 +251,16 @@ export class Engine {
     const results: string[] = [];
     if (conflict) {
       calls.forEach(() => results.push('stay_silent 不能与其他工具同时调用，所有工具均未执行'));
-    } else if (this.#options.parallelTools) {
-      results.push(...(await Promise.all(calls.map((call) => this.#call(call, tools, context)))));
     } else {
-      for (const call of calls) results.push(await this.#call(call, tools, context));
+      const { parallelTools: given } = this.#options;
+      const lanes = typeof given === 'number' ? given : given ? 8 : 1;
+      let next = 0;
+      const lane = async (): Promise<void> => {
+        for (let index = next++; index < calls.length; index = next++) {
+          results[index] = await this.#call(calls[index] as OpenAIToolCall, tools, context);
+        }
+      };
+      await Promise.all(Array.from({ length: Math.max(1, lanes) }, lane));
     }
     calls.forEach(({ id }, index) => {
       messages.push({ role: 'tool', content: results[index] ?? '', tool_call_id: id });
@@ -286,65 +269,28 @@ export class Engine {
   }
 
   async #call(
-    call: OpenAIToolCall,
-    tools: Map<string, EngineTool>,
+    { function: { name, arguments: args } }: OpenAIToolCall,
+    tools: ReadonlyMap<string, EngineTool>,
     context: EngineRunContext,
   ): Promise<string> {
     this.counters.toolCalls += 1;
-    const tool = tools.get(call.function.name);
+    const tool = tools.get(name);
     if (!tool) return 'FrostAgent错误：工具未找到';
+    const limit = tool.timeoutMs ?? this.#options.toolTimeoutMs ?? 0;
     try {
       context.signal.throwIfAborted();
-      const work = Promise.resolve(tool.execute(call.function.arguments, context));
-      const result = await raced(work, context.signal);
-      if (tool === sendMessageTool) this.counters.messagesSent += 1;
-      return cutResult(String(result));
+      checkArguments(tool, args);
+      const work = Promise.resolve(tool.execute(args, context));
+      const result: unknown = await raced(
+        within(work, limit, `The tool ${name} did not answer within ${limit} ms.`),
+        context.signal,
+      );
+      if (tool === sendMessageTool && result === deliveredResult) this.counters.messagesSent += 1;
+      return cutResult(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''));
     } catch (error) {
       return `FrostAgent错误：工具执行失败: ${errorRecord(error).message}`;
     }
   }
-}
-
-function definition({ name, description, parameters }: EngineTool): object {
-  return { type: 'function', function: { name, description, parameters } };
-}
-
-// The text of an answer, also of one in parts.
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return (content as { text?: unknown }[])
-    .map(({ text }) => (typeof text === 'string' ? text : ''))
-    .join('');
-}
-
-// Lets go of `work` when the run is cancelled.
-function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
-}
-
-function failure(
-  error: unknown,
-  signal: AbortSignal,
-  rest: Pick<EngineResult, 'usage' | 'messages'>,
-): EngineResult {
-  if (signal.aborted) return { status: 'cancelled', ...rest };
-  const known = MillraceError.is(error);
-  const { message } = errorRecord(error);
-  return {
-    status: 'error',
-    error: {
-      code: known ? error.code : 'provider_error',
-      message,
-      retryable: known ? error.retryable : false,
-    },
-    ...rest,
-  };
 }
 
 /** A result as FrostAgent's text interface gives it. */
@@ -352,6 +298,9 @@ export function engineText(result: EngineResult): string {
   if (result.status === 'completed') return result.text ?? '';
   if (result.status === 'max_iterations') {
     return 'FrostAgent错误：达到最大迭代次数，未能得出最终答案';
+  }
+  if (result.error?.code === 'context_window_exceeded') {
+    return 'FrostAgent错误：对话上下文过长，超出模型处理上限。';
   }
   const reason = result.status === 'cancelled' ? 'cancelled' : (result.error?.message ?? '');
   return `FrostAgent错误：LLM调用失败: ${reason}`;

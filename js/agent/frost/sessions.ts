@@ -9,6 +9,8 @@ export interface SessionManagerOptions {
   maxHistory?: number;
   /** Milliseconds after which an idle session is forgotten; a day when absent. */
   ttlMs?: number;
+  /** Milliseconds between two clean-ups of idle sessions; an hour when absent, 0 for none. */
+  cleanupIntervalMs?: number;
   /** Prompts that may wait in one session; 100 when absent. */
   maxQueued?: number;
   now?: () => number;
@@ -31,12 +33,14 @@ interface Session {
   generation: number;
 }
 
-const day = 24 * 60 * 60 * 1000;
+const hour = 60 * 60 * 1000;
 
 export class SessionManager {
   readonly maxHistory: number;
   readonly #options: Required<Omit<SessionManagerOptions, 'maxHistory'>>;
   readonly #sessions = new Map<string, Session>();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
 
   constructor(options: SessionManagerOptions = {}) {
     this.maxHistory = options.maxHistory ?? 20;
@@ -44,7 +48,8 @@ export class SessionManager {
       throw new MillraceError('invalid_option', 'maxHistory must be a whole number of at least 1.');
     }
     this.#options = {
-      ttlMs: options.ttlMs ?? day,
+      ttlMs: options.ttlMs ?? 24 * hour,
+      cleanupIntervalMs: options.cleanupIntervalMs ?? hour,
       maxQueued: options.maxQueued ?? 100,
       now: options.now ?? Date.now,
     };
@@ -107,7 +112,14 @@ export class SessionManager {
       this.#sessions.delete(id);
       removed += 1;
     }
+    if (this.#sessions.size === 0) this.#rest();
     return removed;
+  }
+
+  /** Ends the clean-up and takes no more prompts; those under way go on. */
+  close(): void {
+    this.#closed = true;
+    this.#rest();
   }
 
   /**
@@ -118,6 +130,9 @@ export class SessionManager {
     id: string,
     turn: (history: AgentMessage[]) => Promise<{ messages?: AgentMessage[]; value: T }>,
   ): Promise<T> {
+    if (this.#closed) {
+      throw new MillraceError('invalid_state', 'The session manager is closed.');
+    }
     const session = this.#open(id);
     if (session.queued >= this.#options.maxQueued) {
       throw new MillraceError('rate_limited', `Too many prompts wait in the session ${id}.`);
@@ -153,6 +168,19 @@ export class SessionManager {
       generation: 0,
     };
     this.#sessions.set(id, session);
+    this.#watch();
     return session;
+  }
+
+  // A timer only while there are sessions; it keeps no process alive.
+  #watch(): void {
+    const { cleanupIntervalMs } = this.#options;
+    if (this.#timer || this.#closed || cleanupIntervalMs <= 0) return;
+    this.#timer = setInterval(() => this.cleanup(), cleanupIntervalMs).unref();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }

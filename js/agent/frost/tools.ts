@@ -1,6 +1,6 @@
 // The tools by which an Engine's model speaks before its answer, or not at all.
 import type { Delivery } from './dispatcher';
-import type { EngineRunContext, EngineTool } from './engine';
+import type { EngineRunContext, EngineTool } from './types';
 
 /** One message of send_message, its parts checked. */
 export interface SendMessagePayload {
@@ -28,10 +28,13 @@ const resultLimit = 65_536;
 /** What stay_silent answers. */
 export const silentResult = '已选择保持沉默';
 
+/** What send_message answers when the message is there. */
+export const deliveredResult = '消息已发送';
+
 /** A result as long as a model may read; longer ones are cut at a character. */
 export function cutResult(result: string): string {
-  const bytes = Buffer.from(result);
-  if (bytes.length <= resultLimit) return result;
+  if (result.length <= resultLimit && Buffer.byteLength(result) <= resultLimit) return result;
+  const bytes = Buffer.from(result.slice(0, resultLimit + 1));
   let end = resultLimit;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return `${bytes.toString('utf8', 0, end)}\n...(工具输出过长，已截断)`;
@@ -106,7 +109,7 @@ export const sendMessageTool: EngineTool = {
     const context = { runId, signal, ...(sessionId !== undefined && { sessionId }) };
     const outcome = (await onMessage(payload, context)) ?? { delivered: true };
     if (!outcome.delivered) throw new Error(`消息发送失败: ${outcome.error ?? ''}`);
-    return '消息已发送';
+    return deliveredResult;
   },
 };
 

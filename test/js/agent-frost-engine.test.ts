@@ -1,0 +1,544 @@
+// What the document of FrostAgent's Engine says, sentence by sentence, and what it leaves open.
+/* eslint-disable @typescript-eslint/no-explicit-any */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { Dispatcher, Engine, SessionManager, engineText, inProcessAdapter } from 'millrace';
+
+const toolCall = (name: string, args = '{}', id = name) => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: args },
+});
+
+// A provider that answers from a script and remembers what it was asked.
+const scripted = (...answers: any[]) => {
+  const asked: any[] = [];
+  return {
+    asked,
+    chat: async (request: any) => {
+      asked.push(structuredClone(request));
+      const answer = answers.shift() ?? { content: 'end' };
+      return { message: { role: 'assistant', ...answer } };
+    },
+  };
+};
+
+const tool = (name: string, execute: any, rest = {}) => ({
+  name,
+  description: name,
+  parameters: {},
+  execute,
+  ...rest,
+});
+
+const resultsOf = ({ messages }: { messages: any[] }) =>
+  messages.filter(({ role }) => role === 'tool').map(({ content }) => content as unknown);
+
+// Answers POST /v1/chat/completions with what `answer` gives, on a free port.
+const upstream = async (answer: (body: any) => [number, string] | undefined) => {
+  const seen: any[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      seen.push({ url: request.url, headers: request.headers, body: JSON.parse(text) });
+      const given = answer(seen.at(-1).body);
+      if (given) response.writeHead(given[0]).end(given[1]);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = () => (server.closeAllConnections(), server.close());
+  return { seen, baseURL: `http://127.0.0.1:${port}/v1/`, close };
+};
+
+describe('the fields of an Engine', () => {
+  it('have the defaults of the document', () => {
+    const before = Date.now();
+    const engine = new Engine();
+    expect(engine.maxIterations).toBe(5);
+    expect(engine.totalMessagesProcessed).toBe(0);
+    expect(engine.startedAt.getTime()).toBeGreaterThanOrEqual(before);
+    expect(engine.version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(engine.sessionManager).toBeInstanceOf(SessionManager);
+    expect(engine.sessionManager.maxHistory).toBe(20);
+    expect(engine.dispatcher).toBeInstanceOf(Dispatcher);
+    expect(engine.toolRegistry.size).toBe(0);
+  });
+
+  it.each([0, -1, 1.5, NaN, '3' as any])('refuse %p iterations', (maxIterations) => {
+    expect(() => new Engine({ maxIterations })).toThrow('at least 1');
+  });
+
+  it('hold what was given, and show the key to nobody who lists them', () => {
+    const provider = scripted();
+    const engine = new Engine({ provider, baseURL: 'http://x', apiKey: 'sk-secret', model: 'm' });
+    expect(engine).toMatchObject({ provider, baseURL: 'http://x', model: 'm' });
+    expect(engine.apiKey).toBe('sk-secret');
+    expect(JSON.stringify(engine)).not.toContain('sk-secret');
+  });
+
+  it('give each run the tools of its beginning, sorted by name', async () => {
+    const provider = scripted({ tool_calls: [toolCall('b')] });
+    const engine = new Engine({ provider, tools: [tool('b', () => engine.registerTool(late))] });
+    const late = tool('a', () => '');
+    await engine.run('x');
+    expect(provider.asked[1].tools.map((entry: any) => entry.function.name)).toEqual(['b']);
+    expect([...engine.toolRegistry.keys()]).toEqual(['a', 'b']);
+    expect(engine.unregisterTool('a')).toBe(true);
+    expect([...engine.toolRegistry.keys()]).toEqual(['b']);
+  });
+});
+
+describe('the environment', () => {
+  const names = ['UPSTREAM_ENDPOINT', 'UPSTREAM_API_KEY', 'MODEL_NAME', 'SYSTEM_PROMPT'] as const;
+  const saved = names.map((name) => [name, process.env[name]] as const);
+  afterEach(() => {
+    for (const [name, value] of saved) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+
+  it('says where to ask, with which key, model and prompt', async () => {
+    const { seen, baseURL, close } = await upstream(() => [
+      200,
+      '{"choices":[{"message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}',
+    ]);
+    process.env.UPSTREAM_ENDPOINT = baseURL;
+    process.env.UPSTREAM_API_KEY = 'sk-1';
+    process.env.MODEL_NAME = 'small';
+    process.env.SYSTEM_PROMPT = 'Be kind.';
+    try {
+      const engine = Engine.fromEnv({ maxTokens: 9, temperature: 0.5, toolChoice: 'auto' });
+      const { status, text, usage } = await engine.run('hello');
+      expect({ status, text, usage }).toEqual({
+        status: 'completed',
+        text: 'hi',
+        usage: { prompt: 3, completion: 4, total: 7 },
+      });
+      expect(seen[0].url).toBe('/v1/chat/completions');
+      expect(seen[0].headers.authorization).toBe('Bearer sk-1');
+      expect(seen[0].body).toEqual({
+        model: 'small',
+        messages: [
+          { role: 'system', content: 'Be kind.' },
+          { role: 'user', content: 'hello' },
+        ],
+        tool_choice: 'auto',
+        max_tokens: 9,
+        temperature: 0.5,
+      });
+      delete process.env.UPSTREAM_API_KEY;
+      expect(await Engine.fromEnv({ model: 'own' }).run('x')).toMatchObject({ text: 'hi' });
+      expect(seen[1].headers).not.toHaveProperty('authorization');
+      expect(seen[1].body.model).toBe('own');
+    } finally {
+      close();
+    }
+  });
+});
+
+describe('a provider that fails', () => {
+  it.each([
+    [[503, 'busy'], 'API error (status 503): busy', true],
+    [[400, 'bad'], 'API error (status 400): bad', false],
+    [[200, '{"error":{"message":"quota"}}'], 'API returned error: quota', false],
+    [[200, '{"choices":[]}'], 'no choices in response', false],
+    [[200, 'null'], 'no choices in response', false],
+    [[200, '<html>'], 'The answer of the provider is not JSON.', false],
+  ] as [[number, string], string, boolean][])('with %j', async (answer, message, retryable) => {
+    const { baseURL, close } = await upstream(() => answer);
+    const result = await new Engine({ baseURL }).run('x');
+    close();
+    expect(result).toMatchObject({ status: 'error', error: { message, retryable } });
+    expect(result).not.toHaveProperty('text');
+    expect(engineText(result)).toBe(`FrostAgent错误：LLM调用失败: ${message}`);
+  });
+
+  it('by silence or by not being there', async () => {
+    const { baseURL, close } = await upstream(() => undefined);
+    const silent = await new Engine({ baseURL, requestTimeoutMs: 30 }).run('x');
+    close();
+    expect(silent.error).toMatchObject({ code: 'total_timeout', retryable: true });
+    const gone = await new Engine({ baseURL }).run('x');
+    expect(gone.error).toMatchObject({ code: 'connect_failed', retryable: true });
+    expect((await new Engine().run('x')).error).toMatchObject({ code: 'invalid_option' });
+  });
+
+  it.each([undefined, null, 7, {}, { message: null }])('by answering %p', async (answer) => {
+    const provider = { chat: () => answer as any };
+    expect(await new Engine({ provider }).run('x')).toMatchObject({
+      status: 'error',
+      error: { code: 'provider_error' },
+    });
+  });
+});
+
+describe('the loop', () => {
+  it('puts the system prompt in front of messages that have none, and changes no list', async () => {
+    const provider = scripted();
+    const engine = new Engine({ provider, systemPrompt: 'S' });
+    const given = [{ role: 'user', content: 'x' }];
+    await engine.runMessages(given);
+    expect(given).toHaveLength(1);
+    await engine.runMessages([{ role: 'system', content: 'own' }, ...given]);
+    await engine.runMessages([]);
+    const heads = provider.asked.map(({ messages }) => messages.map(({ content }: any) => content));
+    expect(heads).toEqual([['S', 'x'], ['own', 'x'], ['S']]);
+  });
+
+  it('runs calls one after the other, or some at a time when asked', async () => {
+    for (const [parallelTools, most] of [
+      [undefined, 1],
+      [true, 4],
+      [2, 2],
+    ] as const) {
+      let running = 0;
+      let peak = 0;
+      const slow = async (args: string) => {
+        peak = Math.max(peak, ++running);
+        await new Promise((resolve) => setTimeout(resolve, args === '1' ? 20 : 2));
+        running -= 1;
+        return args;
+      };
+      const calls = ['1', '2', '3', '4'].map((args) => toolCall('t', args, args));
+      const engine = new Engine({
+        provider: scripted({ tool_calls: calls }),
+        tools: [tool('t', slow)],
+        ...(parallelTools !== undefined && { parallelTools }),
+      });
+      expect(resultsOf(await engine.run('x'))).toEqual(['1', '2', '3', '4']);
+      expect(peak).toBe(most);
+    }
+  });
+
+  it('keeps the transcript when the rounds are used up', async () => {
+    const engine = new Engine({
+      maxIterations: 1,
+      provider: scripted({ content: 'wait', tool_calls: [toolCall('t')] }),
+      tools: [tool('t', () => 'found')],
+    });
+    const result = await engine.run('x');
+    expect(result.status).toBe('max_iterations');
+    expect(result.messages.slice(2).map(({ content }) => content)).toEqual(['wait', 'found']);
+  });
+
+  it('reads answers in parts', async () => {
+    const content = [{ type: 'text', text: 'a' }, null, { type: 'image_url' }, { text: 'b' }];
+    expect((await new Engine({ provider: scripted({ content }) }).run('x')).text).toBe('ab');
+  });
+
+  it('ends before a call that is too long for the model', async () => {
+    const provider = scripted();
+    const result = await new Engine({ provider, maxContextTokens: 50 }).run('word '.repeat(100));
+    expect(result).toMatchObject({
+      status: 'error',
+      error: { code: 'context_window_exceeded', retryable: false },
+    });
+    expect(provider.asked).toHaveLength(0);
+    expect(engineText(result)).toBe('FrostAgent错误：对话上下文过长，超出模型处理上限。');
+  });
+
+  it('is cancelled in the middle of a tool', async () => {
+    const controller = new AbortController();
+    const never = jest.fn();
+    const engine = new Engine({
+      provider: scripted({ tool_calls: [toolCall('hang'), toolCall('never')] }),
+      tools: [
+        tool('hang', () => {
+          setTimeout(() => controller.abort(), 1);
+          return new Promise(() => undefined);
+        }),
+        tool('never', never),
+      ],
+    });
+    const { status, messages } = await engine.run('x', { signal: controller.signal });
+    expect(status).toBe('cancelled');
+    expect(messages.filter(({ role }) => role === 'tool')).toHaveLength(2);
+    expect(never).not.toHaveBeenCalled();
+  });
+});
+
+describe('calls and tools that misbehave', () => {
+  it('never break the history', async () => {
+    const odd = [
+      toolCall('t', '{}', 'same'),
+      toolCall('t', '{}', 'same'),
+      { ...toolCall('t'), id: '' },
+      { id: 5, function: { name: 't', arguments: { a: 1 } } },
+      null,
+      { id: 'x' },
+    ];
+    const provider = scripted({ content: null, tool_calls: odd });
+    const execute = jest.fn((args: string) => args);
+    await new Engine({ provider, tools: [tool('t', execute)] }).run('x');
+    const [, , row, ...results] = provider.asked[1].messages;
+    const ids = row.tool_calls.map(({ id }: any) => id);
+    expect(ids).toHaveLength(4);
+    expect(new Set(ids).size).toBe(4);
+    expect(results.map(({ tool_call_id }: any) => tool_call_id)).toEqual(ids);
+    expect(execute.mock.calls.at(-1)?.[0]).toBe('{"a":1}');
+    for (const tool_calls of [{}, 'x', 7, [null]]) {
+      const plain = new Engine({ provider: scripted({ content: 'ok', tool_calls }) });
+      expect(await plain.run('x')).toMatchObject({ status: 'completed', text: 'ok' });
+    }
+  });
+
+  it('are told to the model', async () => {
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+    };
+    const ran = jest.fn();
+    const tools = [
+      tool('strict', ran, { parameters }),
+      tool('json', (args: string) => JSON.parse(args) as unknown),
+      tool('null', () => {
+        throw null;
+      }),
+      tool('slow', () => new Promise(() => undefined), { timeoutMs: 5 }),
+      tool('object', () => ({ a: 1 })),
+      tool('nothing', () => undefined),
+      tool('huge', () => 'x'.repeat(100_000_000)),
+      tool('wide', () => `${'x'.repeat(65_535)}😀`),
+    ];
+    const calls = [
+      toolCall('strict', '{"city":7}'),
+      toolCall('json', '{oops'),
+      ...['null', 'slow', 'object', 'nothing', 'huge', 'wide', 'unknown'].map((n) => toolCall(n)),
+    ];
+    const engine = new Engine({ provider: scripted({ tool_calls: calls }), tools });
+    const results = resultsOf(await engine.run('x')) as string[];
+    const failed = 'FrostAgent错误：工具执行失败: ';
+    expect(results[0]).toMatch(new RegExp(`^${failed}Invalid arguments: .*city`));
+    expect(results[1]).toContain(failed);
+    expect(results[2]).toBe(`${failed}null`);
+    expect(results[3]).toBe(`${failed}The tool slow did not answer within 5 ms.`);
+    expect(results.slice(4, 6)).toEqual(['{"a":1}', '']);
+    const cut = '\n...(工具输出过长，已截断)';
+    expect(results[6]).toBe('x'.repeat(65_536) + cut);
+    expect(results[7]).toBe('x'.repeat(65_535) + cut);
+    expect(results[8]).toBe('FrostAgent错误：工具未找到');
+    expect(ran).not.toHaveBeenCalled();
+    expect(engine.counters).toMatchObject({ toolCalls: 9, iterations: 2, messagesSent: 0 });
+  });
+});
+
+describe('messages of a run', () => {
+  const say = (text: string) =>
+    toolCall('send_message', JSON.stringify({ messages: [{ type: 'plain', text }] }), text);
+  const speaking = (...answers: any[]) => {
+    const provider = scripted(...answers);
+    const engine = new Engine({ provider, parallelTools: true });
+    engine.registerMessageTools();
+    return { provider, engine };
+  };
+
+  it('go to the hook of their own run', async () => {
+    const { engine } = speaking({ tool_calls: [say('one')] }, { tool_calls: [say('two')] });
+    const heard: string[] = [];
+    const hook = (who: string) => async (message: any) => {
+      await new Promise((resolve) => setTimeout(resolve, who === 'a' ? 10 : 1));
+      heard.push(`${who}:${message.messages[0].text}`);
+    };
+    await Promise.all([
+      engine.run('x', { onMessage: hook('a') }),
+      engine.run('x', { onMessage: hook('b') }),
+    ]);
+    expect(heard.sort()).toEqual(['a:one', 'b:two']);
+    expect(engine.counters).toMatchObject({ runs: 2, messagesSent: 2 });
+  });
+
+  it('are confirmed after they were delivered, and counted then', async () => {
+    const { engine, provider } = speaking(
+      { tool_calls: [say('x')] },
+      {},
+      { tool_calls: [say('y')] },
+    );
+    let delivered = false;
+    const result = await engine.run('x', {
+      onMessage: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        expect(provider.asked).toHaveLength(1);
+        delivered = true;
+      },
+    });
+    expect(delivered).toBe(true);
+    expect(resultsOf(result)).toEqual(['消息已发送']);
+    const failed = await engine.run('x', { onMessage: () => Promise.reject(new Error('offline')) });
+    expect(resultsOf(failed)).toEqual(['FrostAgent错误：工具执行失败: offline']);
+    expect(engine.counters.messagesSent).toBe(1);
+    const unheard = speaking({ tool_calls: [say('z')] });
+    expect(resultsOf(await unheard.engine.run('x'))).toEqual([
+      '{"messages":[{"type":"plain","text":"z"}]}',
+    ]);
+    expect(unheard.engine.counters.messagesSent).toBe(0);
+  });
+
+  it('are not delivered when the run is over', async () => {
+    let late: any;
+    const engine = new Engine({
+      provider: scripted({ tool_calls: [toolCall('keep')] }),
+      tools: [tool('keep', (_args: string, context: any) => ((late = context.onMessage), 'kept'))],
+    });
+    const onMessage = jest.fn();
+    await engine.run('x', { onMessage });
+    expect(await late({ messages: [] }, {})).toMatchObject({ delivered: false });
+    expect(onMessage).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['{', 'send_message 参数不是合法 JSON: '],
+    ['{"messages":[]}', 'send_message 至少需要一条 messages'],
+    ['{"messages":[{"type":"plain"}]}', 'messages[0].text 不能为空'],
+    ['{"messages":[{"type":"mention_user"}]}', 'messages[0].mention_user_id 不能为空'],
+    ['{"messages":[{"type":"quote"}]}', 'messages[0].message_id 不能为空'],
+    ['{"messages":[{"type":"plain","text":"a"},{"type":"file"}]}', 'messages[1] 需要 path 或 url'],
+    ['{"messages":[{"type":"dance"}]}', 'messages[0].type 不支持: dance'],
+    ['{"messages":[null]}', 'messages[0].type 不支持: undefined'],
+  ])('are refused when they are %s', async (args, message) => {
+    const { engine } = speaking({ tool_calls: [toolCall('send_message', args)] });
+    const onMessage = jest.fn();
+    const [told] = resultsOf(await engine.run('x', { onMessage })) as string[];
+    expect(told).toContain(`FrostAgent错误：工具执行失败: ${message}`);
+    expect(onMessage).not.toHaveBeenCalled();
+  });
+
+  it('may be left out by staying silent without arguments', async () => {
+    const { engine } = speaking(
+      { tool_calls: [toolCall('stay_silent', '{"a":1}')] },
+      { tool_calls: [toolCall('stay_silent', '{')] },
+      { tool_calls: [toolCall('stay_silent', '')] },
+    );
+    const result = await engine.run('x');
+    const [first, second, third] = resultsOf(result) as string[];
+    expect(first).toContain('stay_silent 不接受参数');
+    expect(second).toContain('stay_silent 参数不是合法 JSON: ');
+    expect(third).toBe('已选择保持沉默');
+    expect(result).toMatchObject({ status: 'completed', silent: true, text: '' });
+    expect(engineText(result)).toBe('');
+  });
+});
+
+describe('sessions', () => {
+  it('are of a user or of a whole group', () => {
+    expect(SessionManager.key('private', '7')).toBe('private:7');
+    expect(SessionManager.key('group', '7')).toBe('group:7');
+  });
+
+  it('answer in order while others look, and nothing waits for a model but its own prompts', async () => {
+    const order: string[] = [];
+    let release: () => void = () => undefined;
+    const provider = {
+      chat: async ({ messages }: any) => {
+        const said = messages.at(-1).content as string;
+        order.push(said);
+        if (said === 'slow') await new Promise<void>((resolve) => (release = resolve));
+        return { message: { role: 'assistant', content: `re: ${said}` } };
+      },
+    };
+    const engine = new Engine({ provider });
+    const slow = engine.runWithSession('group:1', 'slow');
+    const next = engine.runWithSession('group:1', 'next');
+    expect((await engine.runWithSession('private:2', 'other')).text).toBe('re: other');
+    const { sessionManager } = engine;
+    expect(sessionManager.snapshot('group:1')).toEqual([]);
+    expect(sessionManager.cleanup()).toBe(0);
+    expect(sessionManager.listSessions()).toHaveLength(2);
+    expect(order).toEqual(['slow', 'other']);
+    release();
+    expect([(await slow).text, (await next).text]).toEqual(['re: slow', 're: next']);
+    const stored = sessionManager.snapshot('group:1');
+    expect(stored.slice(1).map(({ content }) => content)).toEqual([
+      'slow',
+      're: slow',
+      'next',
+      're: next',
+    ]);
+    stored.length = 0;
+    expect(sessionManager.snapshot('group:1')).toHaveLength(5);
+  });
+
+  it('keep the system row and the newest rows, and whole chains of tools', async () => {
+    const answers = Array.from({ length: 12 }, (_, round) => [
+      { tool_calls: [toolCall('t', '{}', `c${round}`)] },
+      { content: `a${round}` },
+    ]).flat();
+    const provider = scripted(...answers);
+    const engine = new Engine({ provider, systemPrompt: 'S', tools: [tool('t', () => 'r')] });
+    for (let round = 0; round < 12; ++round) await engine.runWithSession('s', `q${round}`);
+    const rows = engine.sessionManager.snapshot('s');
+    expect(rows[0]).toEqual({ role: 'system', content: 'S' });
+    expect(rows.length).toBeLessThanOrEqual(21);
+    for (const { messages } of provider.asked) {
+      const calls = new Set(
+        messages.flatMap((row: any) => row.tool_calls ?? []).map((c: any) => c.id),
+      );
+      for (const row of messages) {
+        if (row.role === 'tool') expect(calls.has(row.tool_call_id)).toBe(true);
+      }
+    }
+  });
+
+  it('that are idle are forgotten by themselves, until the manager is closed', async () => {
+    jest.useFakeTimers();
+    try {
+      const sessions = new SessionManager({ ttlMs: 1000, cleanupIntervalMs: 100 });
+      sessions.addMessage('a', { role: 'user', content: 'x' });
+      jest.advanceTimersByTime(900);
+      expect(sessions.listSessions()).toHaveLength(1);
+      jest.advanceTimersByTime(200);
+      expect(sessions.listSessions()).toHaveLength(0);
+      expect(jest.getTimerCount()).toBe(0);
+      sessions.addMessage('b', { role: 'user', content: 'x' });
+      sessions.close();
+      expect(jest.getTimerCount()).toBe(0);
+      await expect(sessions.run('b', async () => ({ value: 1 }))).rejects.toThrow('closed');
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('take only so many prompts at a time', async () => {
+    const sessionManager = new SessionManager({ maxQueued: 1 });
+    const engine = new Engine({ provider: scripted(), sessionManager });
+    const first = engine.runWithSession('s', 'a');
+    await expect(engine.runWithSession('s', 'b')).rejects.toMatchObject({ code: 'rate_limited' });
+    expect((await first).status).toBe('completed');
+  });
+});
+
+describe('the dispatcher', () => {
+  it('finds the adapter of a platform', async () => {
+    const dispatcher = new Dispatcher();
+    const got: any[] = [];
+    dispatcher.registerAdapter(inProcessAdapter('b', () => undefined));
+    dispatcher.registerAdapter(inProcessAdapter('a', () => ({ delivered: false })));
+    dispatcher.registerAdapter(
+      inProcessAdapter('a', (message) => {
+        got.push(message);
+        return { delivered: true, messageIds: ['1'] };
+      }),
+    );
+    expect(dispatcher.listAdapters()).toEqual(['a', 'b']);
+    expect(await dispatcher.dispatch('a', { target_id: '7', content: 'x' })).toEqual({
+      delivered: true,
+      messageIds: ['1'],
+    });
+    expect(got).toEqual([{ platform: 'a', target_id: '7', content: 'x' }]);
+    expect(await dispatcher.dispatch('b', { target_id: '7' })).toEqual({ delivered: true });
+    expect(dispatcher.getAdapter('b')?.id).toBe('b');
+    expect(dispatcher.unregisterAdapter('b')).toBe(true);
+    expect(dispatcher.unregisterAdapter('b')).toBe(false);
+    await expect(dispatcher.dispatch('b', { target_id: '7' })).rejects.toThrow(
+      '未找到平台适配器: b',
+    );
+    dispatcher.registerAdapter({ id: 'c', send: () => Promise.reject(new Error('no way')) });
+    await expect(dispatcher.dispatch('c', { target_id: '7' })).rejects.toThrow('no way');
+  });
+});
