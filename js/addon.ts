@@ -160,6 +160,9 @@ export interface Addon {
     optionsJson: string,
     deliver: Deliver,
   ): number;
+  /** Starts an MCP client; see lib/app/mcp_stream.hpp for its options, items and commands. */
+  startMcpClient(optionsJson: string, deliver: Deliver): number;
+  command(stream: number, name: string, id: number, text: string, options: string): void;
   /** Ends a model call as cancelled; what it has to say about that is still delivered. */
   stopModelCall(stream: number): void;
   /** Answers a question to user code; "" leaves things as they are. */

@@ -6,6 +6,7 @@ export type * from '../types/channels';
 export type * from '../types/chat-stream';
 export type * from '../types/errors';
 export type * from '../types/events';
+export type * from '../types/mcp';
 export type * from '../types/messages';
 export type * from '../types/objects';
 export type * from '../types/usage';
@@ -57,6 +58,25 @@ export {
   openAIConversationMessageFormat,
   openAIMessageFormat,
 } from './formats';
+export { createMCPClient, MCPClient } from './mcp/client';
+export type {
+  MCPAddressOptions,
+  MCPClientOptions,
+  MCPCommonOptions,
+  MCPProgramOptions,
+} from './mcp/client';
+export type { MCPAuthorization, MCPAuthorizer } from './mcp/authorization';
+export { inMemoryOAuthStore, OAuth } from './mcp/oauth';
+export type {
+  OAuthClientInformation,
+  OAuthOptions,
+  OAuthRecord,
+  OAuthStore,
+  OAuthTokens,
+} from './mcp/oauth';
+export type { MCPServer, RpcError } from './mcp/connection';
+export { mcpResultText, mcpToolFingerprint, mcpToolName } from './mcp/tools';
+export type { MCPToolPins, MCPToolsOptions } from './mcp/tools';
 export { createChatRoute } from './model/chat-route';
 export type { Caller, ChatRouteOptions, ChatRuntime, RouteContext } from './model/chat-route';
 export { configFromEnvironment, configFromOptions, firstConfigOf } from './model/config-source';

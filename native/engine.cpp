@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/mcp_stream.hpp"
 #include "app/transport.hpp"
 #include "arguments.hpp"
 #include "exports.hpp"
@@ -42,6 +43,14 @@ class Engine {
 
   Transport::StreamId start(app::ModelCallSpec call, napi_value deliver) {
     return watch(transport_.start(std::move(call)), deliver);
+  }
+
+  Transport::StreamId start(mcp::ClientOptions client, napi_value deliver) {
+    return watch(transport_.start(std::move(client)), deliver);
+  }
+
+  void command(Transport::StreamId id, app::StreamCommand command) {
+    transport_.command(id, std::move(command));
   }
 
   void stop(Transport::StreamId id) { transport_.stop(id); }
@@ -239,6 +248,44 @@ Napi::Value start_model_call(const Napi::CallbackInfo& info) {
                            static_cast<double>(engine->start(std::move(spec).value(), info[3])));
 }
 
+// startMcpClient(optionsJson, deliver) -> stream
+Napi::Value start_mcp_client(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  auto options = app::read_mcp_client(json.value());
+  if (!options) return raise(info.Env(), options.error());
+  if (!info[1].IsFunction()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "deliver must be a function."));
+  }
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(engine->start(std::move(options).value(), info[1])));
+}
+
+// command(stream, name, id, text, options): see app/mcp_stream.hpp
+Napi::Value command(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto stream = stream_at(info, 0);
+  if (!stream) return raise(info.Env(), stream.error());
+  auto name = text_at(info, 1);
+  if (!name) return raise(info.Env(), name.error());
+  const auto id = stream_at(info, 2);
+  if (!id) return raise(info.Env(), id.error());
+  auto text = text_at(info, 3);
+  if (!text) return raise(info.Env(), text.error());
+  auto options = text_at(info, 4);
+  if (!options) return raise(info.Env(), options.error());
+  app::StreamCommand wanted;
+  wanted.name = std::move(name).value();
+  wanted.id = id.value();
+  wanted.text = std::move(text).value();
+  wanted.options = std::move(options).value();
+  engine->command(stream.value(), std::move(wanted));
+  return info.Env().Undefined();
+}
+
 // stopModelCall(stream): what it has to say about that is still delivered
 Napi::Value stop_model_call(const Napi::CallbackInfo& info) {
   Engine* engine = engine_of(info);
@@ -304,6 +351,8 @@ void export_engine(Napi::Env env, Napi::Object exports) {
   set_function<start_engine>(env, exports, "startEngine");
   set_function<request>(env, exports, "request");
   set_function<start_model_call>(env, exports, "startModelCall");
+  set_function<start_mcp_client>(env, exports, "startMcpClient");
+  set_function<command>(env, exports, "command");
   set_function<stop_model_call>(env, exports, "stopModelCall");
   set_function<complete_hook>(env, exports, "completeHook");
   set_function<read_as>(env, exports, "readAs");

@@ -4,12 +4,13 @@ import { chat } from './chat';
 import { convert } from './convert';
 import type { Command } from './command';
 import { fail } from './command';
+import { mcp } from './mcp';
 import { models } from './models';
 import { providers } from './providers';
 import { serve } from './serve';
 import { version } from '../version';
 
-const commands: Record<string, Command> = { serve, chat, models, providers, convert };
+const commands: Record<string, Command> = { serve, chat, models, providers, convert, mcp };
 
 function usage(): string {
   const rows = Object.entries(commands).map(

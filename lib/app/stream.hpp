@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "app/pipe.hpp"
@@ -25,6 +26,14 @@ struct StreamServices {
   std::function<void(DrainQueue::StreamId)> forget;
 };
 
+// What the host asks of a stream: a name, a number, a text and options, as the stream knows them.
+struct StreamCommand {
+  std::string name;
+  std::uint64_t id = 0;
+  std::string text;
+  std::string options;
+};
+
 // Thread: engine thread.
 class Stream {
  public:
@@ -41,6 +50,8 @@ class Stream {
 
   // Ends a model call as cancelled; what it has to say about that still comes.
   virtual void stop() {}
+  // Tells a stream that takes commands what to do.
+  virtual void command(const StreamCommand& command) { static_cast<void>(command); }
   // Answers a question to user code.
   virtual void complete(std::uint64_t id, std::string_view json) {
     static_cast<void>(id);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/mcp_stream.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
@@ -369,6 +370,24 @@ Transport::StreamId Transport::start(ModelCallSpec call) {
     stream->start();
   });
   return id;
+}
+
+Transport::StreamId Transport::start(mcp::ClientOptions client) {
+  const StreamId id = state_->next_id++;
+  state_->shapes[id] = Shape::items;
+  state_->queue.open(id);
+  auto shared = std::make_shared<mcp::ClientOptions>(std::move(client));
+  state_->loop.post([state = state_.get(), id, shared] {
+    auto stream = std::make_shared<McpStream>(id, state->owner, std::move(*shared));
+    state->streams.emplace(id, stream);
+    stream->start();
+  });
+  return id;
+}
+
+void Transport::command(StreamId stream, StreamCommand command) {
+  state_->on_stream(stream,
+                    [command = std::move(command)](Stream& found) { found.command(command); });
 }
 
 void Transport::stop(StreamId stream) {

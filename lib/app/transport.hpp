@@ -13,9 +13,11 @@
 
 #include "app/model_stream.hpp"
 #include "app/pipe.hpp"
+#include "app/stream.hpp"
 #include "base/drain_queue.hpp"
 #include "base/result.hpp"
 #include "net/client.hpp"
+#include "tool/mcp/client.hpp"
 
 namespace millrace::os {
 class EventLoop;
@@ -63,6 +65,9 @@ class Transport {
   // Starts a model call: the head ("{}") says that a provider took it, the data is of the shape of
   // its output, and a call that no provider took ends with its error where the output is bytes.
   StreamId start(ModelCallSpec call);
+  // Starts an MCP client, whose output is items (app/mcp_stream.hpp) and which takes commands.
+  StreamId start(mcp::ClientOptions client);
+  void command(StreamId stream, StreamCommand command);
   // Ends a model call as cancelled; the rest of its output still comes.
   void stop(StreamId stream);
   // Answers a model call's question to user code: "" leaves things as they are.

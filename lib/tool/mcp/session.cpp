@@ -96,9 +96,9 @@ void Session::on_opening_result(const json::Value& result, TimePoint now) {
       return false;
     }();
     if (!is_spoken) {
-      return close(make_error(Errc::mcp_protocol_error,
-                              "The MCP server does not speak protocol version 2026-07-28.",
-                              versions.to_json()));
+      return fail_opening(make_error(Errc::mcp_protocol_error,
+                                     "The MCP server does not speak protocol version 2026-07-28.",
+                                     versions.to_json()));
     }
     const json::Value server = result["_meta"]["io.modelcontextprotocol/serverInfo"];
     const json::Value plain = result["serverInfo"];
@@ -108,10 +108,10 @@ void Session::on_opening_result(const json::Value& result, TimePoint now) {
     version_ = result["protocolVersion"].string();
     if (std::find(handshake_versions.begin(), handshake_versions.end(), version_) ==
         handshake_versions.end()) {
-      return close(make_error(Errc::mcp_protocol_error,
-                              "The MCP server answered with a protocol version that is not "
-                              "known; 2024-11-05 to 2025-11-25 and 2026-07-28 are.",
-                              version_));
+      return fail_opening(make_error(Errc::mcp_protocol_error,
+                                     "The MCP server answered with a protocol version that is not "
+                                     "known; 2024-11-05 to 2025-11-25 and 2026-07-28 are.",
+                                     version_));
     }
     if (const json::Value server = result["serverInfo"]) {
       json::append_raw_member(info, "serverInfo", server.to_json());
@@ -162,9 +162,16 @@ void Session::on_opening_error(const json::Value& error) {
     version_corrected_ = true;
     return begin_discovery();
   }
-  close(make_error(Errc::mcp_connection_failed,
-                   "The MCP server refused the connection: " + redacted(said.message, 500),
-                   error.to_json()));
+  fail_opening(make_error(Errc::mcp_connection_failed,
+                          "The MCP server refused the connection: " + redacted(said.message, 500),
+                          error.to_json()));
+}
+
+// The first failure is final; later a call may try again.
+void Session::fail_opening(const Error& error) {
+  if (!was_open_) return close(error);
+  disconnected(error);
+  host_.reopen_failed(error);
 }
 
 void Session::call(CallId id, Ask ask, TimePoint now) {
@@ -346,15 +353,16 @@ void Session::withdraw_questions(CallId call) {
 }
 
 void Session::request_failed(RequestId id, Error error, TimePoint) {
-  if (id != 0 && id == opening_) return close(error);
+  if (id != 0 && id == opening_) return fail_opening(error);
   const auto at = requests_.find(id);
   if (at != requests_.end()) settle(at->second, std::move(error));
 }
 
 void Session::session_lost(RequestId id, TimePoint now) {
   if (id != 0 && id == opening_) {
-    return close(make_error(Errc::mcp_connection_failed,
-                            "The MCP server does not know the session that it has just given."));
+    return fail_opening(
+        make_error(Errc::mcp_connection_failed,
+                   "The MCP server does not know the session that it has just given."));
   }
   const auto at = requests_.find(id);
   if (at != requests_.end()) {
@@ -417,9 +425,9 @@ std::optional<TimePoint> Session::next_deadline() const {
 
 void Session::on_timer(TimePoint now) {
   if (opening_deadline_ && *opening_deadline_ <= now) {
-    return close(make_error(Errc::mcp_connection_failed,
-                            "The MCP server did not open the connection within " +
-                                std::to_string(options_.open_timeout.count()) + " ms."));
+    return fail_opening(make_error(Errc::mcp_connection_failed,
+                                   "The MCP server did not open the connection within " +
+                                       std::to_string(options_.open_timeout.count()) + " ms."));
   }
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     expire(deadlines_.begin()->second, now);

@@ -96,6 +96,8 @@ class SessionHost {
   virtual void notified(std::string_view method, std::string_view params_json) = 0;
   // The session cannot be used; every call has been settled.
   virtual void failed(Error error) = 0;
+  // It could not be opened again; the next call may try once more.
+  virtual void reopen_failed(Error error) = 0;
 };
 
 // Thread: any, one at a time. No call of the host comes back into the session while it runs.
@@ -106,6 +108,12 @@ class Session {
   // Begins, or begins again on a new connection. Calls made before it is open wait.
   void open(TimePoint now);
   [[nodiscard]] bool is_open() const { return state_ == State::open; }
+  // Waits for open(): at the beginning, and after a connection that broke.
+  [[nodiscard]] bool needs_connection() const { return state_ == State::idle; }
+  [[nodiscard]] bool waits_for(RequestId id) const {
+    return id != 0 && (id == opening_ || requests_.contains(id));
+  }
+  [[nodiscard]] bool has_calls() const { return !calls_.empty(); }
 
   // `call` is new. Errors come as its outcome: mcp_error, mcp_protocol_error, tool_timeout,
   // cancelled, event_too_large, and those of the link.
@@ -169,6 +177,7 @@ class Session {
   void begin_discovery();
   void on_opening_result(const json::Value& result, TimePoint now);
   void on_opening_error(const json::Value& error);
+  void fail_opening(const Error& error);
   void finish_opening(std::string info_json, TimePoint now);
 
   void transmit(CallId id, Call& call, TimePoint now);

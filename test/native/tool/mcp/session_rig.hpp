@@ -41,6 +41,9 @@ class SessionRig final : public mcp::SessionHost {
   void notified(std::string_view method, std::string_view params) override {
     log("notified " + std::string(method) + " " + std::string(params));
   }
+  void reopen_failed(Error error) override {
+    log("reopen failed " + std::string(error.code_name()));
+  }
   void failed(Error error) override { log("failed " + std::string(error.code_name())); }
 
   // Opens in the era of handshakes; request 1 is used up by it.

@@ -1,0 +1,127 @@
+// What the conformance runner of the Model Context Protocol starts: a client that uses whatever the
+// server at the address offers. The runner says by environment variables which scenario it plays.
+// Source: @modelcontextprotocol/conformance 0.1.16 and 0.2.0-alpha.12.
+import type { MCPProtocolVersion, MCPTool } from '../../types/mcp';
+import { createMCPClient, type MCPClient, type MCPClientOptions } from '../mcp/client';
+import { OAuth, type OAuthClientInformation } from '../mcp/oauth';
+import { UsageError } from './command';
+
+interface Context {
+  client_id?: string;
+  client_secret?: string;
+  toolCalls?: { name: string; arguments: object }[];
+}
+
+const redirectUrl = 'http://localhost:3000/callback';
+const clientMetadataUrl = 'https://conformance-test.local/client-metadata.json';
+
+// The runner's authorization server sends the browser back at once.
+async function visit(url: URL): Promise<string> {
+  const response = await fetch(url, { redirect: 'manual' });
+  return response.headers.get('location') ?? '';
+}
+
+function authorizationOf({ client_id, client_secret }: Context): OAuth {
+  const client: OAuthClientInformation | undefined = client_id
+    ? { client_id, ...(client_secret !== undefined && { client_secret }) }
+    : undefined;
+  return new OAuth({
+    redirectUrl,
+    clientMetadataUrl,
+    clientMetadata: { client_name: 'millrace-conformance' },
+    authorize: visit,
+    ...(client && { client }),
+  });
+}
+
+type Schema = Record<string, unknown>;
+
+// Any value that a schema takes.
+function sample(schema: Schema): unknown {
+  if ('default' in schema) return schema['default'];
+  if ('const' in schema) return schema['const'];
+  if (Array.isArray(schema['enum'])) return schema['enum'][0] as unknown;
+  switch (schema['type']) {
+    case 'number':
+    case 'integer':
+      return 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return [];
+    case 'object':
+      return sampleObject(schema);
+    default:
+      return 'text';
+  }
+}
+
+function sampleObject(schema: Schema): object {
+  const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>);
+  return Object.fromEntries(properties.map(([name, property]) => [name, sample(property)]));
+}
+
+async function useTools(client: MCPClient, { toolCalls }: Context): Promise<void> {
+  const tools = await client.listTools();
+  const asked = tools.map((tool: MCPTool) => ({
+    name: tool.name,
+    arguments: sampleObject(tool.inputSchema as Schema),
+  }));
+  const failures: unknown[] = [];
+  for (const call of toolCalls ?? asked) {
+    await client
+      .callTool(call.name, call.arguments)
+      .catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+// Scenarios whose tools are there to be listed only.
+const listedOnly = new Set(['json-schema-ref-no-deref']);
+
+async function useEverything(client: MCPClient, scenario: string, context: Context): Promise<void> {
+  if (listedOnly.has(scenario)) {
+    await client.listTools();
+    return;
+  }
+  await useTools(client, context);
+  if (client.capabilities['resources']) {
+    for (const { uri } of await client.listResources()) await client.readResource(uri);
+  }
+  if (client.capabilities['prompts']) {
+    for (const { name } of await client.listPrompts()) await client.getPrompt(name);
+  }
+}
+
+/** The `mcp conformance-client` command. */
+export async function conformanceClient(args: readonly string[]): Promise<number> {
+  const [url] = args;
+  if (url === undefined) throw new UsageError('Name the url of the MCP server.');
+  const {
+    MCP_CONFORMANCE_SCENARIO: scenario = '',
+    MCP_CONFORMANCE_PROTOCOL_VERSION: protocol,
+    MCP_CONFORMANCE_CONTEXT: contextJson = '{}',
+  } = process.env;
+  const context = JSON.parse(contextJson) as Context;
+  const options: MCPClientOptions = {
+    url,
+    type: 'http',
+    clientInfo: { name: 'millrace-conformance', version: '1.0.0' },
+    roots: [],
+    onSampling: () => ({
+      role: 'assistant',
+      content: { type: 'text', text: 'ok' },
+      model: 'none',
+    }),
+    onElicitation: () => ({ action: 'accept', content: {} }),
+    ...(protocol === '2026-07-28' && { protocolVersion: protocol as MCPProtocolVersion }),
+    ...(scenario.startsWith('auth/') && { auth: authorizationOf(context) }),
+  };
+  const client = await createMCPClient(options);
+  try {
+    await useEverything(client, scenario, context);
+  } finally {
+    await client.close();
+  }
+  return 0;
+}

@@ -1,0 +1,36 @@
+// How requests to an MCP server are authorized.
+
+/** Gives the headers of an authorization after a refusal; throws when there is none. */
+export type MCPAuthorizer = (refusal: {
+  status: number;
+  challenge: string;
+  url: string;
+}) => Promise<Record<string, string>> | Record<string, string>;
+
+/** A token, LobeHub's authorization record, or a function that is asked after a refusal. */
+export type MCPAuthorization =
+  | { type: 'none' }
+  | { type: 'bearer'; token: string }
+  | { type: 'oauth2'; accessToken: string }
+  | { authorize: MCPAuthorizer; headers?: (url: string) => Promise<Record<string, string>> };
+
+/** The function that answers refusals; none when nothing is given. */
+export function authorizationOf(
+  auth: MCPAuthorization | undefined,
+  url: string,
+): ((status: number, challenge: string) => Promise<Record<string, string>>) | undefined {
+  if (!auth || !('authorize' in auth)) return undefined;
+  return async (status, challenge) => auth.authorize({ status, challenge, url });
+}
+
+/** The headers that are sent from the first request on. */
+export async function headersOf(
+  auth: MCPAuthorization | undefined,
+  url: string,
+): Promise<Record<string, string>> {
+  if (!auth) return {};
+  if ('authorize' in auth) return (await auth.headers?.(url)) ?? {};
+  if (auth.type === 'none') return {};
+  const token = auth.type === 'bearer' ? auth.token : auth.accessToken;
+  return { Authorization: `Bearer ${token}` };
+}

@@ -1,0 +1,330 @@
+// createMCPClient: a connection to one MCP server.
+import type {
+  MCPElicitation,
+  MCPElicitationResult,
+  MCPImplementation,
+  MCPPrompt,
+  MCPPromptResult,
+  MCPProtocolVersion,
+  MCPRequestOptions,
+  MCPResource,
+  MCPResourceContents,
+  MCPResourceTemplate,
+  MCPRoot,
+  MCPTool,
+  MCPToolResult,
+} from '../../types/mcp';
+import { version } from '../version';
+import type { HostTool } from '../agent/tools';
+import { MillraceError } from '../errors';
+import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
+import { type ConnectionHost, MCPConnection, type MCPServer } from './connection';
+import { type MCPAuthorization, authorizationOf, headersOf } from './authorization';
+import { type MCPToolsOptions, hostTools } from './tools';
+
+type Awaitable<T> = T | Promise<T>;
+
+/** A server that is started as a program and spoken to over its standard input and output. */
+export interface MCPProgramOptions {
+  type?: 'stdio';
+  command: string;
+  args?: readonly string[];
+  /** Added to HOME, LANG, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ and USER; nothing else is inherited. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+  /** Milliseconds between the polite signal and the one that cannot be ignored; default 1 s. */
+  graceMs?: number;
+}
+
+/** A server that is reached over HTTP. */
+export interface MCPAddressOptions extends RouteOptions {
+  type?: 'http' | 'sse';
+  url: string | URL;
+  headers?: Readonly<Record<string, string>>;
+  /** How requests are authorized; see OAuth. */
+  auth?: MCPAuthorization;
+  connectMs?: number;
+}
+
+/** What every client may have. */
+export interface MCPCommonOptions {
+  /** The server's name in the names of its tools; default its own. */
+  name?: string;
+  /** Who asks; default Millrace itself. */
+  clientInfo?: MCPImplementation;
+  /** The only version to speak; default: what the server speaks. */
+  protocolVersion?: MCPProtocolVersion;
+  /** Milliseconds until the connection is open; default 60 s. */
+  startMs?: number;
+  /** Milliseconds for a request without its own limit; default 60 s. */
+  timeoutMs?: number;
+  /** Bytes of one message; default 16 MiB. */
+  maxMessageBytes?: number;
+  /** What the server says of its tools' effects is believed, and its tools run unasked. */
+  trusted?: boolean;
+  /** Folders that the server may know of. */
+  roots?: readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>);
+  /** Asks a person. */
+  onElicitation?: (
+    question: MCPElicitation,
+    context: { signal: AbortSignal },
+  ) => Awaitable<MCPElicitationResult>;
+  /** Asks a model for the server. */
+  onSampling?: (
+    request: Record<string, unknown>,
+    context: { signal: AbortSignal },
+  ) => Awaitable<object>;
+  onLog?: (message: { level: string; logger?: string; data: unknown }) => void;
+  onToolsChanged?: () => void;
+  onResourcesChanged?: () => void;
+  onPromptsChanged?: () => void;
+  onResourceUpdated?: (uri: string) => void;
+  /** Every notification, by its method. */
+  onNotification?: (method: string, params: Record<string, unknown>) => void;
+}
+
+export type MCPClientOptions = (MCPProgramOptions | MCPAddressOptions) & MCPCommonOptions;
+
+const inherited = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
+
+// Exported shell functions would run code.
+function environmentOf(given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const safe = inherited.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined || value.startsWith('()') ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(safe), ...given };
+}
+
+function reachOf(options: MCPClientOptions): object {
+  if ('command' in options) {
+    const { command, args, env, cwd, graceMs } = options;
+    return { command, args, cwd, graceMs, env: environmentOf(env) };
+  }
+  if (!('url' in options)) {
+    throw new MillraceError('invalid_option', 'An MCP server needs a command or a url.');
+  }
+  const { url, headers, type, connectMs, proxy = proxyFromEnvironment() } = options;
+  const transport = type === 'sse' ? 'sse' : 'auto';
+  return { url: String(url), headers, transport, connectMs, ...routeOf({ ...options, proxy }) };
+}
+
+/**
+ * A connection to one MCP server. A program that ended, or a session that the server forgot, is opened
+ * again for the next call; a call that may have had an effect is never repeated.
+ */
+export class MCPClient {
+  readonly #connection: MCPConnection;
+  readonly #options: MCPClientOptions;
+  #server!: MCPServer;
+  readonly #seen = new Map<string, string>();
+
+  private constructor(options: MCPClientOptions) {
+    this.#options = options;
+    const { roots, onElicitation, onSampling } = options;
+    const capabilities = {
+      ...(roots && { roots: { listChanged: true } }),
+      ...(onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
+      ...(onSampling && { sampling: {} }),
+    };
+    const auth = 'url' in options ? authorizationOf(options.auth, String(options.url)) : undefined;
+    const host: ConnectionHost = {
+      handlers: {
+        'elicitation/create': onElicitation,
+        'sampling/createMessage': onSampling,
+        'roots/list':
+          roots && (async () => ({ roots: typeof roots === 'function' ? await roots() : roots })),
+      },
+      onNotification: (method, params) => this.#notified(method, params),
+      onOpened: (server) => this.#opened(server),
+      onUnauthorized: async (status, challenge) => {
+        if (auth) return auth(status, challenge);
+        throw new MillraceError(
+          'mcp_unauthorized',
+          `The MCP server wants an authorization (HTTP status ${status}); give \`auth\` or headers.`,
+        );
+      },
+    };
+    this.#connection = new MCPConnection(
+      {
+        ...reachOf(options),
+        client: options.clientInfo ?? { name: 'millrace', version: version() },
+        capabilities,
+        protocol: options.protocolVersion,
+        openMs: options.startMs,
+        callMs: options.timeoutMs,
+        messageBytes: options.maxMessageBytes,
+      },
+      host,
+    );
+  }
+
+  /** Resolves when the server has opened the connection. */
+  static async connect(options: MCPClientOptions): Promise<MCPClient> {
+    const reach = { ...options };
+    if ('url' in reach) {
+      const authorized = await headersOf(reach.auth, String(reach.url));
+      reach.headers = { ...reach.headers, ...authorized };
+    }
+    const client = new MCPClient(reach);
+    await client.#connection.opened();
+    return client;
+  }
+
+  /** The server's name in the names of its tools. */
+  get name(): string {
+    return this.#options.name ?? this.serverInfo?.name ?? 'mcp';
+  }
+
+  get serverInfo(): MCPImplementation | undefined {
+    return this.#server.serverInfo;
+  }
+
+  get capabilities(): MCPServer['capabilities'] {
+    return this.#server.capabilities;
+  }
+
+  get instructions(): string | undefined {
+    return this.#server.instructions;
+  }
+
+  get protocolVersion(): string {
+    return this.#server.protocolVersion;
+  }
+
+  /** Any request of the protocol. */
+  request<T = Record<string, unknown>>(
+    method: string,
+    params: object = {},
+    options?: MCPRequestOptions,
+  ): Promise<T> {
+    return this.#connection.request(method, params, options);
+  }
+
+  /** All tools, from all pages. */
+  async listTools(options?: MCPRequestOptions): Promise<MCPTool[]> {
+    return this.#list('tools/list', 'tools', options);
+  }
+
+  /**
+   * The server's tools for createAgentToolsEngine. Their names begin with the server's. A person is
+   * asked before a call, unless the server is trusted and describes the tool as it did before.
+   */
+  async tools(options: MCPToolsOptions = {}): Promise<HostTool<Record<string, unknown>>[]> {
+    return hostTools(this, await this.listTools(options), {
+      ...options,
+      trusted: options.trusted ?? this.#options.trusted ?? false,
+      seen: this.#seen,
+    });
+  }
+
+  callTool(name: string, args: object = {}, options?: MCPRequestOptions): Promise<MCPToolResult> {
+    return this.#connection.request('tools/call', { name, arguments: args }, options);
+  }
+
+  async listResources(options?: MCPRequestOptions): Promise<MCPResource[]> {
+    return this.#list('resources/list', 'resources', options);
+  }
+
+  async listResourceTemplates(options?: MCPRequestOptions): Promise<MCPResourceTemplate[]> {
+    return this.#list('resources/templates/list', 'resourceTemplates', options);
+  }
+
+  readResource(
+    uri: string,
+    options?: MCPRequestOptions,
+  ): Promise<{ contents: MCPResourceContents[] }> {
+    return this.#connection.request('resources/read', { uri }, options);
+  }
+
+  /** Has the server tell when the resource changes, through onResourceUpdated. */
+  async subscribeResource(uri: string, options?: MCPRequestOptions): Promise<void> {
+    await this.#connection.request('resources/subscribe', { uri }, options);
+  }
+
+  async unsubscribeResource(uri: string, options?: MCPRequestOptions): Promise<void> {
+    await this.#connection.request('resources/unsubscribe', { uri }, options);
+  }
+
+  async listPrompts(options?: MCPRequestOptions): Promise<MCPPrompt[]> {
+    return this.#list('prompts/list', 'prompts', options);
+  }
+
+  getPrompt(
+    name: string,
+    args: Record<string, string> = {},
+    options?: MCPRequestOptions,
+  ): Promise<MCPPromptResult> {
+    return this.#connection.request('prompts/get', { name, arguments: args }, options);
+  }
+
+  /** What could stand for an argument of a prompt or of a resource template. */
+  async complete(
+    ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string },
+    argument: { name: string; value: string },
+    options?: MCPRequestOptions,
+  ): Promise<{ values: string[]; total?: number; hasMore?: boolean }> {
+    const { completion } = await this.#connection.request<{ completion: { values: string[] } }>(
+      'completion/complete',
+      { ref, argument },
+      options,
+    );
+    return completion;
+  }
+
+  async setLogLevel(level: string, options?: MCPRequestOptions): Promise<void> {
+    await this.#connection.request('logging/setLevel', { level }, options);
+  }
+
+  async ping(options?: MCPRequestOptions): Promise<void> {
+    await this.#connection.request('ping', {}, options);
+  }
+
+  /** Tells the server that the roots are others now. */
+  rootsChanged(): void {
+    this.#connection.notify('notifications/roots/list_changed', {});
+  }
+
+  /** Ends the session and the program; calls that run are rejected. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #list<T>(method: string, key: string, options?: MCPRequestOptions): Promise<T[]> {
+    const { signal, timeoutMs, maxTotalMs } = options ?? {};
+    const limits = { signal, timeoutMs, maxTotalMs };
+    const answer = await this.#connection.request<Record<string, T[]>>(method, {}, limits, key);
+    return answer[key] ?? [];
+  }
+
+  #opened(server: MCPServer): void {
+    this.#server = server;
+    if (!server.reopened) return;
+    const { tools, resources, prompts } = server.capabilities;
+    if (tools) this.#options.onToolsChanged?.();
+    if (resources) this.#options.onResourcesChanged?.();
+    if (prompts) this.#options.onPromptsChanged?.();
+  }
+
+  #notified(method: string, params: Record<string, unknown>): void {
+    const options = this.#options;
+    const listeners: Record<string, (() => void) | undefined> = {
+      'notifications/message': () => options.onLog?.(params as never),
+      'notifications/tools/list_changed': options.onToolsChanged,
+      'notifications/resources/list_changed': options.onResourcesChanged,
+      'notifications/prompts/list_changed': options.onPromptsChanged,
+      'notifications/resources/updated': () => options.onResourceUpdated?.(String(params['uri'])),
+    };
+    options.onNotification?.(method, params);
+    listeners[method]?.();
+  }
+}
+
+/** Connects to an MCP server; rejects with a MillraceError that says why it cannot. */
+export function createMCPClient(options: MCPClientOptions): Promise<MCPClient> {
+  return MCPClient.connect(options);
+}

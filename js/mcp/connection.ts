@@ -1,0 +1,231 @@
+// The engine's MCP client as promises: requests out, answers and the server's questions in.
+import type { MCPImplementation, MCPProgress, MCPRequestOptions } from '../../types/mcp';
+import type { Addon } from '../addon';
+import { MillraceError, errorFromNative, rethrow } from '../errors';
+import { engine } from '../transport/engine';
+
+/** What a server said when the connection was opened. */
+export interface MCPServer {
+  protocolVersion: string;
+  serverInfo?: MCPImplementation;
+  capabilities: Record<string, Record<string, unknown> | undefined>;
+  instructions?: string;
+  /** The connection was opened again: lists may have changed. */
+  reopened: boolean;
+}
+
+export type MCPHandler = (params: never, context: { signal: AbortSignal }) => unknown;
+
+export interface ConnectionHost {
+  /** By method; a question without a handler is refused. */
+  handlers: Record<string, MCPHandler | undefined>;
+  onNotification(method: string, params: Record<string, unknown>): void;
+  onOpened(server: MCPServer): void;
+  /** Gives the headers of an authorization, or throws. */
+  onUnauthorized(status: number, challenge: string): Promise<Record<string, string>>;
+}
+
+type Item =
+  | { type: 'opened'; info: MCPServer }
+  | { type: 'settled'; call: number; result?: unknown; error?: object; rpc?: RpcError }
+  | { type: 'progress'; call: number; params: MCPProgress }
+  | { type: 'asked'; question: number; call: number; method: string; params: never }
+  | { type: 'withdrawn'; question: number }
+  | { type: 'notified'; method: string; params: Record<string, unknown> }
+  | { type: 'unauthorized'; status: number; challenge: string };
+
+/** The error object of a server, as `cause` of an `mcp_error`. */
+export interface RpcError {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+interface Waiting {
+  resolve: (result: never) => void;
+  reject: (error: unknown) => void;
+  options: MCPRequestOptions;
+  stop: (() => void) | undefined;
+}
+
+const methodNotFound = -32601;
+const internalError = -32603;
+
+export class MCPConnection {
+  readonly #native: Addon;
+  readonly #stream: number;
+  readonly #host: ConnectionHost;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #questions = new Map<number, AbortController>();
+  readonly #opened: Promise<MCPServer>;
+  #resolveOpened!: (server: MCPServer) => void;
+  #rejectOpened!: (error: unknown) => void;
+  #resolveClosed!: () => void;
+  readonly #closed = new Promise<void>((resolve) => (this.#resolveClosed = resolve));
+  #nextCall = 1;
+  #over: { error: unknown } | undefined;
+  // One authorization at a time; refusals that come meanwhile are part of it.
+  #authorizing = false;
+
+  constructor(options: object, host: ConnectionHost) {
+    this.#host = host;
+    this.#opened = new Promise((resolve, reject) => {
+      this.#resolveOpened = resolve;
+      this.#rejectOpened = reject;
+    });
+    this.#opened.catch(() => undefined);
+    this.#native = engine();
+    try {
+      this.#stream = this.#native.startMcpClient(JSON.stringify(options), this.#deliver);
+    } catch (error) {
+      rethrow(error);
+    }
+  }
+
+  opened(): Promise<MCPServer> {
+    return this.#opened;
+  }
+
+  request<T>(
+    method: string,
+    params: object,
+    options: MCPRequestOptions = {},
+    list?: string,
+  ): Promise<T> {
+    const { signal, timeoutMs, maxTotalMs, onProgress } = options;
+    return new Promise<T>((resolve, reject) => {
+      if (this.#over) throw this.#over.error;
+      signal?.throwIfAborted();
+      const call = this.#nextCall++;
+      const stop = signal && (() => this.#command('cancel', call, reasonOf(signal)));
+      this.#waiting.set(call, { resolve, reject, options, stop });
+      if (stop) signal.addEventListener('abort', stop, { once: true });
+      const wishes = { method, list, timeoutMs, totalMs: maxTotalMs, progress: !!onProgress };
+      this.#command('call', call, JSON.stringify(params), JSON.stringify(wishes));
+    });
+  }
+
+  notify(method: string, params: object): void {
+    if (!this.#over) this.#command('notify', 0, JSON.stringify(params), method);
+  }
+
+  /** Ends calls, session and program; resolves when they have ended. */
+  close(): Promise<void> {
+    if (!this.#over) this.#command('close', 0);
+    return this.#closed;
+  }
+
+  #command(name: string, id: number, text = '', options = ''): void {
+    this.#native.command(this.#stream, name, id, text, options);
+  }
+
+  readonly #deliver = (_head?: string, data?: string | Buffer, end?: string): boolean => {
+    if (data !== undefined) {
+      for (const item of JSON.parse(data as string) as Item[]) this.#take(item);
+    }
+    if (end !== undefined) this.#end(end);
+    return end === undefined;
+  };
+
+  #take(item: Item): void {
+    switch (item.type) {
+      case 'opened':
+        this.#resolveOpened(item.info);
+        this.#host.onOpened(item.info);
+        break;
+      case 'settled':
+        this.#settle(item);
+        break;
+      case 'progress':
+        quietly(() => this.#waiting.get(item.call)?.options.onProgress?.(item.params));
+        break;
+      case 'asked':
+        void this.#answer(item);
+        break;
+      case 'withdrawn':
+        this.#questions.get(item.question)?.abort();
+        this.#questions.delete(item.question);
+        break;
+      case 'notified':
+        quietly(() => this.#host.onNotification(item.method, item.params));
+        break;
+      case 'unauthorized':
+        void this.#authorize(item.status, item.challenge);
+    }
+  }
+
+  #settle({ call, result, error, rpc }: Item & { type: 'settled' }): void {
+    const waiting = this.#waiting.get(call);
+    if (!waiting) return;
+    this.#waiting.delete(call);
+    const { options, stop, resolve, reject } = waiting;
+    if (stop) options.signal?.removeEventListener('abort', stop);
+    if (!error) resolve(result as never);
+    else if (options.signal?.aborted) reject(options.signal.reason);
+    else reject(errorFromNative(JSON.stringify(error), rpc));
+  }
+
+  async #answer({ question, method, params }: Item & { type: 'asked' }): Promise<void> {
+    const handler = this.#host.handlers[method];
+    if (!handler) {
+      this.#command('refuse', question, `No handler for ${method}.`, String(methodNotFound));
+      return;
+    }
+    const controller = new AbortController();
+    this.#questions.set(question, controller);
+    try {
+      const answer = await handler(params, { signal: controller.signal });
+      if (!this.#over) this.#command('answer', question, JSON.stringify(answer ?? {}));
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      const known = typeof code === 'number' ? code : internalError;
+      const message = error instanceof Error ? error.message : String(error);
+      if (!this.#over) this.#command('refuse', question, message, String(known));
+    } finally {
+      this.#questions.delete(question);
+    }
+  }
+
+  async #authorize(status: number, challenge: string): Promise<void> {
+    if (this.#authorizing) return;
+    this.#authorizing = true;
+    try {
+      const headers = await this.#host.onUnauthorized(status, challenge);
+      if (!this.#over) this.#command('authorize', 0, JSON.stringify(headers));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (!this.#over) this.#command('unauthorized', 0, message);
+    } finally {
+      this.#authorizing = false;
+    }
+  }
+
+  #end(end: string): void {
+    const error =
+      end === ''
+        ? new MillraceError('mcp_connection_failed', 'The MCP client is closed.')
+        : errorFromNative(end);
+    this.#over = { error };
+    this.#rejectOpened(error);
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    for (const controller of this.#questions.values()) controller.abort();
+    this.#questions.clear();
+    this.#resolveClosed();
+  }
+}
+
+function reasonOf({ reason }: AbortSignal): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}
+
+// A listener's failure is not the connection's.
+function quietly(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

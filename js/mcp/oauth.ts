@@ -1,0 +1,315 @@
+// OAuth 2.1 for MCP servers: discovery, registration, PKCE, tokens, and more rights when they are asked.
+// Source: Model Context Protocol 2025-11-25 and 2026-07-28, "Authorization"; RFC 6749, 7636, 7591,
+// 8414, 8707, 9207, 9728.
+import { createHash, randomBytes } from 'node:crypto';
+
+import { MillraceError } from '../errors';
+import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
+import type { MCPAuthorizer } from './authorization';
+import {
+  type AuthorizationServer,
+  type ProtectedResource,
+  discover,
+  fetchJson,
+  type Fetcher,
+} from './oauth-discovery';
+
+export interface OAuthTokens {
+  access_token: string;
+  token_type?: string;
+  expires_in?: number;
+  refresh_token?: string;
+  scope?: string;
+}
+
+export interface OAuthClientInformation {
+  client_id: string;
+  client_secret?: string;
+  token_endpoint_auth_method?: string;
+}
+
+/** What is kept of one authorization server; it must never be shown to another one. */
+export interface OAuthRecord {
+  issuer: string;
+  client?: OAuthClientInformation;
+  tokens?: OAuthTokens;
+}
+
+/** Where tokens and registrations are kept; by the address of the MCP server. */
+export interface OAuthStore {
+  load(server: string): OAuthRecord | undefined | Promise<OAuthRecord | undefined>;
+  save(server: string, record: OAuthRecord): void | Promise<void>;
+}
+
+export interface OAuthOptions extends RouteOptions {
+  /** Where the authorization server sends people back. */
+  redirectUrl: string;
+  /** Shows the address to a person and gives the address that the person was sent back to. */
+  authorize: (url: URL) => Promise<string | URL> | string | URL;
+  /** Default: memory. */
+  store?: OAuthStore;
+  /** What is told at a registration, beside the redirect address; `client_name`, `scope`, ... */
+  clientMetadata?: Record<string, unknown>;
+  /** An address that serves this client's metadata, for servers that take it as client id. */
+  clientMetadataUrl?: string;
+  /** A client that was registered by hand. */
+  client?: OAuthClientInformation;
+}
+
+/** Keeps tokens and registrations in memory. */
+export function inMemoryOAuthStore(): OAuthStore {
+  const records = new Map<string, OAuthRecord>();
+  return {
+    load: (server) => records.get(server),
+    save: (server, record) => void records.set(server, record),
+  };
+}
+
+function refused(message: string, detail?: string): MillraceError {
+  return new MillraceError('mcp_unauthorized', message, { detail });
+}
+
+/** The members of a Bearer challenge of a WWW-Authenticate header. */
+export function challengeOf(header: string): Record<string, string> {
+  const members: Record<string, string> = {};
+  for (const [, name = '', quoted, plain] of header.matchAll(
+    /([a-zA-Z_]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g,
+  )) {
+    members[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '';
+  }
+  return members;
+}
+
+function joined(...scopes: (string | undefined)[]): string | undefined {
+  const all = new Set(scopes.flatMap((scope) => scope?.split(' ') ?? []).filter(Boolean));
+  return all.size > 0 ? [...all].join(' ') : undefined;
+}
+
+/** Everything that one authorization works with. */
+interface Flow {
+  server: string;
+  fetcher: Fetcher;
+  resource: ProtectedResource | undefined;
+  issuer: string;
+  metadata: AuthorizationServer;
+  scope: string | undefined;
+  client: OAuthClientInformation;
+}
+
+const base64url = (bytes: Buffer): string => bytes.toString('base64url');
+
+// Tokens and codes travel encrypted, but on this machine.
+function secure(url: string, what: string): string {
+  const { protocol, hostname } = new URL(url);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (protocol === 'https:' || (protocol === 'http:' && isLocal)) return url;
+  throw refused(`The ${what} ${new URL(url).origin} is not reached over https.`);
+}
+
+/**
+ * Authorizes requests to an MCP server with OAuth; for `auth` of createMCPClient. After a refusal the
+ * tokens are refreshed, or a person is asked.
+ */
+export class OAuth {
+  readonly #options: OAuthOptions;
+  readonly #store: OAuthStore;
+  // What was asked for, since servers forget to say what they granted.
+  readonly #asked = new Map<string, string | undefined>();
+
+  constructor(options: OAuthOptions) {
+    this.#options = options;
+    this.#store = options.store ?? inMemoryOAuthStore();
+  }
+
+  /** The headers for the first request: those of tokens that are kept. */
+  async headers(server: string): Promise<Record<string, string>> {
+    const record = await this.#store.load(server);
+    return record?.tokens ? authorizationHeader(record.tokens) : {};
+  }
+
+  readonly authorize: MCPAuthorizer = async ({ status, challenge, url }) => {
+    const said = challengeOf(challenge);
+    const wantsMore = status === 403 || said['error'] === 'insufficient_scope';
+    const flow = await this.#begin(url, said, wantsMore);
+    const record = await this.#store.load(url);
+    const refresh = record?.issuer === flow.issuer ? record.tokens?.refresh_token : undefined;
+    let tokens = refresh && !wantsMore ? await this.#refresh(flow, refresh) : undefined;
+    tokens ??= await this.#askPerson(flow);
+    this.#asked.set(url, joined(flow.scope, tokens.scope));
+    await this.#store.save(url, { issuer: flow.issuer, client: flow.client, tokens });
+    return authorizationHeader(tokens);
+  };
+
+  async #begin(server: string, said: Record<string, string>, more: boolean): Promise<Flow> {
+    const { proxy = proxyFromEnvironment() } = this.#options;
+    const fetcher: Fetcher = routeOf({ ...this.#options, proxy });
+    const { resource, issuer, metadata } = await discover(
+      fetcher,
+      server,
+      said['resource_metadata'],
+    );
+    const record = await this.#store.load(server);
+    const granted = more ? joined(this.#asked.get(server), record?.tokens?.scope) : undefined;
+    const scope = this.#scope(said['scope'], granted, resource, metadata);
+    const flow = { server, fetcher, resource, issuer, metadata, scope };
+    const known = record?.issuer === issuer ? record.client : undefined;
+    const client = this.#options.client ?? known ?? (await this.#register(flow));
+    return { ...flow, client };
+  }
+
+  #scope(
+    asked: string | undefined,
+    granted: string | undefined,
+    resource: ProtectedResource | undefined,
+    metadata: AuthorizationServer,
+  ): string | undefined {
+    const own = this.#options.clientMetadata?.['scope'] as string | undefined;
+    const scope = joined(granted, asked || resource?.scopes_supported?.join(' ') || own);
+    // A token that can be refreshed has to be asked for where the server tells it so.
+    const offersRefresh = metadata.scopes_supported?.includes('offline_access') ?? false;
+    return scope && offersRefresh ? joined(scope, 'offline_access') : scope;
+  }
+
+  async #register(flow: Omit<Flow, 'client'>): Promise<OAuthClientInformation> {
+    const { metadata, issuer, server, scope } = flow;
+    const { clientMetadataUrl, clientMetadata, redirectUrl } = this.#options;
+    if (clientMetadataUrl && metadata.client_id_metadata_document_supported === true) {
+      return { client_id: clientMetadataUrl, token_endpoint_auth_method: 'none' };
+    }
+    if (!metadata.registration_endpoint) {
+      throw refused(
+        `The authorization server ${issuer} registers no clients by itself; register one there and ` +
+          'give it as `client`.',
+      );
+    }
+    const answer = await fetchJson(flow.fetcher, {
+      method: 'POST',
+      url: secure(metadata.registration_endpoint, 'registration endpoint'),
+      headers: [['Content-Type', 'application/json']],
+      body: JSON.stringify({
+        client_name: 'Millrace',
+        redirect_uris: [redirectUrl],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        application_type: applicationType(redirectUrl),
+        ...(scope && { scope }),
+        ...clientMetadata,
+      }),
+    });
+    const client = answer.json as OAuthClientInformation | undefined;
+    if (!answer.ok || typeof client?.client_id !== 'string') {
+      throw refused(`The authorization server ${issuer} refuses the registration.`, answer.text);
+    }
+    await this.#store.save(server, { issuer, client });
+    return client;
+  }
+
+  async #refresh(flow: Flow, token: string): Promise<OAuthTokens | undefined> {
+    const answer = await this.#token(flow, {
+      grant_type: 'refresh_token',
+      refresh_token: token,
+    });
+    if (!answer.ok) return undefined;
+    return { refresh_token: token, ...(answer.json as OAuthTokens) };
+  }
+
+  async #askPerson(flow: Flow): Promise<OAuthTokens> {
+    const { metadata, client, scope, issuer } = flow;
+    const { redirectUrl, authorize } = this.#options;
+    const methods = metadata.code_challenge_methods_supported;
+    if (methods && !methods.includes('S256')) {
+      throw refused(`The authorization server ${issuer} does not support PKCE with S256.`);
+    }
+    const verifier = base64url(randomBytes(48));
+    const state = base64url(randomBytes(24));
+    const url = new URL(secure(metadata.authorization_endpoint, 'authorization endpoint'));
+    const wanted = {
+      response_type: 'code',
+      client_id: client.client_id,
+      redirect_uri: redirectUrl,
+      state,
+      code_challenge: base64url(createHash('sha256').update(verifier).digest()),
+      code_challenge_method: 'S256',
+      ...(scope && { scope }),
+      ...(flow.resource && { resource: flow.resource.resource }),
+      ...(scope?.split(' ').includes('offline_access') && { prompt: 'consent' }),
+    };
+    for (const [name, value] of Object.entries(wanted)) url.searchParams.set(name, value);
+    const code = codeOf(new URL(await authorize(url), redirectUrl), state, flow);
+    const answer = await this.#token(flow, {
+      grant_type: 'authorization_code',
+      code,
+      code_verifier: verifier,
+      redirect_uri: redirectUrl,
+    });
+    const tokens = answer.json as OAuthTokens | undefined;
+    if (!answer.ok || typeof tokens?.access_token !== 'string') {
+      throw refused(`The authorization server ${issuer} gives no token.`, answer.text);
+    }
+    return tokens;
+  }
+
+  #token(flow: Flow, wanted: Record<string, string>): ReturnType<typeof fetchJson> {
+    const { client, metadata, resource } = flow;
+    const form = new URLSearchParams(wanted);
+    if (resource) form.set('resource', resource.resource);
+    const headers: [string, string][] = [['Content-Type', 'application/x-www-form-urlencoded']];
+    const method = methodOf(client, metadata.token_endpoint_auth_methods_supported);
+    if (method === 'client_secret_basic') {
+      const pair = [client.client_id, client.client_secret ?? ''].map(encodeURIComponent).join(':');
+      headers.push(['Authorization', `Basic ${Buffer.from(pair).toString('base64')}`]);
+    } else {
+      form.set('client_id', client.client_id);
+      if (method === 'client_secret_post') form.set('client_secret', client.client_secret ?? '');
+    }
+    const url = secure(metadata.token_endpoint, 'token endpoint');
+    return fetchJson(flow.fetcher, { method: 'POST', url, headers, body: form.toString() });
+  }
+}
+
+function authorizationHeader({ access_token }: OAuthTokens): Record<string, string> {
+  return { Authorization: `Bearer ${access_token}` };
+}
+
+// A client on somebody's machine is a native one.
+function applicationType(redirectUrl: string): 'native' | 'web' {
+  const { protocol, hostname } = new URL(redirectUrl);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return isLocal || !/^https?:$/.test(protocol) ? 'native' : 'web';
+}
+
+const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'];
+
+function methodOf(client: OAuthClientInformation, supported: string[] = []): string {
+  const own = client.token_endpoint_auth_method;
+  const isPossible = (method: string): boolean =>
+    (supported.length === 0 || supported.includes(method)) &&
+    (method === 'none' || client.client_secret !== undefined);
+  if (own && authenticationMethods.includes(own) && isPossible(own)) return own;
+  const found = authenticationMethods.find(isPossible);
+  return found ?? (client.client_secret === undefined ? 'none' : 'client_secret_post');
+}
+
+// The code of the address that a person came back to.
+function codeOf(back: URL, state: string, { metadata }: Flow): string {
+  const { searchParams } = back;
+  const iss = searchParams.get('iss');
+  if (iss === null && metadata.authorization_response_iss_parameter_supported === true) {
+    throw refused('The authorization server promised to name itself in its answer and did not.');
+  }
+  if (iss !== null && iss !== metadata.issuer) {
+    throw refused(`The answer comes from ${iss}, not from ${metadata.issuer}.`);
+  }
+  if (searchParams.get('state') !== state) {
+    throw refused('The answer of the authorization server belongs to another request.');
+  }
+  const error = searchParams.get('error');
+  const code = searchParams.get('code');
+  if (error !== null || code === null) {
+    throw refused(
+      `The authorization was refused: ${error ?? 'no code'}.`,
+      searchParams.get('error_description') ?? undefined,
+    );
+  }
+  return code;
+}

@@ -1,0 +1,66 @@
+// An MCP client as a stream of the host: commands in, items out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/stream.hpp"
+#include "base/result.hpp"
+#include "tool/mcp/client.hpp"
+
+namespace millrace::app {
+
+// Reads how an MCP server is reached.
+// Shape: {"command", "cwd"?: string, "args"?: [string], "env": {name: string}} or {"url": string,
+// "headers"?: {name: string}, "transport"?: "http" | "sse" | "auto", and what model/route.hpp
+// reads}; "client": object, "capabilities": object, "protocol"?: string, "openMs"?, "callMs"?,
+// "connectMs"?, "closeMs"?, "graceMs"?, "messageBytes"?: number.
+// Errors: invalid_json, invalid_option.
+Result<mcp::ClientOptions> read_mcp_client(std::string_view json);
+
+// Items: {"type": "opened", "info"}, {"type": "settled", "call", "result" | "error", "rpc"?},
+// {"type": "progress", "call", "params"}, {"type": "asked", "question", "call", "method",
+// "params"},
+// {"type": "withdrawn", "question"}, {"type": "notified", "method", "params"}, {"type":
+// "unauthorized", "status", "challenge"}, {"type": "failed", "error"}; "closed" ends the stream.
+// Commands (name, id, text, options): call (call, params, {"method", "list"?, "timeoutMs"?,
+// "totalMs"?, "progress"?}), cancel (call, reason), notify (-, params, method), answer (question,
+// result), refuse (question, message, code), authorize (-, {name: value}), unauthorized (-,
+// message), close.
+// Thread: engine thread.
+class McpStream final : public Stream, private mcp::ClientHost {
+ public:
+  McpStream(DrainQueue::StreamId id, StreamServices& services, mcp::ClientOptions options);
+  ~McpStream() override;
+
+  void start() { client_->start(); }
+  void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
+  void resume() override;
+  void cancel() override;
+  void silence() override;
+  void command(const StreamCommand& command) override;
+
+ private:
+  void opened(std::string_view info_json) override;
+  void settled(mcp::CallId call, mcp::Outcome outcome) override;
+  void progressed(mcp::CallId call, std::string_view params_json) override;
+  void asked(mcp::QuestionId question, mcp::CallId call, std::string_view method,
+             std::string_view params_json) override;
+  void withdrawn(mcp::QuestionId question) override;
+  void notified(std::string_view method, std::string_view params_json) override;
+  void unauthorized(int status, std::string_view challenge) override;
+  void failed(Error error) override;
+  void closed() override;
+
+  void call(const StreamCommand& command);
+  void hand_over(std::string item);
+  void finish(std::string end);
+
+  DrainQueue::StreamId id_;
+  StreamServices& services_;
+  std::shared_ptr<mcp::Client> client_;
+  bool is_over_ = false;
+};
+
+}  // namespace millrace::app

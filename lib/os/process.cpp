@@ -1,0 +1,436 @@
+#include "os/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+#include "os/event_loop.hpp"
+#include "os/watcher.hpp"
+
+namespace millrace::os {
+namespace {
+
+namespace asio = boost::asio;
+using Stream = asio::posix::stream_descriptor;
+
+// Owns a descriptor until somebody else does.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = other.release();
+    }
+    return *this;
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+Error start_error(const std::string& program, std::string_view what, int number) {
+  std::string message = "'" + program + "' cannot be started: ";
+  message.append(what);
+  if (number != 0) message.append(": ").append(std::strerror(number));
+  return make_error(Errc::process_start_failed, message + ".");
+}
+
+// Above the standard descriptors, which the program gets anew.
+bool lift(Descriptor& fd) {
+  constexpr int first_free = 3;
+  if (fd.get() >= first_free) return true;
+  Descriptor lifted(fcntl(fd.get(), F_DUPFD_CLOEXEC, first_free));
+  fd = std::move(lifted);
+  return fd.get() >= 0;
+}
+
+bool open_pipe(Pipe& made) {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  made.read = Descriptor(ends[0]);
+  made.write = Descriptor(ends[1]);
+  return lift(made.read) && lift(made.write);
+}
+
+void close(Stream& stream) {
+  boost::system::error_code ignored;
+  stream.close(ignored);
+}
+
+// Watchers whose engine ended before they did; somebody has to ask for their end.
+struct LeftWatchers {
+  std::mutex mutex;
+  std::vector<pid_t> pids;  // guarded by mutex
+};
+
+LeftWatchers& left_watchers() {
+  static auto* const instance = new LeftWatchers;
+  return *instance;
+}
+
+void reap_left_watchers() {
+  const std::lock_guard lock(left_watchers().mutex);
+  std::erase_if(left_watchers().pids,
+                [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+void leave_watcher(pid_t pid) {
+  const std::lock_guard lock(left_watchers().mutex);
+  left_watchers().pids.push_back(pid);
+}
+
+// The path of the program; "" when there is none that can be run.
+std::string find_program(const ProcessOptions& options) {
+  if (options.program.find('/') != std::string::npos) return options.program;
+  std::string_view path;
+  for (const auto& [name, value] : options.environment) {
+    if (name == "PATH") path = value;
+  }
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find(':'), path.size());
+    std::string candidate(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (candidate.empty()) continue;
+    candidate.append("/").append(options.program);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+// The texts of an argument list or environment, and their pointers.
+struct Texts {
+  std::vector<std::string> texts;
+  std::vector<char*> pointers;
+  char* const* list() {
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers.data();
+  }
+};
+
+}  // namespace
+
+struct Process::State : std::enable_shared_from_this<Process::State> {
+  State(EventLoop& loop, const ProcessOptions& options, std::shared_ptr<ProcessHandler> to)
+      : input(loop.context()),
+        output(loop.context()),
+        errors(loop.context()),
+        status(loop.context()),
+        handler(std::move(to)),
+        program(options.program),
+        directory(options.directory),
+        kept_error_bytes(options.kept_error_bytes),
+        most_unwritten_bytes(options.most_unwritten_bytes) {}
+
+  ~State() {
+    if (watcher_pid > 0) leave_watcher(watcher_pid);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void read_output() {
+    if (is_paused || is_reading || !output.is_open()) return;
+    is_reading = true;
+    output.async_read_some(
+        asio::buffer(output_bytes),
+        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+          self->is_reading = false;
+          if (error) {
+            if (error == asio::error::operation_aborted) return;
+            close(self->output);
+            return self->finish_when_over();
+          }
+          if (self->handler) {
+            const auto to = self->handler;
+            to->on_output({self->output_bytes.data(), size});
+          }
+          self->read_output();
+        });
+  }
+
+  void read_errors() {
+    errors.async_read_some(
+        asio::buffer(error_bytes),
+        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+          if (error) {
+            if (error == asio::error::operation_aborted) return;
+            close(self->errors);
+            return self->finish_when_over();
+          }
+          self->keep_errors({self->error_bytes.data(), size});
+          self->read_errors();
+        });
+  }
+
+  void keep_errors(std::string_view text) {
+    error_tail.append(text);
+    if (error_tail.size() > 2 * kept_error_bytes) {
+      error_tail.erase(0, error_tail.size() - kept_error_bytes);
+    }
+  }
+
+  void read_status() {
+    status.async_read_some(
+        asio::buffer(&report, sizeof report),
+        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+          if (error == asio::error::operation_aborted) return;
+          if (!error && size == sizeof(WatcherReport)) {
+            self->on_report();
+            return self->read_status();
+          }
+          close(self->status);
+          self->watcher_ended();
+        });
+  }
+
+  void on_report() {
+    switch (report.kind) {
+      case WatcherReport::Kind::started: program_pid = report.value; return;
+      case WatcherReport::Kind::failed_directory:
+        exit.not_started =
+            start_error(program, "the folder '" + directory + "' cannot be entered", report.value);
+        return;
+      case WatcherReport::Kind::failed_exec:
+        exit.not_started = start_error(program, "the system refuses to run it", report.value);
+        return;
+      case WatcherReport::Kind::ended:
+        if (WIFEXITED(report.value)) exit.code = WEXITSTATUS(report.value);
+        if (WIFSIGNALED(report.value)) exit.signal = WTERMSIG(report.value);
+    }
+  }
+
+  // Its end of the pipe is closed: it has exited, or is about to.
+  void watcher_ended() {
+    if (!exit.code && !exit.signal && program_pid > 0) kill(-program_pid, SIGKILL);
+    while (waitpid(watcher_pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    watcher_pid = -1;
+    reap_left_watchers();
+    finish_when_over();
+  }
+
+  // What left the group may hold the pipes open for ever; the program itself has ended.
+  void finish_when_over() {
+    if (watcher_pid > 0) return;
+    if (output.is_open()) drain_output();
+    for (Stream* stream : {&input, &output, &errors}) close(*stream);
+    control.reset();
+    if (!handler) return;
+    exit.error_text = error_text();
+    const auto last = std::move(handler);
+    handler = nullptr;
+    last->on_exit(std::move(exit));
+  }
+
+  // Takes what the pipe still holds; the writers are gone or do not matter any more.
+  void drain_output() {
+    boost::system::error_code error;
+    output.non_blocking(true, error);
+    while (handler) {
+      const std::size_t size = output.read_some(asio::buffer(output_bytes), error);
+      if (error || size == 0) return;
+      const auto to = handler;
+      to->on_output({output_bytes.data(), size});
+    }
+  }
+
+  void write_next() {
+    if (is_writing || unwritten.empty() || !input.is_open()) return;
+    is_writing = true;
+    input.async_write_some(
+        asio::buffer(unwritten.front().data() + written, unwritten.front().size() - written),
+        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+          self->is_writing = false;
+          if (error) {
+            if (error != asio::error::operation_aborted) close(self->input);
+            return;
+          }
+          self->written += size;
+          self->unwritten_bytes -= size;
+          if (self->written == self->unwritten.front().size()) {
+            self->unwritten.pop_front();
+            self->written = 0;
+          }
+          if (self->unwritten.empty() && self->close_when_written) close(self->input);
+          self->write_next();
+        });
+  }
+
+  [[nodiscard]] std::string error_text() const {
+    const std::size_t size = std::min(error_tail.size(), kept_error_bytes);
+    return error_tail.substr(error_tail.size() - size);
+  }
+
+  Stream input;
+  Stream output;
+  Stream errors;
+  Stream status;
+  Descriptor control;
+  std::shared_ptr<ProcessHandler> handler;
+  std::string program;
+  std::string directory;
+  std::size_t kept_error_bytes;
+  std::size_t most_unwritten_bytes;
+  pid_t watcher_pid = -1;
+  pid_t program_pid = -1;
+  ProcessExit exit;
+  WatcherReport report;
+  std::array<char, std::size_t{64} << 10U> output_bytes{};
+  std::array<char, 4096> error_bytes{};
+  std::string error_tail;
+  std::deque<std::string> unwritten;
+  std::size_t written = 0;  // of the first
+  std::size_t unwritten_bytes = 0;
+  bool is_writing = false;
+  bool is_reading = false;
+  bool is_paused = false;
+  bool close_when_written = false;
+};
+
+namespace {
+
+// The parent's ends of a program's pipes.
+struct Ends {
+  Pipe input;
+  Pipe output;
+  Pipe errors;
+  Pipe status;
+  Pipe control;
+  bool open() {
+    return open_pipe(input) && open_pipe(output) && open_pipe(errors) && open_pipe(status) &&
+           open_pipe(control);
+  }
+};
+
+// Forks; everything that needs memory is made before.
+pid_t launch(const ProcessOptions& options, const std::string& path, const Ends& ends) {
+  Texts arguments;
+  arguments.texts.push_back(options.program);
+  for (const std::string& argument : options.arguments) arguments.texts.push_back(argument);
+  Texts environment;
+  for (const auto& [name, value] : options.environment) {
+    environment.texts.push_back(name + "=" + value);
+  }
+  WatcherPlan plan;
+  plan.control = ends.control.read.get();
+  plan.status = ends.status.write.get();
+  plan.input = ends.input.read.get();
+  plan.output = ends.output.write.get();
+  plan.errors = ends.errors.write.get();
+  plan.path = path.c_str();
+  plan.arguments = arguments.list();
+  plan.environment = environment.list();
+  plan.directory = options.directory.empty() ? nullptr : options.directory.c_str();
+  plan.grace = options.grace;
+  return start_watcher(plan);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Process>> Process::start(EventLoop& loop, const ProcessOptions& options,
+                                                std::shared_ptr<ProcessHandler> handler) {
+  const std::string path = find_program(options);
+  if (path.empty()) {
+    return start_error(options.program, "it is not on the PATH that it is given", 0);
+  }
+  for (const auto& [name, value] : options.environment) {
+    if (name.empty() || name.find('=') != std::string::npos) {
+      return make_error(Errc::invalid_option, "A variable of the environment has no valid name.");
+    }
+  }
+  reap_left_watchers();
+  Ends ends;
+  if (!ends.open()) return start_error(options.program, "no pipe can be made", errno);
+  const pid_t watcher = launch(options, path, ends);
+  if (watcher < 0) return start_error(options.program, "no process can be made", errno);
+  ends.status.write.reset();
+
+  auto state = std::make_shared<State>(loop, options, std::move(handler));
+  state->watcher_pid = watcher;
+  state->control = std::move(ends.control.write);
+  boost::system::error_code refused;
+  state->input.assign(ends.input.write.release(), refused);
+  state->output.assign(ends.output.read.release(), refused);
+  state->errors.assign(ends.errors.read.release(), refused);
+  state->status.assign(ends.status.read.release(), refused);
+  state->read_output();
+  state->read_errors();
+  state->read_status();
+  return std::unique_ptr<Process>(new Process(std::move(state)));
+}
+
+Process::Process(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Process::~Process() {
+  state_->handler = nullptr;
+  stop();
+}
+
+Result<void> Process::write(std::string bytes) {
+  if (!state_->input.is_open()) {
+    return make_error(Errc::connection_lost,
+                      "'" + state_->program + "' has closed its standard input.");
+  }
+  if (state_->unwritten_bytes + bytes.size() > state_->most_unwritten_bytes) {
+    return make_error(Errc::event_too_large,
+                      "'" + state_->program + "' does not read what it is sent.");
+  }
+  if (bytes.empty()) return {};
+  state_->unwritten_bytes += bytes.size();
+  state_->unwritten.push_back(std::move(bytes));
+  state_->write_next();
+  return {};
+}
+
+void Process::close_input() {
+  state_->close_when_written = true;
+  if (state_->unwritten.empty()) close(state_->input);
+}
+
+void Process::pause() {
+  state_->is_paused = true;
+}
+
+void Process::resume() {
+  state_->is_paused = false;
+  state_->read_output();
+}
+
+void Process::stop() {
+  state_->control.reset();
+}
+
+int Process::pid() const {
+  return state_->program_pid;
+}
+
+std::string Process::error_text() const {
+  return state_->error_text();
+}
+
+}  // namespace millrace::os

@@ -1,0 +1,315 @@
+// What a server's answers mean: heads, events, and bodies that say why not.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "tool/mcp/http_link.hpp"
+#include "tool/mcp/http_link_leg.hpp"
+
+namespace millrace::mcp {
+namespace {
+
+constexpr std::size_t failure_bytes = std::size_t{64} << 10U;
+constexpr int most_redirects = 5;
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+// "https://host:port" of an address.
+std::string_view origin_of(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == url.npos) return {};
+  return url.substr(0, url.find_first_of("/?#", scheme + 3));
+}
+
+// Where an address leads, or "" when that is another origin.
+std::string within_origin(std::string_view base, std::string_view address) {
+  const std::string_view origin = origin_of(base);
+  if (address.starts_with("//")) return {};
+  if (address.starts_with("/")) return std::string(origin).append(address);
+  if (address.find("://") != address.npos) {
+    return !origin.empty() && origin_of(address) == origin ? std::string(address) : std::string();
+  }
+  if (address.starts_with("?")) {
+    return std::string(base.substr(0, base.find_first_of("?#"))).append(address);
+  }
+  const std::string_view path = base.substr(0, base.find_first_of("?#"));
+  const std::size_t folder = path.rfind('/');
+  if (folder < origin.size()) return std::string(origin).append("/").append(address);
+  return std::string(path.substr(0, folder + 1)).append(address);
+}
+
+bool is_media_type(std::string_view header, std::string_view type) {
+  const std::size_t end = header.find(';');
+  return same_name(json::trim(header.substr(0, end)), type);
+}
+
+Error status_error(int status, std::string_view body) {
+  const std::string text =
+      "The MCP server answered with HTTP status " + std::to_string(status) + ".";
+  constexpr int unauthorized = 401;
+  constexpr int forbidden = 403;
+  const bool is_denied = status == unauthorized || status == forbidden;
+  Error error =
+      make_error(is_denied ? Errc::mcp_unauthorized : Errc::mcp_connection_failed, text, body);
+  error.upstream_status = status;
+  return error;
+}
+
+}  // namespace
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view find_header(const std::vector<HttpField>& headers, std::string_view name) {
+  const auto at = std::find_if(headers.begin(), headers.end(),
+                               [&](const HttpField& field) { return same_name(field.name, name); });
+  return at == headers.end() ? std::string_view() : std::string_view(at->value);
+}
+
+bool is_own_header(std::string_view name) {
+  constexpr std::array<std::string_view, 7> own{
+      "accept",     "content-type", "last-event-id",       "mcp-session-id",
+      "mcp-method", "mcp-name",     "mcp-protocol-version"};
+  return std::any_of(own.begin(), own.end(), [&](auto other) { return same_name(other, name); });
+}
+
+// Hands the frames of one leg on.
+class HttpLink::Frames final : public framing::FrameSink {
+ public:
+  Frames(HttpLink& link, LegId leg) : link_(link), leg_(leg) {}
+  void on_frame(const framing::Frame& frame) override { link_.on_event(leg_, frame); }
+
+ private:
+  HttpLink& link_;
+  LegId leg_;
+};
+
+void HttpLink::on_head(LegId id, int status, const std::vector<HttpField>& headers, TimePoint) {
+  const auto at = legs_.find(id);
+  if (at == legs_.end()) return;
+  Leg& leg = *at->second;
+  leg.status = status;
+  if (leg.purpose == Purpose::terminate) return;
+  if (redirect(id, leg, headers) || hold(id, leg, headers)) return;
+  if (leg.purpose == Purpose::post) {
+    on_post_head(id, leg, headers);
+  } else {
+    on_stream_head(id, leg, headers);
+  }
+}
+
+// A post goes to the new address only unchanged and within the origin.
+bool HttpLink::redirect(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
+  constexpr int temporary = 307;
+  constexpr int permanent = 308;
+  if (leg.status < 300 || leg.status >= 400) return false;
+  const std::string target = within_origin(leg.url, find_header(headers, "location"));
+  const bool keeps_method = leg.status == temporary || leg.status == permanent;
+  if (!keeps_method || target.empty() || ++leg.redirects > most_redirects) {
+    const auto dropped = take(id);
+    host_.abandon(id);
+    fail(*dropped,
+         make_error(Errc::mcp_connection_failed,
+                    "The MCP server redirects elsewhere, which is not followed; use the address "
+                    "that it redirects to.",
+                    find_header(headers, "location")));
+    return true;
+  }
+  auto moved = take(id);
+  host_.abandon(id);
+  const bool is_listener = moved->purpose == Purpose::listen;
+  moved->url = target;
+  if (is_listener) listener_ = next_leg_;
+  begin(std::move(moved));
+  return true;
+}
+
+// 401, and 403 for more rights, wait for an authorization.
+bool HttpLink::hold(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
+  const std::string_view challenge = find_header(headers, "www-authenticate");
+  const bool wants_more =
+      leg.status == 403 && challenge.find("insufficient_scope") != std::string_view::npos;
+  if (leg.status != 401 && !wants_more) return false;
+  if (++leg.authorizations > options_.most_authorizations || leg.purpose != Purpose::post) {
+    return false;
+  }
+  const int status = leg.status;
+  const std::string said(challenge);
+  auto held = take(id);
+  host_.abandon(id);
+  held_.push_back(std::move(held));
+  host_.unauthorized(status, said);
+  return true;
+}
+
+// Servers of 2024-11-05 do not take posts at the address of their stream.
+bool HttpLink::fall_back(LegId id, Leg& leg) {
+  const bool is_refused = leg.status == 400 || leg.status == 404 || leg.status == 405;
+  if (!is_refused || !options_.allows_legacy || is_legacy_ || leg.message.method != "initialize") {
+    return false;
+  }
+  // A refusal of 400 may be an answer in JSON-RPC; its body tells.
+  if (leg.status == 400) return false;
+  auto dropped = take(id);
+  host_.abandon(id);
+  is_legacy_ = true;
+  post_url_.clear();
+  unaddressed_.push_back(std::move(dropped->message));
+  listen();
+  return true;
+}
+
+void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
+  const Outgoing& message = leg.message;
+  if (leg.status == 404 && !leg.used_session.empty()) {
+    const RequestId request = message.kind == MessageKind::request ? message.id : 0;
+    const bool is_current = leg.used_session == session_id_;
+    drop_leg(id);
+    if (is_current) session_id_.clear();
+    return host_.session_lost(request);
+  }
+  if (leg.status < 200 || leg.status >= 300) {
+    if (fall_back(id, leg)) return;
+    leg.reading = Reading::failure;
+    return;
+  }
+  if (message.method == "initialize") {
+    session_id_ = find_header(headers, "mcp-session-id");
+  }
+  const std::string_view type = find_header(headers, "content-type");
+  if (is_media_type(type, "text/event-stream")) {
+    leg.reading = Reading::events;
+  } else if (is_media_type(type, "application/json") && !is_legacy_) {
+    leg.reading = Reading::json;
+  } else if (message.kind == MessageKind::request && !is_legacy_) {
+    const auto dropped = take(id);
+    host_.abandon(id);
+    fail(*dropped,
+         make_error(Errc::mcp_protocol_error,
+                    "The MCP server's answer is neither JSON nor an event stream.", type));
+  }
+}
+
+void HttpLink::on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
+  const bool is_stream =
+      leg.status == 200 && is_media_type(find_header(headers, "content-type"), "text/event-stream");
+  if (is_stream) {
+    leg.reading = Reading::events;
+    leg.attempts = 0;
+    return;
+  }
+  if (leg.purpose == Purpose::resume && leg.status == 404 && !leg.used_session.empty() &&
+      leg.used_session == session_id_) {
+    const RequestId request = leg.message.id;
+    drop_leg(id);
+    session_id_.clear();
+    // The answer that was to be taken up again is lost with the session.
+    host_.request_failed(request, make_error(Errc::mcp_session_lost));
+    return host_.session_lost(0);
+  }
+  leg.reading = Reading::failure;
+  if (leg.status == 200) leg.status = 405;
+}
+
+void HttpLink::on_data(LegId id, std::string_view bytes, TimePoint now) {
+  const auto at = legs_.find(id);
+  if (at == legs_.end()) return;
+  Leg& leg = *at->second;
+  switch (leg.reading) {
+    case Reading::nothing: return;
+    case Reading::failure:
+      if (leg.body.size() < failure_bytes) leg.body.append(bytes.substr(0, failure_bytes));
+      return;
+    case Reading::json:
+      leg.body.append(bytes);
+      if (leg.body.size() > options_.message_bytes) {
+        host_.abandon(id);
+        on_done(id,
+                make_error(Errc::response_too_large, "A message of the MCP server is larger than " +
+                                                         std::to_string(options_.message_bytes) +
+                                                         " bytes."),
+                now);
+      }
+      return;
+    case Reading::events: {
+      Frames frames(*this, id);
+      // An event may lead to the leg's end.
+      auto framing = std::move(leg.framing);
+      leg.framing.reset();
+      const auto fed = framing->feed(bytes, frames);
+      const auto still = legs_.find(id);
+      if (still == legs_.end()) return;
+      still->second->framing = std::move(framing);
+      const std::string_view last_id = still->second->framing->last_id();
+      if (!last_id.empty()) still->second->last_event_id = last_id;
+      if (fed) return;
+      const auto dropped = take(id);
+      host_.abandon(id);
+      fail(*dropped, fed.error());
+    }
+  }
+}
+
+void HttpLink::on_event(LegId id, const framing::Frame& frame) {
+  if (legs_.find(id) == legs_.end()) return;
+  if (frame.event == "endpoint" && is_legacy_) return on_endpoint(frame.data);
+  if (frame.data.empty()) return;
+  if (frame.event.empty() || frame.event == "message") host_.received(frame.data);
+}
+
+void HttpLink::on_endpoint(std::string_view address) {
+  post_url_ = within_origin(options_.url, address);
+  if (post_url_.empty()) {
+    return host_.broken(make_error(
+        Errc::mcp_protocol_error, "The MCP server names an address of another origin to post to."));
+  }
+  std::deque<Outgoing> waiting;
+  waiting.swap(unaddressed_);
+  for (Outgoing& message : waiting) send(std::move(message));
+}
+
+// A message without answer was taken.
+void HttpLink::on_accepted(const Outgoing& message) {
+  if (message.method != "notifications/initialized") return;
+  version_ = message.version;
+  if (!is_legacy_ && message.era == Era::handshake && listener_ == 0) listen();
+}
+
+// The body of a refusal may hold the error of JSON-RPC.
+void HttpLink::explain(const Leg& leg) {
+  json::Document document;
+  const auto parsed = document.parse(leg.body);
+  const json::Value error = parsed ? parsed.value()["error"] : json::Value();
+  const RequestId id = leg.message.kind == MessageKind::request ? leg.message.id : 0;
+  const std::int64_t code = error["code"].integer().value_or(0);
+  const bool names_session = leg.status == 400 && !leg.used_session.empty() &&
+                             (code == rpc_code::session_not_found ||
+                              (code == rpc_code::server_error &&
+                               error["message"].string().find("ession") != std::string_view::npos));
+  if (names_session) {
+    if (leg.used_session == session_id_) session_id_.clear();
+    return host_.session_lost(id);
+  }
+  if (id == 0) return;
+  if (!error.is_object()) {
+    // The first message of a server that speaks the older pair only.
+    if (leg.status == 400 && leg.message.method == "initialize" && options_.allows_legacy &&
+        !is_legacy_) {
+      is_legacy_ = true;
+      post_url_.clear();
+      unaddressed_.push_back(leg.message);
+      return listen();
+    }
+    return fail(leg, status_error(leg.status, leg.body));
+  }
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  json::append_raw_member(text, "error", error.to_json());
+  text.push_back('}');
+  host_.received(text);
+}
+
+}  // namespace millrace::mcp

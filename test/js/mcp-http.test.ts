@@ -1,0 +1,318 @@
+// MCP clients over HTTP: a small server that plays sessions, streams and faults.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { createMCPClient, type MCPClient, type MCPClientOptions } from 'millrace';
+
+interface Rpc {
+  id?: number;
+  method?: string;
+  params: { name?: string; arguments?: Record<string, unknown>; protocolVersion?: string };
+}
+
+interface Seen {
+  method: string;
+  rpc: string;
+  headers: IncomingMessage['headers'];
+}
+
+type Play = (rpc: Rpc, request: IncomingMessage, response: ServerResponse) => boolean | void;
+
+class Peer {
+  readonly seen: Seen[] = [];
+  readonly #server: Server;
+  session = 'session-1';
+  /** Answers instead of the usual; true when it did. */
+  play: Play = () => false;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (data) => (body += String(data)));
+      request.on('end', () => this.#handle(request, response, body));
+    });
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/mcp`;
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  calls(): number {
+    return this.seen.filter(({ rpc }) => rpc === 'tools/call').length;
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse, body: string): void {
+    const rpc = (body ? JSON.parse(body) : { params: {} }) as Rpc;
+    const { method = '', headers } = request;
+    this.seen.push({ method, rpc: rpc.method ?? '', headers });
+    if (this.play(rpc, request, response) === true) return;
+    if (method !== 'POST') {
+      response.writeHead(method === 'DELETE' ? 200 : 405).end();
+      return;
+    }
+    if (rpc.method !== 'initialize' && headers['mcp-session-id'] !== this.session) {
+      response.writeHead(404).end();
+      return;
+    }
+    if (rpc.id === undefined) {
+      response.writeHead(202).end();
+      return;
+    }
+    json(response, { id: rpc.id, result: resultOf(rpc) }, { 'mcp-session-id': this.session });
+  }
+}
+
+function json(response: ServerResponse, message: object, headers = {}): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
+}
+
+function event(message: object, id?: string): string {
+  const text = JSON.stringify({ jsonrpc: '2.0', ...message });
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${text}\n\n`;
+}
+
+const text = (value: string): object => ({ content: [{ type: 'text', text: value }] });
+
+function resultOf({ method, params }: Rpc): object {
+  if (method === 'initialize') {
+    return {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'peer', version: '1' },
+    };
+  }
+  if (method === 'tools/list') return { tools: [{ name: 't', inputSchema: { type: 'object' } }] };
+  return text(`called ${params.name}`);
+}
+
+let peer: Peer;
+let url: string;
+const open: MCPClient[] = [];
+
+async function connect(options: Partial<MCPClientOptions> = {}): Promise<MCPClient> {
+  const client = await createMCPClient({ url, ...options } as MCPClientOptions);
+  open.push(client);
+  return client;
+}
+
+beforeEach(async () => {
+  peer = new Peer();
+  url = await peer.start();
+});
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((client) => client.close()));
+  peer.stop();
+});
+
+describe('an MCP client over HTTP', () => {
+  it('keeps its session and ends it', async () => {
+    const client = await connect({
+      headers: { 'X-Own': '1' },
+      auth: { type: 'bearer', token: 't' },
+    });
+    expect(await client.callTool('t')).toEqual(text('called t'));
+    await client.close();
+    const call = peer.seen.find(({ rpc }) => rpc === 'tools/call');
+    expect(call?.headers).toMatchObject({
+      'mcp-session-id': 'session-1',
+      'mcp-protocol-version': '2025-11-25',
+      'x-own': '1',
+      authorization: 'Bearer t',
+    });
+    expect(peer.seen.at(-1)).toMatchObject({ method: 'DELETE' });
+  });
+
+  it('opens a lost session once and sends only the refused call again', async () => {
+    let changes = 0;
+    const client = await connect({ onToolsChanged: () => (changes += 1) });
+    await client.callTool('t');
+    peer.session = 'session-2';
+    expect(await client.callTool('t')).toEqual(text('called t'));
+    expect(peer.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2);
+    expect(peer.calls()).toBe(3);
+    expect(changes).toBe(1);
+  });
+
+  it('never repeats a call whose answer broke', async () => {
+    const client = await connect();
+    peer.play = ({ method }, _request, response) => {
+      if (method !== 'tools/call') return false;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': here\n\n');
+      setTimeout(() => response.destroy(), 20);
+      return true;
+    };
+    await expect(client.callTool('t')).rejects.toMatchObject({ code: 'mcp_session_lost' });
+    expect(peer.calls()).toBe(1);
+  });
+
+  it('takes an answer up again by the last event', async () => {
+    const client = await connect();
+    let call: number | undefined;
+    peer.play = ({ id, method }, request, response) => {
+      if (method === 'tools/call') {
+        call = id;
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end('retry: 10\nid: e1\ndata:\n\n');
+        return true;
+      }
+      if (request.method !== 'GET' || request.headers['last-event-id'] !== 'e1') return false;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(event({ id: call, result: text('late') }, 'e2'));
+      return true;
+    };
+    expect(await client.callTool('t')).toEqual(text('late'));
+    expect(peer.calls()).toBe(1);
+  });
+
+  it('hears what the server says by itself', async () => {
+    let stream: ServerResponse | undefined;
+    peer.play = (_rpc, request, response) => {
+      if (request.method !== 'GET') return false;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.flushHeaders();
+      stream = response;
+      return true;
+    };
+    const heard = new Promise<string>((resolve) => {
+      void connect({ onNotification: (method) => resolve(method) }).then(function wait() {
+        if (stream) stream.write(event({ method: 'notifications/tools/list_changed' }));
+        else setTimeout(wait, 5);
+      });
+    });
+    expect(await heard).toBe('notifications/tools/list_changed');
+  });
+
+  it.each<[string, Play, string]>([
+    [
+      'redirects elsewhere',
+      (_rpc, _request, response) => {
+        response.writeHead(307, { location: 'http://localhost:1/mcp' }).end();
+        return true;
+      },
+      'mcp_connection_failed',
+    ],
+    [
+      'answers another call',
+      ({ id }, _request, response) => {
+        json(response, { id: (id ?? 0) + 1000, result: {} });
+        return true;
+      },
+      'mcp_protocol_error',
+    ],
+    [
+      'answers with a page',
+      (_rpc, _request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+        return true;
+      },
+      'mcp_protocol_error',
+    ],
+    [
+      'is not there for a while',
+      (_rpc, _request, response) => {
+        response.writeHead(503).end('later');
+        return true;
+      },
+      'mcp_connection_failed',
+    ],
+    ['never answers', () => true, 'tool_timeout'],
+    [
+      'sends more than the limit',
+      (_rpc, _request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(`{"a":"${'x'.repeat(1 << 20)}"}`);
+        return true;
+      },
+      'response_too_large',
+    ],
+    [
+      'wants an authorization',
+      (_rpc, _request, response) => {
+        response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+        return true;
+      },
+      'mcp_unauthorized',
+    ],
+  ])('gives a call an error when the server %s', async (_name, play, code) => {
+    const client = await connect({ maxMessageBytes: 1 << 18, timeoutMs: 2000 });
+    peer.play = (rpc, ...rest) => (rpc.method === 'tools/call' ? play(rpc, ...rest) : false);
+    const call = client.callTool('t', {}, { timeoutMs: 400 });
+    await expect(call).rejects.toMatchObject({ code });
+    expect(peer.calls()).toBe(1);
+    peer.play = () => false;
+    expect(await client.callTool('t')).toEqual(text('called t'));
+  });
+
+  it('asks for an authorization and sends the call again with it', async () => {
+    const asked: string[] = [];
+    peer.play = (_rpc, request, response) => {
+      if (request.headers.authorization === 'Bearer fresh') return false;
+      response.writeHead(401, { 'www-authenticate': 'Bearer scope="a"' }).end();
+      return true;
+    };
+    const client = await connect({
+      auth: {
+        authorize: ({ challenge }) => {
+          asked.push(challenge);
+          return { Authorization: 'Bearer fresh' };
+        },
+      },
+    });
+    expect(await client.callTool('t')).toEqual(text('called t'));
+    expect(asked).toEqual(['Bearer scope="a"']);
+  });
+
+  it('falls back to the older pair of stream and address', async () => {
+    let stream: ServerResponse | undefined;
+    peer.play = (rpc, request, response) => {
+      if (request.method === 'GET') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write('event: endpoint\ndata: /messages?id=1\n\n');
+        stream = response;
+        return true;
+      }
+      if (request.url === '/messages?id=1') {
+        response.writeHead(202).end();
+        if (rpc.id !== undefined) stream?.write(event({ id: rpc.id, result: resultOf(rpc) }));
+        return true;
+      }
+      response.writeHead(405).end();
+      return true;
+    };
+    const client = await connect();
+    expect(await client.callTool('t')).toEqual(text('called t'));
+  });
+
+  it('closes the stream of a call that is cancelled in 2026-07-28', async () => {
+    const closed = new Promise<void>((resolve) => {
+      peer.play = (rpc, request, response) => {
+        if (rpc.method === 'server/discover') {
+          json(response, {
+            id: rpc.id,
+            result: { supportedVersions: ['2026-07-28'], capabilities: {} },
+          });
+          return true;
+        }
+        expect(request.headers).toMatchObject({ 'mcp-method': 'tools/call', 'mcp-name': 't' });
+        response.on('close', resolve);
+        return true;
+      };
+    });
+    const client = await connect({ protocolVersion: '2026-07-28' });
+    const controller = new AbortController();
+    const call = client.callTool('t', {}, { signal: controller.signal });
+    setTimeout(() => controller.abort(), 50);
+    await expect(call).rejects.toThrow();
+    await closed;
+    expect(peer.seen.map(({ rpc }) => rpc)).toEqual(['server/discover', 'tools/call']);
+  });
+});

@@ -1,0 +1,283 @@
+// MCP clients of programs: the real engine, small servers that behave well and badly.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import {
+  createAgentToolsEngine,
+  createMCPClient,
+  MillraceError,
+  type MCPClient,
+  type MCPClientOptions,
+} from 'millrace';
+
+const server = join(__dirname, 'fixtures/mcp-server.cjs');
+const open: MCPClient[] = [];
+
+async function connect(mode = 'good', options: Partial<MCPClientOptions> = {}): Promise<MCPClient> {
+  const client = await createMCPClient({
+    command: process.execPath,
+    args: [server, mode],
+    ...options,
+  } as MCPClientOptions);
+  open.push(client);
+  return client;
+}
+
+async function textOf(client: MCPClient, name: string, args: object = {}): Promise<string> {
+  const { content } = await client.callTool(name, args);
+  return (content[0] as { text: string }).text;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function isGone(pid: number, limitMs = 2000): Promise<boolean> {
+  const end = Date.now() + limitMs;
+  while (isAlive(pid)) {
+    if (Date.now() > end) return false;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((client) => client.close()));
+});
+
+describe('an MCP client of a program', () => {
+  it('knows the server and what it offers', async () => {
+    const client = await connect();
+    expect(client.serverInfo).toEqual({ name: 'fixture', version: '1' });
+    expect(client.instructions).toBe('Be brief.');
+    expect(client.protocolVersion).toBe('2025-11-25');
+    expect(Object.keys(client.capabilities)).toContain('tools');
+    expect((await client.listTools()).length).toBeGreaterThan(10);
+    expect(await client.listResources()).toEqual([{ uri: 'test://a', name: 'a' }]);
+    expect(await client.readResource('test://a')).toEqual({
+      contents: [{ uri: 'test://a', text: 'contents' }],
+    });
+    expect((await client.listPrompts())[0]?.name).toBe('p');
+    const prompt = await client.getPrompt('p', { who: 'you' });
+    expect(prompt.messages[0]?.content).toEqual({ type: 'text', text: 'Hello you' });
+    await client.ping();
+  });
+
+  it('calls tools, many at a time', async () => {
+    const client = await connect();
+    const texts = Array.from({ length: 200 }, (_, i) => `text ${i} \u{1F600}`);
+    expect(await Promise.all(texts.map((text) => textOf(client, 'echo', { text })))).toEqual(texts);
+  });
+
+  it('hands on the error of the server', async () => {
+    const client = await connect();
+    const error = await client.callTool('nothing').catch((reason: unknown) => reason);
+    expect(MillraceError.is(error, 'mcp_error')).toBe(true);
+    expect((error as Error).cause).toEqual({
+      code: -32602,
+      message: 'no tool nothing',
+      data: { a: 1 },
+    });
+  });
+
+  it('answers the questions of the server', async () => {
+    const client = await connect('good', {
+      onElicitation: ({ message }) => ({ action: 'accept', content: { said: message } }),
+      roots: () => [{ uri: 'file:///a', name: 'a' }],
+    });
+    expect(JSON.parse(await textOf(client, 'elicit'))).toEqual({
+      action: 'accept',
+      content: { said: 'sure?' },
+    });
+    expect(JSON.parse(await textOf(client, 'roots'))).toEqual({
+      roots: [{ uri: 'file:///a', name: 'a' }],
+    });
+    expect(JSON.parse(await textOf(client, 'sample'))).toMatchObject({ code: -32601 });
+  });
+
+  it('reports progress, which moves the limit', async () => {
+    const client = await connect();
+    const seen: number[] = [];
+    const result = await client.callTool(
+      'progress',
+      {},
+      {
+        timeoutMs: 250,
+        onProgress: ({ progress }) => seen.push(progress),
+      },
+    );
+    expect(result.content).toEqual([{ type: 'text', text: 'done' }]);
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('gives the program only what it is given', async () => {
+    process.env['MILLRACE_TEST_SECRET'] = 'secret';
+    const client = await connect('good', { env: { GIVEN: 'yes' }, cwd: '/tmp' });
+    const env = JSON.parse(await textOf(client, 'env')) as Record<string, string>;
+    delete process.env['MILLRACE_TEST_SECRET'];
+    expect(env['GIVEN']).toBe('yes');
+    expect(env['PATH']).toBe(process.env['PATH']);
+    expect(Object.keys(env)).not.toContain('MILLRACE_TEST_SECRET');
+    expect(await textOf(client, 'cwd')).toBe('/tmp');
+  });
+
+  it('stops at a signal', async () => {
+    const client = await connect();
+    const reason = new Error('enough');
+    const call = client.callTool('hang', {}, { signal: AbortSignal.abort(reason) });
+    await expect(call).rejects.toBe(reason);
+    const controller = new AbortController();
+    const later = client.callTool('hang', {}, { signal: controller.signal });
+    setTimeout(() => controller.abort(reason), 20);
+    await expect(later).rejects.toBe(reason);
+    expect(await textOf(client, 'echo', { text: 'still here' })).toBe('still here');
+  });
+
+  it('ends a server that does not want to', async () => {
+    const client = await connect('deaf', { graceMs: 100 });
+    const pid = Number(await textOf(client, 'pid'));
+    const stray = Number(await textOf(client, 'spawn'));
+    expect(isAlive(pid) && isAlive(stray)).toBe(true);
+    await client.close();
+    expect(await isGone(pid)).toBe(true);
+    expect(await isGone(stray)).toBe(true);
+    await expect(client.callTool('echo')).rejects.toMatchObject({ code: 'mcp_connection_failed' });
+  });
+
+  it('leaves nothing behind when its own process is killed', async () => {
+    const script = `
+      const { createMCPClient } = require(${JSON.stringify(join(__dirname, '../../dist/cjs'))});
+      createMCPClient({ command: 'sh', args: ['-c', ${JSON.stringify(`sh -c '"${process.execPath}" "${server}"'`)}] })
+        .then((client) => client.callTool('pid'))
+        .then(({ content }) => console.log(content[0].text));`;
+    const host = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(createInterface({ input: host.stdout }), 'line')) as [string];
+    expect(isAlive(Number(line))).toBe(true);
+    host.kill('SIGKILL');
+    expect(await isGone(Number(line))).toBe(true);
+  });
+});
+
+describe('a server that misbehaves', () => {
+  it('is told by its last words when it does not start', async () => {
+    await expect(connect('crash')).rejects.toMatchObject({
+      code: 'mcp_connection_failed',
+      message: expect.stringContaining('cannot find my configuration') as string,
+    });
+    await expect(createMCPClient({ command: 'no-such-program-here' })).rejects.toMatchObject({
+      code: 'process_start_failed',
+    });
+    await expect(connect('silent', { startMs: 200 })).rejects.toMatchObject({
+      code: 'mcp_connection_failed',
+    });
+  });
+
+  it('is started again for the next call when it died', async () => {
+    let changes = 0;
+    const client = await connect('good', { onToolsChanged: () => (changes += 1) });
+    const first = await textOf(client, 'pid');
+    await expect(client.callTool('die')).rejects.toMatchObject({
+      code: 'mcp_session_lost',
+    });
+    const second = await textOf(client, 'pid');
+    expect(second).not.toBe(first);
+    expect(changes).toBe(1);
+  });
+
+  it.each(['hang', 'wrong-id'])('that answers with "%s" costs a call its limit', async (name) => {
+    const client = await connect();
+    await expect(client.callTool(name, {}, { timeoutMs: 150 })).rejects.toMatchObject({
+      code: 'tool_timeout',
+    });
+    expect(await textOf(client, 'echo', { text: 'next' })).toBe('next');
+  });
+
+  it.each(['garbage', 'flood', 'stderr-flood'])('with "%s" does not hurt', async (name) => {
+    const client = await connect();
+    expect(await textOf(client, name)).not.toBe('');
+    expect(await textOf(client, 'echo', { text: 'next' })).toBe('next');
+  });
+
+  it('is given up for a line without end', async () => {
+    const client = await connect('good', { maxMessageBytes: 1 << 20 });
+    await expect(client.callTool('huge-line')).rejects.toMatchObject({ code: 'line_too_long' });
+    expect(await textOf(client, 'echo', { text: 'next' })).toBe('next');
+  });
+});
+
+describe('millrace mcp test', () => {
+  const run = async (...args: string[]): Promise<{ code: number; output: string }> => {
+    const cli = join(__dirname, '../../dist/cjs/cli/main.js');
+    const child = spawn(process.execPath, [cli, 'mcp', 'test', ...args]);
+    let output = '';
+    child.stdout.on('data', (data) => (output += String(data)));
+    child.stderr.on('data', (data) => (output += String(data)));
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, output };
+  };
+
+  it('prints what a server announces and calls a tool', async () => {
+    const program = ['--', process.execPath, server];
+    const shown = await run('--call', 'echo', '--args', '{"text":"hi"}', ...program);
+    expect(shown.code).toBe(0);
+    expect(shown.output).toContain('fixture 1, protocol 2025-11-25');
+    expect(shown.output).toContain('Gives back its text.');
+    expect(shown.output).toMatch(/echo:\nhi\n$/);
+    const { code, output } = await run('--json', '--call', 'fail', ...program);
+    expect(code).toBe(1);
+    expect(JSON.parse(output)).toMatchObject({
+      serverInfo: { name: 'fixture' },
+      result: { isError: true },
+    });
+  });
+
+  it('says why it cannot', async () => {
+    const { code, output } = await run('--', process.execPath, server, 'crash');
+    expect(code).toBe(1);
+    expect(output).toContain('cannot find my configuration');
+    expect((await run()).code).toBe(2);
+    expect((await run('--args', 'no', 'http://127.0.0.1:9')).code).toBe(2);
+  });
+});
+
+describe('tools of MCP servers', () => {
+  it('work as tools of agents', async () => {
+    const client = await connect('good', { name: 'fix', trusted: true });
+    const engine = createAgentToolsEngine({
+      tools: await client.tools({ allow: ['echo', 'fail'] }),
+    });
+    expect(Object.keys(engine.tools)).toEqual(['fix__echo', 'fix__fail']);
+    expect(engine.toolManifestMap['fix__echo']).toMatchObject({
+      effect: 'read',
+      humanIntervention: 'never',
+    });
+    expect(engine.toolManifestMap['fix__fail']).toMatchObject({ effect: 'once' });
+    const call = (name: string, args: object): unknown =>
+      engine.tools[name]?.(args as never, {} as never);
+    expect(await call('fix__echo', { text: 'hello' })).toBe('hello');
+    await expect(call('fix__fail', {})).rejects.toMatchObject({
+      code: 'tool_failed',
+      message: 'it broke',
+    });
+  });
+
+  it('ask a person unless they are trusted, and again when they change', async () => {
+    const strange = await connect();
+    expect(
+      (await strange.tools()).every(({ approve, effect }) => approve && effect === 'once'),
+    ).toBe(true);
+    const trusted = await connect('good', { trusted: true });
+    const approveOf = async (): Promise<unknown> =>
+      (await trusted.tools({ allow: ['echo'] }))[0]?.approve;
+    expect(await approveOf()).toBe(false);
+    await trusted.callTool('change');
+    expect(await approveOf()).toBe(true);
+  });
+});

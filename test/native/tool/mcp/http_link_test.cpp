@@ -1,0 +1,341 @@
+#include "tool/mcp/http_link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace millrace;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A link whose transfers are played by hand.
+class Rig final : public mcp::HttpLinkHost {
+ public:
+  explicit Rig(mcp::HttpLinkOptions options = at("http://host/mcp"))
+      : link(std::move(options), *this) {}
+
+  static mcp::HttpLinkOptions at(std::string url) {
+    mcp::HttpLinkOptions options;
+    options.url = std::move(url);
+    return options;
+  }
+  void fetch(mcp::LegId leg, mcp::HttpAsk ask) override {
+    last_leg = leg;
+    std::string line = std::to_string(leg) + " " + ask.method + " " + ask.url;
+    for (const mcp::HttpField& field : ask.headers) {
+      if (field.name == "Mcp-Session-Id" || field.name == "Last-Event-ID" ||
+          field.name == "Authorization" || field.name == "Mcp-Method" || field.name == "Mcp-Name") {
+        line += " " + field.name + "=" + field.value;
+      }
+    }
+    log(line + (ask.body.empty() ? "" : " " + ask.body));
+  }
+  void abandon(mcp::LegId leg) override { log("abandon " + std::to_string(leg)); }
+  void received(std::string_view json) override {
+    log("got " + std::string(json));
+    if (settles) waiting.clear();
+  }
+  bool waits_for(mcp::RequestId id) const override { return waiting.contains(id); }
+  void request_failed(mcp::RequestId id, Error error) override {
+    log("failed " + std::to_string(id) + " " + std::string(error.code_name()));
+  }
+  void session_lost(mcp::RequestId id) override { log("lost " + std::to_string(id)); }
+  void unauthorized(int status, std::string_view challenge) override {
+    log("unauthorized " + std::to_string(status) + " " + std::string(challenge));
+  }
+  void broken(Error error) override { log("broken " + std::string(error.code_name())); }
+  void closed() override { log("closed"); }
+
+  void request(mcp::RequestId id, std::string method = "tools/call") {
+    mcp::Outgoing message;
+    message.id = id;
+    message.method = std::move(method);
+    message.json = "{" + std::to_string(id) + "}";
+    message.version = "2025-11-25";
+    waiting.insert(id);
+    link.send(std::move(message));
+  }
+  void notification(std::string method) {
+    mcp::Outgoing message;
+    message.kind = mcp::MessageKind::notification;
+    message.method = std::move(method);
+    message.json = "{}";
+    message.version = "2025-11-25";
+    link.send(std::move(message));
+  }
+  void head(mcp::LegId leg, int status, std::string type = "", std::string name = "",
+            std::string value = "") {
+    std::vector<mcp::HttpField> headers;
+    headers.push_back({"content-type", std::move(type)});
+    if (!name.empty()) headers.push_back({std::move(name), std::move(value)});
+    link.on_head(leg, status, headers, now);
+  }
+  void data(mcp::LegId leg, std::string_view bytes) { link.on_data(leg, bytes, now); }
+  void done(mcp::LegId leg, std::optional<Error> error = std::nullopt) {
+    link.on_done(leg, std::move(error), now);
+  }
+  // Opens a session "s" whose server has no stream of its own.
+  void open() {
+    request(1, "initialize");
+    head(1, 200, "application/json", "Mcp-Session-Id", "s");
+    data(1, "{}");
+    done(1);
+    notification("notifications/initialized");
+    head(2, 202);
+    done(2);
+    head(3, 405);
+    done(3);
+    take();
+  }
+  std::string take() {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    lines.clear();
+    return text;
+  }
+  void wait(std::chrono::milliseconds time) {
+    now += time;
+    link.on_timer(now);
+  }
+
+  mcp::TimePoint now{std::chrono::hours(1)};
+  mcp::HttpLink link;
+  std::set<mcp::RequestId> waiting;
+  std::vector<std::string> lines;
+  bool settles = true;
+  mcp::LegId last_leg = 0;
+
+ private:
+  void log(std::string line) { lines.push_back(std::move(line)); }
+};
+
+}  // namespace
+
+TEST(McpHttpLink, CarriesTheSessionAndListens) {
+  Rig rig;
+  rig.request(1, "initialize");
+  rig.head(1, 200, "application/json; charset=utf-8", "MCP-Session-ID", "s1");
+  rig.data(1, "{\"a\":");
+  rig.data(1, "1}");
+  rig.done(1);
+  rig.notification("notifications/initialized");
+  rig.head(2, 202);
+  rig.done(2);
+  EXPECT_EQ(rig.take(),
+            "1 POST http://host/mcp {1}\n"
+            "got {\"a\":1}\n"
+            "2 POST http://host/mcp Mcp-Session-Id=s1 {}\n"
+            "3 GET http://host/mcp Mcp-Session-Id=s1\n");
+  rig.head(3, 200, "text/event-stream");
+  rig.data(3, "id: 7\ndata: {\"n\":1}\n\n");
+  rig.done(3);
+  rig.wait(1s);
+  EXPECT_EQ(rig.take(),
+            "got {\"n\":1}\n"
+            "4 GET http://host/mcp Mcp-Session-Id=s1 Last-Event-ID=7\n");
+}
+
+TEST(McpHttpLink, TakesAnswersAsEvents) {
+  Rig rig;
+  rig.open();
+  rig.settles = false;
+  rig.request(5);
+  rig.head(4, 200, "text/event-stream");
+  rig.data(4, "data: {\"progress\":1}\n\ndata: {\"resu");
+  rig.settles = true;
+  rig.data(4, "lt\":1}\n\n");
+  rig.done(4);
+  EXPECT_EQ(rig.take(),
+            "4 POST http://host/mcp Mcp-Session-Id=s {5}\n"
+            "got {\"progress\":1}\ngot {\"result\":1}\n");
+}
+
+TEST(McpHttpLink, TakesACutAnswerUpAgainButNeverPostsTwice) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 200, "text/event-stream");
+  rig.data(4, "id: e1\nretry: 300\ndata:\n\n");
+  rig.done(4, make_error(Errc::connection_lost));
+  rig.wait(299ms);
+  EXPECT_EQ(rig.take(), "4 POST http://host/mcp Mcp-Session-Id=s {5}\n");
+  rig.wait(1ms);
+  EXPECT_EQ(rig.take(), "5 GET http://host/mcp Mcp-Session-Id=s Last-Event-ID=e1\n");
+  rig.head(5, 200, "text/event-stream");
+  rig.data(5, "id: e2\ndata: {}\n\n");
+  rig.done(5);
+  EXPECT_EQ(rig.take(), "got {}\n");
+  EXPECT_FALSE(rig.link.next_deadline());
+}
+
+TEST(McpHttpLink, FailsACutAnswerThatHasNoId) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 200, "text/event-stream");
+  rig.done(4);
+  EXPECT_EQ(rig.take(), "4 POST http://host/mcp Mcp-Session-Id=s {5}\nfailed 5 mcp_session_lost\n");
+}
+
+TEST(McpHttpLink, TellsOfALostSession) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 404);
+  EXPECT_EQ(rig.take(), "4 POST http://host/mcp Mcp-Session-Id=s {5}\nabandon 4\nlost 5\n");
+  rig.request(6, "initialize");
+  EXPECT_EQ(rig.take(), "5 POST http://host/mcp {6}\n");
+}
+
+TEST(McpHttpLink, TellsOfALostSessionThatIsTold400) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 400, "application/json");
+  rig.data(4,
+           R"({"error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null})");
+  rig.done(4);
+  EXPECT_TRUE(rig.take().ends_with("\nlost 5\n"));
+}
+
+TEST(McpHttpLink, HandsOnTheErrorInARefusal) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 400, "application/json");
+  rig.data(4, R"({"jsonrpc":"2.0","error":{"code":-32602,"message":"no"},"id":null})");
+  rig.done(4);
+  EXPECT_TRUE(
+      rig.take().ends_with(R"(got {"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"no"}})"
+                           "\n"));
+}
+
+TEST(McpHttpLink, FollowsRedirectsOnlyWithinTheOrigin) {
+  for (const char* location : {"http://other/mcp", "//host/x", "https://host/mcp", ""}) {
+    Rig rig;
+    rig.open();
+    rig.request(5);
+    rig.head(4, 307, "", "Location", location);
+    EXPECT_TRUE(rig.take().ends_with("abandon 4\nfailed 5 mcp_connection_failed\n")) << location;
+  }
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 308, "", "Location", "/new");
+  EXPECT_TRUE(rig.take().ends_with("abandon 4\n5 POST http://host/new Mcp-Session-Id=s {5}\n"));
+  rig.head(5, 302, "", "Location", "/mcp");
+  EXPECT_TRUE(rig.take().ends_with("failed 5 mcp_connection_failed\n"));
+}
+
+TEST(McpHttpLink, WaitsForAnAuthorization) {
+  Rig rig;
+  rig.request(1, "initialize");
+  rig.head(1, 401, "", "WWW-Authenticate", "Bearer x");
+  rig.take();
+  mcp::HttpField token;
+  token.name = "Authorization";
+  token.value = "Bearer t";
+  rig.link.authorize({token});
+  EXPECT_EQ(rig.take(), "2 POST http://host/mcp Authorization=Bearer t {1}\n");
+  rig.head(2, 401);
+  rig.link.refuse(make_error(Errc::mcp_unauthorized));
+  EXPECT_TRUE(rig.take().ends_with("failed 1 mcp_unauthorized\n"));
+}
+
+TEST(McpHttpLink, AsksForAuthorizationsOnlySoOften) {
+  Rig rig;
+  rig.request(1, "initialize");
+  for (int i = 0; i < 10; ++i) {
+    rig.head(rig.last_leg, 403, "", "WWW-Authenticate", "Bearer error=\"insufficient_scope\"");
+    rig.link.authorize({});
+  }
+  rig.done(rig.last_leg);
+  const std::string text = rig.take();
+  EXPECT_TRUE(text.ends_with("failed 1 mcp_unauthorized\n"));
+  std::size_t asked = 0;
+  for (std::size_t at = text.find("unauthorized 403"); at != text.npos;
+       at = text.find("unauthorized 403", at + 1)) {
+    ++asked;
+  }
+  EXPECT_EQ(asked, 3U);
+}
+
+TEST(McpHttpLink, FallsBackToTheOlderPair) {
+  Rig rig;
+  rig.request(1, "initialize");
+  rig.head(1, 405);
+  EXPECT_EQ(rig.take(), "1 POST http://host/mcp {1}\nabandon 1\n2 GET http://host/mcp\n");
+  rig.head(2, 200, "text/event-stream");
+  rig.data(2, "event: endpoint\ndata: /messages?id=1\n\n");
+  EXPECT_EQ(rig.take(), "3 POST http://host/messages?id=1 {1}\n");
+  rig.head(3, 202);
+  rig.done(3);
+  rig.data(2, "data: {\"id\":1}\n\n");
+  EXPECT_EQ(rig.take(), "got {\"id\":1}\n");
+  rig.done(2);
+  EXPECT_EQ(rig.take(), "broken mcp_session_lost\n");
+}
+
+TEST(McpHttpLink, RefusesAnEndpointOfAnotherOrigin) {
+  mcp::HttpLinkOptions options = Rig::at("http://host/sse");
+  options.legacy = true;
+  Rig rig(options);
+  rig.request(1, "initialize");
+  rig.head(1, 200, "text/event-stream");
+  rig.data(1, "event: endpoint\ndata: http://evil/messages\n\n");
+  EXPECT_EQ(rig.take(), "1 GET http://host/sse\nbroken mcp_protocol_error\n");
+}
+
+TEST(McpHttpLink, BoundsMessages) {
+  mcp::HttpLinkOptions options = Rig::at("http://host/mcp");
+  options.message_bytes = 100;
+  Rig rig(options);
+  rig.request(1);
+  rig.head(1, 200, "application/json");
+  rig.data(1, std::string(200, 'x'));
+  EXPECT_TRUE(rig.take().ends_with("abandon 1\nfailed 1 response_too_large\n"));
+  rig.request(2);
+  rig.head(2, 200, "text/event-stream");
+  rig.data(2, "data: " + std::string(200, 'x'));
+  EXPECT_TRUE(rig.take().ends_with("abandon 2\nfailed 2 line_too_long\n"));
+}
+
+TEST(McpHttpLink, RefusesAnswersThatAreNoMessages) {
+  Rig rig;
+  rig.request(1);
+  rig.head(1, 200, "text/html");
+  EXPECT_TRUE(rig.take().ends_with("failed 1 mcp_protocol_error\n"));
+  rig.request(2);
+  rig.settles = false;
+  rig.head(2, 200, "application/json");
+  rig.data(2, R"({"jsonrpc":"2.0","id":99,"result":{}})");
+  rig.done(2);
+  EXPECT_TRUE(rig.take().ends_with("failed 2 mcp_protocol_error\n"));
+}
+
+TEST(McpHttpLink, EndsTheSessionWhenItIsClosed) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.take();
+  rig.link.close();
+  EXPECT_EQ(rig.take(), "abandon 4\n5 DELETE http://host/mcp Mcp-Session-Id=s\n");
+  rig.head(5, 405);
+  rig.done(5);
+  EXPECT_EQ(rig.take(), "closed\n");
+}
+
+TEST(McpHttpLink, NamesWhatARequestOfTheLaterEraIsAbout) {
+  Rig rig;
+  mcp::Outgoing message;
+  message.id = 1;
+  message.method = "tools/call";
+  message.name = "Z\xC3\xBCrich";
+  message.era = mcp::Era::per_request;
+  message.version = "2026-07-28";
+  message.json = "{}";
+  rig.link.send(message);
+  EXPECT_EQ(rig.take(),
+            "1 POST http://host/mcp Mcp-Method=tools/call Mcp-Name==?base64?WsO8cmljaA==?= {}\n");
+}
