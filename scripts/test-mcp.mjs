@@ -1,14 +1,16 @@
 // Proves the MCP client against other people's work: the protocol's own conformance runner with the
-// scenarios that each revision requires. No list of expected failures.
-//   node scripts/test-mcp.mjs [--only <scenario>] [--revision 2025-11-25,2026-07-28]
-// The runner and the Node that it needs come from npm and are kept under build/cache. Ends with
+// scenarios that each revision requires, without a list of expected failures, and real servers.
+//   node scripts/test-mcp.mjs [--only <scenario> | --servers] [--revision 2025-11-25,2026-07-28]
+// Runner, servers and the Node that they need come from npm and are kept under build/cache. Ends with
 // "N passed, N failed".
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { npm } from './setup/packages.mjs';
+import { playServers } from './testing/mcp-servers.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cache = join(root, 'build/cache/mcp');
@@ -84,14 +86,30 @@ function play(node, version, revision, scenario) {
   });
 }
 
+const serverPackages = [
+  '@modelcontextprotocol/server-everything@2026.8.31',
+  '@modelcontextprotocol/server-filesystem@2026.8.31',
+  '@modelcontextprotocol/server@2.4.0',
+  'zod@4.6.7',
+];
+
+async function servers() {
+  const folder = installed('servers', serverPackages);
+  copyFileSync(join(root, 'test/support/mcp-sdk-server.mjs'), join(folder, 'mcp-sdk-server.mjs'));
+  const { createMCPClient } = createRequire(import.meta.url)('../dist/cjs/index.js');
+  return playServers(createMCPClient, folder);
+}
+
 const node = runnerNode();
 const revisions = option('revision')?.split(',') ?? ['2025-11-25', '2026-07-28'];
 const only = option('only');
 const plays = [];
+const serversOnly = process.argv.includes('--servers');
 for (const [version, known] of Object.entries(runners)) {
   for (const revision of known.filter((name) => revisions.includes(name))) {
     for (const scenario of requiredScenarios(revision)) {
-      if (only === undefined || scenario === only) plays.push({ version, revision, scenario });
+      if (!serversOnly && (only === undefined || scenario === only))
+        plays.push({ version, revision, scenario });
     }
   }
 }
@@ -109,5 +127,10 @@ const workers = Array.from({ length: 2 }, async () => {
   }
 });
 await Promise.all(workers);
+if (only === undefined) {
+  const counts = await servers();
+  passed += counts.passed;
+  failed += counts.failed;
+}
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
