@@ -27,7 +27,7 @@ if (transport === 'stdio') {
     const body = chunks.length > 0 ? Buffer.concat(chunks) : undefined;
     const { method, headers } = request;
     const url = `http://127.0.0.1:${port}${request.url}`;
-    const answer = await handler.fetch(new Request(url, { method, headers, body }));
+    const answer = await handler.fetch(new globalThis.Request(url, { method, headers, body }));
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     for await (const chunk of answer.body ?? []) response.write(chunk);
     response.end();
