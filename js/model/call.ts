@@ -203,12 +203,14 @@ class FetchCall extends WaitingOutputs implements Call {
         this.#transfer = undefined;
         break;
       case 'wait':
+        clearTimeout(this.#timer);
         this.#timer = setTimeout(() => this.#follow(this.#pipe.timer()), wish.ms);
         break;
       case 'open':
         this.begin();
         break;
       case 'end':
+        clearTimeout(this.#timer);
         this.end(wish.error ? { value: errorFromNative(wish.error) } : undefined);
         break;
     }

@@ -117,6 +117,15 @@ bool Decoder::report_plain_error() {
   return true;
 }
 
+// Nothing came, or nothing but white space, comments and the sentinel.
+bool Decoder::is_empty() const {
+  const std::string_view head = json::trim(head_);
+  const bool is_sse =
+      wire_.framing == FramingKind::sse_records || wire_.framing == FramingKind::sse_blocks;
+  const bool is_silent = head.empty() || (is_sse && head.starts_with(':'));
+  return total_bytes_ == 0 || (frames_ == 0 ? is_silent : frames_ == sentinels_);
+}
+
 // Ends a strict stream: complete, or with the error that says why it is not.
 void Decoder::judge_body() {
   if (records_ > 0 && adapter_->is_complete()) {
@@ -125,7 +134,7 @@ void Decoder::judge_body() {
   }
   if (records_ > 0) {
     fail(make_error(Errc::stream_truncated));
-  } else if (total_bytes_ == 0 || (frames_ == 0 && json::trim(head_).empty())) {
+  } else if (is_empty()) {
     fail(make_error(Errc::stream_empty));
   } else {
     fail(make_error(Errc::not_a_stream, "The body is not a stream of the wire \"" +
@@ -155,7 +164,12 @@ void Decoder::on_frame(const framing::Frame& frame) {
 
 void Decoder::on_payload(std::string_view name, std::string_view payload) {
   payload = json::trim(payload);
-  if (done() || payload.empty() || (!wire_.sentinel.empty() && payload == wire_.sentinel)) return;
+  if (done() || payload.empty()) return;
+  if (!wire_.sentinel.empty() && payload == wire_.sentinel) {
+    ++sentinels_;
+    return;
+  }
+  if (strict() && sentinels_ > 0 && is_complete()) return;
   auto value = document_.parse(payload);
   if (!value) {
     skip(payload, value.error());

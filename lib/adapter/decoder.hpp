@@ -48,6 +48,7 @@ class Decoder final : private framing::FrameSink {
   void on_payload(std::string_view name, std::string_view payload);
   void skip(std::string_view payload, const Error& error);
   void judge_body();
+  [[nodiscard]] bool is_empty() const;
   void remember(std::string_view bytes);
   bool report_plain_error();
   [[nodiscard]] bool strict() const { return options_.mode == event::Mode::strict; }
@@ -64,6 +65,7 @@ class Decoder final : private framing::FrameSink {
   std::size_t total_bytes_ = 0;
   std::size_t frames_ = 0;
   std::size_t records_ = 0;  // records of this wire
+  std::size_t sentinels_ = 0;
 };
 
 }  // namespace millrace::adapter

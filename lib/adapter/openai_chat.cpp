@@ -49,8 +49,13 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
 
 void OpenAiChat::on_choice(const json::Value& choice) {
   json::Value delta = choice["delta"];
-  if (!delta.is_object() && services_.mode == event::Mode::strict) delta = choice["message"];
-  if (delta.is_object()) on_delta(delta);
+  const bool whole = !delta.is_object() && services_.mode == event::Mode::strict;
+  if (whole) delta = choice["message"];
+  if (delta.is_object()) {
+    on_delta(delta);
+    on_tool_calls(delta["tool_calls"], whole);
+    on_annotations(delta["annotations"]);
+  }
   if (const auto reason = choice["finish_reason"].filled_string()) on_finish(*reason);
 }
 
@@ -72,10 +77,10 @@ void OpenAiChat::on_delta(const json::Value& delta) {
     open_message();
     services_.parts.text_delta(text_key, *refusal);
   }
-  for (const json::Value call : delta["tool_calls"].items()) {
-    if (call.is_object()) on_tool_call(call);
-  }
-  for (const json::Value annotation : delta["annotations"].items()) {
+}
+
+void OpenAiChat::on_annotations(const json::Value& annotations) {
+  for (const json::Value annotation : annotations.items()) {
     services_.parts.pass(event::Citation{message_id_, annotation.to_json()});
   }
 }
@@ -134,8 +139,22 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
   services_.parts.reasoning_delta(reasoning_key, text);
 }
 
-OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry) {
-  const auto index = entry["index"].integer();
+// In one piece each entry is a call of its own, whatever it is called; in pieces the index says
+// which call goes on.
+void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
+  const bool strict = services_.mode == event::Mode::strict;
+  std::int64_t position = 0;
+  for (const json::Value call : calls.items()) {
+    const bool says_something = call["function"].is_object() || call["id"].filled_string();
+    if (call.is_object() && (says_something || !strict)) {
+      on_tool_call(call, whole ? position : call["index"].integer());
+    }
+    ++position;
+  }
+}
+
+OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
+                                       std::optional<std::int64_t> index) {
   const std::string_view id = entry["id"].string();
   const std::string_view name = entry["function"]["name"].string();
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
@@ -154,11 +173,11 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry) {
   return call;
 }
 
-void OpenAiChat::on_tool_call(const json::Value& entry) {
+void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
   const json::Value function = entry["function"];
   const json::Value arguments = function["arguments"];
   if (services_.mode == event::Mode::strict) open_message();
-  Call& call = call_for(entry);
+  Call& call = call_for(entry, index);
   if (call.id.empty()) call.id = entry["id"].string();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
   if (arguments.is_object()) {

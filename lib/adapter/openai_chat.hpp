@@ -35,13 +35,15 @@ class OpenAiChat final : public Adapter {
 
   void on_choice(const json::Value& choice);
   void on_delta(const json::Value& delta);
+  void on_tool_calls(const json::Value& calls, bool whole);
   void on_content(const json::Value& content);
   void on_content_parts(const json::Value& parts);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
-  void on_tool_call(const json::Value& call);
-  Call& call_for(const json::Value& entry);
+  void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
+  Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
   void on_finish(std::string_view reason);
+  void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
   void give_state();
   void flush_usage();

@@ -148,9 +148,12 @@ void OpenAiResponses::finish_item(const json::Value& value, std::optional<std::i
   const ItemType& type = openai::item_type(value["type"].string());
   Item* known = find_same(type, value, index);
   if (known != nullptr && known->done) return;
-  Item& item = known != nullptr ? *known : announce(value, index);
+  end_item(known != nullptr ? *known : announce(value, index), value);
+}
+
+void OpenAiResponses::end_item(Item& item, const json::Value& value) {
   item.done = true;
-  switch (type.group) {
+  switch (item.type->group) {
     case ItemGroup::message: finish_message(item, value); break;
     case ItemGroup::reasoning: finish_thoughts(item, value); break;
     case ItemGroup::call: finish_call(item, value); break;
@@ -400,7 +403,11 @@ bool OpenAiResponses::on_whole(const json::Value& response) {
 void OpenAiResponses::give_items(const json::Value& response) {
   if (services_.mode != event::Mode::strict || !items_.empty()) return;
   std::int64_t index = 0;
-  for (const json::Value item : response["output"].items()) finish_item(item, index++);
+  for (const json::Value item : response["output"].items()) {
+    // Each is an item of its own, also where two have one id.
+    if (item.is_object() && !is_foreign(item)) end_item(announce(item, index), item);
+    ++index;
+  }
 }
 
 void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/) {

@@ -85,6 +85,7 @@ class OpenAiResponses final : public Adapter {
   Item& add(const openai::ItemType& type, std::string_view id, std::optional<std::int64_t> index);
   Item& announce(const json::Value& item, std::optional<std::int64_t> index);
   void finish_item(const json::Value& item, std::optional<std::int64_t> index);
+  void end_item(Item& item, const json::Value& value);
 
   void give_text(const Item& item, std::string_view text);
   void finish_message(Item& item, const json::Value& value);

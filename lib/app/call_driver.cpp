@@ -40,6 +40,8 @@ class CallDriver::Leg final : public net::TransferHandler {
 CallDriver::CallDriver(const DriverServices& services)
     : services_(services), retry_(services.loop, [this] {
         const auto self = shared_from_this();
+        // What waits for the reader comes before what follows from a silence.
+        if (leg_ && (full_ || asks_events_)) return wait(std::chrono::seconds{1});
         call_->on_timer(moment_now());
         progressed();
       }) {}

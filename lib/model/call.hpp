@@ -66,7 +66,7 @@ class CallHost {
   virtual void send(net::Request request) = 0;
   // Closes the transfer; nothing more of it may reach the call.
   virtual void abandon() = 0;
-  // Calls on_timer after this time.
+  // Calls on_timer after this time, instead of after an earlier one.
   virtual void wait(std::chrono::milliseconds time) = 0;
   // Asks user code; the answer goes to complete. While events are asked for, the transfer pauses.
   virtual void ask(std::uint64_t id, Hook hook, std::string json) = 0;

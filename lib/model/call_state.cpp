@@ -13,6 +13,10 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+// How long the connection of a complete answer may stay open without a word: a count of tokens or
+// the connection's own end may follow.
+constexpr milliseconds longest_silence_after_the_end{3'000};
+
 bool is_good(int status) {
   return status >= 200 && status <= 299;
 }
@@ -74,6 +78,7 @@ void ModelCall::State::begin_attempt(Moment now) {
   refusal_body_.clear();
   events_.reset();
   decoder_.reset();
+  complete_at_.reset();
   const bool has_token = services_.tokens.find(token_owner(link().config), now.wall) != nullptr;
   if (needs_token(link().config) && !has_token) {
     ask_for_token(now);
@@ -179,6 +184,20 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
     return conclude(error_of_failure(), now);
   }
   if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
+  if (!decoder_->is_complete()) return;
+  if (!complete_at_) host_.wait(longest_silence_after_the_end);
+  complete_at_ = now.steady;
+}
+
+// Some servers never close the connection of an answer that has ended.
+void ModelCall::State::linger(Moment now) {
+  if (!complete_at_) return;
+  const auto silent = duration_cast<milliseconds>(now.steady - *complete_at_);
+  if (silent < longest_silence_after_the_end) {
+    return host_.wait(longest_silence_after_the_end - silent);
+  }
+  host_.abandon();
+  on_done(std::nullopt, now);
 }
 
 void ModelCall::State::on_done(std::optional<Error> error, Moment now) {
@@ -301,6 +320,7 @@ void ModelCall::State::reset(const Error& error) {
 
 void ModelCall::State::on_timer(Moment now) {
   if (phase_ == Phase::waiting) begin_attempt(now);
+  if (phase_ == Phase::sent) linger(now);
 }
 
 void ModelCall::State::succeed() {

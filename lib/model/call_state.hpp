@@ -56,6 +56,7 @@ class ModelCall::State {
   void ask_payload_hook();
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
+  void linger(Moment now);
   void conclude(std::optional<Error> error, Moment now);
   void conclude_events(Moment now);
   void book(const std::optional<Error>& error, Moment now);
@@ -100,6 +101,8 @@ class ModelCall::State {
   std::optional<net::ResponseHead> refusal_;
   std::string refusal_body_;  // also of an exchange of credentials
   int token_status_ = 0;
+  // When something last came of an answer that was complete already.
+  std::optional<std::chrono::steady_clock::time_point> complete_at_;
   std::unique_ptr<AttemptEvents> events_;
   std::unique_ptr<adapter::Decoder> decoder_;
 

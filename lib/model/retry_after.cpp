@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/json.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -23,7 +25,8 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
 
 std::string_view header_of(std::span<const net::Header> headers, std::string_view name) {
   for (const net::Header& header : headers) {
-    if (equals_ignoring_case(header.name, name)) return header.value;
+    // A fetch function may leave blanks behind the value.
+    if (equals_ignoring_case(header.name, name)) return json::trim(header.value);
   }
   return {};
 }

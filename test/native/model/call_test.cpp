@@ -257,6 +257,30 @@ TEST(ModelCall, StopsAndBooksWhatWasShown) {
   EXPECT_FALSE(rig.log.has("more"));
 }
 
+TEST(ModelCall, EndsACompleteAnswerWhoseConnectionStaysOpen) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.text("Hello");
+  EXPECT_TRUE(rig.host.waits.empty());
+  rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+  EXPECT_EQ(rig.host.waits.at(0), 3s);
+  rig.elapsed = 2s;
+  rig.data(
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7,"
+      "\"total_tokens\":12}}\n\ndata: [DONE]\n\n");
+  rig.elapsed = 3s;
+  rig.timer();
+  EXPECT_FALSE(rig.call.ended());
+  EXPECT_EQ(rig.host.waits.at(1), 2s);
+  rig.elapsed = 5s;
+  rig.timer();
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_FALSE(rig.call.error());
+  EXPECT_EQ(rig.host.abandoned, 1);
+  EXPECT_EQ(rig.call.attempts()[0].usage.output_tokens, 7);
+}
+
 TEST(ModelCall, StopsWhileItWaits) {
   CallRig rig(link());
   rig.start();
