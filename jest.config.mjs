@@ -1,5 +1,19 @@
 // Jest runs test/js against the built package: what is tested is what is shipped. Types are checked by
 // `npm run lint`; here they are only stripped.
+const typescript = {
+  diagnostics: false,
+  tsconfig: {
+    module: 'CommonJS',
+    moduleResolution: 'Node10',
+    target: 'ES2022',
+    esModuleInterop: true,
+    isolatedModules: true,
+    allowJs: true,
+  },
+};
+// Packages without a CommonJS build.
+const modulesOnly = '(arktype|arkregex|@ark)/';
+
 export default {
   rootDir: new URL('.', import.meta.url).pathname,
   roots: ['<rootDir>/test/js'],
@@ -8,19 +22,9 @@ export default {
   moduleNameMapper: { '^millrace$': '<rootDir>/dist/cjs/index.js' },
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/.*/package.json'],
   transform: {
-    '\\.ts$': [
-      'ts-jest',
-      {
-        diagnostics: false,
-        tsconfig: {
-          module: 'CommonJS',
-          moduleResolution: 'Node10',
-          target: 'ES2022',
-          esModuleInterop: true,
-          isolatedModules: true,
-        },
-      },
-    ],
+    '\\.ts$': ['ts-jest', typescript],
+    [`node_modules/${modulesOnly}.+\\.js$`]: ['ts-jest', typescript],
   },
+  transformIgnorePatterns: [`/node_modules/(?!${modulesOnly})`],
   cacheDirectory: '<rootDir>/build/cache/jest',
 };

@@ -47,6 +47,9 @@ const requirements = [
   header('OpenSSL', 'openssl/evp.h', 'libssl-dev', ['start', 'test', 'ci']),
   header('GoogleTest', 'gtest/gtest.h', 'libgtest-dev', ['test', 'ci']),
   tool('openssl', [1, 1], ['openssl'], ['test', 'ci'], ['version']),
+  program('nginx', ['nginx-light', 'nginx']),
+  program('tinyproxy', ['tinyproxy-bin', 'tinyproxy']),
+  program('squid', ['squid-openssl', 'squid']),
   tool('clang++', [14], ['clang'], ['ci']),
   tool('clang-format', [14], ['clang-format'], ['ci']),
   tool('clang-tidy', [14], ['clang-tidy'], ['ci']),
@@ -119,6 +122,13 @@ function tool(
 ) {
   const find = () => parseVersion(output(command, args));
   return { name: `${command} ${atLeast.join('.')} or newer`, profiles, find, atLeast, packages };
+}
+
+// What tests start beside them; its version does not matter.
+function program(name, packages) {
+  const folders = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin'];
+  const find = () => (folders.some((folder) => existsSync(join(folder, name))) ? [] : undefined);
+  return { name, profiles: ['ci'], find, atLeast: [], packages };
 }
 
 function header(name, file, packageName, profiles) {
