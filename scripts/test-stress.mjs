@@ -1,10 +1,11 @@
 // Ends processes and environments with live streams, again and again: the scenes of
-// test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for.
+// test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
+// calls whose tokens are booked twice (books), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
 //   node scripts/test-stress.mjs --only cycles   only the scenes whose name begins like that
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -122,5 +123,21 @@ for (const scene of scenes.filter(({ name }) => name.startsWith(only))) {
 }
 server.closeAllConnections();
 server.close();
+
+// Random model calls against a provider with books of its own.
+function playBooks(runs) {
+  const jest = join(root, 'node_modules/jest/bin/jest.js');
+  const done = spawnSync(process.execPath, [jest, 'test/js/books.test.ts'], {
+    cwd: root,
+    env: { ...process.env, MILLRACE_BOOKS_RUNS: String(runs) },
+    stdio: ['ignore', 2, 2],
+  });
+  return done.status === 0;
+}
+
+if ('books'.startsWith(only)) {
+  if (playBooks(sample ? 200 : 2000)) passed += 1;
+  else failed += 1;
+}
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -15,7 +15,15 @@ export interface Answer {
   deltas: string[];
   calls?: WireCall[];
   /** Absent: the provider reports no tokens. */
-  usage?: { input: number; output: number };
+  usage?: ReportedTokens;
+}
+
+/** `input` counts the cached tokens, `output` those of reasoning. */
+export interface ReportedTokens {
+  input: number;
+  output: number;
+  cached?: number;
+  reasoning?: number;
 }
 
 export const deltas = ['Hello', ', brave', ' new', ' world', ' \u{1f30d} \u00e9\u4f60.'];
@@ -79,7 +87,7 @@ export function wholeOf(api: Api, { deltas: parts, calls = [], usage: counted }:
         })),
       ],
       stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
-      usage: counted && { input_tokens: counted.input, output_tokens: counted.output },
+      usage: counted && { ...messagesInput(counted), output_tokens: counted.output },
     };
   }
   if (api === 'responses') {
@@ -129,8 +137,20 @@ function chatUsage(counted: Answer['usage']): object | undefined {
       prompt_tokens: counted.input,
       completion_tokens: counted.output,
       total_tokens: counted.input + counted.output,
+      ...(counted.cached ? { prompt_tokens_details: { cached_tokens: counted.cached } } : {}),
+      ...(counted.reasoning
+        ? { completion_tokens_details: { reasoning_tokens: counted.reasoning } }
+        : {}),
     }
   );
+}
+
+// The cached tokens stand beside the others.
+function messagesInput({ input, cached = 0 }: ReportedTokens): object {
+  return {
+    input_tokens: input - cached,
+    ...(cached > 0 ? { cache_read_input_tokens: cached } : {}),
+  };
 }
 
 function chatRecords({ deltas: parts, calls = [], usage: counted }: Answer): WireRecord[] {
@@ -167,9 +187,9 @@ function responsesUsage(counted: Answer['usage']): object | undefined {
   return (
     counted && {
       input_tokens: counted.input,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: counted.cached ?? 0 },
       output_tokens: counted.output,
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: counted.reasoning ?? 0 },
       total_tokens: counted.input + counted.output,
     }
   );
@@ -253,7 +273,7 @@ function responsesRecords({ deltas: parts, calls = [], usage: counted }: Answer)
 
 function messagesRecords({ deltas: parts, calls = [], usage: counted }: Answer): WireRecord[] {
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
-  const start = counted ? { input_tokens: counted.input, output_tokens: 1 } : undefined;
+  const start = counted ? { ...messagesInput(counted), output_tokens: 1 } : undefined;
   const records = [named({ type: 'message_start', message: { ...message, usage: start } })];
   let index = 0;
   const block = (content: object, pieces: object[]): void => {
