@@ -36,7 +36,6 @@ beforeEach(() => {
   provider.answer = stream([answer]);
 });
 
-const providerPort = () => new URL(provider.url).port;
 const ask = (options: ModelRuntimeOptions) =>
   createModelRuntime('openai', { apiKey: key, maxRetries: 0, ...options }).stream(payload);
 

@@ -1,6 +1,5 @@
 // generateObject with the validators that people use, over HTTP: what the model is told, what is checked,
 // what the caller gets, and the one repair.
-import { type } from 'arktype';
 import type { GenerateObjectRequest } from 'millrace';
 import { createModelRuntime } from 'millrace';
 import * as v from 'valibot';
@@ -8,6 +7,11 @@ import { z } from 'zod';
 
 import type { Provider } from '../support/provider';
 import { startProvider } from '../support/provider';
+
+// It is a module only, which TypeScript does not let a CommonJS file import.
+const { type } = jest.requireActual<{
+  type: (definition: object) => GenerateObjectRequest['schema'];
+}>('arktype');
 
 let fake: Provider;
 let texts: string[] = [];
@@ -92,8 +96,7 @@ describe.each(Object.entries(validators))('%s', (_name, schema) => {
         baseURL: provider === 'openai' ? `${fake.url}/v1` : fake.url,
         maxRetries: 0,
       });
-    const ask = () =>
-      runtime().generateObject({ model, messages, schema, stream: false } as GenerateObjectRequest);
+    const ask = () => runtime().generateObject({ model, messages, schema, stream: false });
 
     it('takes what it accepts', async () => {
       texts = [JSON.stringify(good)];
@@ -134,7 +137,7 @@ it('gives what a validator makes of the answer', async () => {
     messages,
     schema,
     stream: false,
-  } as never);
+  });
   expect(made).toEqual({ when: new Date('2026-01-31'), tags: null, count: 7 });
 });
 
@@ -146,9 +149,7 @@ it('waits for a validator that takes its time', async () => {
 
 it('asks for the JSON Schema that valibot does not say by itself', async () => {
   const schema = v.object({ name: v.string() });
-  await expect(
-    openai().generateObject({ model: 'm', messages, schema } as never),
-  ).rejects.toMatchObject({
+  await expect(openai().generateObject({ model: 'm', messages, schema })).rejects.toMatchObject({
     code: 'invalid_argument',
     message: expect.stringContaining('jsonSchema') as string,
   });

@@ -230,7 +230,7 @@ export async function playBooks(seed: number, runs: number): Promise<Played[]> {
     const [, label = '', ...rest] = call.url.split('/');
     const at = Number(label);
     const script = scripts[at] as Script;
-    const plan = script.plans[asked[at]++] as Plan | undefined;
+    const plan = script.plans[asked[at]++];
     const path = rest.join('/');
     const api: Api = path.endsWith('messages') ? 'messages' : script.api;
     if (!plan) return void response.writeHead(400).end();
@@ -271,7 +271,7 @@ export async function playBooks(seed: number, runs: number): Promise<Played[]> {
     }
     const refused = attempts.slice(0, refusals);
     if (refused.some(({ usage }) => usage !== undefined)) problems.push('a refusal has tokens');
-    const attempt = attempts[refusals] as CallAttempt | undefined;
+    const attempt = attempts[refusals];
     if (fallback)
       problems.push(...checkReported(plans.at(-1) as Plan, 'messages', attempts.at(-1)?.usage));
     if (plan.end === 'whole') {
