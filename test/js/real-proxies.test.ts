@@ -47,7 +47,7 @@ async function startNginx(
   const folder = workFolder();
   const settings = `
     daemon off; pid ${folder}/pid; error_log ${folder}/error.log; worker_processes 1;
-    events { worker_connections 64; }
+    events { worker_connections 512; }
     http {
       access_log ${folder}/access.log;
       client_body_temp_path ${folder}/b; proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f;
@@ -139,7 +139,7 @@ describeWith(['nginx', 'openssl'], 'nginx', () => {
 
   it('tells a broken stream of HTTP/2 from a whole one', async () => {
     provider.answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
       response.write(answer.slice(0, answer.indexOf('world')));
       setTimeout(() => response.destroy(), 50);
     };
@@ -187,7 +187,7 @@ describeWith(['nginx'], 'nginx in front of serve', () => {
     const folder = workFolder();
     const settings = `
       daemon off; pid ${folder}/pid; error_log ${folder}/error.log; worker_processes 1;
-      events { worker_connections 64; }
+      events { worker_connections 512; }
       http {
         access_log off;
         client_body_temp_path ${folder}/b; proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f;

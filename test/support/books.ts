@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import type { CallAttempt, CallReport, ModelRun, ModelUsage } from 'millrace';
+import type { CallReport, ModelRun, ModelRuntimeOptions, ModelUsage } from 'millrace';
 import { createModelRuntime } from 'millrace';
 
 import { json, said, sse } from './fault-kit';
@@ -230,13 +230,15 @@ export async function playBooks(seed: number, runs: number): Promise<Played[]> {
     const [, label = '', ...rest] = call.url.split('/');
     const at = Number(label);
     const script = scripts[at] as Script;
-    const plan = script.plans[asked[at]++];
+    const turn = asked[at] ?? 0;
+    asked[at] = turn + 1;
+    const plan = script.plans[turn];
     const path = rest.join('/');
     const api: Api = path.endsWith('messages') ? 'messages' : script.api;
     if (!plan) return void response.writeHead(400).end();
     play(response, api, script.streamed, plan);
   });
-  const settings = (api: Api, label: number): object => ({
+  const settings = (api: Api, label: number): ModelRuntimeOptions => ({
     apiKey: 'k',
     baseURL: `${provider.url}/${label}${api === 'messages' ? '' : '/v1'}`,
     ...(api === 'responses' ? { apiMode: 'responses' } : {}),
