@@ -18,7 +18,16 @@ function engineFormat(name: string): MessageFormat {
 }
 
 function convert(name: string, direction: 'toApi' | 'fromApi', value: unknown): string {
-  const text: string | undefined = JSON.stringify(value);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new MillraceError(
+      'invalid_messages',
+      `${direction} of the format '${name}' needs messages that JSON can hold: ${String(cause)}`,
+      { cause },
+    );
+  }
   if (text === undefined) {
     throw new MillraceError(
       'invalid_messages',

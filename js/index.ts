@@ -50,6 +50,7 @@ export { restStorage } from './channels/rest-storage';
 export type { RestStorage, RestStorageOptions } from './channels/rest-storage';
 export { MillraceError } from './errors';
 export type { MillraceErrorDetails } from './errors';
+export { EventType } from './event-type';
 export {
   anthropicMessageFormat,
   geminiMessageFormat,

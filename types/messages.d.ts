@@ -51,11 +51,21 @@ export type ContentPart = TextPart | MediaPart<MediaSource | FileSource>;
 /** Content of a user's message. */
 export type InputContent = TextPart | MediaPart | BinaryPart;
 
-/** A function the model wants called; `arguments` is JSON text, as the model wrote it. */
+/** What AG-UI calls these parts. */
+export type TextInputContent = TextPart;
+export type BinaryInputContent = BinaryPart;
+
+/** `arguments` is JSON text, as the model wrote it. */
+export interface FunctionCall {
+  name: string;
+  arguments: string;
+}
+
+/** A function the model wants called. */
 export interface ToolCall {
   id: string;
   type: 'function';
-  function: { name: string; arguments: string };
+  function: FunctionCall;
   encryptedValue?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
 }

@@ -245,6 +245,20 @@ describe('the message formats', () => {
     expect(named(millrace.openAIMessageFormat.fromApi(stored))).toEqual(named(theirs));
   });
 
+  it('name messages that JSON cannot hold', () => {
+    const loop: Record<string, unknown> = { id: '1', role: 'user', content: 'x' };
+    loop.self = loop;
+    for (const wrong of [loop, { id: '1', role: 'user', content: 5n }]) {
+      let error: unknown;
+      try {
+        millrace.openAIMessageFormat.toApi([wrong as never]);
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(millrace.MillraceError.is(error, 'invalid_messages')).toBe(true);
+    }
+  });
+
   it('identityMessageFormat gives the very same reference', () => {
     expect(millrace.identityMessageFormat.toApi(conversation)).toBe(conversation);
     expect(millrace.identityMessageFormat.fromApi(conversation)).toBe(conversation);

@@ -69,7 +69,18 @@ describe('types', () => {
     expect(Object.keys(millrace.restStorage({ baseUrl: url }))).toEqual(['thread']);
   });
 
+  it('of events are told apart by EventType, too', () => {
+    const textOf = (event: millrace.AGUIEvent): string =>
+      event.type === millrace.EventType.TEXT_MESSAGE_CONTENT ? event.delta : '';
+    expect(textOf({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 'x' })).toBe('x');
+    expect(millrace.EventType).toMatchObject(openui.EventType);
+    for (const [name, type] of Object.entries(millrace.EventType)) expect(type).toBe(name);
+  });
+
   it('of messages and formats fit both ways', () => {
+    accepts<openui.BinaryInputContent>()(value<millrace.BinaryInputContent>());
+    accepts<openui.TextInputContent>()(value<millrace.TextInputContent>());
+    accepts<openui.FunctionCall>()(value<millrace.FunctionCall>());
     accepts<openui.Message>()(value<millrace.Message>());
     accepts<millrace.Message>()(value<openui.Message>());
     accepts<openui.UserMessage>()(value<millrace.UserMessage>());
