@@ -135,6 +135,42 @@ describe('the adapters', () => {
   });
 });
 
+describe("OpenUI's own reader of events", () => {
+  const frames = globalThis as { requestAnimationFrame?: unknown; cancelAnimationFrame?: unknown };
+  beforeAll(() => {
+    frames.requestAnimationFrame = (draw: () => void) => setTimeout(draw, 0);
+    frames.cancelAnimationFrame = (id: NodeJS.Timeout) => clearTimeout(id);
+  });
+  afterAll(() => {
+    delete frames.requestAnimationFrame;
+    delete frames.cancelAnimationFrame;
+  });
+
+  const messagesOf = async (from: Adapters, adapter: AdapterName, body: string) => {
+    const messages = new Map<string, openui.Message>();
+    const keep = (message: openui.Message) => void messages.set(message.id, message);
+    await openui.processStreamedMessage({
+      response: responseOf(cut(body, 7)),
+      adapter: from[adapter]() as openui.StreamProtocolAdapter,
+      createMessage: keep,
+      updateMessage: keep,
+    });
+    return named([...messages.values()]);
+  };
+
+  it.each(streams)('builds the same messages: %s (%s)', async (_name, adapter, body) => {
+    const theirs = await messagesOf(openui, adapter, body);
+    expect(await messagesOf(millrace, adapter, body)).toEqual(theirs);
+  });
+
+  it('shows why an answer failed or was cut', async () => {
+    const cutOff = sse(chat({ content: 'Hi' }), chat({}, 'length'));
+    await expect(messagesOf(millrace, 'openAIAdapter', cutOff)).rejects.toThrow(/cut off/);
+    const refused = sse({ error: { message: 'quota' } });
+    await expect(messagesOf(millrace, 'openAIAdapter', refused)).rejects.toThrow('quota');
+  });
+});
+
 describe('the channels', () => {
   const messages: millrace.Message[] = [
     { id: 'u', role: 'user', content: 'hello' },
