@@ -222,7 +222,9 @@ export class GroupOrchestrationRuntime {
     const decides = this.#supervisor.decide !== undefined;
     const failure = failures[type];
     try {
-      return await this.#guard((signal) => executor(instruction, state, { signal }), limit);
+      const output = await this.#guard((signal) => executor(instruction, state, { signal }), limit);
+      if (typeof output?.newState === 'object') return output;
+      throw new MillraceError('invalid_state', `The executor of ${type} gave no newState.`);
     } catch (error) {
       if (error instanceof Aborted || !decides) throw error;
       const record = errorRecord(error);

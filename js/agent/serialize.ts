@@ -100,7 +100,8 @@ function checkObject(value: object, path: string, above: Set<object>): void {
 /** JSON text of `value`; errors inside become `{type, message, body}`. */
 export function toJson(value: unknown, name: string): string {
   check(value, name, new Set());
-  return JSON.stringify(value, (_key, item: unknown) =>
+  const json = JSON.stringify(value, (_key, item: unknown) =>
     item instanceof Error ? errorRecord(item) : item,
-  );
+  ) as string | undefined;
+  return json ?? refuse(name, 'undefined');
 }

@@ -126,6 +126,7 @@ export class StepDriver {
     const tools: ActionTools = {
       signal: controller.signal,
       progress: (chunk) => {
+        if (chunk === undefined) return;
         const json = toJson(chunk, 'chunk');
         this.#apply(() => this.#step.progress(id, json));
       },

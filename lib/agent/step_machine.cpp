@@ -332,6 +332,7 @@ void StepMachine::run_custom(const Tree& instruction) {
   context.set("instructionIndex", Tree::integer(static_cast<std::int64_t>(next_) - 1));
   payload.set("context", std::move(context));
   request("executor", std::move(payload), [this](Tree result) {
+    if (!has_state(result)) return;
     auto loaded = load_state(std::move(result.at("newState")), state_, now_ms_);
     if (!loaded) return fail_step(error_tree(loaded.error()));
     state_ = std::move(loaded).value();
@@ -339,6 +340,15 @@ void StepMachine::run_custom(const Tree& instruction) {
     if (result["nextContext"].is_object()) next_context_ = result["nextContext"];
     finish_instruction();
   });
+}
+
+// Ends the step when what a custom executor gave holds no state.
+bool StepMachine::has_state(const Tree& result) {
+  if (result["newState"].is_object()) return true;
+  fail_step(error_tree(
+      make_error(Errc::invalid_state,
+                 "An executor gave no newState; return { events, newState, nextContext? }.")));
+  return false;
 }
 
 void StepMachine::finish_instruction() {

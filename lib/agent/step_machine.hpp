@@ -110,6 +110,7 @@ class StepMachine {
   void advance();
   void execute(const Tree& instruction);
   void run_custom(const Tree& instruction);
+  bool has_state(const Tree& result);
   void take_instructions(Tree answer);
   void finish_instruction();
   void end_step();
@@ -150,6 +151,7 @@ class StepMachine {
   void end_run(std::size_t index, Tree result, Tree error);
   void account_tools();
   void finish_tools();
+  void end_by_tool();
   void merge_custom_tools();
   void write_tool_row(const ToolRun& run, const Tree& content);
   void resolve_aborted_tools(const Tree& instruction);

@@ -62,6 +62,13 @@ const Tree* keyed(const Tree& list, const Tree& item) {
   return nullptr;
 }
 
+// A result in LobeHub's shape may end the run, unless it hands over to sub-agents. A value that
+// only happens to have such a member does not.
+bool ends_run(const Tree& data) {
+  return data["content"].is_string() && data["stop"].is_true() &&
+         !data["state"]["type"].string().starts_with("exec");
+}
+
 // Adds what `result` counts beyond `base`: every concurrent result holds the totals of the base.
 void add_delta(Tree& sum, const Tree& base, const Tree& result) {
   if (result.is_number()) {
@@ -285,7 +292,7 @@ void StepMachine::finish_tools() {
     event.set("result", data);
     emit(std::move(event));
     const bool succeeded = ok && !(data["success"].type() == json::Type::boolean_false);
-    stop = stop || data["stop"].truthy();
+    stop = stop || ends_run(data);
     Tree entry = Tree::object();
     entry.set("toolCall", run.call);
     entry.set("toolCallId", run.call["id"]);
@@ -318,9 +325,20 @@ void StepMachine::finish_tools() {
     // An approved call ran while others still wait.
     state_.set("status", "waiting_for_human");
     state_.set("humanWaitingSince", Tree::integer(now_ms_));
+  } else if (stop && options_.history) {
+    end_by_tool();
   }
   if (!is_blocked(state_["status"].string())) over_cost_limit();
   finish_instruction();
+}
+
+void StepMachine::end_by_tool() {
+  state_.set("status", "done");
+  Tree event = typed("done");
+  event.set("finalState", state_);
+  event.set("reason", "completed");
+  event.set("reasonDetail", "A tool ended the run");
+  emit(std::move(event));
 }
 
 void StepMachine::merge_custom_tools() {
@@ -332,6 +350,7 @@ void StepMachine::merge_custom_tools() {
   Tree results = Tree::array();
   std::string parent = batch_->parent;
   for (Tree& result : batch_->results) {
+    if (!has_state(result)) return;
     auto loaded = load_state(std::move(result.at("newState")), base, now_ms_);
     if (!loaded) return fail_step(error_tree(loaded.error()));
     const Tree& made = loaded.value();

@@ -474,6 +474,16 @@ describe('group orchestration', () => {
     expect(results[4].payload).toEqual({ agentId: 'e', success: true, result: 'e' });
   });
 
+  it('takes an executor that gives no state for one that failed', async () => {
+    const supervisor = new GroupOrchestrationSupervisor({ supervisorAgentId: 's', maxRounds: 1 });
+    const executors: any = { call_supervisor: () => undefined };
+    const events: any[] = [];
+    const onEvent = (event: object) => events.push(event);
+    const runtime = new GroupOrchestrationRuntime(supervisor, { executors, onEvent });
+    expect(await runtime.run(state())).toMatchObject({ status: 'error', operationId: 'g' });
+    expect(events).toMatchObject([{ type: 'error', error: { type: 'invalid_state' } }]);
+  });
+
   it('serves supervisors with a runner', async () => {
     const runtime = new GroupOrchestrationRuntime(
       {

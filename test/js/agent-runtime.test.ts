@@ -69,6 +69,23 @@ describe('executors', () => {
     expect(result.newState.status).toBe('waiting_for_human');
   });
 
+  it.each([undefined, null, 5, {}, { newState: 'x' }, { events: [] }])(
+    'that give %p instead of a state end in an error',
+    async (nonsense) => {
+      const executors: any = { finish: () => nonsense, call_tool: () => nonsense };
+      const toolsCalling = [call('c1', 't')];
+      for (const instruction of [
+        { type: 'finish' },
+        { type: 'call_tools_batch', payload: { toolsCalling } },
+      ]) {
+        const runtime = new AgentRuntime(scripted({ user_input: instruction }), { executors });
+        const { events, newState } = await runtime.step(asked('x'));
+        expect(events).toMatchObject([{ type: 'error', error: { type: 'invalid_state' } }]);
+        expect(newState.status).toBe('error');
+      }
+    },
+  );
+
   it('that are unknown end in an error', async () => {
     const runtime = new AgentRuntime(scripted({ user_input: { type: 'dance' } }));
     const { events, newState } = await runtime.step(asked('x'));
@@ -831,6 +848,31 @@ it('counts the time that people take, also when they refuse', async () => {
     toolCallId: 'b',
   });
   expect(waited(second)).toBeGreaterThanOrEqual(3_600_000);
+});
+
+it('ends when a tool says so, in the shape of a result and not by chance', async () => {
+  const run = async (result: object, state = {}) => {
+    const toolCalling = call('c1', 't');
+    const agent = scripted(
+      { user_input: { type: 'call_tool', payload: { toolCalling } } },
+      { tools: { t: () => ({ ...result, state }) } },
+    );
+    const step = await new AgentRuntime(agent, { history: 'engine' }).step(asked('x'));
+    return [step.newState.status, step.events.at(-1)?.type, step.nextContext?.phase];
+  };
+  const ended = { content: 'over to you', success: true, stop: true };
+  expect(await run(ended)).toEqual(['done', 'done', undefined]);
+  expect(await run({ stop: true })).toEqual(['running', 'tool_result', 'tool_result']);
+  expect(await run({ ...ended, stop: 'Main St' })).toEqual([
+    'running',
+    'tool_result',
+    'tool_result',
+  ]);
+  expect(await run(ended, { type: 'execSubAgent' })).toEqual([
+    'running',
+    'tool_result',
+    'tool_result',
+  ]);
 });
 
 describe('tools that are not run', () => {
