@@ -39,6 +39,14 @@ const scenes = [
   { name: 'left', code: 0, times: sample ? 4 : 50 },
   { name: 'throws', code: 1, times: sample ? 8 : 100 },
   { name: 'workers', code: 0, times: 1, env: { WORKERS: sample ? '12' : '60' } },
+  {
+    name: 'servers',
+    code: 0,
+    times: 1,
+    env: { SERVERS: sample ? '80' : '1000' },
+    check: (output) =>
+      output === '{"descriptors":0,"children":[]}' ? undefined : `left behind: ${output}`,
+  },
   cycles('bare', remember),
   cycles('engine', (output, scene) => compare(output, scene, 'bare')),
   cycles('fetch', remember),

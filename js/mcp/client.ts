@@ -34,6 +34,8 @@ export interface MCPProgramOptions {
   cwd?: string;
   /** Milliseconds between the polite signal and the one that cannot be ignored; default 1 s. */
   graceMs?: number;
+  /** Milliseconds that it may take to end when its input is closed; default 2 s. */
+  closeMs?: number;
 }
 
 /** A server that is reached over HTTP. */
@@ -98,8 +100,8 @@ function environmentOf(given: Readonly<Record<string, string>> = {}): Record<str
 
 function reachOf(options: MCPClientOptions): object {
   if ('command' in options) {
-    const { command, args, env, cwd, graceMs } = options;
-    return { command, args, cwd, graceMs, env: environmentOf(env) };
+    const { command, args, env, cwd, graceMs, closeMs } = options;
+    return { command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
   }
   if (!('url' in options)) {
     throw new MillraceError('invalid_option', 'An MCP server needs a command or a url.');

@@ -302,6 +302,8 @@ void Client::opened(std::string_view info_json) {
 }
 
 void Client::settled(CallId call, Outcome outcome) {
+  // A program that answers is started again at once.
+  if (!outcome.error) failures_ = 0;
   if (host_ != nullptr) host_->settled(call, std::move(outcome));
 }
 
