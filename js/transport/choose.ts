@@ -132,12 +132,19 @@ function isFetchReplaced(): boolean {
   if (typeof current !== 'function') return false;
   const source = Function.prototype.toString.call(current);
   if (!source.includes('internal/deps/undici/undici')) return true;
-  const dispatcher = (globalThis as Record<symbol, unknown>)[
-    Symbol.for('undici.globalDispatcher.1')
-  ];
-  return typeof dispatcher === 'object' && dispatcher !== null && !isPlainAgent(dispatcher);
+  const global = globalThis as Record<symbol, unknown>;
+  return dispatcherSlots.some((slot) => isForeignDispatcher(global[slot]));
 }
 
-function isPlainAgent(dispatcher: object): boolean {
-  return dispatcher.constructor.name === 'Agent';
+// Where the copies of undici keep their global dispatcher, older and newer ones.
+const dispatcherSlots = ['1', '2'].map((version) =>
+  Symbol.for(`undici.globalDispatcher.${version}`),
+);
+
+// Node's own agent, and what newer ones put into the older slot beside it.
+const ownDispatchers = new Set(['Agent', 'Dispatcher1Wrapper']);
+
+function isForeignDispatcher(dispatcher: unknown): boolean {
+  if (typeof dispatcher !== 'object' || dispatcher === null) return false;
+  return !ownDispatchers.has(dispatcher.constructor.name);
 }

@@ -339,6 +339,32 @@ describe('the choice of the transport', () => {
     expect(mock).toHaveBeenCalledTimes(1);
   });
 
+  it("tells Node's own dispatchers from those that tests and proxies put in their place", async () => {
+    class Agent {}
+    class Dispatcher1Wrapper {}
+    class MockAgent {}
+    const slots = globalThis as Record<symbol, unknown>;
+    const [older, newer] = ['1', '2'].map((n) => Symbol.for(`undici.globalDispatcher.${n}`)) as [
+      symbol,
+      symbol,
+    ];
+    const before = [slots[older], slots[newer]];
+    const agentOf = async (one: unknown, two: unknown) => {
+      [slots[older], slots[newer]] = [one, two];
+      const llm = fetchLLM({ ...options(), url: `${backend.url}/echo` });
+      [slots[older], slots[newer]] = before;
+      const { headers } = (await (await llm.send(params())).json()) as {
+        headers: Record<string, string>;
+      };
+      return headers['user-agent']?.split('/')[0];
+    };
+    expect(await agentOf(undefined, undefined)).toBe('millrace');
+    expect(await agentOf(new Agent(), undefined)).toBe('millrace');
+    expect(await agentOf(new Dispatcher1Wrapper(), new Agent())).toBe('millrace');
+    expect(await agentOf(new MockAgent(), undefined)).toBe('node');
+    expect(await agentOf(new Dispatcher1Wrapper(), new MockAgent())).toBe('node');
+  });
+
   it('takes the global fetch when told to, and the engine when told to', async () => {
     const spy = jest.spyOn(globalThis, 'fetch');
     await (await fetchLLM({ ...options(), transport: 'fetch' }).send(params())).text();
