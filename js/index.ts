@@ -67,6 +67,12 @@ export type {
   MCPProgramOptions,
 } from './mcp/client';
 export type { MCPAuthorization, MCPAuthorizer } from './mcp/authorization';
+export { CloudConnector } from './mcp/connectors';
+export type { CloudConnection, CloudConnectorOptions, CloudInstance } from './mcp/connectors';
+export { invokeMCPTypePlugin } from './mcp/plugin';
+export type { MCPPluginOptions, MCPPluginResult } from './mcp/plugin';
+export { connectMCPServers } from './mcp/servers';
+export type { MCPServerEntry, MCPServers, MCPServersConfig } from './mcp/servers';
 export { inMemoryOAuthStore, OAuth } from './mcp/oauth';
 export type {
   OAuthClientInformation,

@@ -2,7 +2,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { createMCPClient, type MCPClient, type MCPClientOptions } from 'millrace';
+import {
+  CloudConnector,
+  connectMCPServers,
+  createMCPClient,
+  invokeMCPTypePlugin,
+  type MCPClient,
+  type MCPClientOptions,
+} from 'millrace';
 
 interface Rpc {
   id?: number;
@@ -314,5 +321,79 @@ describe('an MCP client over HTTP', () => {
     await expect(call).rejects.toThrow();
     await closed;
     expect(peer.seen.map(({ rpc }) => rpc)).toEqual(['server/discover', 'tools/call']);
+  });
+});
+
+describe('several MCP servers', () => {
+  it('are connected as a configuration names them', async () => {
+    const servers = await connectMCPServers(
+      {
+        mcpServers: {
+          one: { url: '${PEER}', headers: { 'X-Key': '${KEY:-none}' } },
+          off: { command: 'never', disabled: true },
+          gone: { command: 'no-such-program-here' },
+          unset: { url: '${NOT_THERE}' },
+        },
+      },
+      { env: { PEER: url } },
+    );
+    open.push(...Object.values(servers.clients));
+    expect(Object.keys(servers.clients)).toEqual(['one']);
+    expect(servers.failures['gone']?.code).toBe('process_start_failed');
+    expect(servers.failures['unset']?.code).toBe('invalid_option');
+    expect(Object.keys(servers.failures)).toHaveLength(2);
+    expect((await servers.tools()).map(({ name }) => name)).toEqual(['one__t']);
+    expect(peer.seen[0]?.headers['x-key']).toBe('none');
+    await servers.close();
+  });
+
+  it('answer calls in the shape of LobeHub', async () => {
+    const clients = { one: await connect() };
+    const call = { identifier: 'one', apiName: 't', arguments: '{}' };
+    expect(await invokeMCPTypePlugin(call, clients, { maxLength: 6 })).toMatchObject({
+      content: 'called\n[cut: 2 more characters]',
+      success: true,
+      state: text('called t'),
+    });
+    expect(await invokeMCPTypePlugin({ ...call, arguments: '[' }, clients)).toMatchObject({
+      success: false,
+      error: { type: 'VALIDATION_ERROR' },
+    });
+    expect(await invokeMCPTypePlugin({ ...call, identifier: 'two' }, clients)).toMatchObject({
+      success: false,
+      content: 'There is no MCP server two.',
+    });
+  });
+
+  it('come from a cloud service when the user has authorized them', async () => {
+    let polls = 0;
+    const asked: string[] = [];
+    peer.play = (_rpc, request, response) => {
+      if (request.url?.startsWith('/mcp-server/') !== true) return false;
+      asked.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+      const made = { serverUrl: url, instanceId: 'i 1', oauthUrl: 'https://auth.example/' };
+      const state = { instanceId: 'i 1', authNeeded: true, isAuthenticated: (polls += 1) > 2 };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(request.method === 'POST' ? made : state));
+      return true;
+    };
+    const connector = new CloudConnector({
+      service: 'klavis',
+      apiKey: 'key',
+      baseUrl: new URL(url).origin,
+      pollMs: 5,
+    });
+    const shown: string[] = [];
+    const client = await connector.connect({
+      server: 'Gmail',
+      user: 'me',
+      authorize: (address) => void shown.push(address),
+    });
+    open.push(client);
+    expect(await client.callTool('t')).toEqual(text('called t'));
+    expect(shown).toEqual(['https://auth.example/']);
+    expect(asked[0]).toBe('POST /mcp-server/instance/create Bearer key');
+    expect(asked[1]).toBe('GET /mcp-server/instance/get/i%201 Bearer key');
+    expect(peer.seen.at(-1)?.headers.authorization).toBe('Bearer key');
   });
 });

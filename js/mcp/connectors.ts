@@ -1,0 +1,152 @@
+// MCP servers that a cloud service makes for a user: an instance is created over HTTP, the user
+// authorizes it, and its address is connected to. A service is one row.
+import { MillraceError } from '../errors';
+import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
+import { type MCPClient, type MCPCommonOptions, createMCPClient } from './client';
+import { type Fetcher, fetchJson } from './oauth-discovery';
+
+/** An instance that a service has made. */
+export interface CloudInstance {
+  id: string;
+  url: string;
+  /** Where the user authorizes it, when that is needed. */
+  authorizationUrl?: string;
+}
+
+interface CloudService {
+  baseUrl: string;
+  /** The domain whose hosts may see the key. */
+  domain: string;
+  create: { path: string; body: (server: string, user: string) => object };
+  read: (answer: Record<string, unknown>) => CloudInstance;
+  poll: { path: (id: string) => string; isReady: (answer: Record<string, unknown>) => boolean };
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+// Source: Klavis API reference, "Create a Server Instance" and "Get Server Instance" (2026).
+const services: Record<string, CloudService> = {
+  klavis: {
+    baseUrl: 'https://api.klavis.ai',
+    domain: 'klavis.ai',
+    create: {
+      path: '/mcp-server/instance/create',
+      body: (serverName, userId) => ({ serverName, userId, connectionType: 'StreamableHttp' }),
+    },
+    read: ({ instanceId, serverUrl, oauthUrl }) => ({
+      id: text(instanceId),
+      url: text(serverUrl),
+      ...(text(oauthUrl) !== '' && { authorizationUrl: text(oauthUrl) }),
+    }),
+    poll: {
+      path: (id) => `/mcp-server/instance/get/${encodeURIComponent(id)}`,
+      isReady: ({ isAuthenticated, authNeeded }) =>
+        isAuthenticated === true || authNeeded === false,
+    },
+  },
+};
+
+export interface CloudConnectorOptions extends RouteOptions {
+  service: 'klavis';
+  apiKey: string;
+  baseUrl?: string;
+  /** Milliseconds between two questions whether the user has authorized; default 2000. */
+  pollMs?: number;
+  /** Milliseconds that the user has for that; default 5 minutes. */
+  patienceMs?: number;
+}
+
+export interface CloudConnection extends MCPCommonOptions {
+  /** The server's name at the service. */
+  server: string;
+  user: string;
+  /** Shows the user where to authorize. */
+  authorize?: (url: string) => void | Promise<void>;
+  signal?: AbortSignal;
+}
+
+/** Makes and reaches the MCP servers of a cloud service. */
+export class CloudConnector {
+  readonly #options: CloudConnectorOptions;
+  readonly #service: CloudService;
+  readonly #fetcher: Fetcher;
+
+  constructor(options: CloudConnectorOptions) {
+    const service = services[options.service];
+    if (!service) {
+      throw new MillraceError('invalid_option', `There is no service '${options.service}'.`);
+    }
+    this.#service = service;
+    this.#options = options;
+    this.#fetcher = routeOf({ ...options, proxy: options.proxy ?? proxyFromEnvironment() });
+  }
+
+  /** Makes an instance of a server for a user. */
+  async create(server: string, user: string): Promise<CloudInstance> {
+    const { path, body } = this.#service.create;
+    const instance = this.#service.read(await this.#ask('POST', path, body(server, user)));
+    if (instance.id !== '' && instance.url !== '') return instance;
+    throw new MillraceError('mcp_connection_failed', 'The service gave no address of the server.');
+  }
+
+  /** Whether the user has authorized the instance. */
+  async isReady(instance: CloudInstance): Promise<boolean> {
+    const { path, isReady } = this.#service.poll;
+    return isReady(await this.#ask('GET', path(instance.id)));
+  }
+
+  /** Makes an instance, has it authorized and connects to it. */
+  async connect(connection: CloudConnection): Promise<MCPClient> {
+    const { server, user, authorize, signal, ...common } = connection;
+    const instance = await this.create(server, user);
+    if (instance.authorizationUrl !== undefined && !(await this.isReady(instance))) {
+      await authorize?.(instance.authorizationUrl);
+      await this.#wait(instance, signal);
+    }
+    const auth = { type: 'bearer', token: this.#options.apiKey } as const;
+    // The key belongs to the service; an address elsewhere does not get it.
+    const { host, hostname, protocol } = new URL(instance.url);
+    const isOwn =
+      host === new URL(this.#base()).host ||
+      (protocol === 'https:' && hostname.endsWith(`.${this.#service.domain}`));
+    const route = routeOf(this.#options);
+    return createMCPClient({ ...common, ...route, url: instance.url, ...(isOwn && { auth }) });
+  }
+
+  #base(): string {
+    return this.#options.baseUrl ?? this.#service.baseUrl;
+  }
+
+  async #wait(instance: CloudInstance, signal: AbortSignal | undefined): Promise<void> {
+    const { pollMs = 2000, patienceMs = 300_000 } = this.#options;
+    const end = Date.now() + patienceMs;
+    while (!(await this.isReady(instance))) {
+      signal?.throwIfAborted();
+      if (Date.now() + pollMs > end) {
+        throw new MillraceError('mcp_unauthorized', 'The user did not authorize in time.');
+      }
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  }
+
+  async #ask(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+    const answer = await fetchJson(this.#fetcher, {
+      method,
+      url: `${this.#base()}${path}`,
+      headers: [
+        ['Authorization', `Bearer ${this.#options.apiKey}`],
+        ['Content-Type', 'application/json'],
+      ],
+      body: body && JSON.stringify(body),
+    });
+    if (answer.ok && typeof answer.json === 'object' && answer.json !== null) {
+      return answer.json as Record<string, unknown>;
+    }
+    const code = answer.status === 401 || answer.status === 403 ? 'mcp_unauthorized' : undefined;
+    throw new MillraceError(
+      code ?? 'mcp_connection_failed',
+      `The service answered with HTTP status ${answer.status}.`,
+      { status: answer.status, detail: answer.text.slice(0, 2000) },
+    );
+  }
+}
