@@ -96,6 +96,9 @@ export interface Addon {
   /** The provider's id in the table, for settings that the engine takes. */
   checkProvider(settingsJson: string): string;
 
+  /** The circuits of providers that failed lately, as JSON text. */
+  providerCircuits(): string;
+
   /** Asks a pure function of the agent room by name, JSON text in and out. */
   agentAnswer(
     name: string,

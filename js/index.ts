@@ -86,6 +86,7 @@ export { mcpResultText, mcpToolFingerprint, mcpToolName } from './mcp/tools';
 export type { MCPToolPins, MCPToolsOptions } from './mcp/tools';
 export { createChatRoute } from './model/chat-route';
 export type { Caller, ChatRouteOptions, ChatRuntime, RouteContext } from './model/chat-route';
+export { providerCircuits } from './model/circuits';
 export { configFromEnvironment, configFromOptions, firstConfigOf } from './model/config-source';
 export type { ConfigContext, EnvironmentSource, ProviderConfigSource } from './model/config-source';
 export { chatErrorBody, chatErrorResponse } from './model/error-body';

@@ -59,6 +59,8 @@ class Engine {
     transport_.complete(id, question, std::move(json));
   }
 
+  std::string circuits() const { return transport_.circuits_json(); }
+
   void read_as(Transport::StreamId id, const app::PipeSpec& spec) { transport_.read_as(id, spec); }
 
   // Delivers at once what is there.
@@ -310,6 +312,12 @@ Napi::Value complete_hook(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+// providerCircuits() -> JSON text; nothing has failed where no engine runs
+Napi::Value provider_circuits(const Napi::CallbackInfo& info) {
+  const Engine* engine = Engine::of(info.Env());
+  return Napi::String::New(info.Env(), engine == nullptr ? "[]" : engine->circuits());
+}
+
 // readAs(stream, kind, optionsJson)
 Napi::Value read_as(const Napi::CallbackInfo& info) {
   Engine* engine = engine_of(info);
@@ -355,6 +363,7 @@ void export_engine(Napi::Env env, Napi::Object exports) {
   set_function<command>(env, exports, "command");
   set_function<stop_model_call>(env, exports, "stopModelCall");
   set_function<complete_hook>(env, exports, "completeHook");
+  set_function<provider_circuits>(env, exports, "providerCircuits");
   set_function<read_as>(env, exports, "readAs");
   set_function<take>(env, exports, "take");
   set_function<cancel>(env, exports, "cancel");

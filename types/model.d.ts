@@ -3,6 +3,7 @@
 import type {
   ChatImageChunk,
   ChatPart,
+  ChatReasoning,
   Grounding,
   MessageToolCall,
   ModelSpeed,
@@ -124,6 +125,18 @@ export interface CallAttempt {
   reportedUsage?: unknown;
 }
 
+/** The state of one provider's address and key after failures. */
+export interface ProviderCircuit {
+  provider: string;
+  origin: string;
+  /** `open`: calls fail at once; `half_open`: the next one finds out. */
+  state: 'closed' | 'open' | 'half_open';
+  failures: number;
+  lastError: ErrorCode;
+  /** Until it is asked again. */
+  retryAfterMs?: number;
+}
+
 /** What is known of a call at its end. */
 export interface CallReport {
   /** Of the last attempt. */
@@ -151,7 +164,8 @@ export interface ToolCallChunk {
 export interface ChatFinish {
   text: string;
   thinking?: string;
-  reasoning?: { content?: string; signature?: string };
+  reasoning?: ChatReasoning;
+  images?: ChatImageChunk[];
   toolsCalling?: MessageToolCall[];
   grounding?: Grounding;
   usage?: ModelUsage;
@@ -169,8 +183,11 @@ export interface ChatCallbacks {
     chunk: ToolCallChunk[];
     toolsCalling: MessageToolCall[];
   }): void | Promise<void>;
+  /** An image of the answer. */
   onBase64Image?(data: { image: ChatImageChunk; images: ChatImageChunk[] }): void | Promise<void>;
+  /** Each piece of the answer in its order: texts, as onText has them, and images. */
   onContentPart?: (part: ChatPart) => void | Promise<void>;
+  /** The same of the thoughts. */
   onReasoningPart?: (part: ChatPart) => void | Promise<void>;
   onGrounding?: (grounding: Grounding) => void | Promise<void>;
   onUsage?: (usage: ModelUsage) => void | Promise<void>;

@@ -8,7 +8,7 @@ import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
 import type { Command } from './command';
 import { integerOption, readArgs, UsageError } from './command';
-import { chooseModel } from './model-choice';
+import { chooseModel, modelWithKey } from './model-choice';
 
 const help = `Usage: millrace chat "question" [options]
 
@@ -140,7 +140,11 @@ export const chat: Command = {
     }
     const maxTokens = integerOption('max-tokens', values['max-tokens'], 1, 1e9);
     const temperature = temperatureOf(values.temperature);
-    const choice = chooseModel(values.model, values['base-url'], process.env);
+    const choice = chooseModel(
+      values.model ?? modelWithKey(process.env),
+      values['base-url'],
+      process.env,
+    );
     if (choice.model === 'demo:demo') {
       throw new UsageError(
         "No model is configured. Set OPENAI_API_KEY or another provider's key, or use --model.",

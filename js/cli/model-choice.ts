@@ -1,5 +1,6 @@
 // Which model `serve` asks: the flags first, then the environment, then the built-in demo.
 import { configFromEnvironment } from '../model/config-source';
+import { providerRows } from '../model/settings';
 
 /** What the engine needs to know about the model. */
 export interface ModelChoice {
@@ -92,4 +93,18 @@ export function chooseModel(
     baseURL: baseURL ?? source.baseURL(env),
     apiKey: key ?? '',
   };
+}
+
+/**
+ * The usual model of the first provider in the table whose API key is set, for want of a choice: not
+ * where one is made already, and not by variables that have other uses, as GITHUB_TOKEN has.
+ */
+export function modelWithKey(env: Environment): string | undefined {
+  const chosen = sources.some((row) => row.variables.some((name) => isSet(env, name)));
+  if (chosen || isSet(env, 'MILLRACE_MODEL')) return undefined;
+  const row = providerRows().find(
+    ({ keyNames, models }) =>
+      models.length > 0 && keyNames.some((name) => name.endsWith('_API_KEY') && isSet(env, name)),
+  );
+  return row && `${row.id}:${row.models[0]}`;
 }

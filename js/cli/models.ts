@@ -1,42 +1,91 @@
-// millrace models: the models that are known, with their limits and prices.
+// millrace models: the models of providers, with their limits and prices.
 import type { ModelCard, PricingUnit } from '../../types/usage';
-import { providerRows } from '../model/settings';
-import { modelCards } from '../model/usage';
+import { addon } from '../addon';
+import { configFromEnvironment } from '../model/config-source';
+import { ModelRuntime } from '../model/runtime';
+import type { ProviderRow } from '../model/settings';
+import { hasKey, providerRows } from '../model/settings';
+import { modelCard, modelCards } from '../model/usage';
 import type { Command } from './command';
 import { readArgs, UsageError } from './command';
 import { tableOf } from './table';
 
-const help = `Usage: millrace models [--provider <id>] [--json]
+const help = `Usage: millrace models [--provider <id>] [--offline] [--json]
 
-Lists models: those whose vendors publish limits and prices (US dollars for a million tokens), and the
-usual ones of each provider. Prices are those of the vendor's own price list, never a guess.
+Lists models. A provider whose key is in the environment is asked for its list; of the others those
+are told whose limits and prices are known here, and the usual ones (source "built-in"). Prices are US
+dollars for a million tokens from the vendors' own price lists, never a guess.
 
 Options:
   --provider <id>  of this provider only
+  --offline        ask nobody
   --json           print a JSON array
   --help           print this
 `;
 
 const options = {
   provider: { type: 'string' },
+  offline: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-type Row = Pick<ModelCard, 'provider' | 'id'> & Partial<ModelCard>;
+const listTimeoutMs = 15_000;
 
-function rowsOf(provider: string | undefined): Row[] {
+type Row = Pick<ModelCard, 'provider' | 'id'> &
+  Partial<ModelCard> & {
+    /** Who says that there is this model. */
+    source: 'vendor' | 'built-in';
+  };
+
+function builtIn({ id, models }: ProviderRow): Row[] {
+  const known = modelCards().filter((card) => card.provider === id);
+  const others = models.filter((model) => !known.some((row) => row.id === model));
+  return [...known, ...others.map((model) => ({ provider: id, id: model }))].map((row) => ({
+    ...row,
+    source: 'built-in' as const,
+  }));
+}
+
+async function listed(provider: string): Promise<Row[]> {
+  const settings = configFromEnvironment().settingsOf(provider) ?? {};
+  const runtime = new ModelRuntime(provider, { ...settings, maxRetries: 0 });
+  const models = await runtime.models({ signal: AbortSignal.timeout(listTimeoutMs) });
+  return models.map((model) => ({
+    ...modelCard(provider, model.id),
+    ...model,
+    provider,
+    source: 'vendor' as const,
+  }));
+}
+
+// A provider that does not answer costs its own list only.
+async function rowsOf(row: ProviderRow): Promise<Row[]> {
+  try {
+    return await listed(row.id);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${row.id} gave no list (built-in list shown): ${reason}\n`);
+    return builtIn(row);
+  }
+}
+
+// Servers of one's own have no key; they are asked when they are named.
+function isAsked(row: ProviderRow, named: boolean): boolean {
+  const lists = (JSON.parse(addon().capabilities()) as Record<string, string[]>)[row.id] ?? [];
+  if (!lists.includes('models')) return false;
+  return hasKey(row) || (named && /\/\/(localhost|127\.0\.0\.1)[:/]/.test(row.baseURL));
+}
+
+async function allRows(provider: string | undefined, offline: boolean): Promise<Row[]> {
   const wanted = provider?.toLowerCase();
   const rows = providerRows().filter(({ id }) => wanted === undefined || id === wanted);
   if (wanted !== undefined && rows.length === 0) {
     throw new UsageError(`There is no provider '${wanted}'. 'millrace providers' lists them.`);
   }
-  const cards = modelCards();
-  return rows.flatMap(({ id, models }) => {
-    const known: Row[] = cards.filter((card) => card.provider === id);
-    const others = models.filter((model) => !known.some((row) => row.id === model));
-    return [...known, ...others.map((model) => ({ provider: id, id: model }))];
-  });
+  const asked = (row: ProviderRow): boolean => !offline && isAsked(row, wanted !== undefined);
+  const lists = rows.map((row) => (asked(row) ? rowsOf(row) : builtIn(row)));
+  return (await Promise.all(lists)).flat();
 }
 
 // The price of the first tier, or of the usual key.
@@ -51,27 +100,28 @@ function rateOf(card: Row, name: string): string {
 /** The `models` command. */
 export const models: Command = {
   summary: 'list models with their limits and prices',
-  run(args) {
+  async run(args) {
     const { values } = readArgs(args, options, false);
     if (values.help === true) {
       process.stdout.write(help);
-      return Promise.resolve(0);
+      return 0;
     }
-    const rows = rowsOf(values.provider);
+    const rows = await allRows(values.provider, values.offline === true);
     if (values.json === true) {
       process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-      return Promise.resolve(0);
+      return 0;
     }
     const cells = rows.map((row) => [
       `${row.provider}:${row.id}`,
+      row.source,
       row.contextWindowTokens?.toString() ?? '-',
       row.maxOutput?.toString() ?? '-',
       rateOf(row, 'textInput'),
       rateOf(row, 'textInput_cacheRead'),
       rateOf(row, 'textOutput'),
     ]);
-    const head = ['model', 'context', 'max output', '$ input', '$ cached', '$ output'];
+    const head = ['model', 'source', 'context', 'max output', '$ input', '$ cached', '$ output'];
     process.stdout.write(tableOf(head, cells));
-    return Promise.resolve(0);
+    return 0;
   },
 };

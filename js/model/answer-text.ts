@@ -1,5 +1,7 @@
 // What an answer says, gathered from its events; what a reset takes back is left out.
-import type { MessageToolCall } from '../../types/chat-stream';
+import { randomUUID } from 'node:crypto';
+
+import type { ChatImageChunk, MessageToolCall } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 
 interface Piece {
@@ -12,6 +14,7 @@ export class AnswerText {
   #thoughts: Piece[] = [];
   #calls: MessageToolCall[] = [];
   #signatures = new Map<string, string>();
+  #images: ChatImageChunk[] = [];
   #issuer = '';
   #citations: unknown[] = [];
 
@@ -26,6 +29,22 @@ export class AnswerText {
   get signature(): string | undefined {
     const last = this.#thoughts.at(-1);
     return last && this.#signatures.get(last.id);
+  }
+
+  get images(): ChatImageChunk[] {
+    return this.#images;
+  }
+
+  /** Reasoning items of the Responses API, as the next request may bring them back. */
+  get responseItems(): object[] {
+    const items: object[] = [];
+    for (const { id, text } of this.#thoughts) {
+      const encrypted = this.#signatures.get(id);
+      if (!id.startsWith('rs_') || encrypted === undefined) continue;
+      const summary = text === '' ? [] : [{ type: 'summary_text', text }];
+      items.push({ type: 'reasoning', id, summary, encrypted_content: encrypted });
+    }
+    return items;
   }
 
   get toolCalls(): MessageToolCall[] {
@@ -79,16 +98,67 @@ export class AnswerText {
   #onCustom(name: string, value: unknown): void {
     if (name === 'millrace.citation')
       this.#citations.push((value as { citation: unknown }).citation);
-    if (name === 'millrace.provider_state') {
-      const { kind, provider, state } = value as Record<string, unknown>;
-      if (provider === 'millrace' && kind === 'issuer') this.#issuer = String(state);
+    if (name === 'millrace.provider_state') this.#onState(value as Record<string, unknown>);
+    const picture = pictureOf(name, value);
+    if (picture && !picture.thought) {
+      const data = dataUriOf(picture);
+      this.#images = [...this.#images, { id: `tmp_img_${randomUUID()}`, data, isBase64: true }];
     }
     if (name !== 'millrace.reset') return;
     const ids = new Set((value as { messageIds?: string[] }).messageIds);
     this.#texts = this.#texts.filter(({ id }) => !ids.has(id));
     this.#thoughts = this.#thoughts.filter(({ id }) => !ids.has(id));
     this.#citations = [];
+    this.#calls = [];
+    this.#images = [];
   }
+
+  #onState({ provider, kind, state }: Record<string, unknown>): void {
+    if (provider === 'millrace' && kind === 'issuer') this.#issuer = String(state);
+  }
+}
+
+/** An image inside an answer. */
+export interface Picture {
+  base64: string;
+  mimeType: string;
+  /** The model thought it up on its way, it is no part of the answer. */
+  thought: boolean;
+  signature?: string;
+}
+
+interface PictureState {
+  kind?: unknown;
+  state?: {
+    inlineData?: { mimeType?: string; data?: string };
+    thought?: boolean;
+    thoughtSignature?: string;
+    image_url?: { url?: string };
+  };
+}
+
+/** The image that a CUSTOM event carries: of Gemini, or of a chat completion. */
+export function pictureOf(name: string, value: unknown): Picture | undefined {
+  if (name !== 'millrace.provider_state') return undefined;
+  const { kind, state = {} } = value as PictureState;
+  if (kind === 'part') {
+    const { mimeType = '', data = '' } = state.inlineData ?? {};
+    if (!mimeType.startsWith('image/')) return undefined;
+    const signature = state.thoughtSignature;
+    return {
+      base64: data,
+      mimeType,
+      thought: state.thought === true,
+      ...(signature === undefined ? {} : { signature }),
+    };
+  }
+  if (kind !== 'image') return undefined;
+  const found = /^data:([^;,]*);base64,(.*)$/s.exec(state.image_url?.url ?? '');
+  return found ? { base64: found[2] ?? '', mimeType: found[1] ?? '', thought: false } : undefined;
+}
+
+function dataUriOf({ mimeType, base64 }: Picture): string {
+  return `data:${mimeType};base64,${base64}`;
 }
 
 // As lib/model/scope.hpp writes it: the value goes back to its issuer only.

@@ -1,8 +1,8 @@
 // Tells the callbacks of a chat what its events say.
-import type { Grounding, ModelSpeed } from '../../types/chat-stream';
+import type { ChatImageChunk, ChatPart, Grounding, ModelSpeed } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import type { CallReport, ChatCallbacks, ChatFinish } from '../../types/model';
-import { AnswerText } from './answer-text';
+import { AnswerText, pictureOf } from './answer-text';
 
 export class CallbackDriver {
   readonly #callbacks: ChatCallbacks;
@@ -42,10 +42,12 @@ export class CallbackDriver {
       case 'TEXT_MESSAGE_CONTENT':
         this.#effective();
         await this.#callbacks.onText?.(event.delta);
+        await this.#callbacks.onContentPart?.({ partType: 'text', content: event.delta });
         break;
       case 'REASONING_MESSAGE_CONTENT':
         this.#effective();
         await this.#callbacks.onThinking?.(event.delta);
+        await this.#callbacks.onReasoningPart?.({ partType: 'text', content: event.delta });
         break;
       case 'TOOL_CALL_START':
         this.#indexes.set(event.toolCallId, this.#indexes.size);
@@ -57,10 +59,31 @@ export class CallbackDriver {
       case 'CUSTOM':
         if (event.name === 'millrace.citation')
           await this.#callbacks.onGrounding?.(this.#grounding());
+        else await this.#tellPicture(event.name, event.value);
         break;
       default:
         break;
     }
+  }
+
+  async #tellPicture(name: string, value: unknown): Promise<void> {
+    const picture = pictureOf(name, value);
+    if (!picture) return;
+    this.#effective();
+    const part: ChatPart = {
+      partType: 'image',
+      content: picture.base64,
+      ...(picture.mimeType === '' ? {} : { mimeType: picture.mimeType }),
+      ...(picture.signature === undefined ? {} : { thoughtSignature: picture.signature }),
+    };
+    if (picture.thought) {
+      await this.#callbacks.onReasoningPart?.(part);
+      return;
+    }
+    const images = this.#answer.images;
+    const image = images.at(-1) as ChatImageChunk;
+    await this.#callbacks.onBase64Image?.({ image, images });
+    await this.#callbacks.onContentPart?.(part);
   }
 
   async #tellCall(id: string, name: string | null, text: string): Promise<void> {
@@ -90,13 +113,18 @@ export class CallbackDriver {
   }
 
   #finish(report: CallReport | undefined, error: unknown): ChatFinish {
-    const { text, thinking, signature, toolCalls, citations } = this.#answer;
+    const { text, thinking, signature, responseItems, toolCalls, citations, images } = this.#answer;
+    const reasoning = {
+      ...(thinking === '' ? {} : { content: thinking }),
+      ...(signature === undefined ? {} : { signature }),
+      ...(responseItems.length === 0 ? {} : { responseItems }),
+    };
     const speed = this.#speed(report?.usage.totalOutputTokens);
     return {
       text,
-      ...(thinking === ''
-        ? {}
-        : { thinking, reasoning: { content: thinking, ...(signature ? { signature } : {}) } }),
+      ...(thinking === '' ? {} : { thinking }),
+      ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+      ...(images.length === 0 ? {} : { images }),
       ...(toolCalls.length === 0 ? {} : { toolsCalling: toolCalls }),
       ...(citations.length === 0 ? {} : { grounding: this.#grounding() }),
       ...(report ? { usage: report.usage } : {}),

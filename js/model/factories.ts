@@ -1,7 +1,19 @@
 // Runtimes for vendors that are not in the table, from a few options.
+import type {
+  CapabilityOptions,
+  ImagePayload,
+  ImageResult,
+  ProviderModel,
+} from '../../types/capabilities';
 import type { AGUIEvent } from '../../types/events';
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
+import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
 import { MillraceError } from '../errors';
+import type { Chunks, CustomClient } from './custom-client';
+import { withSender } from './custom-client';
+import type { ContextPreFlight, DebugOptions, MediaOptions } from './factory-hooks';
+import { checkContext, withDebug, withMedia } from './factory-hooks';
+import type { ObjectRun } from './object';
 import type { ModelRun } from './run';
 import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
 import { ModelRuntime } from './runtime';
@@ -16,6 +28,14 @@ export interface FactoryHooks {
   handleError?: ErrorHook | undefined;
   /** Changes the events of the answer, in batches. */
   handleStream?: ((events: AGUIEvent[]) => unknown) | undefined;
+}
+
+/** What a function of the factory's user is told of the runtime that it works for. */
+export interface FactoryInstance {
+  apiKey: string;
+  baseURL: string;
+  /** Asks with the vendor's client, where `customClient` made one. */
+  client?: unknown;
 }
 
 interface FactoryOptions {
@@ -38,28 +58,66 @@ interface FactoryOptions {
   errorType?: { bizError?: string; invalidAPIKey?: string } | undefined;
   /** Environment variables of the key. */
   keyNames?: readonly string[] | undefined;
+  /** The vendor's own client instead of HTTP. */
+  customClient?: CustomClient | undefined;
+  /** The models of the vendor, or what becomes of each that its endpoint lists; undefined drops it. */
+  models?:
+    | ((instance: FactoryInstance) => ProviderModel[] | Promise<ProviderModel[]>)
+    | { transformModel: (model: ProviderModel) => ProviderModel | undefined }
+    | undefined;
+}
+
+/** Hooks on the requests of generateObject. */
+export interface ObjectHooks {
+  /** Changes the JSON Schema. */
+  handleSchema?: ((schema: Record<string, unknown>) => Record<string, unknown>) | undefined;
+  /** Changes the payload of the chat that asks for the object. */
+  handlePayload?: ((payload: Record<string, unknown>) => Record<string, unknown>) | undefined;
+  /** Ask for the arguments of a tool instead of an answer in a schema. */
+  useToolsCalling?: boolean | undefined;
+  /** Ask by the Responses API. */
+  useResponse?: boolean | undefined;
+  useResponseModels?: readonly (string | RegExp)[] | undefined;
 }
 
 export interface OpenAICompatibleOptions extends FactoryOptions {
   baseURL: string;
   chatCompletion?:
-    | (FactoryHooks & {
-        /** The vendor refuses `stream_options`. */
-        excludeUsage?: boolean | undefined;
-        /** The vendor refuses `user`. */
-        noUserId?: boolean | undefined;
-        /** Ask by the Responses API unless the payload says otherwise. */
-        useResponse?: boolean | undefined;
-        /** Models to ask by the Responses API: part of the name, or a pattern. */
-        useResponseModels?: readonly (string | RegExp)[] | undefined;
-      })
+    | (FactoryHooks &
+        MediaOptions & {
+          /** The vendor refuses `stream_options`. */
+          excludeUsage?: boolean | undefined;
+          /** The vendor refuses `user`. */
+          noUserId?: boolean | undefined;
+          /** Ask by the Responses API unless the payload says otherwise. */
+          useResponse?: boolean | undefined;
+          /** Models to ask by the Responses API: part of the name, or a pattern. */
+          useResponseModels?: readonly (string | RegExp)[] | undefined;
+          /** What an error inside an answer is called; undefined leaves it. */
+          handleStreamBizErrorType?:
+            ((error: { message: string; name: string }) => string | undefined) | undefined;
+          /** Makes the chunks of a stream of an answer that came in one piece. */
+          handleTransformResponseToStream?: ((answer: unknown) => Chunks) | undefined;
+          /** Refuses conversations that are too long before they are sent. */
+          contextPreFlight?: ContextPreFlight | undefined;
+        })
     | undefined;
   responses?: { handlePayload?: PayloadHook | undefined } | undefined;
+  generateObject?: ObjectHooks | undefined;
+  createImage?:
+    | ((payload: ImagePayload, instance: FactoryInstance) => ImageResult | Promise<ImageResult>)
+    | undefined;
+  /** Tells standard error what is sent. */
+  debug?: DebugOptions | undefined;
 }
 
 export interface AnthropicCompatibleOptions extends FactoryOptions {
   baseURL: string;
   chatCompletion?: FactoryHooks | undefined;
+  /** Asks for an object in the vendor's own way. */
+  generateObject?:
+    ((instance: FactoryInstance, request: GenerateObjectRequest) => unknown) | undefined;
+  debug?: DebugOptions | undefined;
 }
 
 /** A class of runtimes for one vendor. */
@@ -68,41 +126,45 @@ export type RuntimeClass = new (options?: ModelRuntimeOptions) => ModelRuntime;
 /** A runtime class for a vendor that speaks OpenAI's chat completions. */
 export function openaiCompatibleFactory(options: OpenAICompatibleOptions): RuntimeClass {
   checkFactory('openaiCompatibleFactory', options);
-  const { chatCompletion: chat = {}, responses } = options;
+  const { chatCompletion: chat = {}, generateObject: object } = options;
   const { useResponse = false, useResponseModels = [] } = chat;
+  const ofObjects = object?.useResponse === true || object?.useResponseModels !== undefined;
   const quirks = {
     no_stream_options: chat.excludeUsage ?? false,
     no_user: chat.noUserId ?? false,
-    responses_api: useResponse || useResponseModels.length > 0,
+    responses_api: useResponse || useResponseModels.length > 0 || ofObjects,
   };
-  const matches = (model: string): boolean =>
-    useResponseModels.some((one) =>
-      typeof one === 'string' ? model.includes(one) : one.test(model),
-    );
   // The user's word comes first, but never asks a model by an API that it has not got.
   const apiMode = ({ apiMode: wanted, model }: ChatStreamPayload): string | undefined => {
     if (!quirks.responses_api) return wanted;
     if (wanted === 'responses') {
-      return useResponseModels.length === 0 || matches(model) ? 'responses' : 'chatCompletion';
+      const any = useResponseModels.length === 0 || ofObjects;
+      return any || matches(useResponseModels, model) ? 'responses' : 'chatCompletion';
     }
-    return wanted ?? (useResponse || matches(model) ? 'responses' : 'chatCompletion');
+    const byResponses = useResponse || matches(useResponseModels, model);
+    return wanted ?? (byResponses ? 'responses' : 'chatCompletion');
   };
-  const hooks = hooksOf(chat);
-  const { handlePayload } = hooks;
-  const ofResponses = responses?.handlePayload;
-  if (handlePayload ?? ofResponses) {
-    hooks.handlePayload = (body, call) =>
-      ('input' in body ? ofResponses : handlePayload)?.(body, call);
-  }
-  return runtimeClass(options, { dialect: 'openai_chat', auth: 'bearer', quirks }, hooks, apiMode);
+  return runtimeClass(options, {
+    row: { dialect: 'openai_chat', auth: 'bearer', quirks },
+    hooks: openaiHooks(options),
+    apiMode,
+    preFlight: chat.contextPreFlight,
+    objectRequest: object && ((request) => objectRequest(object, request)),
+    toStream: chat.handleTransformResponseToStream,
+    createImage: options.createImage,
+  });
 }
 
 /** A runtime class for a vendor that speaks Anthropic's Messages. */
 export function anthropicCompatibleFactory(options: AnthropicCompatibleOptions): RuntimeClass {
   checkFactory('anthropicCompatibleFactory', options);
-  const hooks = hooksOf(options.chatCompletion ?? {});
-  const row = { dialect: 'anthropic', auth: 'x_api_key', quirks: {} };
-  return runtimeClass(options, row, hooks, ({ apiMode }) => apiMode);
+  const { chatCompletion = {}, debug } = options;
+  return runtimeClass(options, {
+    row: { dialect: 'anthropic', auth: 'x_api_key', quirks: {} },
+    hooks: withDebug(options.provider, debug, hooksOf(chatCompletion)),
+    apiMode: ({ apiMode }) => apiMode,
+    generateObject: options.generateObject,
+  });
 }
 
 interface Row {
@@ -111,23 +173,99 @@ interface Row {
   quirks: Record<string, boolean>;
 }
 
-function runtimeClass(
-  options: FactoryOptions,
-  row: Row,
-  hooks: ModelHooks,
-  apiMode: (payload: ChatStreamPayload) => string | undefined,
-): RuntimeClass {
+/** What the two factories differ in. */
+interface Plan {
+  row: Row;
+  hooks: ModelHooks;
+  apiMode: (payload: ChatStreamPayload) => string | undefined;
+  preFlight?: ContextPreFlight | undefined;
+  objectRequest?: ((request: GenerateObjectRequest) => GenerateObjectRequest) | undefined;
+  generateObject?: AnthropicCompatibleOptions['generateObject'];
+  toStream?: ((answer: unknown) => Chunks) | undefined;
+  createImage?: OpenAICompatibleOptions['createImage'];
+}
+
+function matches(patterns: readonly (string | RegExp)[], model: string): boolean {
+  return patterns.some((one) => (typeof one === 'string' ? model.includes(one) : one.test(model)));
+}
+
+function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {
+  const { chatCompletion: chat = {}, responses, debug, provider } = options;
+  const hooks = hooksOf(chat);
+  const { handlePayload, handleError } = hooks;
+  const ofResponses = responses?.handlePayload;
+  if (handlePayload ?? ofResponses) {
+    hooks.handlePayload = (body, call) =>
+      ('input' in body ? ofResponses : handlePayload)?.(body, call);
+  }
+  const errorType = chat.handleStreamBizErrorType;
+  if (errorType) {
+    hooks.handleError = async (error, call) => {
+      const told: unknown = await handleError?.(error, call);
+      if (told !== undefined && told !== null) return told;
+      const type = errorType({ message: error.message, name: error.code });
+      return type === undefined ? undefined : { errorType: type };
+    };
+  }
+  return withDebug(provider, debug, withMedia(chat, hooks));
+}
+
+function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): GenerateObjectRequest {
+  const { handleSchema, handlePayload, useToolsCalling, useResponse, useResponseModels } = hooks;
+  let next = { ...request };
+  if (handleSchema && next.schema !== undefined)
+    next.schema = changedSchema(next.schema, handleSchema);
+  if (useToolsCalling === true) next.mode ??= 'tool';
+  if (useResponse === true || matches(useResponseModels ?? [], request.model)) {
+    next['apiMode'] ??= 'responses';
+  }
+  if (handlePayload) {
+    const { schema, ...payload } = next;
+    next = { ...handlePayload(payload), schema } as GenerateObjectRequest;
+  }
+  return next;
+}
+
+// A validator keeps judging by its own rules; what the model is asked for changes.
+function changedSchema(
+  schema: NonNullable<GenerateObjectRequest['schema']>,
+  change: NonNullable<ObjectHooks['handleSchema']>,
+): NonNullable<GenerateObjectRequest['schema']> {
+  if ('~standard' in schema) return schema;
+  const { jsonSchema, schema: inner } = schema as Record<
+    string,
+    Record<string, unknown> | undefined
+  >;
+  if (jsonSchema) return { ...schema, jsonSchema: change(jsonSchema) } as typeof schema;
+  if (inner && !('~standard' in inner))
+    return { ...schema, schema: change(inner) } as typeof schema;
+  return change(schema as Record<string, unknown>);
+}
+
+function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
   const withMode = (payload: ChatStreamPayload): ChatStreamPayload => {
-    const mode = apiMode(payload);
+    const mode = plan.apiMode(payload);
     return mode === undefined ? payload : { ...payload, apiMode: mode };
   };
   return class extends ModelRuntime {
-    constructor(instance: ModelRuntimeOptions = {}) {
-      super(options.provider, { ...hooks, ...settingsOf(options, row, instance) });
+    readonly #instance: FactoryInstance;
+
+    constructor(given: ModelRuntimeOptions = {}) {
+      const settings = settingsOf(options, plan.row, given);
+      const instance = instanceOf(settings);
+      if (options.customClient) {
+        instance.client = options.customClient.createClient({ ...settings, ...instance });
+      }
+      super(options.provider, {
+        ...plan.hooks,
+        ...withSender(settings, options.customClient, plan.toStream, instance),
+      });
+      this.#instance = instance;
     }
 
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
       try {
+        checkContext(plan.preFlight, payload);
         return await super.chat(withMode(payload), call);
       } catch (error) {
         throw rename(error, options.errorType);
@@ -135,9 +273,46 @@ function runtimeClass(
     }
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
+      checkContext(plan.preFlight, payload);
       return super.stream(withMode(payload), call);
     }
+
+    override async models(call?: CapabilityOptions): Promise<ProviderModel[]> {
+      const { models } = options;
+      if (typeof models === 'function') return models(this.#instance);
+      const all = await super.models(call);
+      if (!models) return all;
+      return all.map(models.transformModel).filter((model) => model !== undefined);
+    }
+
+    override async createImage(
+      payload: ImagePayload,
+      call?: CapabilityOptions,
+    ): Promise<ImageResult> {
+      if (plan.createImage) return plan.createImage(payload, this.#instance);
+      return super.createImage(payload, call);
+    }
+
+    override async generateObject<T = unknown>(
+      request: GenerateObjectRequest,
+      call?: GenerateObjectOptions,
+    ): Promise<T> {
+      if (plan.generateObject) return (await plan.generateObject(this.#instance, request)) as T;
+      return super.generateObject<T>(plan.objectRequest?.(request) ?? request, call);
+    }
+
+    override streamObject<T = unknown>(
+      request: GenerateObjectRequest,
+      call?: GenerateObjectOptions,
+    ): ObjectRun<T> {
+      return super.streamObject<T>(plan.objectRequest?.(request) ?? request, call);
+    }
   };
+}
+
+function instanceOf({ apiKey, baseURL }: ModelRuntimeOptions): FactoryInstance {
+  const key = typeof apiKey === 'string' ? apiKey : (apiKey?.[0] ?? '');
+  return { apiKey: key, baseURL: baseURL ?? '' };
 }
 
 function settingsOf(

@@ -27,6 +27,11 @@ export interface ProviderSettings extends RouteOptions {
   limits?: AnswerLimits | undefined;
   /** Further requests after a failure that may pass; default 2. */
   maxRetries?: number | undefined;
+  /**
+   * When a provider that keeps failing is left alone: after `failures` (default 10) within `windowMs`
+   * (30,000) it is not asked for `pauseMs` (30,000). `false`: never.
+   */
+  circuit?: false | { failures?: number; windowMs?: number; pauseMs?: number } | undefined;
   region?: string | undefined;
   project?: string | undefined;
   location?: string | undefined;

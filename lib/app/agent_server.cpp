@@ -43,6 +43,7 @@ struct AgentServer::State {
   os::RandomIds ids;
   RandomChance chance;
   model::TokenStore tokens;
+  model::CircuitStore circuits;
   os::EventLoop loop;
   std::unique_ptr<net::Client> client;
   std::unique_ptr<http::Server> demo;
@@ -182,8 +183,9 @@ void AgentServer::State::on_agent(http::Request&& request,
   }
   model::CallOptions call;
   call.chain.push_back({provider, {}});
-  std::make_shared<AgentRun>(DriverServices{loop, *client, {ids, chance, tokens}}, std::move(call),
-                             std::move(payload).value(), input.value(), std::move(response))
+  std::make_shared<AgentRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}},
+                             std::move(call), std::move(payload).value(), input.value(),
+                             std::move(response))
       ->start();
 }
 
@@ -196,8 +198,8 @@ void AgentServer::State::on_chat(const model::ProviderConfig& config, const http
   const bool whole = body && body.value()["responseMode"].string() == "json";
   model::CallOptions call;
   call.chain.push_back({config, {}});
-  std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens}}, std::move(call),
-                            std::move(payload).value(),
+  std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}},
+                            std::move(call), std::move(payload).value(),
                             whole ? ChatAnswer::completion : ChatAnswer::stream,
                             std::move(response))
       ->start();

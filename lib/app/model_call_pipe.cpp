@@ -39,8 +39,8 @@ std::string request_json(const net::Request& request) {
 
 ModelCallPipe::ModelCallPipe(ModelCallSpec spec)
     : output_(spec.output, secrets_of(spec.call)),
-      call_(std::move(spec.call), std::move(spec.payload), {ids_, chance_, tokens_}, *this,
-            output_) {}
+      call_(std::move(spec.call), std::move(spec.payload), {ids_, chance_, tokens_, circuits_},
+            *this, output_) {}
 
 ModelCallPipe::~ModelCallPipe() = default;
 

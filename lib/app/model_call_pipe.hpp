@@ -50,6 +50,7 @@ class ModelCallPipe final : private model::CallHost {
   os::RandomIds ids_;
   RandomChance chance_;
   model::TokenStore tokens_;
+  model::CircuitStore circuits_;
   std::string wishes_;
   bool opened_ = false;
   bool closed_ = false;

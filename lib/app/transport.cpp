@@ -329,11 +329,12 @@ class Transport::State {
   os::RandomIds ids;
   RandomChance chance;
   model::TokenStore tokens;
+  model::CircuitStore circuits;
   std::unordered_map<StreamId, std::shared_ptr<Stream>> streams;
   StreamServices owner{loop,
                        client,
                        queue,
-                       {ids, chance, tokens},
+                       {ids, chance, tokens, circuits},
                        [this](std::size_t bytes) { waker.on_output(bytes); },
                        [this](StreamId id) { streams.erase(id); }};
   net::Client client;
@@ -397,6 +398,10 @@ void Transport::stop(StreamId stream) {
 void Transport::complete(StreamId stream, std::uint64_t id, std::string json) {
   state_->on_stream(stream,
                     [id, json = std::move(json)](Stream& found) { found.complete(id, json); });
+}
+
+std::string Transport::circuits_json() const {
+  return state_->circuits.json(std::chrono::steady_clock::now());
 }
 
 void Transport::read_as(StreamId stream, const PipeSpec& spec) {

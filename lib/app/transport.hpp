@@ -72,6 +72,8 @@ class Transport {
   void stop(StreamId stream);
   // Answers a model call's question to user code: "" leaves things as they are.
   void complete(StreamId stream, std::uint64_t id, std::string json);
+  // The providers that failed lately (CircuitStore::json).
+  [[nodiscard]] std::string circuits_json() const;
   // Says what the body shall become; once a stream, before its data is taken.
   void read_as(StreamId stream, const PipeSpec& spec);
   // What is there, or nothing; then the waker is called when something is.

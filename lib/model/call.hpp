@@ -15,6 +15,7 @@
 #include "adapter/decoder.hpp"
 #include "event/event.hpp"
 #include "model/attempt_events.hpp"
+#include "model/circuit.hpp"
 #include "model/request.hpp"
 #include "model/response_error.hpp"
 #include "model/retry.hpp"
@@ -45,7 +46,7 @@ struct CallLink {
 
 struct CallOptions {
   std::vector<CallLink> chain;  // the first, then the fallbacks; never empty
-  // max_retries of a link is that of its config.
+  // max_retries of a link is that of its config, and raises the budget where it is more.
   RetryPolicy retry;
   Hooks hooks;
   adapter::DecoderOptions decoder;
@@ -98,6 +99,7 @@ struct CallServices {
   IdSource& ids;
   Chance& chance;
   TokenStore& tokens;
+  CircuitStore& circuits;
 };
 
 // One request in the books.

@@ -79,11 +79,36 @@ void ModelCall::State::begin_attempt(Moment now) {
   events_.reset();
   decoder_.reset();
   complete_at_.reset();
+  if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
   const bool has_token = services_.tokens.find(token_owner(link().config), now.wall) != nullptr;
   if (needs_token(link().config) && !has_token) {
     ask_for_token(now);
   } else {
     build(now);
+  }
+}
+
+// With several keys the next one whose circuit is closed is taken.
+Result<void> ModelCall::State::enter_circuit(Moment now) {
+  const ProviderConfig& config = link().config;
+  Result<void> entered = services_.circuits.enter(config, key_, now.steady);
+  for (std::size_t tried = 1; !entered && tried < config.api_keys.size(); ++tried) {
+    entered = services_.circuits.enter(config, ++key_, now.steady);
+  }
+  entered_ = entered.ok();
+  return entered;
+}
+
+// How the attempt ended, for those that come after it.
+void ModelCall::State::tell_circuit(const Error* error, Moment now) {
+  if (!std::exchange(entered_, false)) return;
+  const ProviderConfig& config = link().config;
+  if (error != nullptr && is_outage(*error)) {
+    services_.circuits.failed(config, key_, *error, now.steady);
+  } else if (error == nullptr || error->upstream_status || events_) {
+    services_.circuits.answered(config, key_);
+  } else {
+    services_.circuits.left(config, key_);
   }
 }
 
@@ -153,6 +178,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
     refusal_ = std::move(head);
     return;
   }
+  services_.circuits.began(link().config, key_);
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, link().config.id,
                                             request_->model);
   decoder_ = std::make_unique<adapter::Decoder>(*request_->wire, options_.decoder, services_.ids,
@@ -249,7 +275,8 @@ void ModelCall::State::conclude_events(Moment now) {
     return;
   }
   if (ending_) return settle(*std::exchange(ending_, std::nullopt), now);
-  succeed();
+  tell_circuit(nullptr, now);
+  end();
 }
 
 void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
@@ -266,6 +293,7 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
 // ---- what follows an attempt
 
 void ModelCall::State::settle(Error error, Moment now) {
+  tell_circuit(&error, now);
   if (!options_.hooks.error) return decide_on(error, now);
   hooked_failure_ = std::move(error);
   phase_ = Phase::error_hook;
@@ -285,8 +313,10 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   }
   RetryPolicy policy = options_.retry;
   policy.max_retries = link().config.max_retries;
+  policy.budget = std::max(policy.budget, policy.max_retries);
   AttemptState state;
   state.retries = retries_;
+  state.spent = spent_;
   state.shown = events_ && events_->shown();
   state.tool_intent = events_ && events_->tool_intent();
   state.has_fallback = has_fallback();
@@ -301,6 +331,7 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
     return begin_link(now);
   }
   ++retries_;
+  ++spent_;
   ++key_;
   waited_ = decision.wait;
   phase_ = Phase::waiting;
@@ -321,10 +352,6 @@ void ModelCall::State::reset(const Error& error) {
 void ModelCall::State::on_timer(Moment now) {
   if (phase_ == Phase::waiting) begin_attempt(now);
   if (phase_ == Phase::sent) linger(now);
-}
-
-void ModelCall::State::succeed() {
-  end();
 }
 
 void ModelCall::State::fail(Error error) {
@@ -368,6 +395,7 @@ void ModelCall::State::stop(Moment now) {
   if (ended()) return;
   if (phase_ == Phase::sent || phase_ == Phase::token) host_.abandon();
   const Error error = make_error(Errc::cancelled);
+  if (std::exchange(entered_, false)) services_.circuits.left(link().config, key_);
   if (phase_ == Phase::sent) {
     if (decoder_) decoder_->fail(error);
     book(error, now);

@@ -50,6 +50,8 @@ class ModelCall::State {
 
   // An attempt, from its request to its end.
   void begin_attempt(Moment now);
+  Result<void> enter_circuit(Moment now);
+  void tell_circuit(const Error* error, Moment now);
   void ask_for_token(Moment now);
   void take_token(Moment now);
   void build(Moment now);
@@ -65,7 +67,6 @@ class ModelCall::State {
   void settle(Error error, Moment now);
   void decide_on(const Error& error, Moment now);
   void reset(const Error& error);
-  void succeed();
   void fail(Error error);
   void end();
   void give_usage();
@@ -87,8 +88,10 @@ class ModelCall::State {
   Phase phase_ = Phase::idle;
   std::size_t link_at_ = 0;
   int retries_ = 0;      // with this link
+  int spent_ = 0;        // retries of the whole call
   std::size_t key_ = 0;  // which of its keys
   bool reauthorized_ = false;
+  bool entered_ = false;  // the circuit waits to hear how it ended
   bool opened_ = false;
   std::chrono::milliseconds waited_{0};
   std::uint64_t hook_id_ = 0;  // the question that is open

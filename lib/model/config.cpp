@@ -256,6 +256,40 @@ void take_project(ProviderConfig& config) {
   if (account) config.project = account.value()["project_id"].string();
 }
 
+Result<void> read_count(const json::Value& object, std::string_view name, std::int64_t most,
+                        std::int64_t& out) {
+  const json::Value value = object[name];
+  if (value.is_nothing()) return {};
+  const auto number = value.integer();
+  if (!number || *number < 1 || *number > most) {
+    return invalid("circuit." + std::string(name),
+                   "must be a number from 1 to " + std::to_string(most));
+  }
+  out = *number;
+  return {};
+}
+
+Result<void> read_circuit(const json::Value& value, CircuitPolicy& policy) {
+  if (value.is_nothing() || value.is_true()) return {};
+  if (value.is(json::Type::boolean_false)) {
+    policy.failures = 0;
+    return {};
+  }
+  if (!value.is_object()) {
+    return invalid("circuit", "must be false or an object { failures, windowMs, pauseMs }");
+  }
+  constexpr std::int64_t most_failures = 1000;
+  constexpr std::int64_t most_milliseconds = 3'600'000;
+  auto failures = static_cast<std::int64_t>(policy.failures);
+  std::int64_t window = policy.window.count();
+  std::int64_t pause = policy.pause.count();
+  MILLRACE_TRY(read_count(value, "failures", most_failures, failures));
+  MILLRACE_TRY(read_count(value, "windowMs", most_milliseconds, window));
+  MILLRACE_TRY(read_count(value, "pauseMs", most_milliseconds, pause));
+  policy = {static_cast<std::size_t>(failures), milliseconds(window), milliseconds(pause)};
+  return {};
+}
+
 Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_base_url(root, config));
   MILLRACE_TRY(read_credentials(root, config));
@@ -267,6 +301,7 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_size(root["limits"], "decodedBytes", config.limits.decoded_bytes));
   MILLRACE_TRY(read_quirks(root["quirks"], config.quirks));
   MILLRACE_TRY(read_api_mode(root, config.api_mode));
+  MILLRACE_TRY(read_circuit(root["circuit"], config.circuit));
   for (const TextOption& option : text_options) {
     MILLRACE_TRY(read_text(root, option.name, config.*option.field));
   }

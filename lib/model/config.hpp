@@ -1,6 +1,8 @@
 // How one provider is reached: its row and what the user set.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +19,13 @@ struct AwsKeys {
   std::string access_key_id;
   std::string secret_access_key;
   std::string session_token;
+};
+
+// When a provider that keeps failing is left alone (circuit.hpp).
+struct CircuitPolicy {
+  std::size_t failures = 10;  // within the window; 0: never
+  std::chrono::milliseconds window{30'000};
+  std::chrono::milliseconds pause{30'000};
 };
 
 struct ProviderConfig {
@@ -42,11 +51,13 @@ struct ProviderConfig {
   net::Limits limits;
   std::shared_ptr<const net::Route> route;  // proxy and certificates; nullptr: none of its own
   int max_retries = 2;
+  CircuitPolicy circuit;
 };
 
 // Reads a provider's settings.
 // Shape: { provider, apiKey?: "k" | "k1,k2" | [..], baseURL?, headers?, query?, timeouts?: {
-// connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, region?,
+// connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, circuit?:
+// false | { failures?, windowMs?, pauseMs? }, region?,
 // project?, location?, accountId?, apiVersion?, deployment?, deployments?: { model: name },
 // extraBody?: {}, credentials?, accessKeyId?, secretAccessKey?, sessionToken?, apiMode?, quirks?: {
 // name: boolean }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks,

@@ -10,6 +10,7 @@ namespace millrace::model {
 
 struct RetryPolicy {
   int max_retries = 2;  // of one provider and model, besides its first attempt
+  int budget = 5;       // retries of the whole call, those of its fallbacks included
   std::chrono::milliseconds first_wait{500};
   std::chrono::milliseconds longest_wait{30'000};
   // A longer wait that a provider asks for is cut to this, or leads to the fallback.
@@ -21,6 +22,7 @@ struct RetryPolicy {
 // What is known when an attempt has failed.
 struct AttemptState {
   int retries = 0;           // made with this provider and model already
+  int spent = 0;             // of the budget
   bool shown = false;        // a reader has seen a part of the answer
   bool tool_intent = false;  // a reader has seen that the model calls a tool
   bool has_fallback = false;
@@ -32,8 +34,8 @@ struct Decision {
   std::chrono::milliseconds wait{0};
 };
 
-// Exponential back-off with full jitter: `random` lies in [0, 1). A wait that the provider asks for
-// is kept and never undercut.
+// An open circuit is never waited for. Exponential back-off with full jitter: `random` lies in [0,
+// 1). A wait that the provider asks for is kept and never undercut.
 Decision decide(const RetryPolicy& policy, const AttemptState& state, const Error& error,
                 double random);
 

@@ -100,6 +100,14 @@ describe('millrace chat', () => {
     });
   });
 
+  it('takes the provider whose key is set when no model is named', async () => {
+    const { code } = await millrace(['chat', 'Hi?', '--base-url', provider.url], {
+      env: { GROQ_API_KEY: 'gsk-1' },
+    });
+    expect(code).toBe(0);
+    expect(provider.calls[0]?.headers.authorization).toBe('Bearer gsk-1');
+  });
+
   it('gives one JSON object with --json, and reads standard input', async () => {
     const { code, out, err } = await millrace(['chat', '-', ...asking(), '--json'], {
       env: key,
@@ -169,10 +177,45 @@ describe('millrace chat', () => {
 describe('millrace models and providers', () => {
   it('list what is known', async () => {
     const { out } = await millrace(['models', '--provider', 'anthropic']);
-    expect(out).toMatch(/^model +context +max output +\$ input/);
-    expect(out).toMatch(/^anthropic:claude-haiku-4-5 +200000 +64000 +1 +0\.1 +5$/m);
+    expect(out).toMatch(/^model +source +context +max output +\$ input/);
+    expect(out).toMatch(/^anthropic:claude-haiku-4-5 +built-in +200000 +64000 +1 +0\.1 +5$/m);
     const all = JSON.parse((await millrace(['models', '--json'])).out) as { id: string }[];
     expect(all.map(({ id }) => id)).toContain('gpt-4o-mini');
+  });
+
+  it('asks a provider with a key for its list, and marks what is built in', async () => {
+    provider.answer = (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"object":"list","data":[{"id":"gpt-4o-mini"},{"id":"gpt-99"}]}');
+    const env = { ...key, OPENAI_BASE_URL: provider.url };
+    const args = ['models', '--provider', 'openai', '--json'];
+    const asked = JSON.parse((await millrace(args, { env })).out) as object[];
+    expect(asked).toMatchObject([
+      {
+        provider: 'openai',
+        id: 'gpt-4o-mini',
+        source: 'vendor',
+        pricing: expect.anything() as object,
+      },
+      { provider: 'openai', id: 'gpt-99', source: 'vendor' },
+    ]);
+    expect(provider.calls[0]?.headers.authorization).toBe(`Bearer ${key.OPENAI_API_KEY}`);
+    const offline = await millrace([...args, '--offline'], { env });
+    expect(provider.calls).toHaveLength(1);
+    expect(JSON.parse(offline.out)).toContainEqual(
+      expect.objectContaining({ id: 'gpt-4o-mini', source: 'built-in' }),
+    );
+  });
+
+  it('shows the built-in list and the reason when the provider refuses', async () => {
+    provider.answer = (response) => void response.writeHead(401).end('{"error":{"message":"no"}}');
+    const env = { ...key, OPENAI_BASE_URL: provider.url };
+    const { code, out, err } = await millrace(['models', '--provider', 'openai'], { env });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^openai:gpt-4o-mini +built-in /m);
+    expect(err).toContain('openai gave no list');
+    expect(err).not.toContain('sk-secret');
   });
 
   it('tell of each provider whether its key is set', async () => {

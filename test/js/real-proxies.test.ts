@@ -37,7 +37,9 @@ beforeEach(() => {
 });
 
 const ask = (options: ModelRuntimeOptions) =>
-  createModelRuntime('openai', { apiKey: key, maxRetries: 0, ...options }).stream(payload);
+  createModelRuntime('openai', { apiKey: key, maxRetries: 0, circuit: false, ...options }).stream(
+    payload,
+  );
 
 /** nginx with TLS, HTTP/2, a place for clients with certificates, and two ways to the provider. */
 async function startNginx(

@@ -95,6 +95,7 @@ export function runtimeOf(
   return createModelRuntime(vendor.provider, {
     baseURL: mock.url + (vendor.path ?? ''),
     maxRetries: 0,
+    circuit: false,
     ...(vendor.provider === 'bedrock' ? {} : { apiKey: vendorKey }),
     ...vendor.settings,
     ...more,

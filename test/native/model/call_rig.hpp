@@ -128,7 +128,8 @@ struct CallRig {
   CountingIds ids{"id-"};
   FixedChance chance;
   TokenStore tokens;
-  CallServices services{ids, chance, tokens};
+  CircuitStore circuits;
+  CallServices services{ids, chance, tokens, circuits};
   FakeHost host;
   EventLog log;
   std::chrono::milliseconds elapsed{0};

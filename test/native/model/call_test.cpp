@@ -196,6 +196,46 @@ TEST(ModelCall, GoesWhereTheTokenSendsIt) {
   EXPECT_EQ(rig.host.sent[1].url, "https://api.x/chat/completions");
 }
 
+TEST(ModelCall, SkipsAProviderWhoseCircuitIsOpen) {
+  CallRig rig(chain({link("openai", "a", 3), link("anthropic", "b", 0)}));
+  const ProviderConfig openai = link("openai").config;
+  for (int i = 0; i < 10; ++i) {
+    rig.circuits.failed(openai, 0, make_error(Errc::connect_failed), rig.now().steady);
+  }
+  rig.start();
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_NE(rig.host.sent[0].url.find("api.anthropic.com"), std::string::npos);
+  EXPECT_TRUE(rig.log.has("circuit_open"));
+  EXPECT_TRUE(rig.host.waits.empty());
+  ASSERT_EQ(rig.call.attempts().size(), 1U) << "a request that was not sent is no attempt";
+  EXPECT_EQ(rig.call.attempts()[0].provider, "anthropic");
+}
+
+TEST(ModelCall, OpensTheCircuitItself) {
+  CallOptions options = chain({link("openai", "a", 20)});
+  CallRig rig(std::move(options));
+  rig.start();
+  while (!rig.call.ended()) {
+    ASSERT_LE(rig.host.sent.size(), 10U);
+    rig.lost(Errc::connect_failed);
+    if (!rig.call.ended()) rig.timer();
+  }
+  EXPECT_EQ(rig.host.sent.size(), 10U);
+  EXPECT_EQ(rig.call.error()->code_name(), "circuit_open");
+}
+
+TEST(ModelCall, RetriesFiveTimesAtMostWithAllItsFallbacks) {
+  CallRig rig(chain({link("openai", "a", 3), link("anthropic", "b", 3), link("groq", "c", 3)}));
+  rig.start();
+  while (!rig.call.ended()) {
+    ASSERT_LE(rig.host.sent.size(), 20U);
+    const std::size_t waits = rig.host.waits.size();
+    rig.lost(Errc::connect_failed);
+    if (rig.host.waits.size() > waits) rig.timer();
+  }
+  EXPECT_EQ(rig.host.sent.size(), 3U + 5U) << "each link once, and five retries";
+}
+
 TEST(ModelCall, AsksTheSameModelAgainAfterAPartOnlyWhenTold) {
   for (const bool told : {false, true}) {
     CallOptions options = chain({link()});

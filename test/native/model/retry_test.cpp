@@ -17,7 +17,7 @@ Error error_of(Errc code, std::optional<std::chrono::milliseconds> after = {}) {
 }
 
 TEST(Retry, DoublesItsWaitUpToTheLongest) {
-  const RetryPolicy policy{10, 500ms, 30'000ms, 60'000ms, false};
+  const RetryPolicy policy{10, 10, 500ms, 30'000ms, 60'000ms, false};
   AttemptState state;
   std::chrono::milliseconds before{0};
   for (state.retries = 0; state.retries < 10; ++state.retries) {

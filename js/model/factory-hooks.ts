@@ -1,0 +1,196 @@
+// What the factories' smaller options do: media by value, the check of the context, what is sent shown.
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+import type { ChatStreamPayload, ModelHooks } from '../../types/model';
+import { MillraceError } from '../errors';
+import { estimateTokens } from './usage';
+
+/** How much a model takes. */
+export interface ContextLimit {
+  /** The id of the model. */
+  id: string;
+  contextWindowTokens: number;
+  /** Tokens of one answer at most. */
+  maxOutput?: number | undefined;
+}
+
+export interface ContextPreFlight {
+  models: readonly ContextLimit[];
+  /** Room that must be left for the answer when `max_tokens` says nothing; default 1. */
+  minOutputTokens?: number | undefined;
+}
+
+/** Throws `context_window_exceeded` for a conversation that leaves no room for an answer. */
+export function checkContext(
+  preFlight: ContextPreFlight | undefined,
+  payload: ChatStreamPayload,
+): void {
+  const limit = preFlight?.models.find(({ id }) => id === payload.model);
+  if (!preFlight || !limit) return;
+  const { minOutputTokens = 1 } = preFlight;
+  const { messages, tools, max_tokens: wanted } = payload;
+  const asked = estimateTokens(withoutMedia({ messages, tools }), payload.model);
+  const room = Math.max(minOutputTokens, Math.min(wanted ?? 0, limit.maxOutput ?? Infinity));
+  if (asked + room <= limit.contextWindowTokens) return;
+  throw new MillraceError(
+    'context_window_exceeded',
+    `The conversation is about ${asked} tokens; with ${room} for the answer that is more than the ` +
+      `${limit.contextWindowTokens} of ${limit.id}. Shorten it, or ask for fewer tokens.`,
+  );
+}
+
+// Media are not counted by their length.
+function withoutMedia(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'string' && item.startsWith('data:') ? '' : item,
+  );
+}
+
+export interface DebugOptions {
+  /** Whether the body of a chat is shown. */
+  chatCompletion?: (() => boolean) | undefined;
+  /** The same of the Responses API. */
+  responses?: (() => boolean) | undefined;
+}
+
+/** Hooks that show what is sent, after the user's own changes. */
+export function withDebug(
+  provider: string,
+  debug: DebugOptions | undefined,
+  hooks: ModelHooks,
+): ModelHooks {
+  if (!debug) return hooks;
+  const { handlePayload } = hooks;
+  return {
+    ...hooks,
+    handlePayload: async (body, call) => {
+      const changed: unknown = await handlePayload?.(body, call);
+      const shown = 'input' in body ? debug.responses : debug.chatCompletion;
+      if (shown?.() === true) {
+        process.stderr.write(
+          `[${provider}] ${call.url}\n${JSON.stringify(changed ?? body, null, 2)}\n`,
+        );
+      }
+      return changed;
+    },
+  };
+}
+
+export interface MediaOptions {
+  /** Images go by value: addresses are fetched first. Private addresses are refused. */
+  forceImageBase64?: boolean | undefined;
+  forceVideoBase64?: boolean | undefined;
+}
+
+/** Hooks that put media in the place of their addresses. */
+export function withMedia(options: MediaOptions, hooks: ModelHooks): ModelHooks {
+  const names = new Set<string>();
+  if (options.forceImageBase64 === true) names.add('image_url');
+  if (options.forceVideoBase64 === true) names.add('video_url');
+  if (names.size === 0) return hooks;
+  const { handlePayload } = hooks;
+  return {
+    ...hooks,
+    handlePayload: async (body, call) => {
+      const changed: unknown = await handlePayload?.(body, call);
+      const target = (changed ?? body) as Record<string, unknown>;
+      const places = mediaOf(target['messages'] ?? target['input'], names);
+      await Promise.all(places.map(async (place) => place.set(await dataUriOf(place.url))));
+      return target;
+    },
+  };
+}
+
+interface Place {
+  url: string;
+  set(url: string): void;
+}
+
+// `image_url: { url }` of chat completions, `image_url: "..."` of the Responses API.
+function mediaOf(value: unknown, names: ReadonlySet<string>): Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const object = value as Record<string, unknown>;
+  return Object.entries(object).flatMap(([name, inner]) => {
+    if (!names.has(name)) return mediaOf(inner, names);
+    const holder = typeof inner === 'string' ? object : (inner as Record<string, unknown>);
+    const member = typeof inner === 'string' ? name : 'url';
+    const url = holder[member];
+    if (typeof url !== 'string' || !/^https?:/.test(url)) return [];
+    return [{ url, set: (data) => (holder[member] = data) }];
+  });
+}
+
+const mediaLimit = 20 << 20;
+const mediaTimeoutMs = 60_000;
+const mostRedirects = 3;
+
+async function dataUriOf(url: string): Promise<string> {
+  const response = await fetched(url);
+  const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim() ?? '';
+  if (!response.ok || !response.body || !/^(image|video)\//.test(type)) {
+    await response.body?.cancel();
+    throw refused(url, `it answers ${response.status} with ${type || 'no type'}`);
+  }
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+    size += piece.byteLength;
+    if (size > mediaLimit) throw refused(url, `it is larger than ${mediaLimit} bytes`);
+    pieces.push(piece);
+  }
+  return `data:${type};base64,${Buffer.concat(pieces).toString('base64')}`;
+}
+
+// Addresses come from those who chat: they must not reach what only this machine reaches, and neither
+// must what they redirect to.
+async function fetched(url: string): Promise<Response> {
+  const signal = AbortSignal.timeout(mediaTimeoutMs);
+  let address = new URL(url);
+  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    await refusePrivate(address);
+    const response = await fetch(address, { redirect: 'manual', signal });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status > 399 || location === null) return response;
+    await response.body?.cancel();
+    address = new URL(location, address);
+    if (!/^https?:$/.test(address.protocol)) break;
+  }
+  throw refused(url, 'it redirects too often');
+}
+
+function refused(url: string, why: string): MillraceError {
+  return new MillraceError(
+    'invalid_body',
+    `The medium at ${new URL(url).origin} cannot be sent by value: ${why}.`,
+  );
+}
+
+async function refusePrivate({ hostname, href }: URL): Promise<void> {
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  const found = isIP(bare) ? [{ address: bare }] : await lookup(bare, { all: true });
+  for (const { address } of found) {
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (privateAddresses.check(address, family)) throw refused(href, 'its address is private');
+  }
+}
+
+const privateAddresses = new BlockList();
+for (const [net, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  privateAddresses.addSubnet(net, bits, 'ipv4');
+}
+for (const [net, bits] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const) {
+  privateAddresses.addSubnet(net, bits, 'ipv6');
+}

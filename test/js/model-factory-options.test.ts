@@ -1,0 +1,287 @@
+// The options of the factories, one by one, and the callbacks of images and parts.
+import type { ChatFinish, ChatPart } from 'millrace';
+import {
+  MillraceError,
+  anthropicCompatibleFactory,
+  createModelRuntime,
+  openaiCompatibleFactory,
+} from 'millrace';
+
+import { sse } from './support/responses';
+
+type Body = Record<string, unknown>;
+const messages = [{ role: 'user', content: 'Hi' }];
+const headers = { 'content-type': 'text/event-stream' };
+const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+
+/** Answers with these records, and keeps the bodies that were sent. */
+function fake(...records: object[]) {
+  const bodies: Body[] = [];
+  const send = (async (_: unknown, init?: RequestInit) => {
+    if (init?.body) bodies.push(JSON.parse(Buffer.from(init.body as Buffer).toString()) as Body);
+    return new Response(sse(...records), { headers });
+  }) as typeof fetch;
+  return { bodies, send };
+}
+
+const vendor = { provider: 'acme', baseURL: 'https://api.acme.example/v1', apiKey: 'k' };
+async function codeOf(work: () => unknown): Promise<string> {
+  try {
+    await work();
+    return 'ok';
+  } catch (error) {
+    return MillraceError.is(error) ? error.code : String(error);
+  }
+}
+
+describe('openaiCompatibleFactory', () => {
+  it('asks a client of the vendor', async () => {
+    const sent: unknown[] = [];
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      customClient: {
+        createClient: ({ apiKey }) => ({ apiKey }),
+        createChatCompletionStream: async function* (client, body, { baseURL }) {
+          sent.push(client, (body as { model: string }).model, baseURL);
+          yield chunk('Hel');
+          yield chunk('lo');
+          yield end;
+        } as never,
+      },
+    });
+    expect(await new Acme({ apiKey: 'mine' }).stream({ model: 'm', messages }).text()).toBe(
+      'Hello',
+    );
+    expect(sent).toEqual([{ apiKey: 'mine' }, 'm', vendor.baseURL]);
+  });
+
+  it('makes a stream of an answer in one piece', async () => {
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        handleTransformResponseToStream: (answer) => [
+          chunk((answer as { reply: string }).reply),
+          end,
+        ],
+      },
+    });
+    const runtime = new Acme({ fetch: async () => Response.json({ reply: 'odd' }) });
+    expect(await runtime.stream({ model: 'm', messages }).text()).toBe('odd');
+  });
+
+  it('refuses what does not fit before it is sent', async () => {
+    const { bodies, send } = fake(chunk('Hi'), end);
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        contextPreFlight: {
+          models: [{ id: 'small', contextWindowTokens: 100 }],
+          minOutputTokens: 20,
+        },
+      },
+    });
+    const runtime = new Acme({ fetch: send });
+    const long = [{ role: 'user', content: 'many words '.repeat(100) }];
+    expect(await codeOf(() => runtime.chat({ model: 'small', messages: long }))).toBe(
+      'context_window_exceeded',
+    );
+    expect(await codeOf(() => runtime.stream({ model: 'small', messages: long }))).toBe(
+      'context_window_exceeded',
+    );
+    expect(bodies).toHaveLength(0);
+    expect(await codeOf(() => runtime.stream({ model: 'other', messages: long }).text())).toBe(
+      'ok',
+    );
+    expect(await codeOf(() => runtime.stream({ model: 'small', messages }).text())).toBe('ok');
+  });
+
+  it('sends images by value, but not those of private addresses', async () => {
+    const { bodies, send } = fake(chunk('Hi'), end);
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: { forceImageBase64: true },
+    });
+    const runtime = new Acme({ fetch: send });
+    const picture = (url: string) => [
+      { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+    ];
+    const web = jest
+      .spyOn(globalThis, 'fetch')
+      .mockImplementation(
+        async () => new Response('PNG', { headers: { 'content-type': 'image/png' } }),
+      );
+    try {
+      await runtime.stream({ model: 'm', messages: picture('http://203.0.113.7/a.png') }).text();
+      expect(JSON.stringify(bodies[0])).toContain('data:image/png;base64,UE5H');
+      for (const url of [
+        'http://127.0.0.1/a.png',
+        'http://[::1]/a.png',
+        'http://169.254.169.254/',
+        'http://localhost/x',
+      ]) {
+        const run = runtime.stream({ model: 'm', messages: picture(url) });
+        expect(await codeOf(() => run.text())).toBe('invalid_body');
+      }
+      web.mockImplementation(
+        async () => new Response(null, { status: 302, headers: { location: 'http://10.0.0.1/' } }),
+      );
+      const led = runtime.stream({ model: 'm', messages: picture('http://203.0.113.7/b') });
+      expect(await codeOf(() => led.text())).toBe('invalid_body');
+      expect(bodies).toHaveLength(1);
+    } finally {
+      web.mockRestore();
+    }
+  });
+
+  it('names errors inside an answer as the vendor does', async () => {
+    const { send } = fake({ error: { message: 'out of coins', code: 'coins' } });
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      chatCompletion: {
+        handleStreamBizErrorType: ({ message }) =>
+          message.includes('coins') ? 'InsufficientQuota' : undefined,
+      },
+    });
+    const runtime = new Acme({ fetch: send, maxRetries: 0 });
+    expect(await codeOf(() => runtime.stream({ model: 'm', messages }).text())).toBe(
+      'insufficient_quota',
+    );
+  });
+
+  it('changes how objects are asked for', async () => {
+    const call = {
+      index: 0,
+      id: 'c',
+      type: 'function',
+      function: { name: 'answer', arguments: '{"a":1}' },
+    };
+    const { bodies, send } = fake({ choices: [{ index: 0, delta: { tool_calls: [call] } }] }, end);
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      generateObject: {
+        useToolsCalling: true,
+        handleSchema: (schema) => ({ ...schema, title: 'changed' }),
+        handlePayload: (payload) => ({ ...payload, temperature: 0 }),
+      },
+    });
+    const schema = { type: 'object', properties: { a: { type: 'number' } } };
+    const runtime = new Acme({ fetch: send });
+    expect(await runtime.generateObject({ model: 'm', messages, schema })).toEqual({ a: 1 });
+    expect(bodies[0]).toMatchObject({
+      temperature: 0,
+      tools: [{ function: { parameters: { title: 'changed' } } }],
+    });
+  });
+
+  it('lists models and makes images in its own way', async () => {
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      models: ({ apiKey }) => [{ id: `of-${apiKey}`, type: 'chat' }],
+      createImage: ({ params }, { baseURL }) => ({ imageUrl: `${baseURL}/${params.prompt}` }),
+    });
+    expect(await new Acme().models()).toEqual([{ id: 'of-k', type: 'chat' }]);
+    expect(await new Acme().createImage({ model: 'm', params: { prompt: 'cat' } })).toEqual({
+      imageUrl: `${vendor.baseURL}/cat`,
+    });
+    const Listed = openaiCompatibleFactory({
+      ...vendor,
+      models: {
+        transformModel: (model) => (model.id === 'b' ? undefined : { ...model, vision: true }),
+      },
+    });
+    const runtime = new Listed({
+      fetch: async () => Response.json({ object: 'list', data: [{ id: 'a' }, { id: 'b' }] }),
+    });
+    expect(await runtime.models()).toMatchObject([{ id: 'a', vision: true }]);
+  });
+
+  it('shows what is sent when it is told to', async () => {
+    const shown: string[] = [];
+    const write = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      shown.push(String(text));
+      return true;
+    });
+    try {
+      const { send } = fake(chunk('Hi'), end);
+      const Acme = openaiCompatibleFactory({ ...vendor, debug: { chatCompletion: () => true } });
+      await new Acme({ fetch: send }).stream({ model: 'm', messages }).text();
+    } finally {
+      write.mockRestore();
+    }
+    expect(shown.join('')).toContain('[acme] https://api.acme.example/v1/chat/completions');
+    expect(shown.join('')).not.toContain('Bearer');
+  });
+});
+
+describe('anthropicCompatibleFactory', () => {
+  it('takes models and objects of the vendor', async () => {
+    const Acme = anthropicCompatibleFactory({
+      ...vendor,
+      models: ({ baseURL }) => [{ id: baseURL, type: 'chat' }],
+      generateObject: ({ apiKey }, { model }) => ({ apiKey, model }),
+    });
+    expect(await new Acme().models()).toEqual([{ id: vendor.baseURL, type: 'chat' }]);
+    expect(await new Acme().generateObject({ model: 'm', messages })).toEqual({
+      apiKey: 'k',
+      model: 'm',
+    });
+  });
+});
+
+describe('callbacks', () => {
+  it('tell of images and parts in their order', async () => {
+    const parts = (...list: object[]) => ({ candidates: [{ content: { parts: list } }] });
+    const { send } = fake(
+      parts({ text: 'Thinking', thought: true }),
+      parts({ text: 'A cat:' }),
+      parts({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }),
+      { candidates: [{ content: { parts: [{ text: 'done' }] }, finishReason: 'STOP' }] },
+    );
+    const told: [string, ChatPart | string][] = [];
+    let final: ChatFinish | undefined;
+    const response = await createModelRuntime('google', { apiKey: 'k', fetch: send }).chat(
+      { model: 'gemini-2.5-flash-image', messages },
+      {
+        callback: {
+          onReasoningPart: (part) => void told.push(['reasoning', part]),
+          onContentPart: (part) => void told.push(['content', part]),
+          onBase64Image: ({ image, images }) =>
+            void told.push([`image ${images.length}`, image.data]),
+          onFinal: (data) => void (final = data),
+        },
+      },
+    );
+    await response.text();
+    expect(told).toEqual([
+      ['reasoning', { partType: 'text', content: 'Thinking' }],
+      ['content', { partType: 'text', content: 'A cat:' }],
+      ['image 1', 'data:image/png;base64,AAAA'],
+      ['content', { partType: 'image', content: 'AAAA', mimeType: 'image/png' }],
+      ['content', { partType: 'text', content: 'done' }],
+    ]);
+    expect(final?.images).toHaveLength(1);
+  });
+
+  it('wrap signatures for their issuer', async () => {
+    const { send } = fake(
+      { type: 'message_start', message: { id: 'm', role: 'assistant', content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_start', index: 1, content_block: { type: 'text', text: 'Hi' } },
+      { type: 'content_block_stop', index: 1 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    );
+    let final: ChatFinish | undefined;
+    const runtime = createModelRuntime('anthropic', { apiKey: 'k', fetch: send });
+    const response = await runtime.chat(
+      { model: 'claude-sonnet-4-5', messages },
+      { protocol: 'lobe', callback: { onFinal: (data) => void (final = data) } },
+    );
+    expect(await response.text()).toContain('"mr1.9.anthropic.s"');
+    expect(final?.reasoning).toEqual({ content: 'Hm', signature: 'mr1.9.anthropic.s' });
+  });
+});
