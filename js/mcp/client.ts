@@ -120,6 +120,8 @@ export class MCPClient {
   readonly #options: MCPClientOptions;
   #server!: MCPServer;
   readonly #seen = new Map<string, string>();
+  #listens = false;
+  #closing = false;
 
   private constructor(options: MCPClientOptions) {
     this.#options = options;
@@ -289,6 +291,7 @@ export class MCPClient {
 
   /** Ends the session and the program; calls that run are rejected. */
   close(): Promise<void> {
+    this.#closing = true;
     return this.#connection.close();
   }
 
@@ -303,8 +306,36 @@ export class MCPClient {
     return answer[key] ?? [];
   }
 
+  // In 2026-07-28 a server tells of changes on a stream that is asked for, and asked for again when it
+  // ends.
+  async #listen(): Promise<void> {
+    const { onToolsChanged, onResourcesChanged, onPromptsChanged } = this.#options;
+    const { tools, resources, prompts } = this.capabilities;
+    const notifications = {
+      ...(onToolsChanged && tools && { toolsListChanged: true }),
+      ...(onResourcesChanged && resources && { resourcesListChanged: true }),
+      ...(onPromptsChanged && prompts && { promptsListChanged: true }),
+    };
+    if (Object.keys(notifications).length === 0 || this.#listens) return;
+    this.#listens = true;
+    const params = { notifications };
+    for (let pause = 1000; !this.#closing; pause = Math.min(2 * pause, 60_000)) {
+      const begin = Date.now();
+      const refusal = await this.#connection
+        .request('subscriptions/listen', params, { timeoutMs: 0 })
+        .then(() => undefined)
+        .catch((error: unknown) => error);
+      // A server that knows no such stream says so, and is not asked again.
+      if (MillraceError.is(refusal, 'mcp_error') || this.#closing) break;
+      if (Date.now() - begin > pause) pause = 500;
+      await new Promise((resolve) => setTimeout(resolve, pause).unref());
+    }
+    this.#listens = false;
+  }
+
   #opened(server: MCPServer): void {
     this.#server = server;
+    if (server.protocolVersion === '2026-07-28') void this.#listen();
     if (!server.reopened) return;
     const { tools, resources, prompts } = server.capabilities;
     if (tools) this.#options.onToolsChanged?.();

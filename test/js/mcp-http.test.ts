@@ -299,6 +299,25 @@ describe('an MCP client over HTTP', () => {
     expect(await client.callTool('t')).toEqual(text('called t'));
   });
 
+  it('asks a server of 2026-07-28 to tell of changes', async () => {
+    const asked: unknown[] = [];
+    peer.play = (rpc, _request, response) => {
+      const capabilities = { tools: { listChanged: true } };
+      const result = { supportedVersions: ['2026-07-28'], capabilities };
+      if (rpc.method === 'server/discover') json(response, { id: rpc.id, result });
+      if (rpc.method === 'subscriptions/listen') {
+        asked.push((rpc.params as { notifications?: unknown }).notifications);
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(event({ method: 'notifications/tools/list_changed' }));
+      }
+      return true;
+    };
+    await new Promise<void>((resolve, reject) => {
+      connect({ protocolVersion: '2026-07-28', onToolsChanged: resolve }).catch(reject);
+    });
+    expect(asked).toEqual([{ toolsListChanged: true }]);
+  });
+
   it('closes the stream of a call that is cancelled in 2026-07-28', async () => {
     const closed = new Promise<void>((resolve) => {
       peer.play = (rpc, request, response) => {
