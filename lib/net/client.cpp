@@ -166,6 +166,10 @@ void Client::State::begin(TransferId id) {
 
 void Client::State::locate(TransferId id) {
   Entry* entry = find(id);
+  if (auto allowed = entry->transfer->permit_url(); !allowed) {
+    tell_later(drop(id), std::move(allowed).error());
+    return;
+  }
   const Url& url = entry->transfer->url();
   // Behind a proxy the host's name may mean nothing here; libcurl looks up whom it connects to.
   if (!url.needs_lookup() || entry->transfer->has_proxy()) {
@@ -191,6 +195,10 @@ void Client::State::located(TransferId id, const Result<os::Addresses>& addresse
 
 void Client::State::run(TransferId id, const os::Addresses& addresses) {
   Entry* entry = find(id);
+  if (auto allowed = entry->transfer->permit(addresses); !allowed) {
+    tell_later(drop(id), std::move(allowed).error());
+    return;
+  }
   CurlEasy easy;
   if (spare_handles_.empty()) {
     easy.reset(curl_easy_init());

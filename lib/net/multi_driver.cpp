@@ -1,6 +1,5 @@
 #include "net/multi_driver.hpp"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -27,15 +26,6 @@ struct MultiDriver::Socket {
   bool is_watched = true;
 };
 
-namespace {
-
-// The descriptor must not leak into child processes.
-curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
-  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
-
-}  // namespace
-
 MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end)
     : loop_(loop),
       on_end_(std::move(on_end)),
@@ -57,7 +47,6 @@ MultiDriver::~MultiDriver() {
 }
 
 void MultiDriver::prepare(CURL* easy) {
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &MultiDriver::on_close);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
 }

@@ -27,7 +27,7 @@ class MultiDriver {
   MultiDriver(const MultiDriver&) = delete;
   MultiDriver& operator=(const MultiDriver&) = delete;
 
-  // Makes `easy` open its sockets the way the driver needs it.
+  // Makes `easy` close its sockets the way the driver needs it.
   void prepare(CURL* easy);
 
   // These four must not be called inside(); after() brings a call there.

@@ -1,9 +1,13 @@
 #include "net/transfer.hpp"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <charconv>
 #include <exception>
 #include <utility>
 
+#include "net/address_guard.hpp"
 #include "net/request_rules.hpp"
 #include "net/transport_errors.hpp"
 
@@ -61,6 +65,21 @@ Result<void> Transfer::follow() {
   deadlines_.connecting(Clock::now());
   rearm();
   return {};
+}
+
+Result<void> Transfer::permit_url() const {
+  if (!request_.guard) return {};
+  if (has_proxy()) {
+    return make_error(Errc::invalid_argument,
+                      "A guarded request cannot go through a proxy, which looks up names itself: "
+                      "leave out the proxy.");
+  }
+  return request_.guard->check_url(url_);
+}
+
+Result<void> Transfer::permit(const os::Addresses& addresses) const {
+  if (!request_.guard) return {};
+  return request_.guard->check_addresses(url_, addresses);
 }
 
 Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
@@ -170,9 +189,14 @@ bool Transfer::guarded(Work work) {
   return !is_stopped();
 }
 
-int Transfer::on_connected(void* self, char*, char*, int, int) {
+// Also of a connection that is used again, which another request may have opened.
+int Transfer::on_connected(void* self, char* address, char*, int, int) {
   auto* transfer = static_cast<Transfer*>(self);
-  const bool goes_on = transfer->guarded([transfer] {
+  const bool goes_on = transfer->guarded([transfer, address] {
+    if (auto allowed = transfer->permit({address}); !allowed) {
+      transfer->fail(std::move(allowed).error());
+      return;
+    }
     transfer->deadlines_.connected(Clock::now());
     transfer->rearm();
     transfer->check_repetition();
@@ -187,6 +211,23 @@ void Transfer::check_repetition() {
   fail(make_error(Errc::connection_lost,
                   "The connection to " + url_.origin() + " broke before an answer came.",
                   "the connection had been kept from an earlier request"));
+}
+
+// The descriptor must not leak into child processes. The address may come from libcurl's own cache,
+// where another request has put it.
+curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  auto* transfer = static_cast<Transfer*>(self);
+  std::array<char, NI_MAXHOST> text{};
+  const bool goes_on = transfer->guarded([&] {
+    if (!transfer->request_.guard) return;
+    getnameinfo(&address->addr, address->addrlen, text.data(), text.size(), nullptr, 0,
+                NI_NUMERICHOST);
+    if (auto allowed = transfer->permit({text.data()}); !allowed) {
+      transfer->fail(std::move(allowed).error());
+    }
+  });
+  if (!goes_on) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 std::size_t Transfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {

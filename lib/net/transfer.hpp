@@ -67,6 +67,10 @@ class Transfer {
   // Checks the request and reads its URL.
   // Errors: invalid_argument, invalid_url.
   Result<void> prepare();
+  // Whether this hop may be made, by its URL and then by the addresses of its host.
+  // Errors: permission_denied, invalid_argument.
+  [[nodiscard]] Result<void> permit_url() const;
+  [[nodiscard]] Result<void> permit(const os::Addresses& addresses) const;
   // Sets every option of `easy` for the current hop; `addresses` pins the host when not empty.
   // False when memory is short.
   [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses,
@@ -101,7 +105,8 @@ class Transfer {
  private:
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
-  static int on_connected(void* self, char*, char*, int, int);
+  static int on_connected(void* self, char* address, char*, int, int);
+  static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
   void set_connection_options(const Settings& settings);
   void set_trust(const CaBundle& roots);

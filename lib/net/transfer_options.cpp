@@ -91,6 +91,8 @@ void Transfer::set_route(const Route& route) {
 
 void Transfer::set_callbacks() {
   CURL* handle = easy_.get();
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, this);
   curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, &Transfer::on_connected);
   curl_easy_setopt(handle, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
