@@ -11,7 +11,9 @@
 #include "guard.hpp"
 #include "js_callback.hpp"
 #include "live_engines.hpp"
+#include "message/json_builder.hpp"
 #include "os/event_loop.hpp"
+#include "tool/result_text.hpp"
 
 namespace millrace::native {
 namespace {
@@ -51,6 +53,24 @@ class Engine {
 
   void command(Transport::StreamId id, app::StreamCommand command) {
     transport_.command(id, std::move(command));
+  }
+
+  Transport::StreamId start(app::ToolTask task, napi_value deliver) {
+    return watch(transport_.start(std::move(task)), deliver);
+  }
+
+  // The number of a set of tools; sets of the same options are one.
+  Result<std::size_t> builtin_tools(const std::string& options) {
+    const auto known = toolset_of_.find(options);
+    if (known != toolset_of_.end()) return known->second;
+    auto tools = transport_.builtin_tools(options);
+    if (!tools) return std::move(tools).error();
+    toolsets_.push_back(std::move(tools).value());
+    return toolset_of_[options] = toolsets_.size() - 1;
+  }
+
+  [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const {
+    return number < toolsets_.size() ? toolsets_[number] : nullptr;
   }
 
   void stop(Transport::StreamId id) { transport_.stop(id); }
@@ -189,6 +209,8 @@ class Engine {
   Transport transport_;
   LiveEngine live_{[this] { transport_.loop().stop(); }};
   std::unordered_map<Transport::StreamId, napi_ref> callbacks_;
+  std::vector<std::shared_ptr<const tool::Registry>> toolsets_;
+  std::unordered_map<std::string, std::size_t> toolset_of_;  // by their options
 };
 
 Result<Transport::StreamId> stream_at(const Napi::CallbackInfo& info, std::size_t index) {
@@ -288,6 +310,66 @@ Napi::Value command(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+// builtinTools(optionsJson) -> JSON text {"id", "tools": [{"name", "description", "parameters",
+// "effect", "approve", "timeoutMs", "serializeBy"}]}
+Napi::Value builtin_tools(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto options = text_at(info, 0);
+  if (!options) return raise(info.Env(), options.error());
+  const auto id = engine->builtin_tools(options.value());
+  if (!id) return raise(info.Env(), id.error());
+  message::JsonBuilder out;
+  out.open_object();
+  out.raw("id", std::to_string(id.value()));
+  out.open_array("tools");
+  for (const auto& [name, entry] : engine->toolset(id.value())->entries()) {
+    const tool::Spec& spec = entry.tool->spec();
+    out.open_object();
+    out.text("name", name);
+    out.text("description", spec.description);
+    out.raw("parameters", spec.parameters);
+    out.text("effect", tool::name_of(spec.effect));
+    out.raw("approve", spec.approve);
+    out.raw("timeoutMs", std::to_string(spec.timeout.count()));
+    out.filled("serializeBy", spec.serialize_by);
+    out.close_object();
+  }
+  out.close_array();
+  out.close_object();
+  return to_text(info.Env(), out.take());
+}
+
+// runTool(toolset, name, argumentsJson, deliver) -> stream, whose head is the outcome
+Napi::Value run_tool(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto toolset = stream_at(info, 0);
+  if (!toolset) return raise(info.Env(), toolset.error());
+  app::ToolTask task;
+  task.tools = engine->toolset(toolset.value());
+  auto name = text_at(info, 1);
+  if (!name) return raise(info.Env(), name.error());
+  auto arguments = text_at(info, 2);
+  if (!arguments) return raise(info.Env(), arguments.error());
+  if (!task.tools || !info[3].IsFunction()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "There is no such set of tools."));
+  }
+  task.name = std::move(name).value();
+  task.arguments = std::move(arguments).value();
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(engine->start(std::move(task), info[3])));
+}
+
+// resultText(text, limit?) -> text that can stand in a conversation as data
+Napi::Value result_text(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  const std::int64_t given = info[1].IsNumber() ? info[1].As<Napi::Number>().Int64Value() : 0;
+  const std::size_t limit = given > 0 ? static_cast<std::size_t>(given) : tool::result_limit_bytes;
+  return to_text(info.Env(), tool::result_text(text.value(), limit));
+}
+
 // stopModelCall(stream): what it has to say about that is still delivered
 Napi::Value stop_model_call(const Napi::CallbackInfo& info) {
   Engine* engine = engine_of(info);
@@ -361,6 +443,9 @@ void export_engine(Napi::Env env, Napi::Object exports) {
   set_function<start_model_call>(env, exports, "startModelCall");
   set_function<start_mcp_client>(env, exports, "startMcpClient");
   set_function<command>(env, exports, "command");
+  set_function<builtin_tools>(env, exports, "builtinTools");
+  set_function<run_tool>(env, exports, "runTool");
+  set_function<result_text>(env, exports, "resultText");
   set_function<stop_model_call>(env, exports, "stopModelCall");
   set_function<complete_hook>(env, exports, "completeHook");
   set_function<provider_circuits>(env, exports, "providerCircuits");

@@ -6,6 +6,7 @@
 
 #include "agent/approvals.hpp"
 #include "agent/blacklist.hpp"
+#include "agent/context.hpp"
 #include "agent/general_agent.hpp"
 #include "agent/group.hpp"
 #include "agent/history.hpp"
@@ -121,6 +122,10 @@ Answer on_truncate_turns(const Tree& question, const Surroundings&) {
   return truncate_turns(question["messages"], question["maxTokens"].integer_or(0));
 }
 
+Answer on_build_context(const Tree& question, const Surroundings& around) {
+  return build_context(question, around.ids);
+}
+
 struct Row {
   std::string_view name;
   Answer (*handler)(const Tree& question, const Surroundings& around);
@@ -145,7 +150,8 @@ constexpr std::array rows{Row{"matchPattern", on_match_pattern},
                           Row{"repairRows", on_repair_rows},
                           Row{"trimRows", on_trim_rows},
                           Row{"checkSchema", on_check_schema},
-                          Row{"truncateTurns", on_truncate_turns}};
+                          Row{"truncateTurns", on_truncate_turns},
+                          Row{"buildContext", on_build_context}};
 
 }  // namespace
 

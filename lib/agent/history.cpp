@@ -35,6 +35,39 @@ std::size_t whole_place(const std::vector<Tree>& items, std::size_t at) {
   return at;
 }
 
+// A model may have called what no tool can be called; providers refuse to read such a name again.
+void name_calls(Tree& row) {
+  constexpr std::size_t name_limit = 64;
+  Tree* calls = row.find("tool_calls");
+  if (calls == nullptr) return;
+  for (Tree& call : calls->items()) {
+    std::string name(call["function"]["name"].string());
+    std::replace_if(
+        name.begin(), name.end(),
+        [](char c) {
+          return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '-');
+        },
+        '_');
+    if (name.size() > name_limit) name.resize(name_limit);
+    if (name.empty()) name = "unknown";
+    if (name != call["function"]["name"].string()) call.at("function").set("name", name);
+  }
+}
+
+// Some providers take no conversation that an assistant begins; its beginning may have been edited
+// away.
+void begin_with_user(std::vector<Tree>& rows) {
+  const auto first = std::find_if(rows.begin(), rows.end(), [](const Tree& row) {
+    return !is_role(row, "system") && !is_role(row, "developer");
+  });
+  if (first == rows.end() || !is_role(*first, "assistant")) return;
+  Tree opening = Tree::object();
+  opening.set("role", "user");
+  opening.set("content", "(The beginning of the conversation is missing.)");
+  rows.insert(first, std::move(opening));
+}
+
 }  // namespace
 
 std::size_t compression_cut(const Tree& messages, std::int64_t tail_tokens) {
@@ -162,11 +195,13 @@ Tree repair_rows(const Tree& messages, IdSource& ids) {
 Tree provider_rows(const Tree& messages, IdSource& ids) {
   Tree rows = repair_rows(messages, ids);
   for (Tree& row : rows.items()) {
+    name_calls(row);
     if (!is_role(row, "compressedGroup")) continue;
     row.set("role", "user");
     row.set("content",
             "Summary of the conversation so far:\n" + std::string(row["content"].string()));
   }
+  begin_with_user(rows.items());
   return rows;
 }
 

@@ -22,7 +22,8 @@ json::Tree summary_request(const json::Tree& messages, std::size_t cut,
 // Drops the oldest whole turns until the rest fits, system rows and the newest turn excepted.
 json::Tree truncate_turns(const json::Tree& messages, std::int64_t most_tokens);
 
-// The rows as a provider takes them: repaired, and summaries of earlier rows told by the user.
+// The rows as a provider takes them: repaired, begun by the user, calls with names that can be
+// sent, and summaries of earlier rows told by the user.
 json::Tree provider_rows(const json::Tree& messages, IdSource& ids);
 
 // The system rows at the head and the last `most` of the others, or more where the cut would part

@@ -108,10 +108,12 @@ CompressionCheck check_compression(const Tree& messages, const Tree& tools, cons
     return value > 0 ? value : otherwise;
   };
   CompressionCheck check;
-  check.tokens = estimate_context_tokens(messages, tools);
+  const std::int64_t counted = options["countedTokens"].integer_or(-1);
+  check.tokens = counted >= 0 ? counted : estimate_context_tokens(messages, tools);
   check.threshold = static_cast<std::int64_t>(
       std::floor(given("maxWindowToken", 128000) * given("thresholdRatio", 0.5)));
-  const double adjusted = static_cast<double>(check.tokens) * given("driftMultiplier", 1.25);
+  const double drift = counted >= 0 ? 1.0 : given("driftMultiplier", 1.25);
+  const double adjusted = static_cast<double>(check.tokens) * drift;
   check.needed = adjusted > static_cast<double>(check.threshold);
   return check;
 }

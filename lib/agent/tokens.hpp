@@ -24,7 +24,8 @@ struct CompressionCheck {
 };
 
 // Whether the context passes the share of the window at which it is compressed. `options` may hold
-// maxWindowToken (128000), thresholdRatio (0.5) and driftMultiplier (1.25).
+// maxWindowToken (128000), thresholdRatio (0.5) and driftMultiplier (1.25), or
+// countedTokens: what a vocabulary counted, which replaces the estimate.
 CompressionCheck check_compression(const json::Tree& messages, const json::Tree& tools,
                                    const json::Tree& options);
 

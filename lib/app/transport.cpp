@@ -15,6 +15,7 @@
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
 #include "os/timer.hpp"
+#include "tool/builtin/builtin.hpp"
 
 namespace millrace::app {
 namespace {
@@ -386,9 +387,29 @@ Transport::StreamId Transport::start(mcp::ClientOptions client) {
   return id;
 }
 
+Transport::StreamId Transport::start(ToolTask task) {
+  const StreamId id = state_->next_id++;
+  state_->queue.open(id);
+  state_->loop.post([state = state_.get(), id, task = std::move(task)] {
+    auto stream = std::make_shared<ToolStream>(id, state->owner, task);
+    state->streams.emplace(id, stream);
+    stream->start();
+  });
+  return id;
+}
+
 void Transport::command(StreamId stream, StreamCommand command) {
   state_->on_stream(stream,
                     [command = std::move(command)](Stream& found) { found.command(command); });
+}
+
+Result<std::shared_ptr<const tool::Registry>> Transport::builtin_tools(
+    std::string_view options_json) {
+  auto options = json::Tree::parse(options_json);
+  if (!options) return std::move(options).error();
+  auto tools = tool::make_builtin_tools(options.value(), {state_->loop, state_->client});
+  if (!tools) return std::move(tools).error();
+  return std::make_shared<const tool::Registry>(std::move(tools).value());
 }
 
 void Transport::stop(StreamId stream) {
@@ -487,6 +508,11 @@ Result<net::Request> read_request(std::string_view json) {
   auto route = model::read_route(value);
   if (!route) return std::move(route).error();
   request.route = std::move(route).value();
+  if (value["guard"].is_object()) {
+    auto guard = tool::read_guard(json::Tree(value["guard"]));
+    if (!guard) return std::move(guard).error();
+    request.guard = std::move(guard).value();
+  }
   return request;
 }
 

@@ -14,6 +14,7 @@
 #include "app/model_stream.hpp"
 #include "app/pipe.hpp"
 #include "app/stream.hpp"
+#include "app/tool_stream.hpp"
 #include "base/drain_queue.hpp"
 #include "base/result.hpp"
 #include "net/client.hpp"
@@ -38,7 +39,7 @@ Result<TransportOptions> read_transport_options(std::string_view json);
 // Reads a request without its body.
 // Shape: {"method", "url": string, "headers": [[name, value]], "timeouts": {"connect", "firstByte",
 // "idle", "total": ms}, "limits": {"headerBytes", "decodedBytes": number}, "follow": boolean,
-// and what model/route.hpp reads}.
+// "guard": what tool::read_guard reads, and what model/route.hpp reads}.
 // Errors: invalid_json, invalid_option, invalid_url.
 Result<net::Request> read_request(std::string_view json);
 
@@ -68,6 +69,12 @@ class Transport {
   // Starts an MCP client, whose output is items (app/mcp_stream.hpp) and which takes commands.
   StreamId start(mcp::ClientOptions client);
   void command(StreamId stream, StreamCommand command);
+  // Runs a tool; its outcome is the head.
+  StreamId start(ToolTask task);
+  // The builtin tools of these options (tool/builtin/builtin.hpp); they live as long as the
+  // transport.
+  // Errors: invalid_json, invalid_option.
+  Result<std::shared_ptr<const tool::Registry>> builtin_tools(std::string_view options_json);
   // Ends a model call as cancelled; the rest of its output still comes.
   void stop(StreamId stream);
   // Answers a model call's question to user code: "" leaves things as they are.

@@ -75,6 +75,24 @@ TEST(RepairRows, GivesEachCallOneResult) {
   }
 }
 
+TEST(ProviderRows, CanBeSent) {
+  CountingIds ids("x");
+  const Tree rows = provider_rows(tree(R"([
+    {"role":"system","content":"s"},
+    {"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"no name!"}},
+      {"id":"b","function":{"name":""}},{"id":"c","function":{"name":"good-name_1"}}]},
+    {"role":"compressedGroup","content":"sum"}])"),
+                                  ids);
+  ASSERT_EQ(rows.items().size(), 7U);
+  EXPECT_EQ(rows.items()[1]["role"].string(), "user");
+  const auto& calls = rows.items()[2]["tool_calls"].items();
+  EXPECT_EQ(calls[0]["function"]["name"].string(), "no_name_");
+  EXPECT_EQ(calls[1]["function"]["name"].string(), "unknown");
+  EXPECT_EQ(calls[2]["function"]["name"].string(), "good-name_1");
+  EXPECT_EQ(rows.items()[6]["role"].string(), "user");
+  EXPECT_EQ(provider_rows(tree(turns), ids), tree(turns));
+}
+
 TEST(Tokens, CountEveryPartOfAMessage) {
   EXPECT_EQ(estimate_tokens(""), 0);
   EXPECT_GT(estimate_tokens("Hello, world"), 2);

@@ -1,0 +1,127 @@
+#include "tool/builtin/builtin.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "tool/fetch.hpp"
+#include "tool/policy.hpp"
+
+namespace millrace::tool {
+namespace {
+
+using json::Tree;
+
+struct Row {
+  std::string_view name;
+  Result<Tools> (*make)(const Tree& options, const Surroundings& around);
+};
+
+constexpr std::array rows{Row{"time", make_time},
+                          Row{"calculator", make_calculator},
+                          Row{"httpFetch", make_http_fetch},
+                          Row{"readPage", make_read_page},
+                          Row{"webSearch", make_web_search},
+                          Row{"files", make_files},
+                          Row{"runProcess", make_run_process}};
+
+Result<std::vector<std::string>> read_names(const Tree& options, std::string_view member) {
+  std::vector<std::string> names;
+  const Tree& list = options[member];
+  const bool is_list =
+      list.is_null() ||
+      (list.is_array() && std::all_of(list.items().begin(), list.items().end(),
+                                      [](const Tree& item) { return item.is_string(); }));
+  if (!is_list) {
+    return make_error(Errc::invalid_option,
+                      "`" + std::string(member) + "` must be a list of texts.");
+  }
+  for (const Tree& item : list.items()) names.emplace_back(item.string());
+  return names;
+}
+
+// The model's arguments; the caller has checked them against the schema.
+Tree arguments_of(const ToolCall& call) {
+  auto parsed = Tree::parse(call.arguments.empty() ? "{}" : std::string_view(call.arguments));
+  return parsed ? std::move(parsed).value() : Tree::object();
+}
+
+Error unknown_option(std::string_view name) {
+  std::string known;
+  for (const Row& row : rows) known.append(known.empty() ? "" : ", ").append(row.name);
+  return make_error(Errc::invalid_option, "There is no builtin tool '" + std::string(name) +
+                                              "': there are " + known + ".");
+}
+
+}  // namespace
+
+InstantTool::InstantTool(Spec spec, Run run) : spec_(std::move(spec)), run_(std::move(run)) {}
+
+std::unique_ptr<RunningTool> InstantTool::start(ToolCall call, std::shared_ptr<ToolHost> host) {
+  host->finished(run_(arguments_of(call)));
+  return nullptr;
+}
+
+FetchingTool::FetchingTool(Spec spec, Start start)
+    : spec_(std::move(spec)), start_(std::move(start)) {}
+
+std::unique_ptr<RunningTool> FetchingTool::start(ToolCall call, std::shared_ptr<ToolHost> host) {
+  return start_(arguments_of(call), std::move(host));
+}
+
+Result<std::shared_ptr<const net::AddressGuard>> read_guard(const Tree& options) {
+  net::GuardOptions read;
+  auto allow = read_names(options, "allow");
+  if (!allow) return std::move(allow).error();
+  read.allow = std::move(allow).value();
+  if (options["ports"].is_array()) {
+    read.ports.clear();
+    for (const Tree& port : options["ports"].items()) {
+      const std::int64_t number = port.integer_or(0);
+      if (number < 1 || number > 65535) {
+        return make_error(Errc::invalid_option, "`ports` must hold numbers from 1 to 65535.");
+      }
+      read.ports.push_back(static_cast<std::uint16_t>(number));
+    }
+  }
+  read.https_only = options["httpsOnly"].truthy();
+  read.allowed_only = options["allowedOnly"].truthy();
+  auto guard = net::AddressGuard::make(read);
+  if (!guard) return std::move(guard).error();
+  return std::make_shared<const net::AddressGuard>(std::move(guard).value());
+}
+
+void read_approve(const Tree& options, Spec& spec) {
+  const Tree& approve = options["approve"];
+  if (approve.is_null()) return;
+  spec.approve = approve.is_true()                           ? R"("required")"
+                 : approve.is_string() || approve.is_array() ? approve.to_json()
+                                                             : R"("never")";
+}
+
+Result<Registry> make_builtin_tools(const Tree& options, const Surroundings& around) {
+  Registry registry;
+  ToolPolicy policy;
+  for (const auto& [name, wish] : options.members()) {
+    if (name == "expose" || name == "deny") continue;
+    const auto* row = std::find_if(
+        rows.begin(), rows.end(),
+        [wanted = std::string_view(name)](const Row& r) { return r.name == wanted; });
+    if (row == rows.end()) return unknown_option(name);
+    if (!wish.truthy()) continue;
+    auto tools = row->make(wish.is_object() ? wish : Tree::object(), around);
+    if (!tools) return std::move(tools).error();
+    for (const std::shared_ptr<Tool>& tool : tools.value()) MILLRACE_TRY(registry.add(tool));
+  }
+  auto expose = read_names(options, "expose");
+  if (!expose) return std::move(expose).error();
+  auto deny = read_names(options, "deny");
+  if (!deny) return std::move(deny).error();
+  policy.has_allow = options["expose"].is_array();
+  policy.allow = std::move(expose).value();
+  policy.deny = std::move(deny).value();
+  return exposed(registry, policy);
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,81 @@
+// The tools that the engine brings along. Each is a row of the table in builtin.cpp and a file.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "net/address_guard.hpp"
+#include "net/client.hpp"
+#include "tool/registry.hpp"
+#include "tool/tool.hpp"
+
+namespace millrace::os {
+class EventLoop;
+}
+
+namespace millrace::tool {
+
+// What the tools work with.
+// Lifetime: outlives the tools and their calls.
+struct Surroundings {
+  os::EventLoop& loop;
+  net::Client& client;
+};
+
+using Tools = std::vector<std::shared_ptr<Tool>>;
+
+// Makes the tools that `options` names, each with `true` or with options of its own.
+// Shape: {"time", "calculator", "httpFetch", "readPage", "webSearch", "files", "runProcess"}, what
+// each takes stands in its file; "expose", "deny": [patterns of names].
+// Errors: invalid_option.
+Result<Registry> make_builtin_tools(const json::Tree& options, const Surroundings& around);
+
+// Rows of the table (one file each). Errors: invalid_option.
+Result<Tools> make_time(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_calculator(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_http_fetch(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_read_page(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_web_search(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_files(const json::Tree& options, const Surroundings& around);
+Result<Tools> make_run_process(const json::Tree& options, const Surroundings& around);
+
+// A tool that answers at once.
+class InstantTool final : public Tool {
+ public:
+  using Run = std::function<ToolOutcome(const json::Tree& arguments)>;
+  InstantTool(Spec spec, Run run);
+  [[nodiscard]] const Spec& spec() const override { return spec_; }
+  std::unique_ptr<RunningTool> start(ToolCall call, std::shared_ptr<ToolHost> host) override;
+
+ private:
+  Spec spec_;
+  Run run_;
+};
+
+// A tool that sends one request for each call.
+class FetchingTool final : public Tool {
+ public:
+  using Start = std::function<std::unique_ptr<RunningTool>(const json::Tree& arguments,
+                                                           std::shared_ptr<ToolHost> host)>;
+  FetchingTool(Spec spec, Start start);
+  [[nodiscard]] const Spec& spec() const override { return spec_; }
+  std::unique_ptr<RunningTool> start(ToolCall call, std::shared_ptr<ToolHost> host) override;
+
+ private:
+  Spec spec_;
+  Start start_;
+};
+
+// Members that tools share: "allow": [string], "ports": [number], "httpsOnly", "allowedOnly":
+// boolean.
+// Errors: invalid_option.
+Result<std::shared_ptr<const net::AddressGuard>> read_guard(const json::Tree& options);
+
+// "approve" of the options, where they have one.
+void read_approve(const json::Tree& options, Spec& spec);
+
+}  // namespace millrace::tool

@@ -1,0 +1,105 @@
+// The tools `read_file`, `list_files` and, with "write": true, `write_file`. Options: "root": the
+// folder, "maxBytes" of one call (256 KiB), "approve" of writing ("required").
+//
+// Files are small and local here; a call takes no longer than the disk.
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.hpp"
+#include "tool/builtin/builtin.hpp"
+#include "tool/builtin/folder.hpp"
+#include "tool/fetch.hpp"
+#include "tool/result_text.hpp"
+
+namespace millrace::tool {
+namespace {
+
+using json::Tree;
+using SharedFolder = std::shared_ptr<const Folder>;
+
+ToolOutcome read_file(const Folder& folder, std::size_t most, const Tree& arguments) {
+  const std::int64_t wanted = arguments["offset"].integer_or(0);
+  const auto offset = static_cast<std::uint64_t>(std::max(wanted, std::int64_t{0}));
+  const auto part = folder.read(arguments["path"].string(), offset, most);
+  if (!part) return failed(part.error());
+  std::string_view text = part.value().text;
+  if (text.find('\0') != std::string_view::npos) {
+    return failed(make_error(Errc::invalid_argument, "The file holds no text."));
+  }
+  text.remove_suffix(utf8::unfinished_tail(text));
+  std::string content = result_text(text, most * 2);
+  const std::uint64_t next = offset + text.size();
+  if (next < part.value().file_bytes) {
+    content.append("\n[cut here: ").append(std::to_string(part.value().file_bytes - next));
+    content.append(" more bytes, go on with offset ").append(std::to_string(next)).append("]");
+  }
+  return {.content = std::move(content)};
+}
+
+ToolOutcome write_file(const Folder& folder, std::size_t most, const Tree& arguments) {
+  const std::string_view text = arguments["content"].string();
+  if (text.size() > most) {
+    return failed(make_error(Errc::invalid_argument,
+                             "The text is longer than " + std::to_string(most) + " bytes."));
+  }
+  const auto written =
+      folder.write(arguments["path"].string(), text, arguments["append"].is_true());
+  if (!written) return failed(written.error());
+  return {.content = std::to_string(text.size()) + " bytes were written."};
+}
+
+Spec spec_of(std::string name, std::string description, std::string_view members,
+             std::string_view required) {
+  Spec spec;
+  spec.name = std::move(name);
+  spec.description = std::move(description);
+  spec.parameters = R"({"type":"object","properties":{"path":{"type":"string","maxLength":4096})";
+  spec.parameters.append(members).append(R"(},"required":)").append(required);
+  spec.parameters.append(R"(,"additionalProperties":false})");
+  spec.effect = Effect::read;
+  return spec;
+}
+
+}  // namespace
+
+Result<Tools> make_files(const Tree& options, const Surroundings&) {
+  if (options["root"].string().empty()) {
+    return make_error(Errc::invalid_option, "`root` is missing: name the folder of the files.");
+  }
+  auto opened = Folder::open(std::string(options["root"].string()));
+  if (!opened) return std::move(opened).error();
+  const SharedFolder folder = std::make_shared<const Folder>(std::move(opened).value());
+  constexpr std::int64_t standard_bytes = 256 << 10;
+  constexpr std::int64_t most_bytes = 16 << 20;
+  const auto most = static_cast<std::size_t>(
+      std::clamp(options["maxBytes"].integer_or(standard_bytes), std::int64_t{1}, most_bytes));
+  constexpr std::size_t most_entries = 1'000;
+
+  Spec read = spec_of("read_file", "Reads a text file.",
+                      R"(,"offset":{"type":"integer","minimum":0})", R"(["path"])");
+  Spec list = spec_of("list_files", "Lists a folder; without a path the root.", "", "[]");
+  read.result_limit = list.result_limit = most * 3 + 1'000;
+  Tools tools{
+      std::make_shared<InstantTool>(
+          std::move(read),
+          [folder, most](const Tree& arguments) { return read_file(*folder, most, arguments); }),
+      std::make_shared<InstantTool>(std::move(list), [folder](const Tree& arguments) {
+        const auto text = folder->list(arguments["path"].string(), most_entries);
+        return text ? ToolOutcome{.content = result_text(text.value())} : failed(text.error());
+      })};
+  if (!options["write"].truthy()) return tools;
+  Spec write = spec_of("write_file", "Writes a text file, in place of the one that is there.",
+                       R"(,"content":{"type":"string"},"append":{"type":"boolean"})",
+                       R"(["path","content"])");
+  // Appended twice is not the same as once.
+  write.effect = Effect::once;
+  write.approve = R"("required")";
+  write.serialize_by = "path";
+  read_approve(options, write);
+  tools.push_back(std::make_shared<InstantTool>(
+      std::move(write),
+      [folder, most](const Tree& arguments) { return write_file(*folder, most, arguments); }));
+  return tools;
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,43 @@
+// Files below one folder, and nothing else: paths are walked part by part from the folder's own
+// descriptor, no link is followed, so that no name leads out, whoever changes the tree meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace millrace::tool {
+
+// Thread: any, one at a time. Calls block for as long as the disk does.
+class Folder {
+ public:
+  // Errors: invalid_option when there is no such folder.
+  static Result<Folder> open(const std::string& path);
+  ~Folder();
+  Folder(Folder&& other) noexcept;
+  Folder& operator=(Folder&&) = delete;
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  struct Part {
+    std::string text;
+    std::uint64_t file_bytes = 0;
+  };
+  // Errors: invalid_argument for a path that leads nowhere, through a link or out.
+  [[nodiscard]] Result<Part> read(std::string_view path, std::uint64_t offset,
+                                  std::size_t most) const;
+  // One line an entry, folders with a slash, files with their size; at most `most`.
+  [[nodiscard]] Result<std::string> list(std::string_view path, std::size_t most) const;
+  // Replaces the file in one step or appends to it; missing folders are made.
+  [[nodiscard]] Result<void> write(std::string_view path, std::string_view text,
+                                   bool is_appended) const;
+
+ private:
+  explicit Folder(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+}  // namespace millrace::tool

@@ -1,0 +1,385 @@
+#include "tool/builtin/html_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/utf8.hpp"
+
+namespace millrace::tool {
+namespace {
+
+constexpr std::size_t tag_limit = std::size_t{64} << 10U;
+constexpr std::size_t reference_limit = 32;
+constexpr std::size_t link_limit = 500;
+constexpr std::string_view blanks = " \t\r\n\f";
+
+// Elements whose content is not for readers, and is not HTML either.
+constexpr std::array<std::string_view, 9> hidden{"script", "style",  "noscript", "template", "svg",
+                                                 "iframe", "object", "textarea", "math"};
+
+struct Element {
+  std::string_view name;
+  std::size_t breaks;       // line ends before and behind
+  std::string_view prefix;  // of the element's first line
+};
+constexpr std::array elements{
+    Element{"address", 1, ""},    Element{"article", 2, ""},  Element{"aside", 2, ""},
+    Element{"blockquote", 2, ""}, Element{"br", 1, ""},       Element{"caption", 1, ""},
+    Element{"dd", 1, ""},         Element{"div", 1, ""},      Element{"dl", 2, ""},
+    Element{"dt", 1, ""},         Element{"fieldset", 1, ""}, Element{"figcaption", 1, ""},
+    Element{"figure", 2, ""},     Element{"footer", 2, ""},   Element{"form", 1, ""},
+    Element{"h1", 2, "# "},       Element{"h2", 2, "## "},    Element{"h3", 2, "### "},
+    Element{"h4", 2, "#### "},    Element{"h5", 2, "##### "}, Element{"h6", 2, "###### "},
+    Element{"header", 2, ""},     Element{"hr", 2, ""},       Element{"li", 1, "- "},
+    Element{"main", 2, ""},       Element{"nav", 2, ""},      Element{"ol", 2, ""},
+    Element{"option", 1, ""},     Element{"p", 2, ""},        Element{"pre", 2, ""},
+    Element{"section", 2, ""},    Element{"summary", 1, ""},  Element{"table", 2, ""},
+    Element{"tr", 1, ""},         Element{"ul", 2, ""}};
+
+// The references to U+00A0 to U+00FF, in order.
+constexpr std::array<std::string_view, 96> latin_references{
+    "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",
+    "copy",   "ordf",   "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn",
+    "sup2",   "sup3",   "acute",  "micro",  "para",   "middot", "cedil",  "sup1",   "ordm",
+    "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave", "Aacute", "Acirc",  "Atilde",
+    "Auml",   "Aring",  "AElig",  "Ccedil", "Egrave", "Eacute", "Ecirc",  "Euml",   "Igrave",
+    "Iacute", "Icirc",  "Iuml",   "ETH",    "Ntilde", "Ograve", "Oacute", "Ocirc",  "Otilde",
+    "Ouml",   "times",  "Oslash", "Ugrave", "Uacute", "Ucirc",  "Uuml",   "Yacute", "THORN",
+    "szlig",  "agrave", "aacute", "acirc",  "atilde", "auml",   "aring",  "aelig",  "ccedil",
+    "egrave", "eacute", "ecirc",  "euml",   "igrave", "iacute", "icirc",  "iuml",   "eth",
+    "ntilde", "ograve", "oacute", "ocirc",  "otilde", "ouml",   "divide", "oslash", "ugrave",
+    "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"};
+
+struct Reference {
+  std::string_view name;
+  char32_t code_point;
+};
+constexpr std::array references{
+    Reference{"amp", '&'},      Reference{"lt", '<'},        Reference{"gt", '>'},
+    Reference{"quot", '"'},     Reference{"apos", '\''},     Reference{"OElig", 0x152},
+    Reference{"oelig", 0x153},  Reference{"Scaron", 0x160},  Reference{"scaron", 0x161},
+    Reference{"ensp", 0x2002},  Reference{"emsp", 0x2003},   Reference{"thinsp", 0x2009},
+    Reference{"ndash", 0x2013}, Reference{"mdash", 0x2014},  Reference{"lsquo", 0x2018},
+    Reference{"rsquo", 0x2019}, Reference{"sbquo", 0x201A},  Reference{"ldquo", 0x201C},
+    Reference{"rdquo", 0x201D}, Reference{"bdquo", 0x201E},  Reference{"dagger", 0x2020},
+    Reference{"bull", 0x2022},  Reference{"hellip", 0x2026}, Reference{"permil", 0x2030},
+    Reference{"prime", 0x2032}, Reference{"lsaquo", 0x2039}, Reference{"rsaquo", 0x203A},
+    Reference{"euro", 0x20AC},  Reference{"trade", 0x2122},  Reference{"larr", 0x2190},
+    Reference{"uarr", 0x2191},  Reference{"rarr", 0x2192},   Reference{"darr", 0x2193},
+    Reference{"harr", 0x2194},  Reference{"minus", 0x2212},  Reference{"radic", 0x221A},
+    Reference{"infin", 0x221E}, Reference{"asymp", 0x2248},  Reference{"ne", 0x2260},
+    Reference{"le", 0x2264},    Reference{"ge", 0x2265},     Reference{"alpha", 0x3B1},
+    Reference{"beta", 0x3B2},   Reference{"gamma", 0x3B3},   Reference{"delta", 0x3B4},
+    Reference{"lambda", 0x3BB}, Reference{"mu", 0x3BC},      Reference{"pi", 0x3C0},
+    Reference{"sigma", 0x3C3},  Reference{"omega", 0x3C9},   Reference{"num", '#'},
+    Reference{"excl", '!'},     Reference{"dollar", '$'},    Reference{"percnt", '%'},
+    Reference{"lpar", '('},     Reference{"rpar", ')'},      Reference{"ast", '*'},
+    Reference{"plus", '+'},     Reference{"comma", ','},     Reference{"period", '.'},
+    Reference{"sol", '/'},      Reference{"colon", ':'},     Reference{"semi", ';'},
+    Reference{"equals", '='},   Reference{"quest", '?'},     Reference{"commat", '@'},
+    Reference{"lbrack", '['},   Reference{"rbrack", ']'},    Reference{"lowbar", '_'},
+    Reference{"vert", '|'},     Reference{"check", 0x2713},  Reference{"star", 0x2606}};
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+bool is_letter(char c) {
+  return lower(c) >= 'a' && lower(c) <= 'z';
+}
+bool is_blank(char c) {
+  return blanks.find(c) != std::string_view::npos;
+}
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+const Element* find_element(std::string_view name) {
+  const auto found = std::find_if(elements.begin(), elements.end(),
+                                  [&](const Element& row) { return row.name == name; });
+  return found == elements.end() ? nullptr : &*found;
+}
+
+// The code point of "#8364", "#x20AC" or a name; 0 when it is none.
+char32_t code_point_of(std::string_view name) {
+  if (name.starts_with('#')) {
+    name.remove_prefix(1);
+    const bool is_hex = name.starts_with('x') || name.starts_with('X');
+    if (is_hex) name.remove_prefix(1);
+    std::uint32_t value = 0;
+    const char* end = name.data() + name.size();
+    const auto read = std::from_chars(name.data(), end, value, is_hex ? 16 : 10);
+    if (read.ec != std::errc{} || read.ptr != end || value == 0) return 0;
+    const bool is_surrogate = value >= 0xD800 && value <= 0xDFFF;
+    if (value > 0x10FFFF || is_surrogate) return 0xFFFD;
+    return value >= 0x80 && value <= 0x9F ? from_windows_1252(static_cast<unsigned char>(value))
+                                          : static_cast<char32_t>(value);
+  }
+  const auto* latin = std::find(latin_references.begin(), latin_references.end(), name);
+  if (latin != latin_references.end()) {
+    return static_cast<char32_t>(0xA0 + (latin - latin_references.begin()));
+  }
+  const auto found = std::find_if(references.begin(), references.end(),
+                                  [&](const Reference& row) { return row.name == name; });
+  return found == references.end() ? 0 : found->code_point;
+}
+
+std::string decoded(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find(';');
+    const char32_t code_point =
+        text.front() == '&' && end != std::string_view::npos && end <= reference_limit
+            ? code_point_of(text.substr(1, end - 1))
+            : 0;
+    if (code_point == 0) {
+      out.push_back(text.front());
+      text.remove_prefix(1);
+    } else {
+      utf8::append_code_point(out, code_point);
+      text.remove_prefix(end + 1);
+    }
+  }
+  return out;
+}
+
+// The value of an attribute, or "".
+std::string attribute(std::string_view text, std::string_view wanted) {
+  while (!text.empty()) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n\f/");
+    if (first == std::string_view::npos) break;
+    text.remove_prefix(first);
+    const std::size_t name_end = std::min(text.find_first_of(" \t\r\n\f/=", 1), text.size());
+    const std::string name = lowered(text.substr(0, name_end));
+    text.remove_prefix(name_end);
+    const std::size_t sign = text.find_first_not_of(blanks);
+    std::string_view value;
+    if (sign != std::string_view::npos && text[sign] == '=') {
+      text.remove_prefix(sign + 1);
+      text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+      const bool is_quoted = text.starts_with('"') || text.starts_with('\'');
+      const std::size_t end = is_quoted ? text.find(text.front(), 1) : text.find_first_of(blanks);
+      value = is_quoted ? text.substr(1, end == std::string_view::npos ? end : end - 1)
+                        : text.substr(0, end);
+      text.remove_prefix(std::min(end == std::string_view::npos ? end : end + 1, text.size()));
+    }
+    if (name == wanted) return decoded(value);
+  }
+  return {};
+}
+
+// Where the tag that opens at 0 ends: the place of its ">", outside of quotes.
+std::size_t tag_end(std::string_view html) {
+  char quote = 0;
+  for (std::size_t at = 1; at < html.size(); ++at) {
+    const char c = html[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '>') {
+      return at;
+    } else if ((c == '"' || c == '\'') && html[at - 1] == '=') {
+      quote = c;
+    }
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+char32_t from_windows_1252(unsigned char byte) {
+  constexpr std::array<char32_t, 32> high{
+      0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021, 0x2C6,  0x2030, 0x160,
+      0x2039, 0x152,  0x8D,   0x17D,  0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+      0x2013, 0x2014, 0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
+  return byte >= 0x80 && byte < 0xA0 ? high[byte - 0x80U] : char32_t{byte};
+}
+
+void HtmlText::feed(std::string_view html) {
+  if (held_.empty()) {
+    held_ = html.substr(scan(html, false));
+    return;
+  }
+  held_.append(html);
+  const std::string joined = std::move(held_);
+  held_ = joined.substr(scan(joined, false));
+}
+
+void HtmlText::finish() {
+  const std::string rest = std::exchange(held_, {});
+  scan(rest, true);
+  title_.erase(title_.find_last_not_of(' ') + 1);
+}
+
+std::size_t HtmlText::scan(std::string_view html, bool is_last) {
+  std::size_t at = 0;
+  while (at < html.size()) {
+    const std::string_view rest = html.substr(at);
+    std::size_t taken = 0;
+    if (!skip_until_.empty()) {
+      taken = skip(rest, is_last);
+    } else if (rest.front() == '<') {
+      taken = markup(rest, is_last);
+    } else if (rest.front() == '&') {
+      taken = reference(rest, is_last);
+    } else {
+      taken = std::min(rest.find_first_of("<&"), rest.size());
+      characters(rest.substr(0, taken));
+    }
+    if (taken == 0) break;
+    at += taken;
+  }
+  return at;
+}
+
+std::size_t HtmlText::skip(std::string_view html, bool is_last) {
+  for (std::size_t at = html.find(skip_until_.front()); at != std::string_view::npos;
+       at = html.find(skip_until_.front(), at + 1)) {
+    const std::string_view found = html.substr(at, skip_until_.size());
+    if (found.size() == skip_until_.size() && lowered(found) == skip_until_) {
+      const bool is_comment = skip_until_ == "-->";
+      const std::size_t taken = is_comment ? at + skip_until_.size() : at;
+      skip_until_.clear();
+      // An end tag is read like any other; it may be the first thing that is left.
+      return taken == 0 ? markup(html, is_last) : taken;
+    }
+  }
+  if (is_last) return html.size();
+  return html.size() - std::min(html.size(), skip_until_.size() - 1);
+}
+
+std::size_t HtmlText::markup(std::string_view html, bool is_last) {
+  if (html.starts_with("<!--")) {
+    skip_until_ = "-->";
+    return 4;
+  }
+  const bool may_be_comment = std::string_view("<!--").starts_with(html) || html == "</";
+  if (may_be_comment && !is_last) return 0;
+  const char next = html.size() > 1 ? html[1] : '\0';
+  const bool is_end = next == '/' && html.size() > 2 && is_letter(html[2]);
+  if (!is_letter(next) && !is_end && next != '!' && next != '?') {
+    characters(html.substr(0, 1));
+    return 1;
+  }
+  const std::size_t end = tag_end(html);
+  if (end == std::string_view::npos) {
+    if (!is_last && html.size() < tag_limit) return 0;
+    if (is_last) return html.size();  // a tag that never ends is not text
+    characters(html.substr(0, 1));
+    return 1;
+  }
+  if (next != '!' && next != '?') tag(html.substr(1, end - 1));
+  return end + 1;
+}
+
+std::size_t HtmlText::reference(std::string_view html, bool is_last) {
+  std::size_t end = 1;
+  while (end < html.size() && end <= reference_limit &&
+         (is_letter(html[end]) || html[end] == '#' || (html[end] >= '0' && html[end] <= '9'))) {
+    ++end;
+  }
+  if (end == html.size() && end <= reference_limit && !is_last) return 0;
+  const bool is_ended = end < html.size() && html[end] == ';';
+  const char32_t code_point = code_point_of(html.substr(1, end - 1));
+  const bool is_known = code_point != 0 && (is_ended || html[1] == '#');
+  if (!is_known) {
+    characters("&");
+    return 1;
+  }
+  std::string text;
+  utf8::append_code_point(text, code_point == 0xA0 ? U' ' : code_point);
+  characters(text);
+  return end + (is_ended ? 1 : 0);
+}
+
+void HtmlText::tag(std::string_view inside) {
+  const bool is_end = inside.starts_with('/');
+  if (is_end) inside.remove_prefix(1);
+  const std::size_t name_end = std::min(inside.find_first_of(" \t\r\n\f/"), inside.size());
+  const std::string name = lowered(inside.substr(0, name_end));
+  if (is_end) {
+    close(name);
+  } else {
+    open(name, inside.substr(name_end));
+  }
+}
+
+void HtmlText::open(std::string_view name, std::string_view attributes) {
+  if (std::find(hidden.begin(), hidden.end(), name) != hidden.end()) {
+    if (!attributes.ends_with('/')) skip_until_ = "</" + std::string(name);
+    return;
+  }
+  if (const Element* element = find_element(name)) {
+    wish_breaks(element->breaks);
+    if (!element->prefix.empty()) append(element->prefix);
+  }
+  if (name == "title") is_title_ = title_.empty();
+  if (name == "pre") is_pre_ = true;
+  if (name == "td" || name == "th") wants_blank_ = true;
+  if (name == "a") {
+    link_ = attribute(attributes, "href");
+    link_at_ = text_.size();
+    const bool is_web = link_.starts_with("http://") || link_.starts_with("https://");
+    if (!is_web || link_.size() > link_limit) link_.clear();
+  }
+  if (name == "img") characters(attribute(attributes, "alt"));
+}
+
+void HtmlText::close(std::string_view name) {
+  if (name == "title") is_title_ = false;
+  if (name == "pre") is_pre_ = false;
+  if (name == "a" && !link_.empty()) {
+    const std::string target = std::exchange(link_, {});
+    if (text_.size() > link_at_) append(" (" + target + ")");
+  }
+  if (const Element* element = find_element(name)) wish_breaks(element->breaks);
+}
+
+void HtmlText::characters(std::string_view decoded) {
+  if (is_title_) {
+    constexpr std::size_t title_limit = 300;
+    for (const char c : decoded) {
+      if (is_blank(c) && (title_.empty() || title_.back() == ' ')) continue;
+      if (title_.size() < title_limit) title_.push_back(is_blank(c) ? ' ' : c);
+    }
+    return;
+  }
+  if (is_pre_) {
+    append(decoded);
+    return;
+  }
+  while (!decoded.empty()) {
+    const std::size_t first = std::min(decoded.find_first_not_of(blanks), decoded.size());
+    wants_blank_ = wants_blank_ || first > 0;
+    decoded.remove_prefix(first);
+    const std::size_t end = std::min(decoded.find_first_of(blanks), decoded.size());
+    if (end > 0) append(decoded.substr(0, end));
+    decoded.remove_prefix(end);
+  }
+}
+
+void HtmlText::append(std::string_view piece) {
+  if (is_cut_) return;
+  if (text_.size() + piece.size() + 2 > limit_) {
+    is_cut_ = true;
+    return;
+  }
+  if (!text_.empty() && wanted_breaks_ > 0) {
+    text_.append(wanted_breaks_, '\n');
+  } else if (wants_blank_ && !text_.empty() && !is_blank(text_.back())) {
+    text_.push_back(' ');
+  }
+  wanted_breaks_ = 0;
+  wants_blank_ = false;
+  text_.append(piece);
+}
+
+void HtmlText::wish_breaks(std::size_t breaks) {
+  wanted_breaks_ = std::max(wanted_breaks_, breaks);
+  wants_blank_ = false;
+}
+
+}  // namespace millrace::tool

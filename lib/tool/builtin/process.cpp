@@ -1,0 +1,179 @@
+// The tool `run_process`: one program with its arguments, no shell, behind approval. Options:
+// "programs": [names that may be run], "directory", "environment": {name: text} besides PATH,
+// "timeoutMs" (60000), "maxBytes" of its output (64 KiB), "approve" ("required").
+#include <algorithm>
+#include <utility>
+
+#include "os/event_loop.hpp"
+#include "os/process.hpp"
+#include "os/timer.hpp"
+#include "tool/builtin/builtin.hpp"
+#include "tool/fetch.hpp"
+#include "tool/result_text.hpp"
+
+namespace millrace::tool {
+namespace {
+
+using json::Tree;
+
+struct Rules {
+  os::EventLoop& loop;
+  std::vector<std::string> programs;  // empty: any
+  os::ProcessOptions options;
+  std::size_t most = 0;
+  std::chrono::milliseconds timeout{0};
+};
+
+// One program on its way. The process holds it as its handler, and it holds the process until the
+// end: finish() parts them.
+class Run final : public os::ProcessHandler, public std::enable_shared_from_this<Run> {
+ public:
+  Run(const Rules& rules, std::shared_ptr<ToolHost> host)
+      : rules_(rules), host_(std::move(host)), timer_(rules.loop, [this] { on_timeout(); }) {}
+
+  void start(const os::ProcessOptions& options) {
+    auto started = os::Process::start(rules_.loop, options, shared_from_this());
+    if (!started) {
+      finish(failed(started.error()));
+      return;
+    }
+    process_ = std::move(started).value();
+    process_->close_input();
+    timer_.start_at(os::Timer::Clock::now() + rules_.timeout);
+  }
+
+  void on_output(std::string_view bytes) override {
+    const std::size_t room = rules_.most - output_.size();
+    is_cut_ = is_cut_ || bytes.size() > room;
+    output_.append(bytes.substr(0, room));
+  }
+
+  void on_exit(os::ProcessExit exit) override {
+    if (exit.not_started) {
+      finish(failed(*exit.not_started));
+      return;
+    }
+    std::string content = is_late_ ? "The program was ended after its time was up."
+                          : exit.signal
+                              ? "Ended by signal " + std::to_string(*exit.signal) + "."
+                              : "Exit code " + std::to_string(exit.code.value_or(0)) + ".";
+    content.append("\n").append(output_);
+    if (is_cut_) content.append("\n[cut here: the output is longer]");
+    if (!exit.error_text.empty()) content.append("\n[standard error]\n").append(exit.error_text);
+    ToolOutcome outcome{.content = result_text(content, rules_.most * 2)};
+    outcome.is_error = is_late_ || exit.signal || exit.code.value_or(0) != 0;
+    if (outcome.is_error) outcome.code = is_late_ ? "tool_timeout" : "exit_status";
+    finish(std::move(outcome));
+  }
+
+  void give_up() {
+    host_.reset();
+    timer_.cancel();
+    process_.reset();
+  }
+
+ private:
+  void on_timeout() {
+    is_late_ = true;
+    if (process_) process_->stop();
+  }
+
+  void finish(ToolOutcome outcome) {
+    timer_.cancel();
+    // Not from inside its own call.
+    rules_.loop.post([self = shared_from_this()] { self->process_.reset(); });
+    if (const auto host = std::exchange(host_, nullptr)) host->finished(std::move(outcome));
+  }
+
+  Rules rules_;
+  std::shared_ptr<ToolHost> host_;
+  os::Timer timer_;
+  std::unique_ptr<os::Process> process_;
+  std::string output_;
+  bool is_cut_ = false;
+  bool is_late_ = false;
+};
+
+class RunningProcess final : public RunningTool {
+ public:
+  explicit RunningProcess(std::shared_ptr<Run> run) : run_(std::move(run)) {}
+  ~RunningProcess() override { run_->give_up(); }
+  RunningProcess(const RunningProcess&) = delete;
+  RunningProcess& operator=(const RunningProcess&) = delete;
+  void cancel() override { run_->give_up(); }
+
+ private:
+  std::shared_ptr<Run> run_;
+};
+
+Result<Rules> read_rules(const Tree& options, const Surroundings& around) {
+  Rules rules{around.loop, {}, {}, 0, {}};
+  for (const Tree& program : options["programs"].items()) {
+    rules.programs.emplace_back(program.string());
+  }
+  constexpr std::int64_t standard_bytes = 64 << 10;
+  constexpr std::int64_t most_bytes = 4 << 20;
+  constexpr std::int64_t standard_timeout = 60'000;
+  rules.most = static_cast<std::size_t>(
+      std::clamp(options["maxBytes"].integer_or(standard_bytes), std::int64_t{1}, most_bytes));
+  rules.timeout = std::chrono::milliseconds(
+      std::max(options["timeoutMs"].integer_or(standard_timeout), std::int64_t{1}));
+  rules.options.directory = options["directory"].string();
+  rules.options.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
+  for (const auto& [name, value] : options["environment"].members()) {
+    if (!value.is_string() || name.empty() || name.find('=') != std::string::npos) {
+      return make_error(Errc::invalid_option, "`environment` must hold names and texts.");
+    }
+    auto& list = rules.options.environment;
+    std::erase_if(list, [&, wanted = std::string_view(name)](const auto& one) {
+      return one.first == wanted;
+    });
+    list.emplace_back(name, std::string(value.string()));
+  }
+  return rules;
+}
+
+}  // namespace
+
+Result<Tools> make_run_process(const Tree& options, const Surroundings& around) {
+  auto rules = read_rules(options, around);
+  if (!rules) return std::move(rules).error();
+  Spec spec;
+  spec.name = "run_process";
+  spec.description = "Runs a program with its arguments, without a shell, and gives its output.";
+  spec.parameters = R"({"type":"object","properties":{"argv":{"type":"array","minItems":1,)"
+                    R"("maxItems":256,"items":{"type":"string","maxLength":32768},)"
+                    R"("description":"The program and its arguments."}},"required":["argv"],)"
+                    R"("additionalProperties":false})";
+  spec.effect = Effect::once;
+  spec.approve = R"("required")";
+  spec.timeout = rules.value().timeout + std::chrono::seconds(10);
+  spec.result_limit = rules.value().most * 3 + 1'000;
+  read_approve(options, spec);
+  const auto start = [rules = std::move(rules).value()](
+                         const Tree& arguments,
+                         std::shared_ptr<ToolHost> host) -> std::unique_ptr<RunningTool> {
+    os::ProcessOptions wanted = rules.options;
+    for (const Tree& word : arguments["argv"].items()) {
+      if (word.string().find('\0') != std::string_view::npos) continue;
+      wanted.arguments.emplace_back(word.string());
+    }
+    wanted.program = wanted.arguments.empty() ? std::string() : wanted.arguments.front();
+    if (!wanted.arguments.empty()) wanted.arguments.erase(wanted.arguments.begin());
+    const auto& programs = rules.programs;
+    const bool is_known = programs.empty() || std::find(programs.begin(), programs.end(),
+                                                        wanted.program) != programs.end();
+    if (wanted.program.empty() || !is_known) {
+      host->finished(failed(make_error(Errc::permission_denied, "The program '" + wanted.program +
+                                                                    "' is none of those that may "
+                                                                    "be run.")));
+      return nullptr;
+    }
+    auto run = std::make_shared<Run>(rules, std::move(host));
+    run->start(wanted);
+    return std::make_unique<RunningProcess>(std::move(run));
+  };
+  return Tools{std::make_shared<FetchingTool>(std::move(spec), start)};
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,202 @@
+// The tool `web_search`. Options: "provider": "searxng" | "tavily" | "brave", "url" of the service
+// (searxng has none of its own), "apiKey", "maxResults" (5), "timeoutMs" (20000), "approve".
+//
+// The service's address is the operator's word: it may be on a private network.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tool/builtin/builtin.hpp"
+#include "tool/builtin/html_text.hpp"
+#include "tool/fetch.hpp"
+#include "tool/result_text.hpp"
+
+namespace millrace::tool {
+namespace {
+
+using json::Tree;
+
+struct Service {
+  std::string url;
+  std::string key;
+  std::int64_t most = 5;
+  std::chrono::milliseconds timeout{20'000};
+};
+
+// How a service is asked and where its answer keeps the results.
+struct Provider {
+  std::string_view name;
+  std::string_view url;
+  net::Request (*ask)(const Service& service, std::string_view query);
+  const Tree& (*results)(const Tree& answer);
+  std::string_view snippet;
+  std::string_view date;
+};
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+    if (is_plain) {
+      out.push_back(c);
+    } else {
+      out.append({'%', digits[byte >> 4U], digits[byte & 15U]});
+    }
+  }
+  return out;
+}
+
+net::Request ask_searxng(const Service& service, std::string_view query) {
+  net::Request request;
+  request.url = service.url + "/search?format=json&q=" + percent_encoded(query);
+  if (!service.key.empty()) request.headers.push_back({"Authorization", "Bearer " + service.key});
+  return request;
+}
+
+net::Request ask_tavily(const Service& service, std::string_view query) {
+  Tree body = Tree::object();
+  body.set("query", query);
+  body.set("max_results", Tree::integer(service.most));
+  net::Request request;
+  request.method = "POST";
+  request.url = service.url + "/search";
+  request.headers = {{"Authorization", "Bearer " + service.key},
+                     {"Content-Type", "application/json"}};
+  request.body = body.to_json();
+  request.has_body = true;
+  return request;
+}
+
+net::Request ask_brave(const Service& service, std::string_view query) {
+  net::Request request;
+  request.url = service.url + "/res/v1/web/search?count=" + std::to_string(service.most) +
+                "&q=" + percent_encoded(query);
+  request.headers = {{"X-Subscription-Token", service.key}};
+  return request;
+}
+
+const Tree& plain_results(const Tree& answer) {
+  return answer["results"];
+}
+const Tree& web_results(const Tree& answer) {
+  return answer["web"]["results"];
+}
+
+constexpr std::array providers{
+    Provider{"searxng", "", ask_searxng, plain_results, "content", "publishedDate"},
+    Provider{"tavily", "https://api.tavily.com", ask_tavily, plain_results, "content",
+             "published_date"},
+    Provider{"brave", "https://api.search.brave.com", ask_brave, web_results, "description",
+             "page_age"}};
+
+// Snippets come with the marks of what was found in them.
+std::string plain(std::string_view html) {
+  constexpr std::size_t snippet_limit = 2'000;
+  HtmlText text(snippet_limit);
+  text.feed(html);
+  text.finish();
+  return result_text(text.text());
+}
+
+ToolOutcome told(const Provider& provider, const Service& service, const Fetched& got) {
+  constexpr int first_error = 300;
+  if (got.status >= first_error) {
+    return {
+        .content = "The search service answered with status " + std::to_string(got.status) + ".",
+        .is_error = true,
+        .code = "http_status"};
+  }
+  const auto answer = Tree::parse(got.body);
+  const Tree& results = answer ? provider.results(answer.value()) : Tree();
+  if (!results.is_array()) {
+    return {.content = "The search service's answer cannot be read.",
+            .is_error = true,
+            .code = "invalid_json"};
+  }
+  Tree citations = Tree::array();
+  std::string content;
+  for (const Tree& result : results.items()) {
+    const auto count = static_cast<std::int64_t>(citations.items().size());
+    const std::string_view url = result["url"].string();
+    const bool is_web = url.starts_with("https://") || url.starts_with("http://");
+    if (count >= service.most) break;
+    if (!is_web) continue;
+    Tree citation = Tree::object();
+    citation.set("title", plain(result["title"].string()));
+    citation.set("url", result_text(url));
+    const std::string snippet = plain(result[provider.snippet].string());
+    content.append(std::to_string(count + 1)).append(". ");
+    content.append(citation["title"].string()).append("\n   ").append(citation["url"].string());
+    if (result[provider.date].is_string()) {
+      citation.set("date", result_text(result[provider.date].string()));
+      content.append("\n   ").append(citation["date"].string());
+    }
+    if (!snippet.empty()) content.append("\n   ").append(snippet);
+    content.push_back('\n');
+    citation.set("snippet", snippet);
+    citations.push(std::move(citation));
+  }
+  if (content.empty()) content = "Nothing was found.";
+  return {.content = std::move(content), .extra = "\"citations\":" + citations.to_json()};
+}
+
+Result<Service> read_service(const Tree& options, const Provider& provider) {
+  Service service;
+  service.url = options["url"].is_string() ? options["url"].string() : provider.url;
+  while (service.url.ends_with('/')) service.url.pop_back();
+  if (!net::parse_url(service.url)) {
+    return make_error(Errc::invalid_option,
+                      "`url` must be the address of the search service, such as "
+                      "http://localhost:8888.");
+  }
+  service.key = options["apiKey"].string();
+  if (service.key.empty() && provider.name != "searxng") {
+    return make_error(Errc::invalid_option,
+                      "`apiKey` is missing: " + std::string(provider.name) + " needs one.");
+  }
+  constexpr std::int64_t most_results = 20;
+  service.most =
+      std::clamp(options["maxResults"].integer_or(service.most), std::int64_t{1}, most_results);
+  service.timeout = std::chrono::milliseconds(
+      std::max(options["timeoutMs"].integer_or(service.timeout.count()), std::int64_t{1}));
+  return service;
+}
+
+}  // namespace
+
+Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
+  const Tree& named = options["provider"];
+  const std::string_view name = named.is_string() ? named.string() : "searxng";
+  const auto* provider = std::find_if(providers.begin(), providers.end(),
+                                      [&](const Provider& row) { return row.name == name; });
+  if (provider == providers.end()) {
+    return make_error(Errc::invalid_option, "`provider` must be searxng, tavily or brave.");
+  }
+  auto service = read_service(options, *provider);
+  if (!service) return std::move(service).error();
+  Spec spec;
+  spec.name = "web_search";
+  spec.description = "Searches the web and gives titles, addresses and extracts of what is found.";
+  spec.parameters = R"({"type":"object","properties":{"query":{"type":"string","minLength":1,)"
+                    R"("maxLength":400}},"required":["query"],"additionalProperties":false})";
+  spec.effect = Effect::read;
+  spec.timeout = service.value().timeout + std::chrono::seconds(1);
+  read_approve(options, spec);
+  const auto start = [provider, service = std::move(service).value(), &client = around.client](
+                         const Tree& arguments, std::shared_ptr<ToolHost> host) {
+    net::Request request = provider->ask(service, arguments["query"].string());
+    request.headers.push_back({"Accept", "application/json"});
+    request.timeouts.total = service.timeout;
+    return fetch(
+        client, std::move(request), {.max_bytes = std::size_t{4} << 20U, .sink = {}},
+        [host = std::move(host), provider, service](const Result<Fetched>& got) {
+          host->finished(got ? told(*provider, service, got.value()) : failed(got.error()));
+        });
+  };
+  return Tools{std::make_shared<FetchingTool>(std::move(spec), start)};
+}
+
+}  // namespace millrace::tool

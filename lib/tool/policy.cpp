@@ -1,0 +1,50 @@
+#include "tool/policy.hpp"
+
+#include <algorithm>
+
+namespace millrace::tool {
+namespace {
+
+bool matches(std::string_view pattern, std::string_view name) {
+  while (!pattern.empty() && pattern.front() != '*') {
+    if (name.empty() || name.front() != pattern.front()) return false;
+    pattern.remove_prefix(1);
+    name.remove_prefix(1);
+  }
+  if (pattern.empty()) return name.empty();
+  // The pieces between the stars, each where it first fits.
+  while (true) {
+    pattern.remove_prefix(std::min(pattern.find_first_not_of('*'), pattern.size()));
+    if (pattern.empty()) return true;
+    const std::size_t star = pattern.find('*');
+    const std::string_view piece = pattern.substr(0, star);
+    if (star == std::string_view::npos) return name.ends_with(piece);
+    const std::size_t found = name.find(piece);
+    if (found == std::string_view::npos) return false;
+    name.remove_prefix(found + piece.size());
+    pattern.remove_prefix(star);
+  }
+}
+
+bool is_listed(const std::vector<std::string>& patterns, std::string_view name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return matches(pattern, name); });
+}
+
+}  // namespace
+
+bool allows(const ToolPolicy& policy, std::string_view name) {
+  if (is_listed(policy.deny, name)) return false;
+  return !policy.has_allow || is_listed(policy.allow, name);
+}
+
+Registry exposed(const Registry& registry, const ToolPolicy& policy) {
+  Registry result;
+  for (const auto& [name, entry] : registry.entries()) {
+    // What was in one registry can be in another.
+    if (allows(policy, name)) static_cast<void>(result.add(entry.tool).ok());
+  }
+  return result;
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,184 @@
+#include "tool/result_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/utf8.hpp"
+
+namespace millrace::tool {
+namespace {
+
+// Names of tags that chat templates and tool protocols give a meaning.
+constexpr std::array<std::string_view, 27> marked_tags{"system",
+                                                       "user",
+                                                       "assistant",
+                                                       "human",
+                                                       "developer",
+                                                       "tool",
+                                                       "tools",
+                                                       "tool_call",
+                                                       "tool_calls",
+                                                       "tool_use",
+                                                       "tool_result",
+                                                       "tool_results",
+                                                       "tool_response",
+                                                       "tool_outputs",
+                                                       "function",
+                                                       "function_call",
+                                                       "function_calls",
+                                                       "function_result",
+                                                       "function_results",
+                                                       "invoke",
+                                                       "parameter",
+                                                       "think",
+                                                       "thinking",
+                                                       "instructions",
+                                                       "s",
+                                                       "start_of_turn",
+                                                       "end_of_turn"};
+
+// Whole marks of chat templates that are no tags.
+constexpr std::array<std::string_view, 4> marks{"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"};
+
+// Words that begin a speaker's turn when they stand at the start of a line.
+constexpr std::array<std::string_view, 6> speakers{
+    "human:", "user:", "assistant:", "system:", "developer:", "tool:"};
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+bool begins_with(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(),
+                                                  [](char a, char b) { return a == lower(b); });
+}
+
+bool is_name_character(char c) {
+  return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+// Whether a tag that opens here ("<", "</", with blanks) is one that means something to models.
+bool is_marked_tag(std::string_view text) {
+  std::size_t at = 1;
+  while (at < text.size() && (text[at] == '/' || text[at] == ' ')) ++at;
+  if (at < text.size() && text[at] == '|') return true;
+  std::size_t end = at;
+  while (end < text.size() && is_name_character(text[end])) ++end;
+  const std::size_t colon = end < text.size() && text[end] == ':' ? end + 1 : 0;
+  if (colon != 0) {
+    // A name with a prefix counts by what stands behind it.
+    at = end = colon;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+  }
+  const std::string_view name = text.substr(at, end - at);
+  return std::any_of(marked_tags.begin(), marked_tags.end(), [&](std::string_view tag) {
+    return name.size() == tag.size() && begins_with(name, tag);
+  });
+}
+
+// Bytes of the terminal sequence behind an ESC, the ESC included.
+std::size_t terminal_sequence(std::string_view text) {
+  if (text.size() < 2) return text.size();
+  std::size_t at = 2;
+  if (text[1] == '[') {
+    while (at < text.size() && (text[at] < '\x40' || text[at] > '\x7E') && text[at] != '\n') ++at;
+    return std::min(at + 1, text.size());
+  }
+  if (text[1] == ']' || text[1] == 'P' || text[1] == '_' || text[1] == '^' || text[1] == 'X') {
+    while (at < text.size() && text[at] != '\x07' && text[at] != '\n') {
+      if (text[at] == '\x1B' && at + 1 < text.size() && text[at + 1] == '\\') return at + 2;
+      ++at;
+    }
+    return at < text.size() && text[at] == '\x07' ? at + 1 : at;
+  }
+  return 2;
+}
+
+char32_t code_point(std::string_view bytes) {
+  constexpr std::array<unsigned, 5> lead_masks{0, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t value = static_cast<unsigned char>(bytes[0]) & lead_masks[bytes.size()];
+  for (const char byte : bytes.substr(1)) {
+    value = (value << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
+  }
+  return value;
+}
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+// Controls, marks of direction, spaces without width, language tags and interlinear marks.
+constexpr std::array unseen{Range{0x0, 0x8},        Range{0xB, 0x1F},      Range{0x7F, 0x9F},
+                            Range{0xAD, 0xAD},      Range{0x61C, 0x61C},   Range{0x180E, 0x180E},
+                            Range{0x200B, 0x200B},  Range{0x200E, 0x200F}, Range{0x2028, 0x202E},
+                            Range{0x2060, 0x206F},  Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB},
+                            Range{0xE0000, 0xE0FFF}};
+
+bool is_unseen(char32_t value) {
+  return std::any_of(unseen.begin(), unseen.end(), [&](const Range& range) {
+    return value >= range.first && value <= range.last;
+  });
+}
+
+// Takes out what cannot be seen and ends lines in one way.
+std::string visible(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    std::size_t size = utf8::sequence_length(text);
+    if (text.front() == '\x1B') {
+      size = terminal_sequence(text);
+    } else if (text.front() == '\r') {
+      size = text.starts_with("\r\n") ? 2 : 1;
+      out.push_back('\n');
+    } else if (size == 0) {
+      size = utf8::malformed_length(text);
+      out.append(utf8::replacement);
+    } else if (!is_unseen(code_point(text.substr(0, size)))) {
+      out.append(text.substr(0, size));
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+// Breaks up what a model could take for the start of somebody else's turn.
+std::string without_marks(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool is_line_start = true;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view rest = text.substr(at);
+    const char c = rest.front();
+    if (is_line_start && c != ' ' && c != '\t') {
+      const bool speaks = std::any_of(speakers.begin(), speakers.end(), [&](std::string_view word) {
+        return begins_with(rest, word);
+      });
+      if (speaks) out.append("> ");
+      is_line_start = false;
+    }
+    if (c == '\n') is_line_start = true;
+    out.push_back(c);
+    const bool is_mark = std::any_of(marks.begin(), marks.end(),
+                                     [&](std::string_view mark) { return rest.starts_with(mark); });
+    if (is_mark || (c == '<' && is_marked_tag(rest))) out.push_back(' ');
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string result_text(std::string_view text, std::size_t limit) {
+  // Only what can be part of the result is looked at; what grows or shrinks on the way is little.
+  const std::size_t seen = std::min(text.size(), limit * 2);
+  std::string out = without_marks(visible(text.substr(0, seen)));
+  if (out.size() <= limit && seen == text.size()) return out;
+  if (out.size() > limit) out.resize(limit);
+  out.resize(out.size() - utf8::unfinished_tail(out));
+  const std::size_t missing = text.size() > out.size() ? text.size() - out.size() : 0;
+  out.append("\n[cut here: ").append(std::to_string(missing)).append(" more bytes]");
+  return out;
+}
+
+}  // namespace millrace::tool

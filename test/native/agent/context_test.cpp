@@ -1,0 +1,52 @@
+// Runs the golden cases of context engineering: `input` and the `payload` it makes.
+#include "agent/context.hpp"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "support/golden.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+Tree tree(std::string_view json) {
+  auto parsed = Tree::parse(json);
+  EXPECT_TRUE(parsed) << json;
+  return parsed ? std::move(parsed).value() : Tree();
+}
+
+class GoldenContext : public testing::TestWithParam<test::GoldenCase> {};
+
+TEST_P(GoldenContext, MakesTheExpectedPayload) {
+  const std::string* input = GetParam().block("input");
+  const std::string* expected = GetParam().block("payload");
+  ASSERT_NE(input, nullptr);
+  ASSERT_NE(expected, nullptr);
+  CountingIds ids("id-");
+  const auto made = build_context(tree(*input), ids);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made.value().to_json(), tree(*expected).to_json());
+}
+
+INSTANTIATE_TEST_SUITE_P(Context, GoldenContext,
+                         testing::ValuesIn(test::golden_cases("context/context.md")),
+                         [](const testing::TestParamInfo<test::GoldenCase>& row) {
+                           return std::regex_replace(row.param.name, std::regex("[^A-Za-z0-9]+"),
+                                                     "_");
+                         });
+
+TEST(Context, RefusesAConversationWithNothingToAnswer) {
+  CountingIds ids("id-");
+  for (const char* input : {"{}", R"({"messages":[]})", R"({"messages":"x"})",
+                            R"({"messages":[{"role":"system","content":"S"}]})"}) {
+    const auto made = build_context(tree(input), ids);
+    ASSERT_FALSE(made) << input;
+    EXPECT_EQ(made.error().code, Errc::invalid_argument);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::agent
