@@ -166,6 +166,12 @@ export interface Addon {
   /** Starts an MCP client; see lib/app/mcp_stream.hpp for its options, items and commands. */
   startMcpClient(optionsJson: string, deliver: Deliver): number;
   command(stream: number, name: string, id: number, text: string, options: string): void;
+  /** Makes the engine's own tools: JSON text of their number and what a model is told of them. */
+  builtinTools(optionsJson: string): string;
+  /** Runs one of them; the head of the stream is its outcome. */
+  runTool(toolset: number, name: string, argumentsJson: string, deliver: Deliver): number;
+  /** Foreign text that can stand in a conversation as data; cut at 256 KiB or the limit. */
+  resultText(text: string, limit?: number): string;
   /** Ends a model call as cancelled; what it has to say about that is still delivered. */
   stopModelCall(stream: number): void;
   /** Answers a question to user code; "" leaves things as they are. */

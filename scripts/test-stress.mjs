@@ -1,6 +1,6 @@
 // Ends processes and environments with live streams, again and again: the scenes of
 // test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
-// calls whose tokens are booked twice (books), too.
+// calls whose tokens are booked twice (books) and random runs of agents (histories), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
@@ -14,6 +14,7 @@ import { buildEngine } from './setup/engine.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const fixture = join(root, 'test/js/fixtures/teardown.cjs');
+const jest = join(root, 'node_modules/jest/bin/jest.js');
 const sample = process.argv.includes('--sample') || Boolean(process.env['CI']);
 const onlyAt = process.argv.indexOf('--only');
 const only = onlyAt > 0 ? process.argv[onlyAt + 1] : '';
@@ -146,6 +147,18 @@ function playBooks(runs) {
 if ('books'.startsWith(only)) {
   if (playBooks(sample ? 200 : 2000)) passed += 1;
   else failed += 1;
+}
+
+// Random runs of agents, whose histories four APIs must accept.
+if ('histories'.startsWith(only)) {
+  const done = spawnSync(node, [jest, 'test/js/agent-histories.test.ts'], {
+    cwd: root,
+    env: { ...process.env, MILLRACE_CASES: sample ? '300' : '10000' },
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status === 0) passed += 1;
+  else failed += 1;
+  console.log('histories: once');
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,13 +1,14 @@
-// When a conversation has to be compressed: the engine's estimate against a share of the window.
+// When a conversation has to be compressed: its tokens, counted or estimated, against a share of the window.
 import type { AgentMessage } from '../../types/agent';
 import { ask } from './ask';
+import { countContextTokens } from './vocabulary';
 
 export interface CompressionOptions {
   /** Tokens of the model's window; 128000 when absent. */
   maxWindowToken?: number;
   /** The share of the window at which it is time; 0.5 when absent. */
   thresholdRatio?: number;
-  /** What the estimate is multiplied by, since it may be too low; 1.25 when absent. */
+  /** What an estimate is multiplied by, since it may be too low; 1.25 when absent. */
   driftMultiplier?: number;
   /** Definitions of tools take room as well. */
   tools?: unknown[];
@@ -24,7 +25,8 @@ export function shouldCompress(
   messages: AgentMessage[],
   options: CompressionOptions = {},
 ): CompressionCheck {
-  return ask('checkCompression', { messages, options });
+  const countedTokens = countContextTokens(messages, options.tools);
+  return ask('checkCompression', { messages, options: { ...options, countedTokens } });
 }
 
 /** The number of tokens at which it is time to compress. */

@@ -12,6 +12,7 @@ import type {
 import { askJson } from './ask';
 import { DEFAULT_SECURITY_BLACKLIST } from './intervention';
 import { toJson } from './serialize';
+import { countContextTokens } from './vocabulary';
 
 /** What a GeneralChatAgent is made with. */
 export interface GeneralChatAgentConfig {
@@ -67,8 +68,12 @@ export class GeneralChatAgent implements Agent {
     state: AgentState,
   ): Promise<AgentInstruction | AgentInstruction[]> {
     const { dynamicInterventionAudits, globalInterventionAudits, ...rest } = this.config;
+    const countedTokens = this.#counts(context, state);
     const config = {
       ...rest,
+      ...(countedTokens !== undefined && {
+        compressionConfig: { ...rest.compressionConfig, countedTokens },
+      }),
       ...(dynamicInterventionAudits && {
         dynamicInterventionAudits: Object.keys(dynamicInterventionAudits),
       }),
@@ -89,6 +94,13 @@ export class GeneralChatAgent implements Agent {
       if ('instructions' in decision) return decision.instructions;
       await this.#answer(decision.audit, answers);
     }
+  }
+
+  // Only what may be compressed is worth counting.
+  #counts({ phase }: AgentRuntimeContext, state: AgentState): number | undefined {
+    const isTurn = phase !== 'llm_result' && phase !== 'human_abort' && phase !== 'error';
+    const isOn = this.config.compressionConfig?.enabled !== false;
+    return isTurn && isOn ? countContextTokens(state.messages, state.tools) : undefined;
   }
 
   async #answer(audit: Audit, answers: Answers): Promise<void> {

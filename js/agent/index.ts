@@ -40,3 +40,34 @@ export { createAgentExecutors, createAgentToolsEngine, tool } from './tools';
 export type { AgentToolsEngine, HostTool, ToolEffect } from './tools';
 export { getCompressionThreshold, shouldCompress } from './compression';
 export type { CompressionCheck, CompressionOptions } from './compression';
+export { builtinTools } from './builtin-tools';
+export type {
+  BuiltinToolResult,
+  BuiltinToolsOptions,
+  Citation,
+  FilesOptions,
+  HttpFetchOptions,
+  ReadPageOptions,
+  RunProcessOptions,
+  WebSearchOptions,
+} from './builtin-tools';
+export type { AddressGuard } from '../transport/engine';
+export { contextEngineering } from './context';
+export type { BuiltContext, ContextInput, ContextModelCard } from './context';
+export { presetTasks, supportedLocales } from './preset-prompts';
+export type { PresetTask, PresetTaskInput, PresetTaskName } from './preset-prompts';
+export { answerWithSearch, fetchPresetTaskResult, runPresetTask } from './preset-tasks';
+export type {
+  ChatSource,
+  FetchPresetTaskOptions,
+  PresetTaskOptions,
+  SearchFallbackOptions,
+  SearchFallbackResult,
+} from './preset-tasks';
+export type { HttpToolOptions, HttpToolResult } from './http-tools';
+export { imageTool } from './image-tool';
+export type { Attachment, ImageToolOptions } from './image-tool';
+export { openApiTools } from './openapi';
+export type { OpenApiOptions } from './openapi';
+export { invokeDefaultTypePlugin, pluginTools } from './plugins';
+export type { PluginApi, PluginManifest, PluginOptions } from './plugins';

@@ -30,6 +30,21 @@ export interface EngineRequest extends RouteOptions {
   body?: string | Uint8Array | undefined;
   signal?: AbortSignal | undefined;
   timeouts?: Timeouts | undefined;
+  /** Keeps the request and its redirects away from everything but the public internet. */
+  guard?: AddressGuard | undefined;
+  limits?: { decodedBytes?: number } | undefined;
+}
+
+/** What a guarded request may reach besides the public internet. */
+export interface AddressGuard {
+  /** Hosts, `*.domain`, addresses or blocks (`10.1.0.0/16`), each with or without `:port`. */
+  allow?: string[];
+  /** Ports of hosts that `allow` does not name; 80 and 443 when absent. */
+  ports?: number[];
+  /** Refuses `http:` except for hosts that `allow` names. */
+  httpsOnly?: boolean;
+  /** Only what `allow` names may be reached. */
+  allowedOnly?: boolean;
 }
 
 interface Head {

@@ -1,0 +1,160 @@
+// The engine's own tools, as tools of the host: arguments go to the engine's thread, outcomes come back.
+import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
+import { errorFromNative, rethrow } from '../errors';
+import type { AddressGuard } from '../transport/engine';
+import { allowManyListeners, engine } from '../transport/engine';
+import type { HostTool, ToolEffect } from './tools';
+
+interface Approval {
+  /** Whether a person is asked before the call. */
+  approve?: boolean | HumanInterventionConfig;
+}
+
+interface WebOptions extends AddressGuard, Approval {
+  /** Of the answer; what is longer is cut. 1 MiB when absent. */
+  maxBytes?: number;
+  /** Milliseconds for the whole call; 30,000 when absent. */
+  timeoutMs?: number;
+  userAgent?: string;
+}
+
+export interface HttpFetchOptions extends WebOptions {
+  /** `['GET']` when absent. With one that writes, a person is asked before each call. */
+  methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+}
+
+export type ReadPageOptions = WebOptions;
+
+export interface WebSearchOptions extends Approval {
+  provider?: 'searxng' | 'tavily' | 'brave';
+  /** Where the service is; SearXNG has no address of its own. */
+  url?: string;
+  apiKey?: string;
+  /** 5 when absent, 20 at most. */
+  maxResults?: number;
+  timeoutMs?: number;
+}
+
+export interface FilesOptions extends Approval {
+  /** The folder below which all files are. Links are not followed. */
+  root: string;
+  /** Adds `write_file`, which a person has to approve unless `approve` says otherwise. */
+  write?: boolean;
+  /** Of one call; 256 KiB when absent. */
+  maxBytes?: number;
+}
+
+export interface RunProcessOptions extends Approval {
+  /** The programs that may be run; any when absent. */
+  programs?: string[];
+  /** Where they run; the application's own working directory when absent. */
+  directory?: string;
+  /** Besides a plain PATH; nothing else is inherited. */
+  environment?: Record<string, string>;
+  /** 60,000 when absent; then the whole process group is ended. */
+  timeoutMs?: number;
+  /** Of the output; 64 KiB when absent. */
+  maxBytes?: number;
+}
+
+/** Which of the engine's tools an agent gets. */
+export interface BuiltinToolsOptions {
+  /** `time`: date and time in a zone of the IANA database. */
+  time?: boolean | ({ zone?: string } & Approval);
+  /** `calculator`: arithmetic, by a grammar of its own. */
+  calculator?: boolean | Approval;
+  /** `http_fetch`: requests to the public internet. */
+  httpFetch?: boolean | HttpFetchOptions;
+  /** `read_page`: title and text of a web page. */
+  readPage?: boolean | ReadPageOptions;
+  /** `web_search`: results become citations. */
+  webSearch?: WebSearchOptions;
+  /** `read_file`, `list_files`, `write_file`. */
+  files?: FilesOptions;
+  /** `run_process`: a program without a shell; a person approves each call unless `approve` says otherwise. */
+  runProcess?: boolean | RunProcessOptions;
+  /** Patterns of names with `*`: only these are exposed. */
+  expose?: string[];
+  /** Patterns of names that are never exposed. */
+  deny?: string[];
+}
+
+/** A source that an answer can name. */
+export interface Citation {
+  title: string;
+  url: string;
+  snippet?: string;
+  date?: string;
+}
+
+/** How a call of a builtin tool ended; failures are results, too. */
+export interface BuiltinToolResult {
+  content: string;
+  success: boolean;
+  error?: { type: string; message: string };
+  citations?: Citation[];
+}
+
+interface Toolset {
+  id: number;
+  tools: {
+    name: string;
+    description: string;
+    parameters: object;
+    effect: ToolEffect;
+    approve: HumanInterventionConfig;
+    timeoutMs: number;
+  }[];
+}
+
+/**
+ * Makes tools that the engine runs off the main thread, for `createAgentToolsEngine` and agents.
+ * Throws `invalid_option` for options that cannot be used.
+ */
+export function builtinTools(options: BuiltinToolsOptions): HostTool[] {
+  let set: Toolset;
+  try {
+    set = JSON.parse(engine().builtinTools(JSON.stringify(options))) as Toolset;
+  } catch (error) {
+    rethrow(error);
+  }
+  return set.tools.map(({ parameters, ...told }) => ({
+    ...told,
+    input: parameters,
+    run: (input: never, context?: Partial<AgentToolContext>) =>
+      call(set.id, told.name, input, context?.signal),
+  }));
+}
+
+function call(
+  toolset: number,
+  name: string,
+  input: unknown,
+  signal: AbortSignal | undefined,
+): Promise<BuiltinToolResult> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const native = engine();
+    const abort = () => {
+      native.cancel(stream);
+      reject(signal?.reason as Error);
+    };
+    const deliver = (head?: string, _data?: unknown, end?: string): boolean => {
+      if (head !== undefined) resolve(JSON.parse(head) as BuiltinToolResult);
+      if (end !== undefined) {
+        signal?.removeEventListener('abort', abort);
+        if (end !== '') reject(errorFromNative(end));
+      }
+      return false;
+    };
+    let stream: number;
+    try {
+      stream = native.runTool(toolset, name, JSON.stringify(input ?? {}), deliver);
+    } catch (error) {
+      rethrow(error);
+    }
+    if (!signal) return;
+    allowManyListeners(signal);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}

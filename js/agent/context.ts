@@ -1,0 +1,65 @@
+// Context engineering: what a model is sent for a turn, made by the engine from an agent's configuration.
+import type { AgentMessage } from '../../types/agent';
+import { modelCard } from '../model/usage';
+import { ask } from './ask';
+
+/** What a model can do; what is absent is taken for granted. */
+export interface ContextModelCard {
+  contextWindowTokens?: number;
+  maxOutput?: number;
+  abilities?: { functionCall?: boolean; vision?: boolean };
+  /** Bounds of a parameter, or false where the model refuses it. */
+  parameters?: Record<string, { min?: number; max?: number } | false>;
+}
+
+export interface ContextInput {
+  agent?: {
+    systemRole?: string;
+    model?: string;
+    provider?: string;
+    /** Identifiers of the tools that are enabled, in the order of their instructions. */
+    plugins?: string[];
+    /** Members of the chat payload; null leaves one out. */
+    params?: Record<string, unknown>;
+  };
+  messages: Partial<AgentMessage>[];
+  tools?: object[];
+  manifests?: Record<string, { systemRole?: string }>;
+  /** The table's card of the agent's model when absent. */
+  card?: ContextModelCard;
+  /** Told behind the system role. */
+  instructions?: string[];
+  /** Files, pages and notes that stand in the system message. */
+  resources?: { title?: string; uri?: string; content: string }[];
+  /** So many of the newest rows, the system's not counted; never half of a tool's work. */
+  historyCount?: number;
+  /** Tells the model the date. */
+  now?: Date | number;
+  utcOffsetMinutes?: number;
+  /** For `{{name}}` in system role and instructions. */
+  variables?: Record<string, string>;
+}
+
+export interface BuiltContext {
+  payload: {
+    model?: string;
+    provider?: string;
+    messages: AgentMessage[];
+    tools?: object[];
+    [parameter: string]: unknown;
+  };
+  /** What was left out: `tools`, `images`, `history`, or a parameter's name. */
+  dropped: string[];
+}
+
+/** Makes the payload of a model call. Pure: the same input gives the same payload. */
+export function contextEngineering(input: ContextInput): BuiltContext {
+  const { now, ...rest } = input;
+  const { provider, model } = input.agent ?? {};
+  const known = provider !== undefined && model !== undefined && modelCard(provider, model);
+  return ask('buildContext', {
+    ...rest,
+    ...(rest.card === undefined && known && { card: known }),
+    ...(now !== undefined && { nowMs: Number(now) }),
+  });
+}

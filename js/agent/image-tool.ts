@@ -1,0 +1,73 @@
+// A tool that makes images. The history holds a reference, never the image.
+import { randomUUID } from 'node:crypto';
+
+import type { ImagePayload, ImageResult } from '../../types/capabilities';
+import type { HumanInterventionConfig } from '../../types/agent';
+import { resultText } from './http-tools';
+import type { HostTool } from './tools';
+
+/** A file that an answer refers to. */
+export interface Attachment {
+  id: string;
+  type: 'image';
+  mimeType: string;
+  url: string;
+  width?: number;
+  height?: number;
+}
+
+export interface ImageToolOptions {
+  /** A model runtime, or whoever makes images like one. */
+  runtime: { createImage(payload: ImagePayload): Promise<ImageResult> };
+  model: string;
+  /** Further parameters of each image: size, quality. */
+  params?: Record<string, unknown>;
+  /** Keeps an image that came as bytes; gives its address. */
+  store: (image: { id: string; mimeType: string; bytes: Uint8Array }) => string | Promise<string>;
+  approve?: boolean | HumanInterventionConfig;
+}
+
+/** Makes the tool `create_image`. */
+export function imageTool(options: ImageToolOptions): HostTool {
+  return {
+    name: 'create_image',
+    description: 'Makes an image from a description and shows it to the user.',
+    input: {
+      type: 'object',
+      properties: { prompt: { type: 'string', minLength: 1, maxLength: 4000 } },
+      required: ['prompt'],
+      additionalProperties: false,
+    },
+    effect: 'once',
+    ...(options.approve !== undefined && { approve: options.approve }),
+    run: async ({ prompt }: { prompt: string }) => {
+      const { model, params = {}, runtime } = options;
+      const made = await runtime.createImage({
+        model,
+        params: { ...params, prompt },
+      });
+      const attachment = await attachmentOf(made, options.store);
+      return {
+        content: `The image was made and is shown to the user: ${resultText(attachment.url)}`,
+        success: true,
+        attachments: [attachment],
+      };
+    },
+  };
+}
+
+async function attachmentOf(
+  { imageUrl, width, height }: ImageResult,
+  store: ImageToolOptions['store'],
+): Promise<Attachment> {
+  const id = randomUUID();
+  const [, type = 'image/png', data] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(imageUrl) ?? [];
+  const url =
+    data === undefined
+      ? imageUrl
+      : await store({ id, mimeType: type, bytes: Buffer.from(data, 'base64') });
+  if (url.startsWith('data:')) throw new TypeError('store() must give an address, not the image.');
+  const mimeType = data === undefined ? 'image/*' : type;
+  const size = { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
+  return { id, type: 'image', mimeType, url, ...size };
+}

@@ -1,0 +1,210 @@
+// Small tasks of a chat application outside of an agent's loop: titles, tags, translations, answers from
+// a search. One model call each, one more when the answer breaks its rule.
+import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
+import type { ChatStreamPayload } from '../../types/model';
+import { MillraceError } from '../errors';
+import { fetchSSE } from '../model/fetch-sse';
+import { ask } from './ask';
+import type { BuiltinToolResult, Citation } from './builtin-tools';
+import type { PresetTask, PresetTaskInput, PresetTaskName } from './preset-prompts';
+import { presetTasks, supportedLocales } from './preset-prompts';
+
+type Params = Partial<ChatStreamPayload> & { messages: ChatStreamPayload['messages'] };
+
+/** Whoever answers chats: a model runtime of `createModelRuntime`, or the like. */
+export interface ChatSource {
+  chat(
+    payload: ChatStreamPayload,
+    options: { protocol: 'lobe'; signal: AbortSignal; metadata?: unknown },
+  ): Promise<Response>;
+}
+
+interface Asking {
+  /** Answers the request; or `url` names LobeHub's chat route. */
+  runtime?: ChatSource;
+  url?: string;
+  abortController?: AbortController | undefined;
+  /** Handed to the runtime as metadata, or to the route as its trace header. */
+  trace?: Record<string, unknown>;
+}
+
+export interface FetchPresetTaskOptions extends Asking {
+  /** Members of the chat payload. */
+  params: Params;
+  onLoadingChange?: (loading: boolean) => void;
+  onMessageHandle?: (chunk: ChatStreamChunk) => void;
+  onFinish?: (text: string, context: ChatFinishContext) => void | Promise<void>;
+  /** Not called for a call that was aborted. */
+  onError?: (error: Error, raw: ChatMessageError) => void;
+}
+
+/**
+ * Asks a model once, outside of any agent. Resolves when the answer has ended, whatever it was;
+ * rejects for wrong options and with what a callback throws.
+ */
+export async function fetchPresetTaskResult(options: FetchPresetTaskOptions): Promise<void> {
+  const { params, runtime, url, trace } = options;
+  if ((runtime === undefined) === (url === undefined)) {
+    throw new MillraceError('invalid_option', 'fetchPresetTaskResult: give either runtime or url.');
+  }
+  const abort = options.abortController ?? new AbortController();
+  options.onLoadingChange?.(true);
+  try {
+    const payload = { ...params, ...lightContext(params) } as ChatStreamPayload;
+    const metadata = trace === undefined ? {} : { metadata: trace };
+    await fetchSSE(url ?? 'preset:task', {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        ...(trace && { 'X-lobe-trace': Buffer.from(JSON.stringify(trace)).toString('base64') }),
+      },
+      body: JSON.stringify(payload),
+      signal: abort.signal,
+      responseAnimation: 'none',
+      requestContext: { model: payload.model },
+      ...(runtime && {
+        fetcher: () =>
+          runtime.chat(payload, { protocol: 'lobe', signal: abort.signal, ...metadata }),
+      }),
+      onMessageHandle: options.onMessageHandle,
+      onErrorHandle: (raw) => {
+        if (!abort.signal.aborted) options.onError?.(new Error(raw.message, { cause: raw }), raw);
+      },
+      onAbort: () => undefined,
+      onFinish: options.onFinish,
+    });
+  } finally {
+    options.onLoadingChange?.(false);
+  }
+}
+
+// The conversation as providers take it: no configuration, no tools.
+function lightContext({ messages }: Params): { messages: ChatStreamPayload['messages'] } {
+  type Built = { payload: { messages: ChatStreamPayload['messages'] } };
+  return { messages: ask<Built>('buildContext', { messages }).payload.messages };
+}
+
+export interface PresetTaskOptions<Name extends PresetTaskName = PresetTaskName>
+  extends Asking, Pick<FetchPresetTaskOptions, 'onLoadingChange' | 'onMessageHandle'> {
+  task: Name;
+  input: PresetTaskInput;
+  /** Members of the chat payload besides the messages: model, temperature. */
+  params?: Partial<ChatStreamPayload>;
+  /** Those that `langDetect` may answer with; `supportedLocales` when absent. */
+  locales?: readonly string[];
+}
+
+/**
+ * Runs one of the preset tasks and reads its answer. An answer that breaks the task's rule is asked
+ * for once more; after that the value stays as it was: `input.previous`, or undefined. Rejects with
+ * what the provider says, and with the signal's reason.
+ */
+export async function runPresetTask(options: PresetTaskOptions): Promise<string | undefined> {
+  const task: PresetTask = presetTasks[options.task];
+  if ((task as PresetTask | undefined) === undefined) {
+    throw new MillraceError('invalid_option', `There is no preset task '${options.task}'.`);
+  }
+  const locales = options.locales ?? supportedLocales;
+  const messages: object[] = [
+    { role: 'system', content: task.system },
+    { role: 'user', content: task.user(options.input) },
+  ];
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const answer = await answerTo(options, task, messages);
+    const value = task.parse(withoutThoughts(answer), locales);
+    if (value !== undefined) return value;
+    messages.push(
+      { role: 'assistant', content: answer || '(no answer)' },
+      { role: 'user', content: `That is not what was asked for. ${task.rule}` },
+    );
+  }
+  return options.input.previous;
+}
+
+async function answerTo(
+  options: PresetTaskOptions,
+  { temperature }: PresetTask,
+  messages: object[],
+): Promise<string> {
+  const { runtime, url, trace, onLoadingChange, onMessageHandle } = options;
+  const abortController = options.abortController ?? new AbortController();
+  let answer = '';
+  let failure: Error | undefined;
+  await fetchPresetTaskResult({
+    ...(runtime && { runtime }),
+    ...(url !== undefined && { url }),
+    ...(trace && { trace }),
+    ...(onLoadingChange && { onLoadingChange }),
+    ...(onMessageHandle && { onMessageHandle }),
+    abortController,
+    params: { ...(temperature !== undefined && { temperature }), ...options.params, messages },
+    onFinish: (text) => {
+      answer = text;
+    },
+    onError: (error) => {
+      failure = error;
+    },
+  });
+  abortController.signal.throwIfAborted();
+  if (failure) throw failure;
+  return answer;
+}
+
+// Models that think aloud do so in front of their answer.
+function withoutThoughts(answer: string): string {
+  return answer.replace(/^\s*<think>[\s\S]*?<\/think>/, '');
+}
+
+export interface SearchFallbackOptions extends Asking {
+  question: string;
+  /** The conversation before the question. */
+  messages?: PresetTaskInput['messages'];
+  locale?: string;
+  params?: Partial<ChatStreamPayload>;
+  /** Answers a query: results, or what the builtin tool `web_search` gives. */
+  search: (
+    query: string,
+    context: { signal: AbortSignal },
+  ) => Promise<Citation[] | Pick<BuiltinToolResult, 'citations' | 'content' | 'success'>>;
+  onMessageHandle?: (chunk: ChatStreamChunk) => void;
+}
+
+export interface SearchFallbackResult {
+  text: string;
+  query: string;
+  citations: Citation[];
+}
+
+/**
+ * For models without tools: rewrites the question as a query, searches, and has the model answer from
+ * what was found.
+ */
+export async function answerWithSearch(
+  options: SearchFallbackOptions,
+): Promise<SearchFallbackResult> {
+  const { question, messages = [], search, onMessageHandle, locale, ...asking } = options;
+  const abortController = asking.abortController ?? new AbortController();
+  const common = { ...asking, abortController };
+  const language = locale === undefined ? {} : { locale };
+  const query =
+    (await runPresetTask({
+      ...common,
+      task: 'rewriteQuery',
+      input: { text: question, messages, ...language },
+    })) ?? question;
+  const found = await search(query, { signal: abortController.signal });
+  abortController.signal.throwIfAborted();
+  const citations = Array.isArray(found) ? found : (found.citations ?? []);
+  const passages = citations.map(({ title, url, snippet = '' }) => ({
+    title,
+    url,
+    content: snippet,
+  }));
+  const text = await runPresetTask({
+    ...common,
+    ...(onMessageHandle && { onMessageHandle }),
+    task: 'answerWithContext',
+    input: { text: question, passages, ...language },
+  });
+  return { text: text ?? '', query, citations };
+}

@@ -1,0 +1,309 @@
+// HTTP plugins, OpenAPI tools and the image tool, on a loopback gateway.
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import {
+  imageTool,
+  invokeDefaultTypePlugin,
+  openApiTools,
+  pluginTools,
+  type HostTool,
+  type HttpToolResult,
+  type PluginManifest,
+} from 'millrace';
+
+interface Asked {
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+const run = async (tool: HostTool | undefined, input: object, signal?: AbortSignal) =>
+  (await tool?.run(input as never, { signal } as never)) as HttpToolResult;
+
+describe('HTTP tools', () => {
+  let server: Server;
+  let host: string;
+  let asked: Asked[];
+  let answer: { status: number; body: string; headers?: Record<string, string> };
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (piece: Buffer) => (body += piece.toString()));
+      request.on('end', () => {
+        const { method = '', url = '', headers } = request;
+        asked.push({ method, url, headers, body });
+        if (url.includes('slow')) return;
+        response.writeHead(answer.status, answer.headers).end(answer.body);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    asked = [];
+    answer = { status: 200, body: '{"ok":true}' };
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const manifestOf = (more: Partial<PluginManifest> = {}): PluginManifest => ({
+    identifier: 'weather',
+    api: [
+      {
+        name: 'now',
+        description: 'Tells the weather.',
+        parameters: {
+          type: 'object',
+          properties: { city: { type: 'string' } },
+          required: ['city'],
+        },
+        url: `http://${host}/api/now`,
+      },
+      { name: 'lost' },
+    ],
+    settings: {
+      type: 'object',
+      properties: { key: { type: 'string', minLength: 3 } },
+      required: ['key'],
+    },
+    ...more,
+  });
+  const settings = { key: 'secret \u00e9\u4f60' };
+  const call = { identifier: 'weather', apiName: 'now', arguments: '{"city":"Ulm"}' };
+
+  describe('plugins', () => {
+    it('call the API by its own address', async () => {
+      const result = await invokeDefaultTypePlugin(call, {
+        manifest: manifestOf(),
+        settings,
+        guard: { allow: [host] },
+        auth: ({ identifier, apiName }) => ({ Authorization: `Bearer ${identifier}.${apiName}` }),
+      });
+      expect(result).toEqual({ content: '{"ok":true}', success: true });
+      expect(asked[0]).toMatchObject({ method: 'POST', url: '/api/now', body: '{"city":"Ulm"}' });
+      expect(asked[0]?.headers.authorization).toBe('Bearer weather.now');
+      expect(JSON.parse(String(asked[0]?.headers['x-lobe-plugin-settings']))).toEqual(settings);
+    });
+
+    it('call the gateway where there is one', async () => {
+      const manifest = manifestOf({ gateway: `http://${host}/gateway` });
+      await invokeDefaultTypePlugin(call, { manifest, settings, guard: { allow: [host] } });
+      expect(asked[0]?.url).toBe('/gateway');
+      expect(JSON.parse(asked[0]?.body ?? '')).toEqual({
+        apiName: 'now',
+        arguments: '{"city":"Ulm"}',
+        identifier: 'weather',
+        manifest: JSON.parse(JSON.stringify(manifest)) as object,
+        type: 'default',
+      });
+    });
+
+    it('send nothing that is not valid', async () => {
+      const manifest = manifestOf();
+      const guard = { allow: [host] };
+      for (const [one, more, type] of [
+        [{ ...call, apiName: 'none' }, { settings }, 'PluginApiNotFound'],
+        [{ ...call, apiName: 'lost', arguments: '' }, { settings }, 'PluginApiNotFound'],
+        [{ ...call, arguments: '{' }, { settings }, 'PluginApiParamsError'],
+        [{ ...call, arguments: '{}' }, { settings }, 'PluginApiParamsError'],
+        [call, { settings: { key: 'x' } }, 'PluginSettingsInvalid'],
+        [call, {}, 'PluginSettingsInvalid'],
+      ] as const) {
+        const result = await invokeDefaultTypePlugin(one, { manifest, guard, ...more });
+        expect(result).toMatchObject({ success: false, error: { type } });
+      }
+      expect(asked).toEqual([]);
+    });
+
+    it('stay on the public internet', async () => {
+      const result = await invokeDefaultTypePlugin(call, { manifest: manifestOf(), settings });
+      expect(result).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+      answer = { status: 307, body: '', headers: { location: 'http://169.254.169.254/' } };
+      const away = await invokeDefaultTypePlugin(call, {
+        manifest: manifestOf(),
+        settings,
+        guard: { allow: [host] },
+      });
+      expect(away).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+      expect(asked).toHaveLength(1);
+    });
+
+    it('tell failures as results', async () => {
+      const options = { manifest: manifestOf(), settings, guard: { allow: [host] } };
+      answer = {
+        status: 590,
+        body: '{"errorType":"PluginServerError","body":{"message":"down"}}',
+      };
+      expect(await invokeDefaultTypePlugin(call, options)).toEqual({
+        content: 'The plugin failed: down',
+        success: false,
+        error: {
+          type: 'PluginServerError',
+          message: 'The plugin failed: down',
+          body: { message: 'down' },
+        },
+      });
+      answer = { status: 500, body: '<h1>no</h1></tool>' };
+      const broken = await invokeDefaultTypePlugin(call, options);
+      expect(broken).toMatchObject({ success: false, error: { type: 'http_status' } });
+      expect(broken.content).toContain('< /tool>');
+      answer = { status: 200, body: 'x'.repeat(100) };
+      const long = await invokeDefaultTypePlugin(call, { ...options, maxResult: 10 });
+      expect(long.content).toBe(`${'x'.repeat(10)}\n[cut here: 90 more bytes]`);
+      const thrown = await invokeDefaultTypePlugin(call, {
+        ...options,
+        auth: () => {
+          throw new Error('no token');
+        },
+      });
+      expect(thrown).toMatchObject({ success: false, content: 'no token' });
+    });
+
+    it('end with the signal', async () => {
+      const manifest = manifestOf({ gateway: `http://${host}/slow` });
+      const abort = new AbortController();
+      const waiting = invokeDefaultTypePlugin(
+        call,
+        { manifest, settings, guard: { allow: [host] } },
+        { signal: abort.signal },
+      );
+      setTimeout(() => abort.abort(new Error('enough')), 30);
+      await expect(waiting).rejects.toThrow('enough');
+    });
+
+    it('are tools with names that providers take', async () => {
+      const manifest = manifestOf({ identifier: 'a plugin/with odd characters'.repeat(3) });
+      const tools = pluginTools({ manifest, settings, guard: { allow: [host] } });
+      expect(tools).toHaveLength(2);
+      for (const { name } of tools) expect(name).toMatch(/^[\w-]{1,64}$/);
+      expect(new Set(tools.map(({ name }) => name)).size).toBe(2);
+      expect(await run(tools[0], { city: 'Ulm' })).toMatchObject({ success: true });
+      expect(pluginTools({ manifest: manifestOf(), settings })[0]?.name).toBe('weather____now');
+    });
+  });
+
+  describe('OpenAPI documents', () => {
+    const documentOf = (more: object = {}) => ({
+      openapi: '3.0.3',
+      info: { title: 'Pets' },
+      servers: [{ url: `http://${host}/v1/` }],
+      paths: {
+        '/pets/{id}': {
+          parameters: [{ $ref: '#/components/parameters/Id' }],
+          get: {
+            operationId: 'getPet',
+            summary: 'Reads a pet',
+            parameters: [
+              { name: 'tags', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
+              { name: 'X-Trace', in: 'header', schema: { type: 'string' } },
+            ],
+          },
+          put: {
+            operationId: 'putPet',
+            requestBody: {
+              required: true,
+              content: { 'application/json': { schema: { $ref: '#/components/schemas/Pet' } } },
+            },
+          },
+        },
+        '/pets': { post: { requestBody: { content: { 'text/csv': {} } } } },
+      },
+      components: {
+        parameters: { Id: { name: 'id', in: 'path', required: true, schema: { type: 'string' } } },
+        schemas: {
+          Pet: {
+            type: 'object',
+            properties: {
+              name: { type: 'string', nullable: true, example: 'Rex' },
+              parent: { $ref: '#/components/schemas/Pet' },
+            },
+          },
+        },
+      },
+      ...more,
+    });
+
+    it('become tools', () => {
+      const tools = openApiTools({ document: documentOf() });
+      expect(tools.map(({ name, effect, approve }) => [name, effect, approve])).toEqual([
+        ['Pets____getPet', 'read', false],
+        ['Pets____putPet', 'idempotent', true],
+        ['Pets____post__pets', 'once', true],
+      ]);
+      expect(tools[1]?.input).toEqual({
+        type: 'object',
+        properties: {
+          id: { type: 'string' },
+          body: {
+            type: 'object',
+            properties: { name: { type: ['string', 'null'] }, parent: {} },
+          },
+        },
+        required: ['id', 'body'],
+        additionalProperties: false,
+      });
+    });
+
+    it('are called as they say', async () => {
+      const [get, put] = openApiTools({
+        document: documentOf(),
+        guard: { allow: [host] },
+        auth: () => ({ 'X-Key': 'k' }),
+      });
+      await run(get, { id: 'a/b?c', tags: ['x', 'y z'], 'X-Trace': 't' });
+      expect(asked[0]).toMatchObject({ method: 'GET', url: '/v1/pets/a%2Fb%3Fc?tags=x&tags=y+z' });
+      expect(asked[0]?.headers).toMatchObject({ 'x-trace': 't', 'x-key': 'k' });
+      await run(put, { id: '1', body: { name: null } });
+      expect(asked[1]).toMatchObject({ method: 'PUT', url: '/v1/pets/1', body: '{"name":null}' });
+      expect(await run(get, { id: '..' })).toMatchObject({ success: false });
+      expect(asked).toHaveLength(2);
+    });
+
+    it('are refused when they cannot be used', () => {
+      for (const document of [
+        {},
+        documentOf({ openapi: '2.0' }),
+        documentOf({ servers: [{ url: '/v1' }] }),
+      ]) {
+        expect(() => openApiTools({ document })).toThrow(
+          expect.objectContaining({ code: 'invalid_option' }),
+        );
+      }
+    });
+  });
+
+  describe('the image tool', () => {
+    it('keeps images out of the history', async () => {
+      const stored: Uint8Array[] = [];
+      const store = ({ bytes, id }: { bytes: Uint8Array; id: string }) => {
+        stored.push(bytes);
+        return `https://files.example.com/${id}`;
+      };
+      const asked: unknown[] = [];
+      const imageUrls = ['data:image/webp;base64,AAEC', 'https://cdn.example.com/1.png'];
+      const runtime = {
+        createImage: async (payload: unknown) => {
+          asked.push(payload);
+          return { imageUrl: imageUrls.shift() ?? '', width: 2 };
+        },
+      };
+      const tool = imageTool({ runtime, model: 'm', params: { size: '1024x1024' }, store });
+      const first = await run(tool, { prompt: 'a cat' });
+      expect(asked[0]).toEqual({ model: 'm', params: { size: '1024x1024', prompt: 'a cat' } });
+      expect([...(stored[0] ?? [])]).toEqual([0, 1, 2]);
+      expect(JSON.stringify(first)).not.toContain('base64');
+      expect(first).toMatchObject({
+        success: true,
+        attachments: [{ type: 'image', mimeType: 'image/webp', width: 2 }],
+      });
+      const second = await run(tool, { prompt: 'a dog' });
+      expect(second.content).toContain('https://cdn.example.com/1.png');
+      expect(stored).toHaveLength(1);
+    });
+  });
+});
