@@ -26,7 +26,7 @@ std::string_view origin_of(std::string_view url) {
 // Where an address leads, or "" when that is another origin.
 std::string within_origin(std::string_view base, std::string_view address) {
   const std::string_view origin = origin_of(base);
-  if (address.starts_with("//")) return {};
+  if (address.empty() || address.starts_with("//")) return {};
   if (address.starts_with("/")) return std::string(origin).append(address);
   if (address.find("://") != address.npos) {
     return !origin.empty() && origin_of(address) == origin ? std::string(address) : std::string();
