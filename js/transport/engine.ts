@@ -78,7 +78,7 @@ export function engine(): Addon {
  * MillraceError, or with the signal's reason when it aborts.
  */
 export async function engineFetch(request: EngineRequest): Promise<Response> {
-  request.signal?.throwIfAborted();
+  if (request.signal?.aborted) throw reasonOf(request.signal);
   const stream = new EngineStream(request);
   const head = await stream.head();
   return responseOf(stream, head);
@@ -182,7 +182,7 @@ class EngineStream {
     if (this.#ended) return;
     this.#native.cancel(this.#id);
     this.#early = undefined;
-    this.#end({ value: this.#signal?.reason });
+    if (this.#signal) this.#end({ value: reasonOf(this.#signal) });
   };
 
   #end(error: { value: unknown } | undefined): void {
@@ -208,6 +208,12 @@ class EngineStream {
     if (output === undefined && this.#error) waiting.reject(this.#error.value);
     else waiting.resolve(output);
   }
+}
+
+// A signal of a browser's stand-in, as jsdom has one, may know neither reason nor throwIfAborted().
+function reasonOf(signal: Partial<AbortSignal>): unknown {
+  if ('reason' in signal) return signal.reason;
+  return new DOMException('This operation was aborted', 'AbortError');
 }
 
 /** One signal may stop many requests; Node would warn of a leak at the eleventh. */

@@ -186,6 +186,16 @@ describe('send()', () => {
     await until(() => closed.endless > before, 'the server saw the connection close');
   });
 
+  it('takes a signal that knows no reason, as those of stand-ins for a browser', async () => {
+    const aborted = Object.assign(new EventTarget(), { aborted: true });
+    const rejection = { name: 'AbortError' };
+    await expect(send('/hello', {}, aborted as never)).rejects.toMatchObject(rejection);
+    const later = Object.assign(new EventTarget(), { aborted: false });
+    const sent = send('/silent', {}, later as never);
+    setTimeout(() => later.dispatchEvent(new Event('abort')), 30);
+    await expect(sent).rejects.toMatchObject(rejection);
+  });
+
   it('rejects what messageFormat throws', async () => {
     const broken = new Error('cannot convert');
     const messageFormat = {
