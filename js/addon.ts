@@ -172,7 +172,13 @@ export interface Addon {
   runTool(toolset: number, name: string, argumentsJson: string, deliver: Deliver): number;
   /** Foreign text that can stand in a conversation as data; cut at 256 KiB or the limit. */
   resultText(text: string, limit?: number): string;
-  /** Ends a model call as cancelled; what it has to say about that is still delivered. */
+  /** Starts an agent's run; see lib/app/agent_stream.hpp for the texts and the items. */
+  startAgent(planJson: string, inputJson: string, optionsJson: string, deliver: Deliver): number;
+  /** Throws what is wrong with an agent's plan. */
+  checkAgent(planJson: string): void;
+  /** The address of the demo model, which starts with the first call. */
+  demoModel(): string;
+  /** Ends a model call or a run as cancelled; what it has to say about that is still delivered. */
   stopModelCall(stream: number): void;
   /** Answers a question to user code; "" leaves things as they are. */
   completeHook(stream: number, question: number, json: string): void;

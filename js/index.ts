@@ -1,6 +1,7 @@
 // The public surface of the package: re-exports alone, from which scripts/build-js.mjs makes the
 // entries that load a module when one of its exports is first read.
 export type * from '../types/agent';
+export type * from '../types/agent-run';
 export type * from '../types/capabilities';
 export type * from '../types/channels';
 export type * from '../types/chat-stream';

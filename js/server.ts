@@ -16,6 +16,14 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[];
   readonly allowedOrigins?: readonly string[];
   readonly maxOutputTokens?: number;
+  /** Tools of the engine, by name. */
+  readonly tools?: readonly string[];
+  /** `never`, `risky` (default), `always`, or `tools`: as each tool says. */
+  readonly approve?: string;
+  /** What the model is told first. */
+  readonly instructions?: string;
+  /** Turns of the model with tools; 0 is no limit. */
+  readonly maxSteps?: number;
   /** How long stop() waits for answers on their way. Units: milliseconds. */
   readonly drainMs?: number;
 }

@@ -13,6 +13,7 @@
 #include "live_engines.hpp"
 #include "message/json_builder.hpp"
 #include "os/event_loop.hpp"
+#include "os/random_ids.hpp"
 #include "tool/result_text.hpp"
 
 namespace millrace::native {
@@ -71,6 +72,16 @@ class Engine {
 
   [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const {
     return number < toolsets_.size() ? toolsets_[number] : nullptr;
+  }
+
+  Transport::StreamId start(app::AgentSpec agent, napi_value deliver) {
+    return watch(transport_.start(std::move(agent)), deliver);
+  }
+
+  Result<std::string> demo_address() { return transport_.demo_address(); }
+
+  Result<std::shared_ptr<const app::AgentPlan>> plan(std::string_view json) {
+    return transport_.plan(json);
   }
 
   void stop(Transport::StreamId id) { transport_.stop(id); }
@@ -370,6 +381,48 @@ Napi::Value result_text(const Napi::CallbackInfo& info) {
   return to_text(info.Env(), tool::result_text(text.value(), limit));
 }
 
+// startAgent(planJson, inputJson, optionsJson, deliver) -> stream
+Napi::Value start_agent(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto plan_json = text_at(info, 0);
+  if (!plan_json) return raise(info.Env(), plan_json.error());
+  const auto input = text_at(info, 1);
+  if (!input) return raise(info.Env(), input.error());
+  const auto options = text_at(info, 2);
+  if (!options) return raise(info.Env(), options.error());
+  auto plan = engine->plan(plan_json.value());
+  if (!plan) return raise(info.Env(), plan.error());
+  os::RandomIds ids;
+  auto spec = app::read_agent_spec(std::move(plan).value(), input.value(), options.value(), ids);
+  if (!spec) return raise(info.Env(), spec.error());
+  if (!info[3].IsFunction()) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "deliver must be a function."));
+  }
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(engine->start(std::move(spec).value(), info[3])));
+}
+
+// checkAgent(planJson): throws what is wrong with a plan
+Napi::Value check_agent(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto json = text_at(info, 0);
+  if (!json) return raise(info.Env(), json.error());
+  const auto plan = engine->plan(json.value());
+  if (!plan) return raise(info.Env(), plan.error());
+  return info.Env().Undefined();
+}
+
+// demoModel() -> its address
+Napi::Value demo_model(const Napi::CallbackInfo& info) {
+  Engine* engine = engine_of(info);
+  if (engine == nullptr) return {};
+  const auto address = engine->demo_address();
+  if (!address) return raise(info.Env(), address.error());
+  return to_text(info.Env(), address.value());
+}
+
 // stopModelCall(stream): what it has to say about that is still delivered
 Napi::Value stop_model_call(const Napi::CallbackInfo& info) {
   Engine* engine = engine_of(info);
@@ -446,6 +499,9 @@ void export_engine(Napi::Env env, Napi::Object exports) {
   set_function<builtin_tools>(env, exports, "builtinTools");
   set_function<run_tool>(env, exports, "runTool");
   set_function<result_text>(env, exports, "resultText");
+  set_function<start_agent>(env, exports, "startAgent");
+  set_function<check_agent>(env, exports, "checkAgent");
+  set_function<demo_model>(env, exports, "demoModel");
   set_function<stop_model_call>(env, exports, "stopModelCall");
   set_function<complete_hook>(env, exports, "completeHook");
   set_function<provider_circuits>(env, exports, "providerCircuits");

@@ -474,6 +474,8 @@ export interface AgentToolContext {
   toolCallId: string;
   /** The same for each attempt of one call. */
   idempotencyKey: string;
+  /** Tells readers of the run how far the call is. */
+  progress(value: unknown): void;
 }
 
 export type AgentTool = (args: never, context: AgentToolContext) => unknown;

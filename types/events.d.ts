@@ -71,14 +71,15 @@ export interface RunAgentInput {
   tools?: Tool[] | undefined;
   context?: { description: string; value: string }[] | undefined;
   forwardedProps?: unknown;
-  resume?:
-    | {
-        interruptId: string;
-        status: 'resolved' | 'cancelled';
-        payload?: unknown;
-        metadata?: Record<string, unknown> | undefined;
-      }[]
-    | undefined;
+  resume?: ResumeEntry[] | undefined;
+}
+
+/** The answer to one interrupt. */
+export interface ResumeEntry {
+  interruptId: string;
+  status: 'resolved' | 'cancelled';
+  payload?: unknown;
+  metadata?: Record<string, unknown> | undefined;
 }
 
 export interface RunStartedEvent extends EventBase {

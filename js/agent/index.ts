@@ -1,4 +1,19 @@
 // The agent runtime's part of the public surface.
+export { AgentRun } from './agent-run';
+export { createAgent, EngineAgent } from './create-agent';
+export type {
+  AgentInput,
+  AgentRunOptions,
+  ApprovePolicy,
+  CreateAgentOptions,
+  SubAgentOptions,
+} from './create-agent';
+export type {
+  FinishedMessage,
+  MessageStorage,
+  SendMessageOptions,
+  SentMessage,
+} from './send-message';
 export { GeneralChatAgent } from './general-agent';
 export type { GeneralChatAgentConfig } from './general-agent';
 export { GroupOrchestrationRuntime, GroupOrchestrationSupervisor } from './group';

@@ -333,7 +333,12 @@ export class AgentRuntime {
     const tools = this.#agent.tools ?? {};
     const call = tools[name] as AgentTool;
     // A tool that takes only its arguments is given nothing else.
-    const context = { signal, toolCallId: toolCall.id, idempotencyKey: toolCall.id };
+    const context = {
+      signal,
+      toolCallId: toolCall.id,
+      idempotencyKey: toolCall.id,
+      progress: () => undefined,
+    };
     const work = call.length > 1 ? call(args, context) : (call as (args: never) => unknown)(args);
     const limit = this.#config.toolTimeoutMs ?? 0;
     const result = await within(

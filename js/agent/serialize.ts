@@ -10,6 +10,14 @@ export interface AgentErrorRecord {
 
 /** `{type, message, body}` of anything that can be thrown. */
 export function errorRecord(thrown: unknown): AgentErrorRecord {
+  try {
+    return recordOf(thrown);
+  } catch {
+    return { type: 'AgentRuntimeError', message: 'Something was thrown that cannot be read.' };
+  }
+}
+
+function recordOf(thrown: unknown): AgentErrorRecord {
   if (typeof thrown !== 'object' || thrown === null) {
     return { type: 'AgentRuntimeError', message: describe(thrown) };
   }

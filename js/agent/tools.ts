@@ -25,8 +25,14 @@ export interface HostTool<Input = never> {
   effect?: ToolEffect;
   /** Whether a person is asked before the call; never when absent. */
   approve?: boolean | HumanInterventionConfig;
-  /** Milliseconds that one call may take. */
+  /** Milliseconds that one call may take; 5 minutes when absent, 0 for no limit. */
   timeoutMs?: number;
+  /** Bytes of JSON that one call may return; 1 Mi when absent. */
+  resultLimit?: number;
+  /** Calls of one turn run one after the other. */
+  ordered?: boolean;
+  /** So do calls whose argument of this name is equal. */
+  serializeBy?: string;
   run(input: Input, context: AgentToolContext): unknown;
 }
 
@@ -110,6 +116,28 @@ function callable(host: HostTool): AgentTool {
       limit,
       `The tool ${host.name} did not answer within ${limit} ms.`,
     );
+  };
+}
+
+/** The input as the tool takes it; throws what is wrong with it. JSON Schemas are the engine's. */
+export async function checkedInput(tool: HostTool, args: unknown): Promise<never> {
+  return isStandard(tool.input) ? checked(tool, args as never) : (args as never);
+}
+
+/** A tool as an agent's plan describes it. */
+export function toolPlan(tool: HostTool): object {
+  const { name, description, effect, approve, timeoutMs, resultLimit, ordered, serializeBy } = tool;
+  return {
+    name,
+    description,
+    parameters: jsonSchemaOf(tool),
+    effect,
+    approve: policyOf(approve),
+    timeoutMs,
+    resultLimit,
+    ordered,
+    serializeBy,
+    checked: isStandard(tool.input) ? 'host' : undefined,
   };
 }
 

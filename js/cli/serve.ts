@@ -2,21 +2,26 @@
 import type { Command } from './command';
 import { integerOption, readArgs } from './command';
 import { chooseModel } from './model-choice';
-import type { Server } from '../server';
+import type { Server, ServerOptions } from '../server';
 import { startServer } from '../server';
 import { version } from '../version';
 import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
 
 const help = `Usage: millrace serve [options]
 
-Answers POST /agent with an AG-UI event stream from a model, POST /webapi/chat/<provider> with a LobeHub
-chat stream from any provider whose key the environment holds, and GET /health.
+Answers POST /agent with the AG-UI event stream of an agent, GET /agent/capabilities, POST
+/webapi/chat/<provider> with a LobeHub chat stream from any provider whose key the environment holds,
+and GET /health.
 
 Options:
   --port <n>              port to listen on; 0 takes a free one (default 8788)
   --host <address>        address to listen on (default 127.0.0.1)
   --model <provider:name> openai:..., anthropic:..., ollama:... or demo:demo
   --base-url <url>        address of the model provider
+  --system <text>         what the model is told first
+  --tools <names>         tools of the engine that the agent has, separated by commas
+  --approve <policy>      who is asked before tools run: never, risky (default), always
+  --max-steps <n>         turns of the model with tools, then one last answer; 0 (default) is no limit
   --max-output-tokens <n> limit sent to providers that demand one (default 4096)
   --allow-host <name>     accept this Host header, too; may be repeated
   --allow-origin <origin> accept requests of pages from this origin; may be repeated
@@ -26,7 +31,7 @@ Options:
 Environment: MILLRACE_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY,
 ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, OLLAMA_HOST, OLLAMA_MODEL, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE.
 Without --model and without any of these, a demo model inside Millrace answers. It reasons when a
-message contains "reason", calls a tool on "tool", breaks off on "fail" and refuses on "refuse".
+message contains "reason", calls a tool on "tool", asks before it sends a "postcard", breaks off on "fail" and refuses on "refuse".
 `;
 
 const options = {
@@ -34,6 +39,10 @@ const options = {
   host: { type: 'string' },
   model: { type: 'string' },
   'base-url': { type: 'string' },
+  system: { type: 'string' },
+  tools: { type: 'string' },
+  approve: { type: 'string' },
+  'max-steps': { type: 'string' },
   'max-output-tokens': { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
   'allow-origin': { type: 'string', multiple: true },
@@ -97,6 +106,20 @@ function urlOf(host: string, server: Server): string {
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${server.port}`;
 }
 
+function agentOptions(values: {
+  system?: string;
+  tools?: string;
+  approve?: string;
+}): Pick<ServerOptions, 'instructions' | 'tools' | 'approve'> {
+  const { system, tools, approve } = values;
+  const names = (tools ?? '').split(',').map((name) => name.trim());
+  return {
+    ...(system === undefined ? {} : { instructions: system }),
+    ...(tools === undefined ? {} : { tools: names.filter((name) => name !== '') }),
+    ...(approve === undefined ? {} : { approve }),
+  };
+}
+
 /** The `serve` command. */
 export const serve: Command = {
   summary: 'serve a model as an AG-UI agent over HTTP',
@@ -109,8 +132,11 @@ export const serve: Command = {
     const host = values.host ?? '127.0.0.1';
     const choice = chooseModel(values.model, values['base-url'], process.env);
     const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
+    const maxSteps = integerOption('max-steps', values['max-steps'], 0, 1e6);
     const server = startServer({
       ...choice,
+      ...agentOptions(values),
+      ...(maxSteps === undefined ? {} : { maxSteps }),
       providers: configuredProviders(),
       host,
       port: integerOption('port', values.port, 0, 65535) ?? 8788,

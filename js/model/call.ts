@@ -1,5 +1,5 @@
 // A model call on its way: of the engine, or driven here through a fetch function.
-import type { NativeModelCallPipe, ModelCallStep } from '../addon';
+import type { Addon, Deliver, ModelCallStep, NativeModelCallPipe } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import { engine } from '../transport/engine';
@@ -29,7 +29,16 @@ export interface Call {
 }
 
 export function startCall(texts: CallTexts, send: typeof fetch | undefined): Call {
-  return send ? new FetchCall(texts, send) : new EngineCall(texts);
+  if (send) return new FetchCall(texts, send);
+  const { chain, payload, options } = texts;
+  return startEngineCall((native, deliver) =>
+    native.startModelCall(chain, payload, options, deliver),
+  );
+}
+
+/** A stream of the engine that user code answers questions of: a model call, an agent's run. */
+export function startEngineCall(start: (native: Addon, deliver: Deliver) => number): Call {
+  return new EngineCall(start);
 }
 
 /** What both kinds share: outputs that wait for their reader, a head, an end. */
@@ -99,10 +108,10 @@ class EngineCall extends WaitingOutputs implements Call {
   // The first delivery comes without being asked for.
   #asked = true;
 
-  constructor({ chain, payload, options }: CallTexts) {
+  constructor(start: (native: Addon, deliver: Deliver) => number) {
     super();
     try {
-      this.#id = this.#native.startModelCall(chain, payload, options, this.#deliver);
+      this.#id = start(this.#native, this.#deliver);
     } catch (error) {
       rethrow(error);
     }

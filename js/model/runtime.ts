@@ -127,6 +127,25 @@ export class ModelRuntime {
     for (const one of fallback ?? []) this.#link(one);
   }
 
+  /**
+   * The settings of this runtime's calls as the engine reads them, the first and its fallbacks: for
+   * agents, which ask models inside the engine.
+   * @internal
+   */
+  chain(model: string, fallback?: readonly Fallback[]): object[] {
+    const { fetch, transport, handlePayload, handleError, handleStream } = this.#own;
+    if (fetch ?? transport ?? handlePayload ?? handleError ?? handleStream) {
+      throw new MillraceError(
+        'invalid_option',
+        'An agent asks its model inside the engine, past fetch, transport and the hooks of its runtime.',
+      );
+    }
+    return [
+      { ...engineSettings(this.provider, this.#settings), model },
+      ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
+    ];
+  }
+
   get baseURL(): string | undefined {
     return this.#settings.baseURL;
   }

@@ -103,11 +103,13 @@ void StepMachine::finish(const Tree& instruction) {
   Tree event = Tree::object();
   event.set("type", "done");
   // A finish is no step of its own; the final state says so.
-  Tree final_state = state_;
-  if (counts_) {
-    final_state.set("stepCount", Tree::integer(std::max<std::int64_t>(0, step_count_ - 1)));
+  if (!options_.lean) {
+    Tree final_state = state_;
+    if (counts_) {
+      final_state.set("stepCount", Tree::integer(std::max<std::int64_t>(0, step_count_ - 1)));
+    }
+    event.set("finalState", std::move(final_state));
   }
-  event.set("finalState", std::move(final_state));
   event.set("reason", instruction["reason"]);
   if (!instruction["reasonDetail"].is_null()) {
     event.set("reasonDetail", instruction["reasonDetail"]);

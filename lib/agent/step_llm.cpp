@@ -64,7 +64,7 @@ void StepMachine::call_llm(const Tree& instruction) {
   }
   state_.set("status", "running");
   Tree event = typed("llm_start");
-  event.set("payload", payload);
+  if (!options_.lean) event.set("payload", payload);
   emit(std::move(event));
   answer_ = Tree::object();
   answer_.set("content", "");
@@ -98,7 +98,8 @@ void StepMachine::fill_call(Tree& payload) {
 
 // Writes the assistant's row, or fills the one that was made for the answer.
 Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
-  const Tree& given = payload["assistantMessageId"];
+  const Tree& given =
+      result["messageId"].is_string() ? result["messageId"] : payload["assistantMessageId"];
   auto& messages = state_.at("messages").items();
   auto found = messages.end();
   if (given.is_string()) {
@@ -113,7 +114,7 @@ Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
   row.set("content", result["content"]);
   if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
   if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
-  for (const std::string_view member : {"reasoning", "usage"}) {
+  for (const std::string_view member : {"reasoning", "usage", "turn"}) {
     if (!result[member].is_null()) row.set(member, result[member]);
   }
   Tree id = row["id"];
@@ -126,7 +127,7 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   guard_repeats(result);
   give_ids(result, state_, ids_);
   Tree event = typed("llm_result");
-  event.set("result", result);
+  if (!options_.lean) event.set("result", result);
   emit(std::move(event));
   if (state_["forceFinish"].truthy()) result.set("tool_calls", Tree::array());
 

@@ -126,6 +126,7 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
     if (!done_) take_instructions(std::move(call));
     return;
   }
+  if (options_.decide) return take_instructions(options_.decide(state_, context_));
   Tree payload = Tree::object();
   payload.set("context", context_);
   payload.set("state", state_);
@@ -235,7 +236,7 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
     answer_.set("content", content);
   }
   if (chunk["tool_calls"].is_array()) answer_.set("tool_calls", chunk["tool_calls"]);
-  for (const std::string_view name : {"usage", "finishReason"}) {
+  for (const std::string_view name : {"usage", "finishReason", "messageId", "turn"}) {
     if (!chunk[name].is_null()) answer_.set(name, chunk[name]);
   }
   const Tree& reasoning = chunk["reasoning"];
@@ -245,6 +246,7 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
   } else if (reasoning.is_object()) {
     answer_.set("reasoning", reasoning);
   }
+  if (options_.lean) return;
   Tree event = Tree::object();
   event.set("type", "llm_stream");
   event.set("chunk", std::move(chunk));
@@ -252,6 +254,10 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
 }
 
 void StepMachine::emit(Tree event, bool first) {
+  if (options_.lean) {
+    live_.push(std::move(event));
+    return;
+  }
   live_.push(event);
   if (first) {
     events_.items().insert(events_.items().begin(), std::move(event));
@@ -377,7 +383,8 @@ void StepMachine::settle(Tree next_context) {
   waiting_.clear();
   outcome_ = Tree::object();
   outcome_.set("events", events_);
-  outcome_.set("newState", state_);
+  if (options_.lean) checkpoint_ = Tree();
+  outcome_.set("newState", options_.lean ? std::move(state_) : state_);
   if (next_context.is_object()) outcome_.set("nextContext", std::move(next_context));
 }
 

@@ -5,7 +5,8 @@
 // - runner `{context, state}`: the agent's instructions
 // - executor `{instruction, state, context}`: a custom executor's `{events, newState,
 // nextContext?}`
-// - model `{payload}`: chunks through progress(), then anything
+// - model `{payload}`: chunks through progress(), then anything. A chunk may name the row of the
+//   answer by `messageId` and give it a member `turn`.
 // - tool `{name, toolCall, args, effect?}`: the tool's result
 // - usage `{operation, result, previous}`: the new usage
 // - cost `{context}`: the new cost
@@ -39,6 +40,11 @@ struct StepOptions {
   bool history = false;
   std::size_t concurrency = 8;
   std::string operation_id;  // of contexts that name none
+  // Events hold no states, payloads or pieces of answers, and the outcome holds no events: for a
+  // host that has them.
+  bool lean = false;
+  // Gives the instructions of a state and a context, instead of a runner action.
+  std::function<json::Tree(json::Tree& state, const json::Tree& context)> decide = nullptr;
 
   static StepOptions from(const json::Tree& options);
 };
@@ -148,6 +154,8 @@ class StepMachine {
   void start_tools(std::vector<Tree> calls, const Tree& payload, bool single);
   void pump_tools();
   void start_run(std::size_t index);
+  void start_custom_run(std::size_t index);
+  [[nodiscard]] std::string tool_of(const Tree& call) const;
   void end_run(std::size_t index, Tree result, Tree error);
   void account_tools();
   void finish_tools();

@@ -1,8 +1,8 @@
-// Tools and sub-agents of a step.
+// Calls of tools in a step: their order, their results, their rows.
 #include <algorithm>
 #include <set>
 
-#include "agent/approvals.hpp"
+#include "agent/deltas.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
 
@@ -11,10 +11,6 @@ namespace millrace::agent {
 using json::Tree;
 
 namespace {
-
-constexpr std::size_t sub_agents_at_once = 4;
-constexpr std::int64_t deepest_sub_agent = 4;
-constexpr std::int64_t sub_agent_timeout_ms = 30LL * 60 * 1000;
 
 Tree typed(std::string_view type) {
   Tree made = Tree::object();
@@ -51,44 +47,11 @@ bool runs_at_client(const Tree& state, const Tree& call) {
          state["operationToolSet"]["executorMap"][identifier].string() == "client";
 }
 
-const Tree* keyed(const Tree& list, const Tree& item) {
-  for (const std::string_view key : {"name", "id"}) {
-    if (!item[key].is_string()) continue;
-    const auto found =
-        std::find_if(list.items().begin(), list.items().end(),
-                     [&](const Tree& other) { return other[key].string() == item[key].string(); });
-    return found == list.items().end() ? nullptr : &*found;
-  }
-  return nullptr;
-}
-
 // A result in LobeHub's shape may end the run, unless it hands over to sub-agents. A value that
 // only happens to have such a member does not.
 bool ends_run(const Tree& data) {
   return data["content"].is_string() && data["stop"].is_true() &&
          !data["state"]["type"].string().starts_with("exec");
-}
-
-// Adds what `result` counts beyond `base`: every concurrent result holds the totals of the base.
-void add_delta(Tree& sum, const Tree& base, const Tree& result) {
-  if (result.is_number()) {
-    const double delta = result.number_or(0) - base.number_or(0);
-    if (delta != 0 || sum.is_null()) sum = Tree::number(sum.number_or(0) + delta);
-  } else if (result.is_object()) {
-    for (const auto& [key, value] : result.members()) {
-      Tree* member = sum.find(key);
-      add_delta(member != nullptr ? *member : sum.set(key, Tree()), base[key], value);
-    }
-  } else if (result.is_array()) {
-    for (const Tree& item : result.items()) {
-      auto* entry = const_cast<Tree*>(keyed(sum, item));
-      const Tree* before = keyed(base, item);
-      add_delta(entry != nullptr ? *entry : sum.push(Tree()), before != nullptr ? *before : Tree(),
-                item);
-    }
-  } else if (!result.is_null()) {
-    sum = result;
-  }
 }
 
 }  // namespace
@@ -156,46 +119,19 @@ void StepMachine::pump_tools() {
 void StepMachine::start_run(std::size_t index) {
   ToolRun& run = batch_->runs[index];
   run.started = now_ms_;
-  if (batch_->custom) {
-    run.running = true;
-    Tree instruction = typed("call_tool");
-    Tree& payload = instruction.at("payload");
-    payload.set("parentMessageId", run.row.empty() ? batch_->parent : run.row);
-    payload.set("toolCalling", run.call);
-    if (!run.row.empty()) payload.set("skipCreateToolMessage", Tree::flag(true));
-    Tree action = Tree::object();
-    action.set("instruction", std::move(instruction));
-    action.set("state", batch_->base);
-    action.set("context", context_);
-    request("executor", std::move(action), [this, index](Tree result) {
-      batch_->results[index] = std::move(result);
-      batch_->runs[index].running = false;
-      batch_->runs[index].over = true;
-      pump_tools();
-    });
-    return;
-  }
+  if (batch_->custom) return start_custom_run(index);
   if (runs_at_client(state_, run.call)) {
     run.over = run.parked = true;
     return;
   }
-  const std::string_view api = run.call["apiName"].string();
-  const std::string joined =
-      std::string(run.call["identifier"].string()) + "____" + std::string(api);
-  std::string name;
-  for (const std::string_view candidate : {std::string_view(joined), api}) {
-    const auto found = std::find(options_.tools.begin(), options_.tools.end(), candidate);
-    if (found != options_.tools.end() && name.empty()) name = *found;
-  }
+  const std::string name = tool_of(run.call);
   if (name.empty()) {
-    Tree error =
-        error_tree(make_error(Errc::tool_not_found, "Tool not found: " + std::string(api)));
-    Tree event = typed("error");
-    event.set("error", error);
-    emit(std::move(event));
-    run.error = std::move(error);
+    const std::string api(run.call["apiName"].string());
+    run.error = error_tree(make_error(Errc::tool_not_found, "Tool not found: " + api));
     run.over = true;
-    return;
+    Tree event = typed("error");
+    event.set("error", run.error);
+    return emit(std::move(event));
   }
   const std::string_view text = run.call["arguments"].string();
   auto args = text.empty() ? Result<Tree>(Tree::object()) : Tree::parse(text);
@@ -214,6 +150,38 @@ void StepMachine::start_run(std::size_t index) {
       "tool", std::move(action),
       [this, index](Tree result) { end_run(index, std::move(result), Tree()); },
       [this, index](Tree error) { end_run(index, Tree(), std::move(error)); });
+}
+
+// A batch whose calls a custom executor carries out, one instruction a call.
+void StepMachine::start_custom_run(std::size_t index) {
+  ToolRun& run = batch_->runs[index];
+  run.running = true;
+  Tree instruction = typed("call_tool");
+  Tree& payload = instruction.at("payload");
+  payload.set("parentMessageId", run.row.empty() ? batch_->parent : run.row);
+  payload.set("toolCalling", run.call);
+  if (!run.row.empty()) payload.set("skipCreateToolMessage", Tree::flag(true));
+  Tree action = Tree::object();
+  action.set("instruction", std::move(instruction));
+  action.set("state", batch_->base);
+  action.set("context", context_);
+  request("executor", std::move(action), [this, index](Tree result) {
+    batch_->results[index] = std::move(result);
+    batch_->runs[index].running = false;
+    batch_->runs[index].over = true;
+    pump_tools();
+  });
+}
+
+// The host's name of the tool that a call is for, or "".
+std::string StepMachine::tool_of(const Tree& call) const {
+  const std::string_view api = call["apiName"].string();
+  const std::string joined = std::string(call["identifier"].string()) + "____" + std::string(api);
+  for (const std::string_view candidate : {std::string_view(joined), api}) {
+    const auto found = std::find(options_.tools.begin(), options_.tools.end(), candidate);
+    if (found != options_.tools.end()) return *found;
+  }
+  return {};
 }
 
 void StepMachine::end_run(std::size_t index, Tree result, Tree error) {
@@ -370,7 +338,7 @@ void StepMachine::merge_custom_tools() {
         Tree& list =
             pending != nullptr ? *pending : state_.set("pendingToolsCalling", Tree::array());
         for (const Tree& call : made["pendingToolsCalling"].items()) {
-          if (keyed(list, call) == nullptr) list.push(call);
+          if (same_entry(list, call) == nullptr) list.push(call);
         }
       }
     }
@@ -385,176 +353,6 @@ void StepMachine::merge_custom_tools() {
   payload.set("toolResults", std::move(results));
   next_context_ = context_of("tools_batch_result", std::move(payload));
   if (!is_blocked(state_["status"].string())) over_cost_limit();
-  finish_instruction();
-}
-
-// Writes one result for every call; gives what the next phase is told.
-Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
-                                std::string_view reason, std::string_view content) {
-  Tree results = Tree::array();
-  std::string parent(payload["parentMessageId"].string());
-  for (const Tree& raw : payload["toolsCalling"].items()) {
-    const Tree call = chat_tool_call(raw);
-    const std::string_view id = call["id"].string();
-    Tree* row = find_tool_row(state_, id);
-    if (row == nullptr) {
-      Tree made = Tree::object();
-      const Tree& existing = payload["existingToolMessageIds"][id];
-      made.set("id", existing.is_string() ? std::string(existing.string()) : new_id());
-      made.set("role", "tool");
-      made.set("tool_call_id", call["id"]);
-      if (!payload["parentMessageId"].is_null()) {
-        made.set("parentId", payload["parentMessageId"]);
-      }
-      made.set("plugin", call);
-      row = &state_.at("messages").push(std::move(made));
-    }
-    row->set("content", content);
-    row->at("pluginIntervention").set("status", status);
-    if (status == "rejected") row->at("pluginIntervention").set("rejectedReason", reason);
-    parent = (*row)["id"].string();
-    Tree data = Tree::object();
-    data.set("content", content);
-    data.set("error", reason);
-    data.set("success", Tree::flag(false));
-    Tree event = typed("tool_result");
-    event.set("id", call["id"]);
-    event.set("result", data);
-    emit(std::move(event));
-    Tree entry = Tree::object();
-    entry.set("toolCall", call);
-    entry.set("toolCallId", call["id"]);
-    entry.set("data", std::move(data));
-    entry.set("isSuccess", Tree::flag(false));
-    results.push(std::move(entry));
-  }
-  Tree next = Tree::object();
-  if (!parent.empty()) next.set("parentMessageId", parent);
-  next.set("toolCount", Tree::integer(static_cast<std::int64_t>(results.items().size())));
-  next.set("toolResults", std::move(results));
-  return next;
-}
-
-void StepMachine::resolve_aborted_tools(const Tree& instruction) {
-  const Tree& payload = instruction["payload"];
-  const std::string reason(payload["reason"].is_string() ? payload["reason"].string()
-                                                         : "user_aborted");
-  resolve_tools(payload, "aborted", reason, "The call was aborted by the user.");
-  state_.erase("pendingToolsCalling");
-  state_.set("status", "done");
-  Tree event = typed("done");
-  event.set("finalState", state_);
-  event.set("reason", "user_aborted");
-  event.set("reasonDetail", "The run was stopped while calls of tools were open");
-  emit(std::move(event));
-  finish_instruction();
-}
-
-void StepMachine::resolve_blocked_tools(const Tree& instruction) {
-  const Tree& payload = instruction["payload"];
-  const std::string reason(payload["blockedReason"].is_string() ? payload["blockedReason"].string()
-                                                                : "blocked_by_security_privacy");
-  const std::string content(payload["blockedContent"].is_string()
-                                ? payload["blockedContent"].string()
-                                : "This call is not allowed here and was not executed.");
-  Tree next = resolve_tools(payload, "rejected", reason, content);
-  if (!is_blocked(state_["status"].string())) state_.set("status", "running");
-  // Results of tools that ran in the same step stand first.
-  if (next_context_["payload"]["toolResults"].is_array()) {
-    Tree all = next_context_["payload"]["toolResults"];
-    for (Tree& entry : next.at("toolResults").items()) all.push(std::move(entry));
-    next.set("toolCount", Tree::integer(static_cast<std::int64_t>(all.items().size())));
-    next.set("toolResults", std::move(all));
-  }
-  next_context_ = context_of("tools_batch_result", std::move(next));
-  finish_instruction();
-}
-
-void StepMachine::exec_sub_agents(const Tree& instruction) {
-  const std::string type(instruction["type"].string());
-  if (!options_.sub_agents) {
-    return fail_step(error_tree(make_error(
-        Errc::unknown_instruction, "No executor found for instruction type: " + type + ".")));
-  }
-  const Tree& payload = instruction["payload"];
-  sub_agents_ = SubAgents{};
-  sub_agents_->type = type;
-  sub_agents_->parent = payload["parentMessageId"].string();
-  if (type.ends_with('s')) {
-    sub_agents_->tasks = payload["tasks"].items();
-  } else {
-    sub_agents_->tasks.push_back(payload["task"]);
-  }
-  sub_agents_->results.resize(sub_agents_->tasks.size());
-  state_.set("status", "running");
-  pump_sub_agents();
-}
-
-void StepMachine::pump_sub_agents() {
-  auto& agents = *sub_agents_;
-  const std::int64_t depth = state_["subAgentDepth"].integer_or(0) + 1;
-  const auto end = [this](std::size_t index, Tree result) {
-    if (!result["success"].truthy() && result["error"].is_null()) {
-      result.set("error", "The sub-agent gave no result.");
-    }
-    if (result["success"].is_null()) result.set("success", Tree::flag(false));
-    sub_agents_->results[index] = std::move(result);
-    ++sub_agents_->over;
-  };
-  while (agents.next < agents.tasks.size() && agents.running < sub_agents_at_once) {
-    const std::size_t index = agents.next++;
-    const Tree& task = agents.tasks[index];
-    if (depth > deepest_sub_agent) {
-      Tree refused = Tree::object();
-      refused.set("error", "Sub-agents may be nested 4 deep.");
-      end(index, std::move(refused));
-      continue;
-    }
-    ++agents.running;
-    Tree action = Tree::object();
-    action.set("task", task);
-    action.set("parentMessageId", agents.parent);
-    action.set("depth", Tree::integer(depth));
-    const std::int64_t given = task["timeout"].integer_or(0);
-    action.set("timeoutMs", Tree::integer(given > 0 ? given : sub_agent_timeout_ms));
-    request(
-        "sub_agent", std::move(action),
-        [this, index, end](Tree result) {
-          --sub_agents_->running;
-          // What the child spent is the parent's.
-          for (const std::string_view member : {"usage", "cost"}) {
-            if (result[member].is_object()) {
-              add_delta(state_.at(member), Tree(), result[member]);
-              result.erase(member);
-            }
-          }
-          end(index, std::move(result));
-          pump_sub_agents();
-        },
-        [this, index, end](Tree error) {
-          --sub_agents_->running;
-          Tree result = Tree::object();
-          result.set("error", error["message"].is_string() ? error["message"] : error);
-          end(index, std::move(result));
-          pump_sub_agents();
-        });
-  }
-  if (agents.over < agents.tasks.size()) return;
-  const bool several = agents.type.ends_with('s');
-  const bool older = agents.type.find("task") != std::string::npos;
-  Tree payload = Tree::object();
-  payload.set("parentMessageId", agents.parent);
-  if (several) {
-    Tree list = Tree::array();
-    for (Tree& result : agents.results) list.push(std::move(result));
-    payload.set("results", std::move(list));
-  } else {
-    payload.set("result", std::move(agents.results.front()));
-  }
-  const std::string_view phase = several
-                                     ? (older ? "tasks_batch_result" : "sub_agents_batch_result")
-                                     : (older ? "task_result" : "sub_agent_result");
-  next_context_ = context_of(phase, std::move(payload));
   finish_instruction();
 }
 

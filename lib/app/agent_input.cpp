@@ -64,7 +64,8 @@ Result<std::string> context_message(const json::Value& context, IdSource& ids) {
 
 }  // namespace
 
-Result<AgentInput> read_agent_input(std::string_view text, std::string_view format, IdSource& ids) {
+Result<AgentInput> read_agent_input(std::string_view text, std::string_view format, IdSource& ids,
+                                    bool has_state) {
   json::Document document(body_depth_limit);
   auto parsed = document.parse(text);
   if (!parsed) return std::move(parsed).error();
@@ -90,14 +91,21 @@ Result<AgentInput> read_agent_input(std::string_view text, std::string_view form
   if (!tools.is_nothing() && !tools.is_array()) return wrong_body("`tools` must be an array");
   if (tools.size() > 0) input.tools_json = tools.to_json();
 
+  const json::Value resume = body["resume"];
+  if (!resume.is_nothing() && !resume.is_array()) return wrong_body("`resume` must be an array");
+  if (resume.size() > 0) input.resume_json = resume.to_json();
+
   auto messages = read_messages(body["messages"], format, ids);
   if (!messages) return std::move(messages).error();
   auto context = context_message(body["context"], ids);
   if (!context) return std::move(context).error();
   input.messages_json = std::move(messages).value();
   constexpr std::string_view no_messages = "[]";
-  if (input.messages_json == no_messages) return wrong_body("`messages` is empty");
-  if (!context.value().empty()) input.messages_json.insert(1, context.value() + ",");
+  const bool goes_on = has_state || !input.resume_json.empty();
+  if (input.messages_json == no_messages && !goes_on) return wrong_body("`messages` is empty");
+  if (!context.value().empty() && input.messages_json != no_messages) {
+    input.messages_json.insert(1, context.value() + ",");
+  }
   return input;
 }
 

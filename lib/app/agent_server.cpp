@@ -10,9 +10,13 @@
 #include <vector>
 
 #include "app/agent_input.hpp"
+#include "app/agent_plan.hpp"
+#include "app/agent_reply.hpp"
 #include "app/agent_run.hpp"
 #include "app/chat_run.hpp"
 #include "app/demo_provider.hpp"
+#include "app/demo_tools.hpp"
+#include "app/kept_runs.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "http/server.hpp"
@@ -40,6 +44,8 @@ struct AgentServer::State {
   model::ProviderConfig provider;
   std::string model;
   std::map<std::string, model::ProviderConfig, std::less<>> chats;  // by provider
+  std::shared_ptr<const AgentPlan> plan;
+  KeptRuns kept;
   os::RandomIds ids;
   RandomChance chance;
   model::TokenStore tokens;
@@ -55,11 +61,13 @@ struct AgentServer::State {
   Result<void> open_demo();
   Result<void> open_provider();
   Result<void> open_chats();
+  Result<void> open_agent();
   http::Router router();
   Result<model::ChatPayload> payload_of(const AgentInput& input);
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
   void on_chat(const model::ProviderConfig& config, const http::Request& request,
                std::shared_ptr<http::ResponseStream> response);
+  void on_capabilities(std::shared_ptr<http::ResponseStream> response) const;
   void on_health(std::shared_ptr<http::ResponseStream> response) const;
 };
 
@@ -106,6 +114,34 @@ Result<void> AgentServer::State::open_chats() {
   return {};
 }
 
+Result<void> AgentServer::State::open_agent() {
+  tool::Registry builtin;
+  std::vector<std::string> wanted = options.tools;
+  if (demo) {
+    MILLRACE_TRY(builtin.add(demo_tool()));
+    wanted.emplace_back("send_postcard");
+  }
+  json::Tree given = json::Tree::object();
+  json::Tree link = json::Tree::object();
+  link.set("provider", provider.id);
+  link.set("baseURL", options.base_url);
+  link.set("apiKey", options.api_key);
+  link.set("model", model);
+  given.set("chain", json::Tree::array()).push(std::move(link));
+  if (provider.provider->dialect == model::Dialect::anthropic) {
+    given.at("payload").set("max_tokens", json::Tree::integer(options.max_output_tokens));
+  }
+  given.set("instructions", options.instructions);
+  given.set("approve", options.approve);
+  given.at("limits").set("maxSteps", json::Tree::integer(options.max_steps));
+  given.set("builtin", json::Tree::array());
+  for (const std::string& name : wanted) given.at("builtin").push(json::Tree::text(name));
+  auto read = read_agent_plan(given.to_json(), builtin);
+  if (!read) return std::move(read).error();
+  plan = std::move(read).value();
+  return {};
+}
+
 Result<void> AgentServer::State::open() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
@@ -118,6 +154,7 @@ Result<void> AgentServer::State::open() {
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
   MILLRACE_TRY(open_provider());
   MILLRACE_TRY(open_chats());
+  MILLRACE_TRY(open_agent());
 
   http::ServerOptions server_options;
   server_options.host = options.host;
@@ -137,6 +174,10 @@ http::Router AgentServer::State::router() {
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
          on_agent(std::move(request), std::move(response));
        }},
+      {"GET", "/agent/capabilities",
+       [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
+         on_capabilities(std::move(response));
+       }},
       {"GET", "/health",
        [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
          on_health(std::move(response));
@@ -154,10 +195,18 @@ http::Router AgentServer::State::router() {
 }
 
 Result<model::ChatPayload> AgentServer::State::payload_of(const AgentInput& input) {
+  std::string messages = input.messages_json;
+  if (!options.instructions.empty()) {
+    std::string row = "{";
+    json::append_member(row, "id", ids.next_id());
+    json::append_member(row, "role", "system");
+    json::append_member(row, "content", options.instructions);
+    messages.insert(1, row + "},");
+  }
   std::string text = "{";
   json::append_member(text, "model", model);
   json::append_member(text, "format", "canonical");
-  json::append_raw_member(text, "messages", input.messages_json);
+  json::append_raw_member(text, "messages", messages);
   if (!input.tools_json.empty()) json::append_raw_member(text, "tools", input.tools_json);
   text.push_back('}');
   auto payload = model::read_payload(text, ids);
@@ -176,6 +225,13 @@ void AgentServer::State::on_agent(http::Request&& request,
     (void)response->send_error(input.error());
     return;
   }
+  const DriverServices services{loop, *client, {ids, chance, tokens, circuits}};
+  // A chat without tools of the engine needs none of the agent's machinery.
+  if (!plan->tools.empty() || !input.value().resume_json.empty()) {
+    std::make_shared<AgentReply>(services, plan, input.value(), kept, std::move(response))
+        ->start(input.value());
+    return;
+  }
   auto payload = payload_of(input.value());
   if (!payload) {
     (void)response->send_error(payload.error());
@@ -183,8 +239,7 @@ void AgentServer::State::on_agent(http::Request&& request,
   }
   model::CallOptions call;
   call.chain.push_back({provider, {}});
-  std::make_shared<AgentRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}},
-                             std::move(call), std::move(payload).value(), input.value(),
+  std::make_shared<AgentRun>(services, std::move(call), std::move(payload).value(), input.value(),
                              std::move(response))
       ->start();
 }
@@ -203,6 +258,39 @@ void AgentServer::State::on_chat(const model::ProviderConfig& config, const http
                             whole ? ChatAnswer::completion : ChatAnswer::stream,
                             std::move(response))
       ->start();
+}
+
+// Source: AG-UI protocol 1.0, AgentCapabilities.
+void AgentServer::State::on_capabilities(std::shared_ptr<http::ResponseStream> response) const {
+  using json::Tree;
+  const auto yes = [](Tree& part, std::initializer_list<std::string_view> members) {
+    for (const std::string_view member : members) part.set(member, Tree::flag(true));
+  };
+  Tree told = Tree::object();
+  Tree& identity = told.at("identity");
+  identity.set("name", "millrace");
+  identity.set("type", "millrace");
+  identity.set("version", options.version);
+  yes(told.at("transport"), {"streaming"});
+  Tree& tools = told.at("tools");
+  yes(tools, {"supported", "parallelCalls", "clientProvided"});
+  tools.set("items", Tree::array());
+  for (const auto& [name, entry] : plan->tools.entries()) {
+    const tool::Spec& spec = entry.tool->spec();
+    Tree item = Tree::object();
+    item.set("name", spec.name);
+    item.set("description", spec.description);
+    auto parameters = Tree::parse(spec.parameters);
+    if (parameters) item.set("parameters", std::move(parameters).value());
+    tools.at("items").push(std::move(item));
+  }
+  yes(told.at("reasoning"), {"supported", "streaming", "encrypted"});
+  yes(told.at("humanInTheLoop"), {"supported", "approvals", "interrupts", "approveWithEdits"});
+  if (options.max_steps > 0) {
+    told.at("execution").set("maxIterations", Tree::integer(options.max_steps));
+  }
+  (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+                       told.to_json(json::Surrogates::replace));
 }
 
 void AgentServer::State::on_health(std::shared_ptr<http::ResponseStream> response) const {

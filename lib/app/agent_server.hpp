@@ -24,6 +24,12 @@ struct AgentServerOptions {
   std::string ca_file;
   std::vector<std::string> extra_ca_files;
   std::string version;
+  // The agent: builtin tools by name, who is asked before they run, what the model is told first,
+  // and after how many of its turns it has to answer; 0 is no limit.
+  std::vector<std::string> tools;
+  std::string approve = "risky";
+  std::string instructions;
+  std::int64_t max_steps = 0;
   std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way
 };
 
@@ -31,13 +37,13 @@ struct AgentServerOptions {
 // Errors: invalid_json, invalid_option.
 Result<AgentServerOptions> read_server_options(std::string_view text);
 
-// Serves POST /agent, POST /webapi/chat/<provider> for every provider of the table, and GET
-// /health.
+// Serves POST /agent, GET /agent/capabilities, POST /webapi/chat/<provider> for every provider of
+// the table, and GET /health. A demo model brings a tool of its own along.
 // Thread: any that is not the engine's own.
 // Lifetime: its end stops without waiting for answers.
 class AgentServer {
  public:
-  // Errors: those of model::make_target and http::Server::listen.
+  // Errors: those of model::make_target, read_agent_plan and http::Server::listen.
   static Result<std::unique_ptr<AgentServer>> start(AgentServerOptions options);
   ~AgentServer();
 

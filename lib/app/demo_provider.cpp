@@ -56,6 +56,7 @@ struct Question {
   std::string text;         // of the last user message
   std::string tool_result;  // set when the last message is a tool's
   std::size_t words = 0;
+  bool sends_postcards = false;  // the tool is offered
 };
 
 Question read_question(std::string_view body) {
@@ -63,6 +64,9 @@ Question read_question(std::string_view body) {
   json::Document document(512);
   const auto parsed = document.parse(body);
   if (!parsed) return question;
+  for (const json::Value tool : parsed.value()["tools"].items()) {
+    if (tool["function"]["name"].string() == "send_postcard") question.sends_postcards = true;
+  }
   for (const json::Value message : parsed.value()["messages"].items()) {
     const std::string_view role = message["role"].string();
     const json::Value content = message["content"];
@@ -74,6 +78,18 @@ Question read_question(std::string_view body) {
     if (role == "tool") question.tool_result = text;
   }
   return question;
+}
+
+// `pieces` of the arguments stand as they are in a JSON string.
+void call_tool(Script& script, std::string_view name,
+               std::initializer_list<std::string_view> pieces) {
+  script.delta(R"("tool_calls":[{"index":0,"id":"call_demo","type":"function",)"
+               R"("function":{"name":")" +
+               std::string(name) + R"(","arguments":""}}])");
+  for (const std::string_view piece : pieces) {
+    script.delta(R"("tool_calls":[{"index":0,"function":{"arguments":")" + std::string(piece) +
+                 R"("}}])");
+  }
 }
 
 std::vector<std::string> answer(const Question& question) {
@@ -91,14 +107,17 @@ std::vector<std::string> answer(const Question& question) {
     script.words("reasoning_content",
                  "The user wants to see reasoning. First I look at the question, then I write.");
   }
+  if (contains(question.text, {"postcard"}) && question.sends_postcards) {
+    script.words("content", "[demo] I write a postcard; a person may read it before it goes.");
+    call_tool(script, "send_postcard", {"{\\\"to\\\":\\\"Ada\\\",", "\\\"text\\\":\\\"Hello\\\"}"});
+    script.finish("tool_calls", question.words);
+    return script.take();
+  }
   if (contains(question.text, {"tool", "weather"})) {
     script.words("content",
                  "[demo] I look that up with a tool, as a model with tools would do it "
                  "before it answers.");
-    script.delta(R"("tool_calls":[{"index":0,"id":"call_demo","type":"function",)"
-                 R"("function":{"name":"get_weather","arguments":""}}])");
-    script.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"{\"city\":"}}])");
-    script.delta(R"("tool_calls":[{"index":0,"function":{"arguments":"\"Paris\"}"}}])");
+    call_tool(script, "get_weather", {"{\\\"city\\\":", "\\\"Paris\\\"}"});
     script.finish("tool_calls", question.words);
     return script.take();
   }

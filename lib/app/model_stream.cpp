@@ -11,22 +11,6 @@
 namespace millrace::app {
 namespace {
 
-Result<std::vector<model::CallLink>> read_chain(std::string_view json) {
-  json::Document document;
-  auto parsed = document.parse(json);
-  if (!parsed) return std::move(parsed).error();
-  std::vector<model::CallLink> chain;
-  for (const json::Value item : parsed.value().items()) {
-    auto config = model::read_config(item.to_json());
-    if (!config) return std::move(config).error();
-    chain.push_back({std::move(config).value(), std::string(item["model"].string())});
-  }
-  if (chain.empty()) {
-    return make_error(Errc::invalid_option, "A model call needs at least one provider.");
-  }
-  return chain;
-}
-
 Result<ModelProtocol> read_protocol(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, ModelProtocol>, 3> rows{{
       {"events", ModelProtocol::events},
@@ -52,9 +36,29 @@ void read_time(const json::Value& value, std::chrono::milliseconds& time) {
 
 }  // namespace
 
+Result<std::vector<model::CallLink>> read_chain(std::string_view json) {
+  json::Document document;
+  auto parsed = document.parse(json);
+  if (!parsed) return std::move(parsed).error();
+  std::vector<model::CallLink> chain;
+  for (const json::Value item : parsed.value().items()) {
+    auto config = model::read_config(item.to_json());
+    if (!config) return std::move(config).error();
+    chain.push_back({std::move(config).value(), std::string(item["model"].string())});
+  }
+  if (chain.empty()) {
+    return make_error(Errc::invalid_option, "A model call needs at least one provider.");
+  }
+  return chain;
+}
+
 std::vector<std::string> secrets_of(const model::CallOptions& call) {
+  return secrets_of(call.chain);
+}
+
+std::vector<std::string> secrets_of(const std::vector<model::CallLink>& chain) {
   std::vector<std::string> all;
-  for (const model::CallLink& link : call.chain) {
+  for (const model::CallLink& link : chain) {
     for (std::string& secret : model::secrets_of(link.config)) all.push_back(std::move(secret));
   }
   return all;

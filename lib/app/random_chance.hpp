@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <random>
 
 #include "model/call.hpp"
@@ -15,6 +16,13 @@ class RandomChance : public model::Chance {
  private:
   std::minstd_rand engine_{std::random_device{}()};
 };
+
+// Units: milliseconds since 1970.
+inline std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 inline model::Moment moment_now() {
   return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()};

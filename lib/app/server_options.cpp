@@ -72,7 +72,7 @@ struct Row {
   Reader read;
 };
 
-constexpr std::array<Row, 13> rows{{
+constexpr std::array<Row, 17> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -80,6 +80,10 @@ constexpr std::array<Row, 13> rows{{
     {"apiKey", read_text<&AgentServerOptions::api_key>},
     {"providers", read_providers},
     {"maxOutputTokens", read_count<&AgentServerOptions::max_output_tokens>},
+    {"tools", read_list<&AgentServerOptions::tools>},
+    {"approve", read_text<&AgentServerOptions::approve>},
+    {"instructions", read_text<&AgentServerOptions::instructions>},
+    {"maxSteps", read_count<&AgentServerOptions::max_steps>},
     {"allowedHosts", read_list<&AgentServerOptions::allowed_hosts>},
     {"allowedOrigins", read_list<&AgentServerOptions::allowed_origins>},
     {"caFile", read_text<&AgentServerOptions::ca_file>},

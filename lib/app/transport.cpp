@@ -1,16 +1,20 @@
 #include "app/transport.hpp"
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "app/demo_provider.hpp"
+#include "app/kept_runs.hpp"
 #include "app/mcp_stream.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
+#include "http/server.hpp"
 #include "model/route.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
@@ -278,7 +282,7 @@ void read_time(const json::Value& value, std::chrono::milliseconds& time) {
 
 }  // namespace
 
-// The engine thread owns `streams` and `client`; the host's thread owns `shapes` and `next_id`. The
+// The engine thread owns `streams`, `kept` and `client`; the host's thread owns the rest. The
 // client ends before what its handlers use.
 class Transport::State {
  public:
@@ -287,6 +291,7 @@ class Transport::State {
     loop.start();
   }
   ~State() {
+    demo.reset();
     loop.stop();
     for (const auto& [id, stream] : streams) stream->silence();
   }
@@ -331,6 +336,7 @@ class Transport::State {
   RandomChance chance;
   model::TokenStore tokens;
   model::CircuitStore circuits;
+  KeptRuns kept;
   std::unordered_map<StreamId, std::shared_ptr<Stream>> streams;
   StreamServices owner{loop,
                        client,
@@ -340,6 +346,10 @@ class Transport::State {
                        [this](StreamId id) { streams.erase(id); }};
   net::Client client;
   std::unordered_map<StreamId, Shape> shapes;
+  tool::Registry builtin;
+  std::unique_ptr<http::Server> demo;
+  std::string demo_address;
+  std::map<std::string, std::shared_ptr<const AgentPlan>, std::less<>> plans;
   StreamId next_id = 1;
 };
 
@@ -410,6 +420,42 @@ Result<std::shared_ptr<const tool::Registry>> Transport::builtin_tools(
   auto tools = tool::make_builtin_tools(options.value(), {state_->loop, state_->client});
   if (!tools) return std::move(tools).error();
   return std::make_shared<const tool::Registry>(std::move(tools).value());
+}
+
+Transport::StreamId Transport::start(AgentSpec agent) {
+  const StreamId id = state_->next_id++;
+  state_->shapes[id] = Shape::items;
+  state_->queue.open(id);
+  auto shared = std::make_shared<AgentSpec>(std::move(agent));
+  state_->loop.post([state = state_.get(), id, shared] {
+    auto stream = std::make_shared<AgentStream>(id, state->owner, state->kept, std::move(*shared));
+    state->streams.emplace(id, stream);
+    stream->start();
+  });
+  return id;
+}
+
+Result<std::shared_ptr<const AgentPlan>> Transport::plan(std::string_view json) {
+  constexpr std::size_t kept_plans = 64;
+  auto& plans = state_->plans;
+  if (const auto at = plans.find(json); at != plans.end()) return at->second;
+  auto read = read_agent_plan(json, state_->builtin);
+  if (!read) return read;
+  if (plans.size() >= kept_plans) plans.clear();
+  plans.emplace(std::string(json), read.value());
+  return read;
+}
+
+Result<std::string> Transport::demo_address() {
+  if (!state_->demo_address.empty()) return state_->demo_address;
+  auto server = std::make_unique<http::Server>(state_->loop);
+  http::ServerOptions options;
+  options.port = 0;
+  auto port = server->listen(std::move(options), demo_provider(state_->loop));
+  if (!port) return std::move(port).error();
+  state_->demo = std::move(server);
+  state_->demo_address = "http://127.0.0.1:" + std::to_string(port.value());
+  return state_->demo_address;
 }
 
 void Transport::stop(StreamId stream) {

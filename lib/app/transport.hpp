@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/agent_stream.hpp"
 #include "app/model_stream.hpp"
 #include "app/pipe.hpp"
 #include "app/stream.hpp"
@@ -75,9 +76,17 @@ class Transport {
   // transport.
   // Errors: invalid_json, invalid_option.
   Result<std::shared_ptr<const tool::Registry>> builtin_tools(std::string_view options_json);
-  // Ends a model call as cancelled; the rest of its output still comes.
+  // Starts an agent's run.
+  StreamId start(AgentSpec agent);
+  // The plan of this text; the latest ones are kept.
+  // Errors: those of read_agent_plan.
+  Result<std::shared_ptr<const AgentPlan>> plan(std::string_view json);
+  // The address of the demo model, which starts with the first call and ends with the transport.
+  // Errors: those of http::Server::listen.
+  Result<std::string> demo_address();
+  // Ends a model call or a run as cancelled; the rest of its output still comes.
   void stop(StreamId stream);
-  // Answers a model call's question to user code: "" leaves things as they are.
+  // Answers a question to user code: "" leaves things of a model call as they are.
   void complete(StreamId stream, std::uint64_t id, std::string json);
   // The providers that failed lately (CircuitStore::json).
   [[nodiscard]] std::string circuits_json() const;

@@ -1,0 +1,333 @@
+// AgentRun: an agent's run as its user holds it. The run goes on in the engine whether or not it is
+// read.
+import { AsyncResource } from 'node:async_hooks';
+
+import type { AgentDecision, AgentResult, SavedRun } from '../../types/agent-run';
+import type { AGUIEvent, Interrupt, ResumeEntry } from '../../types/events';
+import { EngineEventReader } from '../adapters/engine-events';
+import { errorFromNative, MillraceError } from '../errors';
+import type { Call } from '../model/call';
+import { toAGUIResponse } from '../runs/ag-ui';
+import type { RunOptions } from '../runs/run-bytes';
+import { HostCalls, type ToolQuestion } from './host-calls';
+import type { HostTool } from './tools';
+
+/** What a run needs of the agent that made it. */
+export interface RunHost {
+  threadId: string;
+  runId: string;
+  tools: ReadonlyMap<string, HostTool>;
+  signal: AbortSignal | undefined;
+  onStep: ((saved: SavedRun) => void) | undefined;
+  keptSize: number;
+  /** Starts the run that goes on with these answers. */
+  goOn(entries: ResumeEntry[]): AgentRun;
+}
+
+type Item =
+  | AGUIEvent
+  | string
+  | { type: '@tool'; id: number; value: ToolQuestion }
+  | { type: '@withdraw'; id: number }
+  | ({ type: '@rest' } & SavedRun)
+  | { type: '@failed'; error: object }
+  | ({ type: '@result' } & Omit<AgentResult, 'threadId' | 'runId' | 'error'>);
+
+const own = new Set(['@tool', '@withdraw', '@rest', '@failed', '@result']);
+
+// Characters that a reader may lag behind before the run waits for it.
+const mostLag = 1 << 22;
+
+/**
+ * A run of an agent.
+ *
+ * - `for await (const event of run)` gives the events of an AG-UI run. A second loop gives them again.
+ * - `result`, `text()` and `state` wait for the end.
+ * - `response()` is an AG-UI response.
+ *
+ * Leaving the last loop or response stops the run, unless `result` or `text()` waits for it.
+ */
+export class AgentRun implements AsyncIterable<AGUIEvent> {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly #host: RunHost;
+  readonly #call: Call;
+  readonly #calls: HostCalls;
+  readonly #scope = new AsyncResource('MillraceAgentRun');
+  readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
+  readonly #done: Promise<AgentResult>;
+  #events: { event: AGUIEvent; size: number }[] = [];
+  #dropped = 0;
+  #size = 0;
+  #over = false;
+  #readers = new Set<AgentRunReader>();
+  #waiters = 0;
+  #wake: (() => void)[] = [];
+  #room: (() => void) | undefined;
+  #failure: MillraceError | undefined;
+  #result: AgentResult | undefined;
+  #saved: SavedRun | undefined;
+
+  constructor(call: Call, host: RunHost) {
+    this.threadId = host.threadId;
+    this.runId = host.runId;
+    this.#call = call;
+    this.#host = host;
+    this.#calls = new HostCalls(host.tools, call, this.#scope);
+    const stop = (): void => this.stop();
+    host.signal?.addEventListener('abort', stop, { once: true });
+    this.#done = this.#read().finally(() => host.signal?.removeEventListener('abort', stop));
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
+    return new AgentRunReader(this.#shelf);
+  }
+
+  /** How the run ended; never rejects. */
+  get result(): Promise<AgentResult> {
+    this.#waiters += 1;
+    return this.#done;
+  }
+
+  /** The last answer; rejects when the run failed or was stopped. */
+  async text(): Promise<string> {
+    const { status, text } = await this.result;
+    if (this.#failure) throw this.#failure;
+    if (status !== 'cancelled') return text;
+    const { signal } = this.#host;
+    if (signal?.aborted) throw signal.reason;
+    throw new MillraceError('cancelled', 'The run was stopped.');
+  }
+
+  /** The state after the last step, for runs that were started with `saves` or `onStep`. */
+  get state(): Promise<SavedRun | undefined> {
+    return this.result.then(() => this.#saved);
+  }
+
+  /** An AG-UI response of the run. */
+  response(options: Omit<RunOptions, 'adapter' | 'threadId' | 'runId'> = {}): Response {
+    const { threadId, runId } = this;
+    return toAGUIResponse(this, { threadId, runId, ...options });
+  }
+
+  /** Ends the run: the model's connection, every tool, every other agent. */
+  stop(): void {
+    if (this.#over) return;
+    this.#call.stop();
+  }
+
+  /**
+   * Answers the questions of a run that was interrupted and goes on: true or false for all of them, or
+   * a decision by the id of the question or of its tool call.
+   */
+  async resume(
+    decisions: boolean | AgentDecision | Record<string, boolean | AgentDecision> | ResumeEntry[],
+  ): Promise<AgentRun> {
+    const { interrupts = [] } = await this.result;
+    return this.#host.goOn(Array.isArray(decisions) ? decisions : entriesOf(interrupts, decisions));
+  }
+
+  readonly #shelf: Shelf = {
+    enter: (reader) => this.#readers.add(reader),
+    leave: (reader) => {
+      this.#readers.delete(reader);
+      this.#room?.();
+      if (this.#readers.size === 0 && this.#waiters === 0) this.stop();
+    },
+    at: (index) => {
+      if (index < this.#dropped) throw new MillraceError('run_not_kept', tooLong);
+      this.#room?.();
+      return this.#events[index - this.#dropped]?.event;
+    },
+    isOver: () => this.#over,
+    wait: () => new Promise<void>((resolve) => this.#wake.push(resolve)),
+  };
+
+  async #read(): Promise<AgentResult> {
+    try {
+      for (let output = await this.#call.read(); output; output = await this.#call.read()) {
+        this.#take(JSON.parse(output as string) as Item[], output.length);
+        while (this.#lag() > mostLag) await this.#hasRoom();
+      }
+    } catch (error) {
+      this.#failure = asError(error);
+    }
+    this.#over = true;
+    this.#calls.end();
+    this.#wakeAll();
+    const { threadId, runId } = this;
+    const result: AgentResult = { ...(this.#result ?? noResult), threadId, runId };
+    if (this.#failure) {
+      result.status = 'error';
+      result.error = this.#failure;
+    }
+    return result;
+  }
+
+  // A reader took something, or left.
+  #hasRoom(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#room = () => {
+        this.#room = undefined;
+        resolve();
+      };
+    });
+  }
+
+  #take(items: Item[], size: number): void {
+    const events: (AGUIEvent | string)[] = [];
+    for (const item of items) {
+      if (typeof item === 'string' || !own.has(item.type)) events.push(item as AGUIEvent);
+      else this.#takeOwn(item as Exclude<Item, AGUIEvent | string>);
+    }
+    this.#reader.loadItems(events);
+    const share = Math.ceil(size / Math.max(1, events.length));
+    for (let event = this.#reader.next(); event; event = this.#reader.next()) {
+      this.#events.push({ event, size: share });
+      this.#size += share;
+    }
+    this.#forget();
+    this.#wakeAll();
+  }
+
+  #takeOwn(item: Exclude<Item, AGUIEvent | string>): void {
+    switch (item.type) {
+      case '@tool':
+        this.#calls.start(item.id, item.value);
+        break;
+      case '@withdraw':
+        this.#calls.withdraw(item.id);
+        break;
+      case '@rest':
+        this.#save({ state: item.state, context: item.context });
+        break;
+      case '@failed':
+        this.#failure = errorFromNative(JSON.stringify(item.error));
+        break;
+      case '@result': {
+        const { type: _type, ...result } = item;
+        this.#result = { ...result, threadId: this.threadId, runId: this.runId };
+        break;
+      }
+    }
+  }
+
+  // A failure of the caller's own code is the caller's.
+  #save(saved: SavedRun): void {
+    this.#saved = saved;
+    const { onStep } = this.#host;
+    if (onStep) this.#scope.runInAsyncScope(() => queueMicrotask(() => onStep(saved)));
+  }
+
+  // How far the slowest reader is behind.
+  #lag(): number {
+    if (this.#readers.size === 0) return 0;
+    let first = this.#dropped + this.#events.length;
+    for (const reader of this.#readers) first = Math.min(first, reader.next_);
+    let lag = 0;
+    for (let i = first - this.#dropped; i < this.#events.length; i += 1) {
+      lag += this.#events[i]?.size ?? 0;
+    }
+    return lag;
+  }
+
+  // What is too much to be kept, and what every reader has seen, goes.
+  #forget(): void {
+    if (this.#size <= this.#host.keptSize) return;
+    let last = this.#dropped + this.#events.length;
+    for (const reader of this.#readers) last = Math.min(last, reader.next_);
+    for (const { size } of this.#events.splice(0, last - this.#dropped)) this.#size -= size;
+    this.#dropped = last;
+  }
+
+  #wakeAll(): void {
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const wake of waiting) wake();
+  }
+}
+
+interface Shelf {
+  enter(reader: AgentRunReader): void;
+  leave(reader: AgentRunReader): void;
+  at(index: number): AGUIEvent | undefined;
+  isOver(): boolean;
+  wait(): Promise<void>;
+}
+
+class AgentRunReader implements AsyncIterableIterator<AGUIEvent> {
+  readonly #shelf: Shelf;
+  #done = false;
+  next_ = 0;
+
+  constructor(shelf: Shelf) {
+    this.#shelf = shelf;
+    shelf.enter(this);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<AGUIEvent, undefined>> {
+    while (!this.#done) {
+      const event = this.#shelf.at(this.next_);
+      if (event) {
+        this.next_ += 1;
+        return { value: event, done: false };
+      }
+      if (this.#shelf.isOver()) this.#leave();
+      else await this.#shelf.wait();
+    }
+    return { value: undefined, done: true };
+  }
+
+  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
+    this.#leave();
+    return { value: undefined, done: true };
+  }
+
+  #leave(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#shelf.leave(this);
+  }
+}
+
+const tooLong = 'The beginning of the run is not kept any more. Read it once, or raise keptSize.';
+const noResult = { status: 'error' as const, reason: 'error', text: '', steps: 0 };
+
+function asError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  return new MillraceError('internal', 'The run could not be read.', { cause: error });
+}
+
+/** Resume entries for all questions of a run. */
+export function entriesOf(
+  interrupts: readonly Interrupt[],
+  decisions: boolean | AgentDecision | Record<string, boolean | AgentDecision>,
+): ResumeEntry[] {
+  const entries: ResumeEntry[] = [];
+  for (const { id, toolCallId } of interrupts) {
+    const decision = decisionFor(decisions, [id, toolCallId]);
+    if (decision === undefined) continue;
+    const payload = typeof decision === 'boolean' ? { approved: decision } : decision;
+    entries.push({ interruptId: id, status: 'resolved', payload });
+  }
+  return entries;
+}
+
+function decisionFor(
+  decisions: boolean | AgentDecision | Record<string, boolean | AgentDecision>,
+  names: readonly (string | undefined)[],
+): boolean | AgentDecision | undefined {
+  if (typeof decisions === 'boolean') return decisions;
+  if (typeof decisions['approved'] === 'boolean' || 'value' in decisions) {
+    return decisions as AgentDecision;
+  }
+  const byName = decisions as Record<string, boolean | AgentDecision>;
+  for (const name of names) {
+    if (name !== undefined && byName[name] !== undefined) return byName[name];
+  }
+  return undefined;
+}

@@ -1,0 +1,258 @@
+// createAgent: an agent that works inside the engine. JavaScript runs only its tools.
+import { randomUUID } from 'node:crypto';
+
+import type { AgentLimits } from '../../types/agent';
+import type { SavedRun } from '../../types/agent-run';
+import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
+import type { Message } from '../../types/messages';
+import { MillraceError, rethrow } from '../errors';
+import { startEngineCall } from '../model/call';
+import type { Fallback } from '../model/runtime';
+import { ModelRuntime } from '../model/runtime';
+import type { ProviderSettings } from '../model/settings';
+import { splitModel } from '../model/settings';
+import { allowManyListeners, engine } from '../transport/engine';
+import { answerRequest } from './agent-route';
+import { AgentRun } from './agent-run';
+import type { SendMessageOptions, SentMessage } from './send-message';
+import { sendMessage } from './send-message';
+import { toJson } from './serialize';
+import { type HostTool, toolPlan } from './tools';
+
+/** Who is asked before tools run. The security blacklist asks in any case. */
+export type ApprovePolicy =
+  /** Each tool as it says; the default. */
+  | 'tools'
+  /** As they say, and whatever is neither `read` nor `idempotent`. */
+  | 'risky'
+  | 'always'
+  | 'never';
+
+/** Another agent that the model may give work to. */
+export interface SubAgentOptions {
+  name: string;
+  description: string;
+  agent: EngineAgent;
+  /** Whether it sees the conversation so far. */
+  inheritMessages?: boolean;
+  /** 30 minutes when absent. */
+  timeoutMs?: number;
+}
+
+export interface CreateAgentOptions {
+  /** `provider:model`, or a runtime together with `modelName`. `demo:demo` needs no key. */
+  model: string | ModelRuntime;
+  modelName?: string;
+  /** Settings of the provider, where `model` is a name. */
+  provider?: ProviderSettings;
+  /** Who is asked when the model fails before it has shown anything. */
+  fallback?: readonly Fallback[];
+  instructions?: string;
+  /** Functions of the host, and names of the engine's own tools. */
+  tools?: readonly (HostTool | string)[];
+  agents?: readonly SubAgentOptions[];
+  approve?: ApprovePolicy;
+  limits?: Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats'> & {
+    /** Turns of the model with tools; one last answer follows. */
+    maxSteps?: number;
+    /** US dollars. */
+    maxCost?: number;
+  };
+  /** Further members of every request: temperature, max_tokens ... */
+  parameters?: Record<string, unknown>;
+  compression?: {
+    enabled?: boolean;
+    maxWindowToken?: number;
+    thresholdRatio?: number;
+    driftMultiplier?: number;
+  };
+  /** Calls of tools at a time; 8 when absent. */
+  concurrency?: number;
+  retryAfterFirstToken?: boolean;
+}
+
+export interface AgentRunOptions {
+  signal?: AbortSignal | undefined;
+  threadId?: string | undefined;
+  runId?: string | undefined;
+  /** Tools that the client runs: called without a result, the run ends as `delegated`. */
+  clientTools?: readonly Tool[] | undefined;
+  /** Answers to the questions of the thread's run that was interrupted. */
+  resume?: readonly ResumeEntry[] | undefined;
+  /** Keeps `state` up to date. */
+  saves?: boolean | undefined;
+  /** Called after each step with what is needed to go on from there. */
+  onStep?: ((saved: SavedRun) => void) | undefined;
+  /** Characters of events that are kept for a second reading; default 16 Mi. */
+  keptSize?: number | undefined;
+}
+
+/** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */
+export type AgentInput = string | readonly Message[] | (Partial<RunAgentInput> & object);
+
+const defaultKeptSize = 1 << 24;
+
+/** An agent. Safe to be used for many runs at a time. */
+export class EngineAgent {
+  readonly #plan: object;
+  readonly #planJson: string;
+  readonly #tools = new Map<string, HostTool>();
+
+  constructor(options: CreateAgentOptions) {
+    checkOptions(options);
+    for (const one of options.tools ?? []) {
+      if (typeof one !== 'string') this.#tools.set(one.name, one);
+    }
+    this.#plan = planOf(options);
+    for (const { agent } of options.agents ?? []) {
+      for (const [name, one] of agent.#tools) this.#addTool(name, one);
+    }
+    this.#planJson = toJson(this.#plan, 'agent');
+    try {
+      engine().checkAgent(this.#planJson);
+    } catch (error) {
+      rethrow(error);
+    }
+  }
+
+  // The engine names a tool only: one name stands for one function in an agent and those it calls.
+  #addTool(name: string, one: HostTool): void {
+    const known = this.#tools.get(name);
+    if (known !== undefined && known !== one) {
+      throw new MillraceError(
+        'invalid_option',
+        `Two tools of the agent and the agents that it calls have the name ${name}.`,
+      );
+    }
+    this.#tools.set(name, one);
+  }
+
+  /** @internal */
+  get plan(): object {
+    return this.#plan;
+  }
+
+  /** Starts a run. It goes on whether or not it is read. */
+  run(input: AgentInput, options: AgentRunOptions = {}): AgentRun {
+    return this.#start(inputOf(input, options), options, {});
+  }
+
+  /** Goes on from a saved step, in this process or another one. */
+  continue(saved: SavedRun, options: AgentRunOptions = {}): AgentRun {
+    const { state, context } = saved;
+    return this.#start(inputOf([], options), options, { state, context });
+  }
+
+  /**
+   * Answers an AG-UI client: takes a Request whose body is a RunAgentInput, gives an AG-UI response. The
+   * client's leaving stops the run.
+   */
+  readonly handler = (request: Request): Promise<Response> => answerRequest(this, request);
+
+  /** Runs in a stored thread: the user's row and an empty answer are stored before the model is asked. */
+  sendMessage(options: SendMessageOptions): Promise<SentMessage> {
+    return sendMessage(this, options);
+  }
+
+  #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
+    const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
+    signal?.throwIfAborted();
+    if (signal) allowManyListeners(signal);
+    const inputJson = toJson(input, 'input');
+    const optionsJson = toJson({ ...more, saves: saves ?? onStep !== undefined }, 'options');
+    const call = startEngineCall((native, deliver) =>
+      native.startAgent(this.#planJson, inputJson, optionsJson, deliver),
+    );
+    const { threadId, runId } = input;
+    return new AgentRun(call, {
+      threadId,
+      runId,
+      tools: this.#tools,
+      signal,
+      onStep,
+      keptSize,
+      goOn: (resume) => {
+        const { runId: _runId, ...rest } = options;
+        return this.run([], { ...rest, threadId, resume });
+      },
+    });
+  }
+}
+
+/** Makes an agent whose loop, model calls and limits are the engine's. */
+export function createAgent(options: CreateAgentOptions): EngineAgent {
+  return new EngineAgent(options);
+}
+
+function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
+  const { threadId, runId, clientTools, resume } = options;
+  let given: Partial<RunAgentInput>;
+  if (typeof input === 'string') {
+    given = { messages: [{ id: randomUUID(), role: 'user', content: input }] };
+  } else if (Array.isArray(input)) {
+    given = { messages: input as Message[] };
+  } else {
+    given = input as Partial<RunAgentInput>;
+  }
+  return {
+    ...given,
+    messages: given.messages ?? [],
+    threadId: threadId ?? given.threadId ?? randomUUID(),
+    runId: runId ?? given.runId ?? randomUUID(),
+    ...(clientTools && { tools: [...clientTools] }),
+    ...(resume && { resume: [...resume] }),
+  };
+}
+
+function planOf(options: CreateAgentOptions): object {
+  const { instructions, approve, limits, parameters, compression, concurrency } = options;
+  const { tools = [], agents = [], retryAfterFirstToken } = options;
+  return {
+    chain: chainOf(options),
+    payload: parameters,
+    instructions,
+    approve,
+    limits,
+    compression,
+    concurrency,
+    retryAfterFirstToken,
+    builtin: tools.filter((one) => typeof one === 'string'),
+    tools: tools.filter((one) => typeof one !== 'string').map(toolPlan),
+    agents: agents.map(({ name, description, agent, inheritMessages, timeoutMs }) => ({
+      name,
+      description,
+      inheritMessages,
+      timeoutMs,
+      plan: agent.plan,
+    })),
+  };
+}
+
+function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): object[] {
+  if (typeof model !== 'string') {
+    if (!modelName) {
+      throw new MillraceError('invalid_option', 'An agent with a runtime needs a modelName.');
+    }
+    return model.chain(modelName, fallback);
+  }
+  const named = splitModel(model);
+  const settings =
+    named.provider === 'demo' && provider?.baseURL === undefined
+      ? { ...provider, baseURL: engine().demoModel() }
+      : provider;
+  return new ModelRuntime(named.provider, settings).chain(named.model, fallback);
+}
+
+function checkOptions(options: unknown): asserts options is CreateAgentOptions {
+  const { model, tools } = (options ?? {}) as Partial<CreateAgentOptions>;
+  if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
+    throw new MillraceError(
+      'invalid_option',
+      "createAgent() needs a model: 'provider:name', or a ModelRuntime.",
+    );
+  }
+  for (const one of tools ?? []) {
+    if (typeof one === 'string' || typeof one?.run === 'function') continue;
+    throw new MillraceError('invalid_option', 'A tool of an agent needs a function `run`.');
+  }
+}

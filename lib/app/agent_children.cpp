@@ -1,0 +1,295 @@
+#include "app/agent_children.hpp"
+
+#include <utility>
+
+#include "agent/approvals.hpp"
+#include "agent/deltas.hpp"
+#include "agent/state.hpp"
+#include "app/agent_questions.hpp"
+#include "app/random_chance.hpp"
+#include "base/json.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+constexpr std::size_t children_at_once = 4;
+constexpr std::string_view owner_key = "\"subagentRunId\"";
+
+// A client may repeat an id; a session of its own has ids of its own.
+std::uint64_t resumed_action(std::size_t index) {
+  return (std::uint64_t{1} << 31U) + index;
+}
+
+}  // namespace
+
+void add_spent(Tree& state, const Tree& spent) {
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (spent[member].is_object()) agent::add_delta(state.at(member), Tree(), spent[member]);
+  }
+  const Tree& turn = spent["turn"];
+  if (!turn.is_object()) return;
+  Tree tokens = Tree::object();
+  tokens.set("input", turn["totalInputTokens"]);
+  tokens.set("output", turn["totalOutputTokens"]);
+  tokens.set("total", turn["totalTokens"]);
+  agent::add_delta(state.at("usage").at("llm").at("tokens"), Tree(), tokens);
+  if (!turn["cost"].is_number()) return;
+  agent::add_delta(state.at("cost").at("llm").at("total"), Tree(), turn["cost"]);
+  agent::add_delta(state.at("cost").at("total"), Tree(), turn["cost"]);
+}
+
+std::string final_text(const Tree& state) {
+  const auto& messages = state["messages"].items();
+  for (auto row = messages.rbegin(); row != messages.rend(); ++row) {
+    if ((*row)["role"].string() == "assistant") return std::string((*row)["content"].string());
+  }
+  return {};
+}
+
+AgentSession::Child::Child(AgentSession& parent, std::uint64_t action, const SubAgent& agent,
+                           std::string call_id)
+    : parent_(parent),
+      action_(action),
+      agent_(agent),
+      call_id_(std::move(call_id)),
+      timer_(parent.services_.loop, [this] {
+        timed_out_ = true;
+        session_->stop();
+      }) {}
+
+void AgentSession::Child::start(const DriverServices& services, AgentTask task) {
+  run_id_ = services.call.ids.next_id();
+  task.run_id = run_id_;
+  json::append_member(mark_, "subagentRunId", run_id_);
+  if (mark_.starts_with(',')) mark_.erase(0, 1);
+  Tree event = Tree::object();
+  event.set("type", "SUBAGENT_STARTED");
+  event.set("subagentRunId", run_id_);
+  event.set("name", agent_.name);
+  event.set("parentToolCallId", call_id_);
+  parent_.emit("SUBAGENT_STARTED", event);
+  if (agent_.timeout.count() > 0) timer_.start_at(os::Timer::Clock::now() + agent_.timeout);
+  session_ = std::make_shared<AgentSession>(services, agent_.plan, std::move(task), *this);
+  session_->start();
+}
+
+// Marks an event as this agent's, unless it is of an agent that it called.
+void AgentSession::Child::on_event(const event::Event& event) {
+  AgentOwner* owner = parent_.owner_;
+  if (owner == nullptr) return;
+  if (const auto* foreign = std::get_if<event::Foreign>(&event.body)) {
+    std::string json(foreign->json);
+    if (foreign->type == "SUBAGENT_STARTED") {
+      if (json.find("\"parentSubagentRunId\"") == std::string::npos) {
+        // "subagentRunId" with a capital behind "parent".
+        json.insert(json.size() - 1, ",\"parentS" + mark_.substr(2));
+      }
+    } else if (json.find(owner_key) == std::string::npos) {
+      json.insert(json.size() - 1, "," + mark_);
+    }
+    return owner->on_event({event::Foreign{foreign->type, json}});
+  }
+  if (std::holds_alternative<event::Usage>(event.body) ||
+      event.extra.find(owner_key) != std::string_view::npos) {
+    return owner->on_event(event);
+  }
+  std::string extra(event.extra);
+  if (!extra.empty()) extra.push_back(',');
+  extra.append(mark_);
+  owner->on_event({event.body, extra});
+}
+
+// The end is dealt with when nothing of the child is on the stack.
+void AgentSession::Child::moved() {
+  if (!session_ || !session_->ended()) {
+    if (parent_.owner_ != nullptr) parent_.owner_->moved();
+    return;
+  }
+  if (std::exchange(told_end_, true)) return;
+  timer_.cancel();
+  const std::weak_ptr<AgentSession> weak = parent_.weak_from_this();
+  const std::uint64_t action = action_;
+  parent_.services_.loop.post([weak, action] {
+    if (const auto parent = weak.lock()) parent->on_child(action);
+  });
+}
+
+void AgentSession::Child::ask(std::uint64_t id, std::string json) {
+  if (parent_.owner_ == nullptr) return;
+  const std::uint64_t own = ++parent_.last_ask_;
+  parent_.asked_[own] = {action_, id};
+  parent_.owner_->ask(own, std::move(json));
+}
+
+void AgentSession::Child::withdraw(std::uint64_t id) {
+  for (auto at = parent_.asked_.begin(); at != parent_.asked_.end(); ++at) {
+    if (at->second != std::pair{action_, id}) continue;
+    if (parent_.owner_ != nullptr) parent_.owner_->withdraw(at->first);
+    parent_.asked_.erase(at);
+    return;
+  }
+}
+
+void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
+  AgentTask task;
+  task.thread_id = task_.thread_id;
+  task.used = task_.used;
+  task.rows = Tree::array();
+  if (agent.inherit_messages) {
+    for (const Tree& row : inherited_.items()) {
+      if (row["role"].string() != "system") task.rows.push(row);
+    }
+  }
+  auto arguments = Tree::parse(call["arguments"].string());
+  Tree row = Tree::object();
+  row.set("id", services_.call.ids.next_id());
+  row.set("role", "user");
+  row.set("content", arguments ? arguments.value()["task"] : Tree::text(""));
+  task.rows.push(std::move(row));
+  start_child(action, agent, std::string(call["id"].string()), std::move(task));
+}
+
+void AgentSession::start_child(std::uint64_t action, const SubAgent& agent, std::string call_id,
+                               AgentTask task) {
+  if (children_.size() >= children_at_once) {
+    queued_.push_back({action, &agent, std::move(call_id), std::move(task)});
+    return;
+  }
+  auto child = std::make_unique<Child>(*this, action, agent, std::move(call_id));
+  Child& started = *child;
+  children_.emplace(action, std::move(child));
+  started.start(services_, std::move(task));
+}
+
+void AgentSession::start_queued() {
+  while (!queued_.empty() && children_.size() < children_at_once) {
+    Queued next = std::move(queued_.front());
+    queued_.pop_front();
+    start_child(next.action, *next.agent, std::move(next.call_id), std::move(next.task));
+  }
+}
+
+void AgentSession::on_child(std::uint64_t action) {
+  const auto found = children_.find(action);
+  if (found == children_.end() || outcome_) return;
+  const auto self = shared_from_this();
+  const std::unique_ptr<Child> child = std::move(found->second);
+  children_.erase(found);
+  start_queued();
+  const AgentOutcome& outcome = child->session().outcome();
+  Tree spent = Tree::object();
+  if (outcome.kind == AgentOutcome::Kind::waiting && !child->timed_out()) {
+    return keep_child(action, *child);
+  }
+  spent.set("usage", child->session().state()["usage"]);
+  spent.set("cost", child->session().state()["cost"]);
+  spent_.push_back(std::move(spent));
+  tool::ToolOutcome result;
+  if (child->timed_out()) {
+    result = {"The agent " + child->agent().name + " did not end within " +
+                  std::to_string(child->agent().timeout.count()) + " ms.",
+              true, "tool_timeout"};
+  } else if (outcome.kind == AgentOutcome::Kind::finished) {
+    result.content = final_text(child->session().state());
+  } else {
+    const Error error = outcome.error.value_or(make_error(Errc::cancelled));
+    result = {error.message, true, std::string(error.code_name())};
+  }
+  end_child(action, *child, std::move(result));
+}
+
+void AgentSession::end_child(std::uint64_t action, const Child& child, tool::ToolOutcome outcome) {
+  Tree event = Tree::object();
+  event.set("type", outcome.is_error ? "SUBAGENT_ERROR" : "SUBAGENT_FINISHED");
+  event.set("subagentRunId", child.run_id());
+  if (outcome.is_error) {
+    event.set("message", outcome.content);
+    event.set("code", outcome.code);
+  }
+  emit(event["type"].string(), event);
+  if (machine_) return end_tool(action, child.call_id(), std::move(outcome));
+  // It was resumed: its result goes into the state that waits for it.
+  tell_result(child.call_id(), outcome);
+  waiting_children_.erase(child.call_id());
+  state_.set("subAgentRuns", waiting_children_);
+  Tree decision = Tree::object();
+  decision.set("action", "tool_result");
+  decision.set("toolCallId", child.call_id());
+  decision.set("result", outcome.content);
+  decision.set("success", Tree::flag(!outcome.is_error));
+  auto applied = agent::apply_decision(std::move(state_), decision, now_ms(), services_.call.ids);
+  if (!applied) {
+    state_ = Tree::object();
+    return end({AgentOutcome::Kind::failed, "error", applied.error(), {}, {}});
+  }
+  state_ = std::move(applied.value().at("newState"));
+  if (applied.value()["nextContext"].is_object()) context_ = applied.value()["nextContext"];
+  settle_resumed();
+}
+
+// It waits for a person, and so does the run that called it.
+void AgentSession::keep_child(std::uint64_t action, const Child& child) {
+  const AgentOutcome& outcome = child.session().outcome();
+  Tree event = Tree::object();
+  event.set("type", "SUBAGENT_FINISHED");
+  event.set("subagentRunId", child.run_id());
+  Tree& ended = event.at("outcome");
+  ended.set("type", "suspended");
+  ended.set("interruptIds", Tree::array());
+  Tree kept = Tree::object();
+  kept.set("agent", child.agent().name);
+  kept.set("state", child.session().state());
+  Tree interrupts = Tree::array();
+  for (const Tree& interrupt : outcome.interrupts.items()) {
+    Tree made = interrupt;
+    if (made["subagentRunId"].is_null()) made.set("subagentRunId", child.run_id());
+    ended.at("interruptIds").push(made["id"]);
+    interrupts.push(std::move(made));
+  }
+  kept.set("interrupts", std::move(interrupts));
+  emit("SUBAGENT_FINISHED", event);
+  if (!waiting_children_.is_object()) waiting_children_ = Tree::object();
+  waiting_children_.set(child.call_id(), std::move(kept));
+  if (!machine_) {
+    state_.set("subAgentRuns", waiting_children_);
+    return settle_resumed();
+  }
+  Tree deferred = Tree::object();
+  deferred.set("deferred", Tree::flag(true));
+  machine_->complete(action, std::move(deferred), now_ms());
+  pump();
+}
+
+void AgentSession::resume_children() {
+  const Tree answers = std::move(task_.children);
+  std::size_t index = 0;
+  for (const auto& [call_id, answer] : answers.members()) {
+    const std::string_view name = waiting_children_[call_id]["agent"].string();
+    for (const SubAgent& agent : plan_->sub_agents) {
+      if (agent.name != name) continue;
+      AgentTask task;
+      task.thread_id = task_.thread_id;
+      task.used = task_.used;
+      task.state = answer["state"];
+      task.context = answer["context"];
+      task.children = answer["children"];
+      start_child(resumed_action(++index), agent, call_id, std::move(task));
+      break;
+    }
+  }
+  if (index == 0) settle_resumed();
+}
+
+// All that were resumed have ended: the run goes on, or waits for the rest.
+void AgentSession::settle_resumed() {
+  if (!children_.empty() || !queued_.empty() || outcome_) return;
+  for (const Tree& spent : std::exchange(spent_, {})) add_spent(state_, spent);
+  if (!context_.is_object()) return end_waiting();
+  next_step();
+  pump();
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,51 @@
+#include "app/agent_frame.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+void tell(event::EventSink& sink, std::string_view type, const Tree& event) {
+  const std::string json = event.to_json(json::Surrogates::replace);
+  sink.on_event({event::Foreign{type, json}});
+}
+
+}  // namespace
+
+Tree run_finished(const AgentOutcome& outcome, std::string_view thread_id,
+                  std::string_view run_id) {
+  using Kind = AgentOutcome::Kind;
+  Tree event = Tree::object();
+  event.set("type", "RUN_FINISHED");
+  event.set("threadId", thread_id);
+  event.set("runId", run_id);
+  if (outcome.kind == Kind::finished) event.at("result").set("reason", outcome.reason);
+  if (outcome.kind == Kind::cancelled) event.at("outcome").set("type", "cancelled");
+  if (outcome.kind == Kind::waiting) {
+    event.at("outcome").set("type", "interrupt");
+    event.at("outcome").set("interrupts", outcome.interrupts);
+  }
+  return event;
+}
+
+void tell_end(const AgentSession& session, std::string_view thread_id, std::string_view run_id,
+              event::EventSink& sink) {
+  const AgentOutcome& outcome = session.outcome();
+  Tree usage = Tree::object();
+  usage.set("type", "CUSTOM");
+  usage.set("name", "millrace.run_usage");
+  Tree& value = usage.at("value");
+  value.set("usage", session.state()["usage"]);
+  value.set("cost", session.state()["cost"]);
+  value.set("steps", session.state()["stepCount"]);
+  tell(sink, "CUSTOM", usage);
+  if (outcome.kind == AgentOutcome::Kind::failed) {
+    const Error error = outcome.error.value_or(make_error(Errc::internal));
+    const std::string_view code = outcome.code.empty() ? error.code_name() : outcome.code;
+    sink.on_event({event::Failed{error.message, code}});
+    return;
+  }
+  tell(sink, "RUN_FINISHED", run_finished(outcome, thread_id, run_id));
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,231 @@
+#include "app/agent_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/model_stream.hpp"
+#include "model/cards.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+constexpr std::size_t deepest_plan = 4;
+
+// A tool that the session has somebody else run; it is here to be described and checked.
+class Described final : public tool::Tool {
+ public:
+  explicit Described(tool::Spec spec) : spec_(std::move(spec)) {}
+  [[nodiscard]] const tool::Spec& spec() const override { return spec_; }
+  std::unique_ptr<tool::RunningTool> start(tool::ToolCall call,
+                                           std::shared_ptr<tool::ToolHost> host) override {
+    host->finished({call.name + " does not run here.", true, "tool_failed"});
+    return nullptr;
+  }
+
+ private:
+  tool::Spec spec_;
+};
+
+Error wrong(std::string_view member, std::string_view expected) {
+  return make_error(Errc::invalid_option, "`" + std::string(member) + "` of the agent must be " +
+                                              std::string(expected) + ".");
+}
+
+Result<tool::Spec> read_spec(const Tree& given) {
+  tool::Spec spec;
+  spec.name = given["name"].string();
+  spec.description = given["description"].string();
+  if (given["parameters"].is_object()) spec.parameters = given["parameters"].to_json();
+  if (given["effect"].is_string()) {
+    const auto effect = tool::find_effect(given["effect"].string());
+    if (!effect) return wrong("tools.effect", "read, idempotent, keyed or once");
+    spec.effect = *effect;
+  }
+  if (!given["approve"].is_null()) spec.approve = given["approve"].to_json();
+  spec.ordered = given["ordered"].truthy();
+  spec.serialize_by = given["serializeBy"].string();
+  if (given["timeoutMs"].is_number()) {
+    spec.timeout = std::chrono::milliseconds(given["timeoutMs"].integer_or(0));
+  }
+  if (given["resultLimit"].is_number()) {
+    spec.result_limit =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, given["resultLimit"].integer_or(1)));
+  }
+  return spec;
+}
+
+Result<void> add_tools(AgentPlan& plan, const Tree& given, const tool::Registry& builtin) {
+  for (const Tree& name : given["builtin"].items()) {
+    const auto found = builtin.entries().find(name.string());
+    if (found == builtin.entries().end()) {
+      std::string known;
+      for (const auto& [other, entry] : builtin.entries()) {
+        known.append(known.empty() ? "" : ", ").append(other);
+      }
+      return make_error(Errc::invalid_option, "There is no builtin tool '" +
+                                                  std::string(name.string()) + "'. Use one of " +
+                                                  known + ".");
+    }
+    MILLRACE_TRY(plan.tools.add(found->second.tool));
+  }
+  for (const Tree& item : given["tools"].items()) {
+    auto spec = read_spec(item);
+    if (!spec) return std::move(spec).error();
+    const std::string name = spec.value().name;
+    MILLRACE_TRY(plan.tools.add(std::make_shared<Described>(std::move(spec).value())));
+    plan.host_tools.insert(name);
+    if (item["checked"].string() == "host") plan.unchecked.insert(name);
+  }
+  return {};
+}
+
+void read_limits(AgentPlan& plan, const Tree& limits) {
+  plan.max_turns = std::max<std::int64_t>(0, limits["maxSteps"].integer_or(0));
+  for (const std::string_view member : {"maxTokens", "maxDurationMs", "maxRepeats"}) {
+    if (limits[member].is_number()) plan.state.at("limits").set(member, limits[member]);
+  }
+  if (limits["maxCost"].is_number()) {
+    plan.state.at("costLimit").set("maxTotalCost", limits["maxCost"]);
+    plan.state.at("costLimit").set("onExceeded", "stop");
+  }
+}
+
+// A window that is known decides when the conversation is compressed.
+void read_window(AgentPlan& plan) {
+  const model::CallLink& first = plan.chain.front();
+  const model::ModelCard* card = model::find_card(first.config.id, first.model);
+  if (card == nullptr || !plan.state["modelRuntimeConfig"].is_null()) return;
+  Tree& config = plan.state.at("modelRuntimeConfig");
+  config.set("provider", first.config.id);
+  config.set("model", first.model);
+  config.set("contextWindowTokens", Tree::integer(card->context_tokens));
+}
+
+Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const tool::Registry& builtin,
+                                                   std::size_t depth);
+
+Result<void> add_agents(AgentPlan& plan, const Tree& agents, const tool::Registry& builtin,
+                        std::size_t depth) {
+  for (const Tree& item : agents.items()) {
+    if (depth >= deepest_plan) {
+      return make_error(Errc::invalid_option, "Sub-agents may be nested 4 deep.");
+    }
+    SubAgent agent;
+    agent.name = item["name"].string();
+    agent.inherit_messages = item["inheritMessages"].truthy();
+    if (item["timeoutMs"].is_number()) {
+      agent.timeout = std::chrono::milliseconds(item["timeoutMs"].integer_or(0));
+    }
+    auto read = read_plan(item["plan"], builtin, depth + 1);
+    if (!read) return std::move(read).error();
+    agent.plan = std::move(read).value();
+    tool::Spec spec;
+    spec.name = agent.name;
+    spec.description = item["description"].string();
+    spec.parameters =
+        R"({"type":"object","properties":{"task":{"type":"string",)"
+        R"("description":"What to do, with everything that has to be known for it."}},)"
+        R"("required":["task"]})";
+    spec.effect = tool::Effect::read;
+    spec.timeout = agent.timeout;
+    MILLRACE_TRY(plan.tools.add(std::make_shared<Described>(std::move(spec))));
+    plan.sub_agents.push_back(std::move(agent));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const tool::Registry& builtin,
+                                                   std::size_t depth) {
+  if (!given.is_object()) return wrong("plan", "an object");
+  auto plan = std::make_shared<AgentPlan>();
+  auto chain = read_chain(given["chain"].to_json());
+  if (!chain) return std::move(chain).error();
+  plan->chain = std::move(chain).value();
+  for (const auto& [key, value] : given["payload"].members()) {
+    if (key == "messages" || key == "tools" || key == "model") continue;
+    if (!plan->payload.empty()) plan->payload.push_back(',');
+    json::append_string(plan->payload, key);
+    plan->payload.append(":").append(value.to_json());
+  }
+  plan->model = plan->chain.front().model;
+  if (plan->model.empty()) plan->model = given["payload"]["model"].string();
+  plan->instructions = given["instructions"].string();
+  plan->retry_after_first_token = given["retryAfterFirstToken"].truthy();
+  if (given["approve"].is_string()) {
+    const auto approve = read_approve(given["approve"].string());
+    if (!approve) return approve.error();
+    plan->approve = approve.value();
+  }
+  plan->state = given["state"].is_object() ? given["state"] : Tree::object();
+  plan->compression = given["compression"];
+  plan->concurrency = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(given["concurrency"].integer_or(8), 1, 256));
+  read_limits(*plan, given["limits"]);
+  read_window(*plan);
+  MILLRACE_TRY(add_tools(*plan, given, builtin));
+  MILLRACE_TRY(add_agents(*plan, given["agents"], builtin, depth));
+  describe_tools(*plan);
+  return std::shared_ptr<const AgentPlan>(std::move(plan));
+}
+
+// The policy of one tool under the agent's.
+Tree policy_of(const tool::Spec& spec, Approve approve) {
+  auto own = Tree::parse(spec.approve);
+  Tree policy = own ? std::move(own).value() : Tree::text("required");
+  const bool changes = spec.effect != tool::Effect::read && spec.effect != tool::Effect::idempotent;
+  const bool free = policy.string() == "never";
+  switch (approve) {
+    case Approve::as_tools_say: return policy;
+    case Approve::risky: return free && changes ? Tree::text("required") : policy;
+    case Approve::always: return policy.string() == "always" ? policy : Tree::text("required");
+    case Approve::never: break;
+  }
+  return Tree::text("never");
+}
+
+}  // namespace
+
+Result<Approve> read_approve(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Approve>, 4> rows{{
+      {"tools", Approve::as_tools_say},
+      {"risky", Approve::risky},
+      {"always", Approve::always},
+      {"never", Approve::never},
+  }};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == name; });
+  if (row != rows.end()) return row->second;
+  return make_error(Errc::invalid_option, "`approve` must be tools, risky, always or never.");
+}
+
+void describe_tools(AgentPlan& plan) {
+  plan.definitions = Tree::array();
+  plan.manifests = Tree::object();
+  for (const auto& [name, entry] : plan.tools.entries()) {
+    const tool::Spec& spec = entry.tool->spec();
+    auto definition = Tree::parse(tool::definition_json(spec));
+    if (definition) plan.definitions.push(std::move(definition).value());
+    Tree& manifest = plan.manifests.at(name);
+    manifest.set("identifier", name);
+    manifest.set("humanIntervention", policy_of(spec, plan.approve));
+    manifest.set("effect", tool::name_of(spec.effect));
+    if (!spec.ordered && spec.serialize_by.empty()) continue;
+    Tree api = Tree::object();
+    api.set("name", name);
+    if (spec.ordered) api.set("ordered", Tree::flag(true));
+    if (!spec.serialize_by.empty()) api.set("serializeBy", spec.serialize_by);
+    manifest.set("api", Tree::array()).push(std::move(api));
+  }
+}
+
+Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
+                                                         const tool::Registry& builtin) {
+  auto given = Tree::parse(json);
+  if (!given) return std::move(given).error();
+  return read_plan(given.value(), builtin, 1);
+}
+
+}  // namespace millrace::app

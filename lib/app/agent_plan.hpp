@@ -1,0 +1,79 @@
+// What an agent is made with; its runs share one plan.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "model/call.hpp"
+#include "tool/registry.hpp"
+
+namespace millrace::app {
+
+// Who is asked before a tool runs. Nothing lifts the hard rules of the security blacklist.
+enum class Approve : std::uint8_t {
+  as_tools_say,
+  risky,   // the tools' own wishes, and whatever is not read or idempotent
+  always,  // every call
+  never,
+};
+
+struct AgentPlan;
+
+// Another agent that a model may give work to; to the model it is a tool.
+struct SubAgent {
+  std::string name;
+  bool inherit_messages = false;
+  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  std::shared_ptr<const AgentPlan> plan;
+};
+
+// Lifetime: shared by the runs; nothing changes it.
+struct AgentPlan {
+  std::vector<model::CallLink> chain;
+  bool retry_after_first_token = false;
+  adapter::DecoderOptions decoder;
+  std::string model;
+  std::string payload;  // members of every request but model, messages, tools: `"key":value,...`
+  std::string instructions;
+  Approve approve = Approve::as_tools_say;
+
+  tool::Registry tools;
+  std::set<std::string, std::less<>> host_tools;  // those of the registry that the host runs
+  std::set<std::string, std::less<>> unchecked;   // whose arguments the host checks
+  std::vector<SubAgent> sub_agents;
+
+  std::int64_t max_turns = 0;  // of the model, then one last answer without tools; 0 is no limit
+  std::size_t concurrency = 8;
+  json::Tree state;        // members that a new run's state begins with: limits, costLimit
+  json::Tree compression;  // of the general agent's configuration
+  json::Tree definitions;  // what a model is told of the tools
+  json::Tree manifests;    // who is asked, by the name of the tool
+};
+
+// Reads a plan; `builtin` are the tools that the engine brings along.
+// Shape: { "chain": that of read_chain, "payload"?: object, "instructions"?: string, "tools"?:
+// [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approve"?: policy, "ordered"?,
+// "serializeBy"?, "timeoutMs"?, "resultLimit"?, "checked"?: "host" }], "builtin"?: [name],
+// "approve"?: "tools" | "risky" | "always" | "never", "limits"?: { "maxSteps", "maxTokens",
+// "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object, "compression"?: object,
+// "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name", "description"?,
+// "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
+// Errors: those of read_chain and Registry::add; invalid_option.
+Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
+                                                         const tool::Registry& builtin);
+
+// The value of `approve`.
+// Errors: invalid_option.
+Result<Approve> read_approve(std::string_view name);
+
+// Fills what follows from the tools; once, when all of them are in.
+void describe_tools(AgentPlan& plan);
+
+}  // namespace millrace::app

@@ -1,0 +1,338 @@
+#include "app/agent_questions.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "agent/approvals.hpp"
+#include "agent/state.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+constexpr std::string_view approval_schema =
+    R"({"type":"object","properties":{"approved":{"type":"boolean"},)"
+    R"("editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]})";
+constexpr std::string_view answer_schema =
+    R"({"type":"object","properties":{"value":{}},"required":["value"]})";
+
+Tree parsed(std::string_view json) {
+  auto tree = Tree::parse(json);
+  return tree ? std::move(tree).value() : Tree();
+}
+
+const Tree* find_by(const Tree& list, std::string_view member, std::string_view value) {
+  const auto& items = list.items();
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [&](const Tree& item) { return item[member].string() == value; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+std::string hash_in(const Tree& state, std::string_view call_id) {
+  const Tree* approval = find_by(state["pendingApprovals"], "toolCallId", call_id);
+  return approval == nullptr ? std::string() : std::string((*approval)["hash"].string());
+}
+
+// A question that is still open keeps its entry.
+Tree question_for(const Tree& before, std::string_view key, const std::string& hash,
+                  std::int64_t now_ms, IdSource& ids) {
+  const Tree* known = find_by(before, "key", key);
+  if (known != nullptr && (*known)["hash"].string() == hash) return *known;
+  constexpr std::int64_t lifetime =
+      std::chrono::duration_cast<std::chrono::milliseconds>(question_lifetime).count();
+  Tree made = Tree::object();
+  made.set("id", ids.next_id());
+  made.set("key", key);
+  made.set("hash", hash);
+  made.set("expiresAtMs", Tree::integer(now_ms + lifetime));
+  return made;
+}
+
+Tree interrupt_for(const Tree& question, std::string_view reason, std::string_view message,
+                   std::string_view schema) {
+  Tree interrupt = Tree::object();
+  interrupt.set("id", question["id"]);
+  interrupt.set("reason", reason);
+  interrupt.set("message", message);
+  interrupt.set("responseSchema", parsed(schema));
+  interrupt.set("expiresAt", agent::iso_time(question["expiresAtMs"].integer_or(0)));
+  return interrupt;
+}
+
+Tree approval_interrupt(const Tree& question, const Tree& call) {
+  const std::string name(call["apiName"].string());
+  Tree interrupt =
+      interrupt_for(question, "tool_call", "May the tool " + name + " run?", approval_schema);
+  interrupt.set("toolCallId", call["id"]);
+  Tree& metadata = interrupt.at("metadata");
+  metadata.set("toolName", name);
+  auto arguments = Tree::parse(call["arguments"].string());
+  metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
+  metadata.set("hash", question["hash"]);
+  return interrupt;
+}
+
+Tree question_interrupt(const Tree& question, const Tree& asked) {
+  Tree interrupt =
+      interrupt_for(question, "input_required", asked["prompt"].string(), answer_schema);
+  for (const std::string_view member : {"options", "multi", "metadata"}) {
+    if (!asked[member].is_null()) interrupt.at("metadata").set(member, asked[member]);
+  }
+  return interrupt;
+}
+
+// Applies the answers to one state.
+class Answers {
+ public:
+  Answers(Tree state, const Tree& rows, std::int64_t now_ms, IdSource& ids)
+      : rows_(rows), now_ms_(now_ms), ids_(ids) {
+    made_.state = std::move(state);
+    made_.children = Tree::object();
+    approved_ = Tree::array();
+    existing_ = Tree::object();
+  }
+
+  Result<Answered> run(const Tree& resume) {
+    MILLRACE_TRY(take_client_results());
+    // Refusals first: an approval lets the run go on.
+    for (const bool approvals : {false, true}) {
+      for (const Tree& entry : resume.items()) {
+        const Tree* question = find_own(entry);
+        if (question == nullptr || is_approved(entry) != approvals) continue;
+        MILLRACE_TRY(answer(Tree(*question), entry));
+      }
+    }
+    MILLRACE_TRY(answer_children(resume));
+    for (const Tree& entry : resume.items()) {
+      if (!known_.contains(std::string(entry["interruptId"].string()))) return unknown(entry);
+    }
+    join_approvals();
+    return std::move(made_);
+  }
+
+ private:
+  static bool is_approved(const Tree& entry) {
+    return entry["status"].string() != "cancelled" && entry["payload"]["approved"].is_true();
+  }
+
+  static Error unknown(const Tree& entry) {
+    return make_error(Errc::approval_mismatch, "No question '" +
+                                                   std::string(entry["interruptId"].string()) +
+                                                   "' waits for an answer in this thread.");
+  }
+
+  const Tree* find_own(const Tree& entry) const {
+    return find_by(made_.state["openQuestions"], "id", entry["interruptId"].string());
+  }
+
+  Result<void> answer(const Tree& question, const Tree& entry) {
+    const std::string id(question["id"].string());
+    if (!known_.insert(id).second) {
+      return make_error(Errc::approval_answered, "The question '" + id + "' is answered twice.");
+    }
+    if (question["expiresAtMs"].integer_or(0) < now_ms_ &&
+        entry["status"].string() != "cancelled") {
+      return make_error(Errc::approval_answered, "The question '" + id +
+                                                     "' was not answered in time; it can only be "
+                                                     "cancelled.");
+    }
+    const std::string_view key = question["key"].string();
+    if (key == "prompt" || key == "select") return respond(entry);
+    return decide(key, question, entry);
+  }
+
+  Result<void> respond(const Tree& entry) {
+    Tree decision = Tree::object();
+    if (entry["status"].string() == "cancelled") {
+      decision.set("action", "stop");
+    } else {
+      const Tree& payload = entry["payload"];
+      decision.set("action", "answer");
+      decision.set("value", payload.find("value") != nullptr ? payload["value"] : payload);
+    }
+    return apply(decision);
+  }
+
+  Result<void> decide(std::string_view call_id, const Tree& question, const Tree& entry) {
+    const Tree& payload = entry["payload"];
+    const bool cancelled = entry["status"].string() == "cancelled";
+    const Tree& approved = payload["approved"];
+    if (!cancelled && !approved.is_true() && approved.type() != json::Type::boolean_false) {
+      return make_error(Errc::invalid_argument,
+                        "The answer to an approval needs `approved`: true or false.");
+    }
+    MILLRACE_TRY(compare(call_id, question, payload));
+    Tree decision = Tree::object();
+    decision.set("toolCallId", call_id);
+    if (payload["reason"].is_string()) decision.set("reason", payload["reason"]);
+    if (!cancelled && approved.is_true()) {
+      decision.set("action", "approve");
+      const Tree& edited = payload["editedArgs"];
+      if (!edited.is_null()) {
+        decision.set("editedArguments", edited.is_string() ? edited : Tree::text(edited.to_json()));
+      }
+      return apply(decision);
+    }
+    decision.set("action", payload["stop"].truthy() ? "stop" : "reject_and_continue");
+    const Tree pending = made_.state["pendingToolsCalling"];
+    MILLRACE_TRY(apply(decision));
+    for (const Tree& call : pending.items()) {
+      const std::string_view id = call["id"].string();
+      if (find_by(made_.state["pendingToolsCalling"], "id", id) != nullptr) continue;
+      const Tree* row = agent::find_tool_row(made_.state, id);
+      made_.results.push_back(
+          {std::string(id), row == nullptr ? "" : std::string((*row)["content"].string())});
+    }
+    return {};
+  }
+
+  // What the client repeats of the call has to be what it was shown.
+  Result<void> compare(std::string_view call_id, const Tree& question, const Tree& payload) const {
+    const Tree* call = find_by(made_.state["pendingToolsCalling"], "id", call_id);
+    const Tree& shown = payload["arguments"];
+    const Tree given = shown.is_string() ? parsed(shown.string()) : shown;
+    const bool same_call =
+        payload["toolCallId"].is_null() || payload["toolCallId"].string() == call_id;
+    const bool same_hash = payload["hash"].is_null() || payload["hash"] == question["hash"];
+    const bool same_arguments =
+        shown.is_null() || (call != nullptr && given == parsed((*call)["arguments"].string()));
+    if (same_call && same_hash && same_arguments) return {};
+    return make_error(Errc::approval_mismatch,
+                      "The answer is not about call '" + std::string(call_id) +
+                          "' as it was shown; use editedArgs to change its arguments.");
+  }
+
+  Result<void> apply(const Tree& decision) {
+    auto applied = agent::apply_decision(std::move(made_.state), decision, now_ms_, ids_);
+    if (!applied) return std::move(applied).error();
+    made_.state = std::move(applied.value().at("newState"));
+    Tree& next = applied.value().at("nextContext");
+    if (!next.is_object() || next.members().empty()) return {};
+    const Tree& payload = next["payload"];
+    if (payload["approvedToolCall"].is_object()) {
+      const Tree& call = payload["approvedToolCall"];
+      if (payload["parentMessageId"].is_string()) {
+        existing_.set(call["id"].string(), payload["parentMessageId"]);
+      }
+      approved_.push(call);
+    }
+    made_.context = std::move(next);
+    return {};
+  }
+
+  // Approved calls run together.
+  void join_approvals() {
+    if (approved_.items().size() < 2) return;
+    Tree& payload = made_.context.set("payload", Tree::object());
+    payload.set("existingToolMessageIds", existing_);
+    const Tree* row = agent::find_tool_row(made_.state, approved_.items().front()["id"].string());
+    if (row != nullptr && !(*row)["parentId"].is_null()) {
+      payload.set("parentMessageId", (*row)["parentId"]);
+    }
+    payload.set("approvedToolCalls", std::move(approved_));
+    made_.context.set("phase", "human_approved_tool");
+  }
+
+  Result<void> take_client_results() {
+    if (made_.state["status"].string() != "waiting_for_async_tool") return {};
+    const Tree pending = made_.state["pendingToolsCalling"];
+    for (const Tree& call : pending.items()) {
+      const Tree* row = find_by(rows_, "tool_call_id", call["id"].string());
+      // What another agent of ours is busy with is not the client's to answer.
+      if (row == nullptr || !made_.state["subAgentRuns"][call["id"].string()].is_null()) continue;
+      Tree decision = Tree::object();
+      decision.set("action", "tool_result");
+      decision.set("toolCallId", call["id"]);
+      decision.set("result", (*row)["content"]);
+      MILLRACE_TRY(apply(decision));
+    }
+    return {};
+  }
+
+  // Answers to agents that this one called.
+  Result<void> answer_children(const Tree& resume) {
+    for (const auto& [call_id, run] : made_.state["subAgentRuns"].members()) {
+      Tree own = Tree::array();
+      for (const Tree& entry : resume.items()) {
+        const std::string id(entry["interruptId"].string());
+        if (find_by(run["interrupts"], "id", id) == nullptr) continue;
+        if (!known_.insert(id).second) return unknown(entry);
+        own.push(entry);
+      }
+      if (own.items().empty()) continue;
+      auto answered = take_answers(run["state"], own, Tree::array(), now_ms_, ids_);
+      if (!answered) return std::move(answered).error();
+      Tree child = Tree::object();
+      child.set("state", std::move(answered.value().state));
+      child.set("context", std::move(answered.value().context));
+      child.set("children", std::move(answered.value().children));
+      made_.children.set(call_id, std::move(child));
+      for (auto& result : answered.value().results) made_.results.push_back(std::move(result));
+    }
+    return {};
+  }
+
+  Answered made_;
+  const Tree& rows_;
+  std::int64_t now_ms_;
+  IdSource& ids_;
+  std::set<std::string> known_;
+  Tree approved_;
+  Tree existing_;
+};
+
+}  // namespace
+
+Tree open_questions(Tree& state, std::int64_t now_ms, IdSource& ids) {
+  const Tree before = state["openQuestions"];
+  Tree questions = Tree::array();
+  Tree interrupts = Tree::array();
+  if (state["status"].string() == "waiting_for_human") {
+    for (const Tree& call : state["pendingToolsCalling"].items()) {
+      const std::string_view id = call["id"].string();
+      Tree question = question_for(before, id, hash_in(state, id), now_ms, ids);
+      interrupts.push(approval_interrupt(question, call));
+      questions.push(std::move(question));
+    }
+    for (const auto& [key, member] :
+         {std::pair<std::string_view, std::string_view>("prompt", "pendingHumanPrompt"),
+          {"select", "pendingHumanSelect"}}) {
+      if (!state[member].is_object()) continue;
+      Tree question = question_for(before, key, "", now_ms, ids);
+      interrupts.push(question_interrupt(question, state[member]));
+      questions.push(std::move(question));
+    }
+  }
+  for (const auto& [call_id, run] : state["subAgentRuns"].members()) {
+    for (const Tree& interrupt : run["interrupts"].items()) interrupts.push(interrupt);
+  }
+  if (questions.items().empty()) {
+    state.erase("openQuestions");
+  } else {
+    state.set("openQuestions", std::move(questions));
+  }
+  return interrupts;
+}
+
+Result<Answered> take_answers(Tree state, const Tree& resume, const Tree& rows, std::int64_t now_ms,
+                              IdSource& ids) {
+  return Answers(std::move(state), rows, now_ms, ids).run(resume);
+}
+
+bool must_be_kept(const Tree& state) {
+  const std::string_view status = state["status"].string();
+  return status == "waiting_for_human" || state["deferredHumanApproval"].is_object() ||
+         !state["subAgentRuns"].members().empty();
+}
+
+bool has_client_results(const Tree& state, const Tree& rows) {
+  if (state["status"].string() != "waiting_for_async_tool") return false;
+  const auto& pending = state["pendingToolsCalling"].items();
+  return std::any_of(pending.begin(), pending.end(), [&](const Tree& call) {
+    return find_by(rows, "tool_call_id", call["id"].string()) != nullptr;
+  });
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,135 @@
+#include "app/agent_rows.hpp"
+
+#include <array>
+#include <utility>
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+// Members of a row that are canonical, with their canonical names.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> members{{
+    {"id", "id"},
+    {"role", "role"},
+    {"content", "content"},
+    {"tool_calls", "toolCalls"},
+    {"tool_call_id", "toolCallId"},
+    {"name", "name"},
+    {"error", "error"},
+    {"encryptedValue", "encryptedValue"},
+    {"metadata", "metadata"},
+    {"activityType", "activityType"},
+}};
+
+Tree canonical_row(const Tree& row) {
+  Tree made = Tree::object();
+  for (const auto& [own, canonical] : members) {
+    if (const Tree* value = row.find(own); value != nullptr && !value->is_null()) {
+      made.set(canonical, *value);
+    }
+  }
+  return made;
+}
+
+const Tree* call_of(const Tree& row, std::string_view id) {
+  for (const Tree& call : row["tool_calls"].items()) {
+    if (call["id"].string() == id) return &call;
+  }
+  return nullptr;
+}
+
+// The messages of a turn as the row has them now: calls may have been edited or dropped.
+void add_turn(Tree& out, const Tree& row) {
+  for (const Tree& message : row["turn"].items()) {
+    Tree made = message;
+    if (Tree* calls = made.find("toolCalls")) {
+      Tree kept = Tree::array();
+      for (Tree& call : calls->items()) {
+        const Tree* now = call_of(row, call["id"].string());
+        if (now == nullptr) continue;
+        call.at("function").set("arguments", (*now)["function"]["arguments"]);
+        kept.push(std::move(call));
+      }
+      if (kept.items().empty()) {
+        made.erase("toolCalls");
+      } else {
+        *calls = std::move(kept);
+      }
+    }
+    out.push(std::move(made));
+  }
+}
+
+Tree row_call(const message::ToolCall& call) {
+  Tree made = Tree::object();
+  made.set("id", call.id);
+  made.set("type", "function");
+  made.at("function").set("name", call.name);
+  made.at("function").set("arguments", call.arguments);
+  return made;
+}
+
+bool is_plain(const message::Message& message) {
+  if (message.role != message::Role::assistant || message.encrypted_value || message.name) {
+    return false;
+  }
+  if (!message.metadata.empty() || !message.extra.empty()) return false;
+  for (const message::ToolCall& call : message.tool_calls) {
+    if (call.encrypted_value || !call.metadata.empty()) return false;
+  }
+  return message.content.kind != message::Content::Kind::parts;
+}
+
+}  // namespace
+
+Result<Tree> rows_of(std::string_view canonical_json) {
+  auto parsed = Tree::parse(canonical_json);
+  if (!parsed) return std::move(parsed).error();
+  Tree rows = std::move(parsed).value();
+  for (Tree& row : rows.items()) {
+    for (auto& [key, value] : row.members()) {
+      if (key == "toolCalls") key = "tool_calls";
+      if (key == "toolCallId") key = "tool_call_id";
+    }
+  }
+  return rows;
+}
+
+std::string messages_of(const Tree& rows) {
+  Tree out = Tree::array();
+  for (const Tree& row : rows.items()) {
+    if (row["turn"].is_array()) {
+      add_turn(out, row);
+    } else {
+      out.push(canonical_row(row));
+    }
+  }
+  return out.to_json();
+}
+
+Tree chunk_of(const message::Messages& turn) {
+  Tree chunk = Tree::object();
+  Tree calls = Tree::array();
+  std::string content;
+  std::string reasoning;
+  for (const message::Message& message : turn) {
+    if (message.role == message::Role::reasoning) {
+      reasoning.append(message.content.text);
+      continue;
+    }
+    if (message.role != message::Role::assistant) continue;
+    content.append(message.content.text);
+    for (const message::ToolCall& call : message.tool_calls) calls.push(row_call(call));
+    chunk.set("messageId", message.id);
+  }
+  chunk.set("content", content);
+  chunk.set("tool_calls", std::move(calls));
+  if (!reasoning.empty()) chunk.at("reasoning").set("content", reasoning);
+  if (turn.size() == 1 && is_plain(turn.front())) return chunk;
+  auto kept = Tree::parse(message::to_json(turn));
+  if (kept && !kept.value().items().empty()) chunk.set("turn", std::move(kept).value());
+  return chunk;
+}
+
+}  // namespace millrace::app

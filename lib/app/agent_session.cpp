@@ -1,0 +1,270 @@
+#include "app/agent_session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/general_agent.hpp"
+#include "agent/state.hpp"
+#include "app/agent_children.hpp"
+#include "app/agent_questions.hpp"
+#include "app/random_chance.hpp"
+#include "schema/pattern.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+bool regex_found(std::string_view pattern, std::string_view text) {
+  const auto compiled = schema::Pattern::compile(pattern);
+  return compiled && compiled.value().found_in(text).value_or(false);
+}
+
+Tree free_manifest(std::string_view name) {
+  Tree manifest = Tree::object();
+  manifest.set("identifier", name);
+  manifest.set("humanIntervention", "never");
+  return manifest;
+}
+
+Error error_of(const Tree& error) {
+  return make_error(code_of(error["type"].string()), std::string(error["message"].string()));
+}
+
+}  // namespace
+
+AgentSession::AgentSession(const DriverServices& services, std::shared_ptr<const AgentPlan> plan,
+                           AgentTask task, AgentOwner& owner)
+    : services_(services), plan_(std::move(plan)), task_(std::move(task)), owner_(&owner) {}
+
+AgentSession::~AgentSession() = default;
+
+void AgentSession::start() {
+  prepare_state();
+  if (!task_.used) task_.used = std::make_shared<UsedIds>();
+  for (const Tree& row : state_["messages"].items()) {
+    task_.used->insert(std::string(row["id"].string()));
+    for (const Tree& call : row["tool_calls"].items()) {
+      task_.used->insert(std::string(call["id"].string()));
+    }
+  }
+  for (const auto& [call_id, text] : task_.results) tell_result(call_id, {text, true});
+  if (!task_.children.members().empty()) return resume_children();
+  if (!context_.is_object() && agent::is_blocked(state_["status"].string())) return end_waiting();
+  next_step();
+  pump();
+}
+
+void AgentSession::prepare_state() {
+  const std::int64_t now = now_ms();
+  context_ = std::move(task_.context);
+  if (task_.state.is_object()) {
+    state_ = std::move(task_.state);
+    waiting_children_ = state_["subAgentRuns"];
+  } else {
+    state_ = agent::initial_state(plan_->state, now);
+    state_.set("operationId", task_.run_id);
+    Tree messages = Tree::array();
+    if (!plan_->instructions.empty()) {
+      Tree row = Tree::object();
+      row.set("id", services_.call.ids.next_id());
+      row.set("role", "system");
+      row.set("content", plan_->instructions);
+      messages.push(std::move(row));
+    }
+    for (Tree& row : task_.rows.items()) messages.push(std::move(row));
+    state_.set("messages", std::move(messages));
+    state_.set("modelTurns", Tree::integer(0));
+  }
+  step_ = state_["modelTurns"].integer_or(0);
+  state_.set("tools", plan_->definitions);
+  state_.set("toolManifestMap", plan_->manifests);
+  for (const Tree& tool : task_.client_tools.items()) {
+    const std::string name(tool["name"].string());
+    if (!tool::is_tool_name(name) || plan_->tools.find(name) != nullptr) continue;
+    client_names_.insert(name);
+    state_.at("toolManifestMap").set(name, free_manifest(name));
+    state_.at("toolExecutorMap").set(name, "client");
+  }
+}
+
+void AgentSession::next_step() {
+  if (std::any_of(plan_->sub_agents.begin(), plan_->sub_agents.end(),
+                  [](const SubAgent& agent) { return agent.inherit_messages; })) {
+    inherited_ = state_["messages"];
+  }
+  agent::StepOptions options;
+  for (const auto& [name, entry] : plan_->tools.entries()) options.tools.push_back(name);
+  options.model = true;
+  options.history = true;
+  options.lean = true;
+  options.concurrency = plan_->concurrency;
+  options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
+  machine_ = std::make_unique<agent::StepMachine>(std::move(options), services_.call.ids);
+  machine_->begin(std::move(state_), std::move(context_), now_ms());
+  state_ = Tree();
+  context_ = Tree();
+}
+
+// The general agent's decision; what the model made up is answered, not asked about.
+Tree AgentSession::decide(Tree& state, const Tree& context) {
+  if (context["phase"].string() == "llm_result") {
+    state.set("modelTurns", Tree::integer(state["modelTurns"].integer_or(0) + 1));
+    for (const Tree& call : context["payload"]["toolsCalling"].items()) {
+      const std::string_view name = call["identifier"].string();
+      const std::string_view api = call["apiName"].string();
+      const bool known = plan_->tools.find(name) != nullptr || plan_->tools.find(api) != nullptr ||
+                         client_names_.contains(name);
+      if (!known) state.at("toolManifestMap").set(name, free_manifest(name));
+    }
+  }
+  if (plan_->max_turns > 0 && state["modelTurns"].integer_or(0) >= plan_->max_turns) {
+    state.set("forceFinish", Tree::flag(true));
+  }
+  Tree config = Tree::object();
+  if (!plan_->compression.is_null()) config.set("compressionConfig", plan_->compression);
+  if (!state["modelRuntimeConfig"].is_null()) {
+    config.set("modelRuntimeConfig", state["modelRuntimeConfig"]);
+  }
+  Tree decided = agent::decide(state, context, config, Tree::object(), regex_found);
+  Tree* found = decided.find("instructions");
+  if (found == nullptr) return {};
+  Tree instructions = std::move(*found);
+  // The tools themselves are the plan's; a last answer loses the mark.
+  if (instructions["type"].string() == "call_llm") {
+    instructions.at("payload").set("tools", Tree::flag(true));
+  }
+  return instructions;
+}
+
+// Does what the machine asks for until it waits for somebody.
+void AgentSession::pump() {
+  if (std::exchange(pumping_, true)) return;
+  const auto self = shared_from_this();
+  while (machine_) {
+    Tree todo = machine_->take();
+    for (const Tree& id : todo["cancelled"].items()) {
+      cancel_action(static_cast<std::uint64_t>(id.integer_or(0)));
+    }
+    take_events(todo.at("events"));
+    if (Tree* outcome = todo.find("outcome")) {
+      take_outcome(std::move(*outcome));
+      continue;
+    }
+    const auto& actions = todo["actions"].items();
+    if (actions.empty()) break;
+    for (const Tree& action : actions) perform(action);
+  }
+  pumping_ = false;
+  if (owner_ != nullptr) owner_->moved();
+}
+
+void AgentSession::perform(const Tree& action) {
+  const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
+  if (action["kind"].string() == "model") return call_model(id, action["payload"]["payload"]);
+  if (action["kind"].string() == "tool") return call_tool(id, action["payload"]);
+  machine_->fail(id, agent::error_tree(make_error(Errc::unknown_instruction)), now_ms());
+}
+
+void AgentSession::take_events(Tree& events) {
+  for (const Tree& event : events.items()) {
+    const std::string_view type = event["type"].string();
+    if (type == "done") reason_ = event["reason"].string();
+    if (type == "interrupted") reason_ = event["reason"].string();
+    if (type != "tool_result") continue;
+    const std::string id(event["id"].string());
+    if (told_.contains(id)) continue;
+    const Tree& result = event["result"];
+    const Tree& error = result["error"];
+    tool::ToolOutcome outcome;
+    outcome.is_error = !error.is_null();
+    const Tree& text = result["content"].is_string() ? result["content"] : error;
+    outcome.content = text.is_string()     ? std::string(text.string())
+                      : result.is_string() ? std::string(result.string())
+                                           : result.to_json();
+    tell_result(id, outcome);
+  }
+}
+
+void AgentSession::take_outcome(Tree outcome) {
+  machine_.reset();
+  state_ = std::move(outcome.at("newState"));
+  Tree* next = outcome.find("nextContext");
+  context_ = next != nullptr ? std::move(*next) : Tree();
+  for (Tree& spent : spent_) add_spent(state_, spent);
+  spent_.clear();
+  if (waiting_children_.is_object() && !waiting_children_.members().empty()) {
+    state_.set("subAgentRuns", waiting_children_);
+  } else {
+    state_.erase("subAgentRuns");
+  }
+  // The questions have their ids before anybody keeps the state.
+  if (!context_.is_object()) open_questions(state_, now_ms(), services_.call.ids);
+  if (owner_ != nullptr && !stopping_) owner_->rest(state_, context_);
+  if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  if (context_.is_object()) return next_step();
+  finish();
+}
+
+// The step machine gave no next step: the run is over, or somebody is asked.
+void AgentSession::finish() {
+  const std::string_view status = state_["status"].string();
+  if (status == "error") {
+    const Error error = turn_error_ ? std::move(*turn_error_) : error_of(state_["error"]);
+    return end({AgentOutcome::Kind::failed, "error", error, turn_code_, {}});
+  }
+  if (status == "waiting_for_human" || status == "waiting_for_async_tool") return end_waiting();
+  end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}, {}});
+}
+
+void AgentSession::end_waiting() {
+  Tree interrupts = open_questions(state_, now_ms(), services_.call.ids);
+  const bool asks = !interrupts.items().empty();
+  end({asks ? AgentOutcome::Kind::waiting : AgentOutcome::Kind::delegated,
+       std::string(asks ? "waiting_for_human" : "waiting_for_client"),
+       {},
+       {},
+       std::move(interrupts)});
+}
+
+void AgentSession::end(AgentOutcome outcome) {
+  if (outcome_) return;
+  cancel_all();
+  if (outcome.kind == AgentOutcome::Kind::finished) {
+    // Calls of a last answer, or of one too many.
+    for (const std::string& id : turn_calls_) {
+      tell_result(id, {"The call was not executed: the run has ended.", true, "tool_failed"});
+    }
+  }
+  close_step();
+  machine_.reset();
+  outcome_ = std::move(outcome);
+  if (!pumping_ && owner_ != nullptr) owner_->moved();
+}
+
+void AgentSession::stop() {
+  if (outcome_ || std::exchange(stopping_, true)) return;
+  const auto self = shared_from_this();
+  if (!machine_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  machine_->abort("user_aborted", now_ms());
+  cancel_all();
+  pump();
+}
+
+void AgentSession::leave() {
+  owner_ = nullptr;
+  stop();
+}
+
+void AgentSession::pause() {
+  paused_ = true;
+  if (turn_) turn_->pause();
+}
+
+void AgentSession::resume() {
+  paused_ = false;
+  if (turn_) turn_->resume();
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,188 @@
+// An agent's run on the engine thread: the step machine, the model it asks, the tools and the other
+// agents that it calls, until the run ends or waits for somebody.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/step_machine.hpp"
+#include "app/agent_plan.hpp"
+#include "app/call_driver.hpp"
+#include "app/model_turn.hpp"
+#include "app/tool_job.hpp"
+#include "base/json_tree.hpp"
+#include "event/event.hpp"
+
+namespace millrace::app {
+
+// What a run is given.
+struct AgentTask {
+  std::string thread_id;
+  std::string run_id;
+  json::Tree rows;          // of a new run (agent_rows.hpp)
+  json::Tree client_tools;  // AG-UI tools that the client runs
+  // Of a run that goes on; null for a new one. Without a context it waits as before.
+  json::Tree state;
+  json::Tree context;
+  // Answers to other agents of the run that wait, by the id of their call: { "state", "context" }.
+  json::Tree children;
+  // Results that were decided on and that the reader does not know: the id of the call, the text.
+  std::vector<std::pair<std::string, std::string>> results;
+  // Of a run that this one is a part of.
+  std::shared_ptr<UsedIds> used;
+};
+
+// How a run ended.
+struct AgentOutcome {
+  enum class Kind : std::uint8_t {
+    finished,   // `reason` is a finish reason of the agent room
+    delegated,  // the client runs the calls that have no result
+    waiting,    // a person is asked: `interrupts`
+    cancelled,
+    failed,
+  };
+  Kind kind = Kind::finished;
+  std::string reason;
+  std::optional<Error> error;
+  std::string code;  // what readers are told of the error; "" is its own
+  json::Tree interrupts;  // of AG-UI's shape
+};
+
+// Who runs a session. Events come as of a legal AG-UI run, without its frame.
+// Thread: engine thread. None of these may destroy the session.
+class AgentOwner : public event::EventSink {
+ public:
+  // Events came, or the end.
+  virtual void moved() = 0;
+  // Has the host run a tool; the answer goes to AgentSession::complete.
+  // Shape: {"name", "toolCallId", "arguments": JSON text, "idempotencyKey"}.
+  virtual void ask(std::uint64_t id, std::string json) = 0;
+  // The answer is not wanted any more.
+  virtual void withdraw(std::uint64_t id) = 0;
+  // A step ended; a run may go on from here elsewhere.
+  virtual void rest(const json::Tree& state, const json::Tree& context) {
+    static_cast<void>(state);
+    static_cast<void>(context);
+  }
+};
+
+// Thread: engine thread.
+// Lifetime: the owner outlives the session, or its end by leave().
+class AgentSession final : public std::enable_shared_from_this<AgentSession> {
+ public:
+  AgentSession(const DriverServices& services, std::shared_ptr<const AgentPlan> plan,
+               AgentTask task, AgentOwner& owner);
+  ~AgentSession();
+  AgentSession(const AgentSession&) = delete;
+  AgentSession& operator=(const AgentSession&) = delete;
+
+  void start();
+  // The reader lags behind, or has room again.
+  void pause();
+  void resume();
+  // Ends the run as cancelled: the model's socket, every tool and every other agent.
+  void stop();
+  // The same, and the owner hears nothing more.
+  void leave();
+  // The host's answer: {"content": string, "isError"?, "code"?, "extra"?: object}, or {"progress":
+  // value} on the way. An unknown id is ignored.
+  void complete(std::uint64_t id, std::string_view json);
+
+  [[nodiscard]] bool ended() const { return outcome_.has_value(); }
+  [[nodiscard]] const AgentOutcome& outcome() const { return *outcome_; }
+  // After the last step.
+  [[nodiscard]] const json::Tree& state() const { return state_; }
+
+ private:
+  using Tree = json::Tree;
+  class Child;
+
+  void prepare_state();
+  // The loop (agent_session.cpp)
+  void next_step();
+  void pump();
+  void perform(const Tree& action);
+  void take_events(Tree& events);
+  void take_outcome(Tree outcome);
+  void finish();
+  void end(AgentOutcome outcome);
+  void end_waiting();
+  Tree decide(Tree& state, const Tree& context);
+
+  // Turns of the model and calls (agent_session_calls.cpp)
+  void call_model(std::uint64_t action, const Tree& payload);
+  void on_turn();
+  void call_tool(std::uint64_t action, const Tree& payload);
+  void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
+  void end_tool(std::uint64_t action, const std::string& call_id, tool::ToolOutcome outcome);
+  void refuse(std::uint64_t action, const std::string& call_id, const Error& error);
+  void tell_result(const std::string& call_id, const tool::ToolOutcome& outcome);
+  void tell_progress(const std::string& call_id, std::string_view json);
+  void open_step();
+  void close_step();
+  void emit(std::string_view type, const Tree& json);
+  void cancel_action(std::uint64_t action);
+  void cancel_all();
+
+  // Other agents (agent_children.cpp)
+  void call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
+  void start_child(std::uint64_t action, const SubAgent& agent, std::string call_id,
+                   AgentTask task);
+  void start_queued();
+  void resume_children();
+  void on_child(std::uint64_t action);
+  void end_child(std::uint64_t action, const Child& child, tool::ToolOutcome outcome);
+  void keep_child(std::uint64_t action, const Child& child);
+  void settle_resumed();
+
+  DriverServices services_;
+  std::shared_ptr<const AgentPlan> plan_;
+  AgentTask task_;
+  AgentOwner* owner_;
+  std::set<std::string, std::less<>> client_names_;
+
+  Tree state_;
+  Tree context_;
+  std::unique_ptr<agent::StepMachine> machine_;
+  bool pumping_ = false;
+  bool paused_ = false;
+  bool stopping_ = false;
+  std::string reason_;               // of the step machine's end
+  std::optional<Error> turn_error_;  // that ends the run
+  std::string turn_code_;
+  std::optional<AgentOutcome> outcome_;
+
+  std::vector<std::string> turn_calls_;      // of the last turn of the model
+  std::set<std::string, std::less<>> told_;  // calls whose result the reader has
+  std::int64_t step_ = 0;
+  bool step_open_ = false;
+
+  std::shared_ptr<ModelTurn> turn_;
+  std::uint64_t turn_action_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
+  std::map<std::uint64_t, std::unique_ptr<Child>> children_;
+  // Children that wait for their turn.
+  struct Queued {
+    std::uint64_t action;
+    const SubAgent* agent;
+    std::string call_id;
+    AgentTask task;
+  };
+  std::deque<Queued> queued_;
+  // What children ask the host, under ids of this run's.
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> asked_;
+  std::uint64_t last_ask_ = std::uint64_t{1} << 32U;
+  std::vector<Tree> spent_;  // by children that ended, and by a turn that failed
+  Tree waiting_children_;    // by call id: {"agent", "state", "interrupts"}
+  Tree inherited_;           // rows for children that inherit them
+};
+
+}  // namespace millrace::app

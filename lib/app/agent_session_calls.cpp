@@ -1,0 +1,281 @@
+// What an agent's run does for its step machine: turns of the model, and calls of tools.
+#include <utility>
+
+#include "agent/state.hpp"
+#include "app/agent_children.hpp"
+#include "app/agent_rows.hpp"
+#include "app/agent_session.hpp"
+#include "app/random_chance.hpp"
+#include "base/json.hpp"
+#include "model/payload.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+// A result for the machine. Text stands for itself.
+Tree result_of(const tool::ToolOutcome& outcome) {
+  if (outcome.extra.empty()) return Tree::text(outcome.content);
+  auto parsed = Tree::parse("{" + outcome.extra + "}");
+  Tree made = parsed ? std::move(parsed).value() : Tree::object();
+  made.set("content", outcome.content);
+  return made;
+}
+
+}  // namespace
+
+void AgentSession::emit(std::string_view type, const Tree& json) {
+  if (owner_ == nullptr) return;
+  const std::string text = json.to_json(json::Surrogates::replace);
+  owner_->on_event({event::Foreign{type, text}});
+}
+
+void AgentSession::open_step() {
+  close_step();
+  step_open_ = true;
+  Tree event = Tree::object();
+  event.set("type", "STEP_STARTED");
+  event.set("stepName", "step-" + std::to_string(++step_));
+  emit("STEP_STARTED", event);
+}
+
+void AgentSession::close_step() {
+  if (!std::exchange(step_open_, false)) return;
+  Tree event = Tree::object();
+  event.set("type", "STEP_FINISHED");
+  event.set("stepName", "step-" + std::to_string(step_));
+  emit("STEP_FINISHED", event);
+}
+
+void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
+  const bool silent = payload["purpose"].string() == "compression";
+  if (!silent) open_step();
+  std::string text = "{" + plan_->payload;
+  json::append_member(text, "format", "canonical");
+  json::append_member(text, "model", plan_->model);
+  json::append_raw_member(text, "messages", messages_of(payload["messages"]));
+  if (payload["tools"].is_true()) {
+    Tree tools = plan_->definitions;
+    for (const Tree& tool : task_.client_tools.items()) {
+      if (client_names_.contains(tool["name"].string())) tools.push(tool);
+    }
+    if (!tools.items().empty()) json::append_raw_member(text, "tools", tools.to_json());
+  }
+  text.push_back('}');
+  auto read = model::read_payload(text, services_.call.ids);
+  if (!read) return machine_->fail(action, agent::error_tree(read.error()), now_ms());
+  model::CallOptions call;
+  call.chain = plan_->chain;
+  call.retry.after_first_token = plan_->retry_after_first_token;
+  call.decoder = plan_->decoder;
+  turn_action_ = action;
+  if (owner_ == nullptr) return;
+  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(read).value(), *owner_,
+                                      *task_.used, silent);
+  const std::weak_ptr<AgentSession> weak = weak_from_this();
+  const auto turn = turn_;
+  turn->start([weak] {
+    if (const auto self = weak.lock()) self->on_turn();
+  });
+  if (paused_) turn->pause();
+}
+
+void AgentSession::on_turn() {
+  if (!turn_ || !turn_->ended()) {
+    if (owner_ != nullptr) owner_->moved();
+    return;
+  }
+  const auto turn = std::exchange(turn_, nullptr);
+  const std::uint64_t action = turn_action_;
+  if (!machine_) return;
+  if (turn->error()) {
+    Tree spent = Tree::object();
+    spent.set("turn", turn->usage());
+    spent_.push_back(std::move(spent));
+    if (!turn->silent()) {
+      turn_error_ = turn->error();
+      turn_code_ = turn->failure_code();
+    }
+    machine_->fail(action, agent::error_tree(*turn->error()), now_ms());
+  } else {
+    Tree chunk = turn->take_chunk();
+    turn_calls_.clear();
+    for (const Tree& call : chunk["tool_calls"].items()) {
+      turn_calls_.emplace_back(call["id"].string());
+    }
+    machine_->progress(action, std::move(chunk));
+    machine_->complete(action, Tree(), now_ms());
+  }
+  pump();
+}
+
+void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
+  const Tree& call = payload["toolCall"];
+  const std::string name(payload["name"].string());
+  const std::string id(call["id"].string());
+  const auto found = plan_->tools.entries().find(name);
+  // A name in parts would be decided about under one tool and run as another.
+  if (found == plan_->tools.entries().end() || call["identifier"].string() != name ||
+      call["apiName"].string() != name) {
+    return refuse(action, id, make_error(Errc::tool_not_found, "There is no tool of this name."));
+  }
+  const std::string_view arguments = call["arguments"].string();
+  if (!plan_->unchecked.contains(name)) {
+    const auto checked = plan_->tools.check(name, arguments);
+    if (!checked) return refuse(action, id, checked.error());
+  }
+  for (const SubAgent& agent : plan_->sub_agents) {
+    if (agent.name == name) return call_agent(action, agent, call);
+  }
+  run_tool(action, found->second.tool->spec(), call);
+}
+
+void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call) {
+  const std::string id(call["id"].string());
+  const std::weak_ptr<AgentSession> weak = weak_from_this();
+  const bool hosted = plan_->host_tools.contains(spec.name);
+  ToolJob::Events events;
+  events.finished = [weak, action, id](tool::ToolOutcome outcome) {
+    if (const auto self = weak.lock()) self->end_tool(action, id, std::move(outcome));
+  };
+  events.progress = [weak, id](std::string_view json) {
+    if (const auto self = weak.lock()) self->tell_progress(id, json);
+  };
+  if (hosted) {
+    events.cancelled = [weak, action] {
+      const auto self = weak.lock();
+      if (self && self->owner_ != nullptr) self->owner_->withdraw(action);
+    };
+  }
+  tool::ToolCall wanted;
+  wanted.id = id;
+  wanted.name = spec.name;
+  wanted.arguments = call["arguments"].string();
+  if (wanted.arguments.empty()) wanted.arguments = "{}";
+  wanted.idempotency_key = task_.thread_id + ":" + id;
+  const auto job = std::make_shared<ToolJob>(services_.loop, spec, std::move(events));
+  jobs_.emplace(action, job);
+  if (!hosted) return job->start(*plan_->tools.find(spec.name), std::move(wanted));
+  std::string json = "{";
+  json::append_member(json, "name", wanted.name);
+  json::append_member(json, "toolCallId", wanted.id);
+  json::append_member(json, "arguments", wanted.arguments);
+  json::append_member(json, "idempotencyKey", wanted.idempotency_key);
+  json.push_back('}');
+  if (owner_ != nullptr) owner_->ask(action, std::move(json));
+}
+
+void AgentSession::complete(std::uint64_t id, std::string_view json) {
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) {
+    const auto asked = asked_.find(id);
+    if (asked == asked_.end()) return;
+    const auto child = children_.find(asked->second.first);
+    if (child != children_.end()) child->second->complete(asked->second.second, json);
+    return;
+  }
+  const auto self = shared_from_this();
+  const auto found = job->second;
+  auto parsed = Tree::parse(json);
+  if (!parsed) {
+    return found->finished({"The tool's answer is not JSON.", true, "tool_failed"});
+  }
+  const Tree& answer = parsed.value();
+  if (answer.find("progress") != nullptr) return found->progress(answer["progress"].to_json());
+  tool::ToolOutcome outcome;
+  outcome.content = answer["content"].string();
+  outcome.is_error = answer["isError"].truthy();
+  outcome.code = answer["code"].string();
+  if (answer["extra"].is_object() && !answer["extra"].members().empty()) {
+    const std::string extra = answer["extra"].to_json();
+    outcome.extra = extra.substr(1, extra.size() - 2);
+  }
+  found->finished(std::move(outcome));
+}
+
+void AgentSession::end_tool(std::uint64_t action, const std::string& call_id,
+                            tool::ToolOutcome outcome) {
+  jobs_.erase(action);
+  if (!machine_) return;
+  const auto self = shared_from_this();
+  tell_result(call_id, outcome);
+  if (outcome.is_error) {
+    Tree error = Tree::object();
+    error.set("type", outcome.code.empty() ? std::string("tool_failed") : outcome.code);
+    error.set("message", outcome.content);
+    machine_->fail(action, std::move(error), now_ms());
+  } else {
+    machine_->complete(action, result_of(outcome), now_ms());
+  }
+  pump();
+}
+
+void AgentSession::refuse(std::uint64_t action, const std::string& call_id, const Error& error) {
+  end_tool(action, call_id, {error.message, true, std::string(error.code_name())});
+}
+
+void AgentSession::tell_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
+  if (!told_.insert(call_id).second || owner_ == nullptr) return;
+  event::ToolResult result;
+  const std::string message_id = "result-" + call_id;
+  result.message_id = message_id;
+  result.id = call_id;
+  result.role = "tool";
+  result.content = outcome.content;
+  result.failed = outcome.is_error;
+  if (outcome.is_error) result.error = outcome.content;
+  owner_->on_event({result});
+  if (outcome.extra.empty()) return;
+  Tree value = Tree::object();
+  value.set("toolCallId", call_id);
+  auto extra = Tree::parse("{" + outcome.extra + "}");
+  if (!extra) return;
+  for (auto& [key, member] : extra.value().members()) value.set(key, std::move(member));
+  Tree event = Tree::object();
+  event.set("type", "CUSTOM");
+  event.set("name", "millrace.tool_result");
+  event.set("value", std::move(value));
+  emit("CUSTOM", event);
+}
+
+void AgentSession::tell_progress(const std::string& call_id, std::string_view json) {
+  auto parsed = Tree::parse(json);
+  if (!parsed) return;
+  Tree event = Tree::object();
+  event.set("type", "CUSTOM");
+  event.set("name", "millrace.tool_progress");
+  Tree& value = event.at("value");
+  value.set("toolCallId", call_id);
+  value.set("progress", std::move(parsed).value());
+  emit("CUSTOM", event);
+  if (owner_ != nullptr) owner_->moved();
+}
+
+void AgentSession::cancel_action(std::uint64_t action) {
+  if (turn_ && turn_action_ == action) {
+    std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
+    return;
+  }
+  if (const auto job = jobs_.find(action); job != jobs_.end()) {
+    const auto found = job->second;
+    jobs_.erase(job);
+    found->cancel();
+    return;
+  }
+  std::erase_if(queued_, [action](const Queued& queued) { return queued.action == action; });
+  if (const auto child = children_.find(action); child != children_.end()) {
+    const auto found = std::move(child->second);
+    children_.erase(child);
+    found->leave();
+  }
+}
+
+void AgentSession::cancel_all() {
+  queued_.clear();
+  if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
+  for (const auto& [action, job] : std::exchange(jobs_, {})) job->cancel();
+  for (const auto& [action, child] : std::exchange(children_, {})) child->leave();
+}
+
+}  // namespace millrace::app

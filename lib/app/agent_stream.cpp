@@ -1,0 +1,216 @@
+#include "app/agent_stream.hpp"
+
+#include <utility>
+
+#include "app/agent_children.hpp"
+#include "app/agent_frame.hpp"
+#include "app/agent_questions.hpp"
+#include "app/model_stream.hpp"
+#include "app/random_chance.hpp"
+#include "base/json.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+event::Spelling diagnostic_spelling() {
+  event::Spelling spelling;
+  spelling.extras = event::Extras::diagnostic;
+  spelling.surrogates = json::Surrogates::keep;
+  spelling.tool_error_members = true;
+  return spelling;
+}
+
+std::string_view status_of(AgentOutcome::Kind kind) {
+  switch (kind) {
+    case AgentOutcome::Kind::finished: return "completed";
+    case AgentOutcome::Kind::delegated: return "delegated";
+    case AgentOutcome::Kind::waiting: return "interrupted";
+    case AgentOutcome::Kind::cancelled: return "cancelled";
+    case AgentOutcome::Kind::failed: break;
+  }
+  return "error";
+}
+
+}  // namespace
+
+// Writes items, and keeps the books that RUN_FINISHED tells.
+class AgentStream::Items final : public event::EventSink {
+ public:
+  explicit Items(std::string& out) : batch_(out, diagnostic_spelling()) {}
+
+  void add(std::string_view json) { batch_.add_json(json); }
+
+  void on_event(const event::Event& event) override {
+    if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
+      if (!usage_.empty()) usage_.push_back(',');
+      event::write_usage(usage_, *usage);
+    }
+    if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
+      std::string json = R"({"type":"RUN_ERROR")";
+      json::append_member(json, "message", failed->message);
+      json::append_member(json, "code", failed->code);
+      return add(with_usage(std::move(json)));
+    }
+    if (const auto* foreign = std::get_if<event::Foreign>(&event.body)) {
+      if (foreign->type != "RUN_FINISHED") return add(foreign->json);
+      return add(with_usage(std::string(foreign->json.substr(0, foreign->json.size() - 1))));
+    }
+    batch_.on_event(event);
+  }
+
+ private:
+  [[nodiscard]] std::string with_usage(std::string json) const {
+    if (!usage_.empty()) json::append_raw_member(json, "usage", "[" + usage_ + "]");
+    json.push_back('}');
+    return json;
+  }
+
+  event::JsonBatch batch_;
+  std::string usage_;  // JSON objects, comma separated
+};
+
+Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
+                                  std::string_view input_json, std::string_view options_json,
+                                  IdSource& ids) {
+  auto options = Tree::parse(options_json);
+  if (!options) return std::move(options).error();
+  const bool has_state = options.value()["state"].is_object();
+  auto input = read_agent_input(input_json, options.value()["format"].string(), ids, has_state);
+  if (!input) return std::move(input).error();
+  AgentSpec spec;
+  spec.plan = std::move(plan);
+  spec.input = std::move(input).value();
+  spec.saves = options.value()["saves"].truthy();
+  spec.state = options.value()["state"];
+  spec.context = options.value()["context"];
+  return spec;
+}
+
+AgentStream::AgentStream(DrainQueue::StreamId id, StreamServices& services, KeptRuns& kept,
+                         AgentSpec spec)
+    : id_(id),
+      services_(services),
+      kept_(kept),
+      spec_(std::move(spec)),
+      items_(std::make_shared<Items>(output_)),
+      sink_(*items_, secrets_of(spec_.plan->chain)) {}
+
+void AgentStream::start() {
+  services_.queue.push_head(id_, "{}");
+  std::string started = R"({"type":"RUN_STARTED")";
+  json::append_member(started, "threadId", spec_.input.thread_id);
+  json::append_member(started, "runId", spec_.input.run_id);
+  if (!spec_.input.parent_run_id.empty()) {
+    json::append_member(started, "parentRunId", spec_.input.parent_run_id);
+  }
+  items_->add(started + "}");
+  auto task = spec_.state.is_object() ? saved_task(std::move(spec_.state), std::move(spec_.context),
+                                                   spec_.input, now_ms(), services_.call.ids)
+                                      : kept_.task_for(spec_.input, now_ms(), services_.call.ids);
+  if (!task) return fail(task.error());
+  const DriverServices services{services_.loop, services_.client, services_.call};
+  session_ = std::make_shared<AgentSession>(services, spec_.plan, std::move(task).value(), *this);
+  session_->start();
+}
+
+void AgentStream::resume() {
+  full_ = false;
+  if (session_) session_->resume();
+}
+
+void AgentStream::cancel() {
+  closed_ = true;
+  if (session_) session_->leave();
+}
+
+void AgentStream::silence() {
+  closed_ = true;
+}
+
+void AgentStream::stop() {
+  if (session_) session_->stop();
+}
+
+void AgentStream::complete(std::uint64_t id, std::string_view json) {
+  if (session_) session_->complete(id, json);
+}
+
+void AgentStream::ask(std::uint64_t id, std::string json) {
+  std::string item = R"({"type":"@tool")";
+  json::append_member(item, "id", static_cast<std::int64_t>(id));
+  json::append_raw_member(item, "value", json);
+  items_->add(item + "}");
+}
+
+void AgentStream::withdraw(std::uint64_t id) {
+  std::string item = R"({"type":"@withdraw")";
+  json::append_member(item, "id", static_cast<std::int64_t>(id));
+  items_->add(item + "}");
+}
+
+void AgentStream::rest(const Tree& state, const Tree& context) {
+  if (!spec_.saves) return;
+  std::string item = R"({"type":"@rest")";
+  json::append_raw_member(item, "state", state.to_json());
+  json::append_raw_member(item, "context", context.is_object() ? context.to_json() : "null");
+  items_->add(item + "}");
+}
+
+void AgentStream::moved() {
+  if (closed_) return;
+  const auto self = shared_from_this();
+  const bool ended = session_ && session_->ended();
+  if (ended) finish();
+  deliver(ended);
+}
+
+// The result comes before the event that ends the run.
+void AgentStream::finish() {
+  const AgentOutcome& outcome = session_->outcome();
+  const Tree& state = session_->state();
+  if (must_be_kept(state)) kept_.keep(spec_.input.thread_id, state, now_ms());
+  Tree result = Tree::object();
+  result.set("type", "@result");
+  result.set("status", status_of(outcome.kind));
+  result.set("reason", outcome.reason);
+  result.set("text", final_text(state));
+  result.set("usage", state["usage"]);
+  result.set("cost", state["cost"]);
+  result.set("steps", state["stepCount"]);
+  if (outcome.kind == AgentOutcome::Kind::waiting) result.set("interrupts", outcome.interrupts);
+  items_->add(result.to_json());
+  if (outcome.error)
+    items_->add(R"({"type":"@failed","error":)" + error_json(*outcome.error) + "}");
+  tell_end(*session_, spec_.input.thread_id, spec_.input.run_id, sink_);
+}
+
+void AgentStream::fail(const Error& error) {
+  items_->add(R"({"type":"@failed","error":)" + error_json(error) + "}");
+  sink_.on_event({event::Failed{error.message, error.code_name()}});
+  deliver(true);
+}
+
+void AgentStream::deliver(bool ended) {
+  if (!output_.empty()) {
+    const bool room = services_.queue.push(id_, output_);
+    services_.on_output(output_.size());
+    constexpr std::size_t kept_bytes = std::size_t{16} << 10U;
+    output_.clear();
+    if (output_.capacity() > kept_bytes) output_.shrink_to_fit();
+    if (!room && !ended && !full_) {
+      full_ = true;
+      if (session_) session_->pause();
+    }
+  }
+  if (ended) close();
+}
+
+void AgentStream::close() {
+  if (std::exchange(closed_, true)) return;
+  services_.queue.end(id_, {});
+  services_.forget(id_);
+}
+
+}  // namespace millrace::app

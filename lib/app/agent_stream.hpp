@@ -1,0 +1,77 @@
+// An agent's run as a stream of the host: events and questions to the host out, answers in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/agent_input.hpp"
+#include "app/agent_session.hpp"
+#include "app/kept_runs.hpp"
+#include "app/redacting_sink.hpp"
+#include "app/stream.hpp"
+#include "event/batch.hpp"
+
+namespace millrace::app {
+
+// A run as a host wants it.
+struct AgentSpec {
+  std::shared_ptr<const AgentPlan> plan;
+  AgentInput input;
+  json::Tree state;  // of a run that goes on; null for a new one
+  json::Tree context;
+  bool saves = false;  // the host is given the state after each step
+};
+
+// Shape: `input` is AG-UI's RunAgentInput; `options` is { "format"?: string, "saves"?: boolean,
+// "state"?: object, "context"?: object }.
+// Errors: those of read_agent_input and Tree::parse.
+Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
+                                  std::string_view input_json, std::string_view options_json,
+                                  IdSource& ids);
+
+// Items besides AG-UI's events and the diagnostics of the codec:
+// {"type":"@tool","id","value": AgentOwner::ask}, {"type":"@withdraw","id"},
+// {"type":"@rest","state","context"}, {"type":"@failed","error": error_json},
+// {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?}.
+// Thread: engine thread.
+class AgentStream final : public Stream,
+                          public AgentOwner,
+                          public std::enable_shared_from_this<AgentStream> {
+ public:
+  AgentStream(DrainQueue::StreamId id, StreamServices& services, KeptRuns& kept, AgentSpec spec);
+
+  void start();
+  void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
+  void resume() override;
+  void cancel() override;
+  void silence() override;
+  void stop() override;
+  void complete(std::uint64_t id, std::string_view json) override;
+
+  void on_event(const event::Event& event) override { sink_.on_event(event); }
+  void moved() override;
+  void ask(std::uint64_t id, std::string json) override;
+  void withdraw(std::uint64_t id) override;
+  void rest(const json::Tree& state, const json::Tree& context) override;
+
+ private:
+  class Items;
+  void finish();
+  void fail(const Error& error);
+  void deliver(bool ended);
+  void close();
+
+  DrainQueue::StreamId id_;
+  StreamServices& services_;
+  KeptRuns& kept_;
+  AgentSpec spec_;
+  std::string output_;
+  std::shared_ptr<Items> items_;
+  RedactingSink sink_;
+  std::shared_ptr<AgentSession> session_;
+  bool full_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace millrace::app

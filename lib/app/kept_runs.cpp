@@ -1,0 +1,163 @@
+#include "app/kept_runs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/state.hpp"
+#include "app/agent_questions.hpp"
+#include "app/agent_rows.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+
+constexpr std::size_t answered_limit = 4096;
+
+// What the user said besides answering.
+void add_new_rows(Tree& state, const Tree& rows) {
+  std::set<std::string, std::less<>> known;
+  for (const Tree& row : state["messages"].items()) known.emplace(row["id"].string());
+  for (const Tree& row : rows.items()) {
+    if (row["role"].string() != "user" || known.contains(row["id"].string())) continue;
+    state.at("messages").push(row);
+  }
+}
+
+AgentTask task_of(Answered answered) {
+  AgentTask task;
+  task.state = std::move(answered.state);
+  task.context = std::move(answered.context);
+  task.children = std::move(answered.children);
+  for (auto& result : answered.results) {
+    task.results.emplace_back(std::move(result.call_id), std::move(result.content));
+  }
+  return task;
+}
+
+Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
+  task.thread_id = input.thread_id;
+  task.run_id = input.run_id;
+  if (!input.tools_json.empty()) {
+    auto tools = Tree::parse(input.tools_json);
+    if (tools) task.client_tools = std::move(tools).value();
+  }
+  return task;
+}
+
+}  // namespace
+
+void KeptRuns::keep(const std::string& thread, const Tree& state, std::int64_t now_ms) {
+  expire(now_ms);
+  if (const auto at = threads_.find(thread); at != threads_.end()) drop(at->second);
+  runs_.push_back({thread, state.to_json(), now_ms});
+  threads_[thread] = std::prev(runs_.end());
+  bytes_ += runs_.back().state.size();
+  while (runs_.size() > limits_.runs || (bytes_ > limits_.bytes && runs_.size() > 1)) {
+    drop(runs_.begin());
+  }
+}
+
+void KeptRuns::drop(Runs::iterator run) {
+  bytes_ -= run->state.size();
+  threads_.erase(run->thread);
+  runs_.erase(run);
+}
+
+void KeptRuns::expire(std::int64_t now_ms) {
+  while (!runs_.empty() && now_ms - runs_.front().since > limits_.lifetime_ms) {
+    drop(runs_.begin());
+  }
+}
+
+Error KeptRuns::nothing_waits(const Tree& resume) const {
+  for (const Tree& entry : resume.items()) {
+    const std::string_view id = entry["interruptId"].string();
+    if (answered_ids_.contains(id)) {
+      return make_error(Errc::approval_answered,
+                        "The question '" + std::string(id) + "' was answered before.");
+    }
+  }
+  return make_error(Errc::approval_mismatch,
+                    "No question waits for an answer in this thread; it may have expired.");
+}
+
+void KeptRuns::note_answered(const Tree& resume) {
+  for (const Tree& entry : resume.items()) {
+    const std::string id(entry["interruptId"].string());
+    if (!answered_ids_.insert(id).second) continue;
+    answered_.push_back(id);
+    if (answered_.size() <= answered_limit) continue;
+    answered_ids_.erase(answered_.front());
+    answered_.pop_front();
+  }
+}
+
+Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, const Tree& resume,
+                                  std::int64_t now_ms, IdSource& ids) {
+  auto rows = rows_of(input.messages_json);
+  if (!rows) return std::move(rows).error();
+  auto state = Tree::parse(run->state);
+  if (!state) return std::move(state).error();
+  auto answered = take_answers(std::move(state).value(), resume, rows.value(), now_ms, ids);
+  if (!answered) {
+    const Error& error = answered.error();
+    const bool unknown = error.code == Errc::approval_mismatch;
+    const Error past = nothing_waits(resume);
+    return unknown && past.code == Errc::approval_answered ? past : error;
+  }
+  drop(run);
+  note_answered(resume);
+  AgentTask task = task_of(std::move(answered).value());
+  add_new_rows(task.state, rows.value());
+  return task;
+}
+
+Result<AgentTask> KeptRuns::task_for(const AgentInput& input, std::int64_t now_ms, IdSource& ids) {
+  expire(now_ms);
+  auto resume =
+      input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
+  if (!resume) return std::move(resume).error();
+  const auto kept = threads_.find(input.thread_id);
+  Result<AgentTask> task{AgentTask()};
+  if (!resume.value().items().empty()) {
+    if (kept == threads_.end()) return nothing_waits(resume.value());
+    task = go_on(kept->second, input, resume.value(), now_ms, ids);
+  } else {
+    auto rows = rows_of(input.messages_json);
+    if (!rows) return std::move(rows).error();
+    auto state = kept == threads_.end() ? Result<Tree>(Tree()) : Tree::parse(kept->second->state);
+    if (state && has_client_results(state.value(), rows.value())) {
+      task = go_on(kept->second, input, resume.value(), now_ms, ids);
+    } else {
+      task.value().rows = std::move(rows).value();
+    }
+  }
+  if (!task) return task;
+  return finish_task(std::move(task).value(), input);
+}
+
+Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input, std::int64_t now_ms,
+                             IdSource& ids) {
+  auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
+  if (!loaded) return std::move(loaded).error();
+  auto rows = rows_of(input.messages_json);
+  if (!rows) return std::move(rows).error();
+  auto resume =
+      input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
+  if (!resume) return std::move(resume).error();
+  AgentTask task;
+  if (context.is_object()) {
+    task.state = std::move(loaded).value();
+    task.context = std::move(context);
+  } else {
+    auto answered =
+        take_answers(std::move(loaded).value(), resume.value(), rows.value(), now_ms, ids);
+    if (!answered) return std::move(answered).error();
+    task = task_of(std::move(answered).value());
+    add_new_rows(task.state, rows.value());
+  }
+  return finish_task(std::move(task), input);
+}
+
+}  // namespace millrace::app
