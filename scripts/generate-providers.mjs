@@ -53,7 +53,7 @@ const table = [
   ['id', ({ id }) => `\`${id}\``],
   ['vendor', ({ name, documentation }) => (documentation ? `[${name}](${documentation})` : name)],
   ['base URL', ({ baseURL }) => (baseURL ? `\`${baseURL}\`` : 'give `baseURL`')],
-  ['dialect', ({ dialect }) => (dialect === 'none' ? 'images only' : `\`${dialect}\``)],
+  ['dialect', ({ dialect }) => (dialect === 'none' ? 'no chat' : `\`${dialect}\``)],
   ['key', ({ auth }) => `\`${auth}\``],
   ['environment', ({ keys }) => code(list(keys))],
   ['verified', ({ verified }) => (verified === 'true' ? 'yes' : 'no')],

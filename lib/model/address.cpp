@@ -186,7 +186,8 @@ Result<std::string> expand(std::string_view pattern, const ProviderConfig& confi
 
 Result<Way> way_to(const ProviderConfig& config, const ChatPayload& payload) {
   const Provider& row = *config.provider;
-  if (row.dialect == Dialect::none) return cannot(config, "serves no chat. It makes images.");
+  if (row.dialect == Dialect::none)
+    return cannot(config, "serves no chat. docs/providers.md tells what it does.");
   const std::string_view mode = payload.api_mode.empty() ? config.api_mode : payload.api_mode;
   Way way;
   std::string_view pattern = row.base_url;

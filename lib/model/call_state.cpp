@@ -5,6 +5,7 @@
 
 #include "base/error_json.hpp"
 #include "base/json.hpp"
+#include "model/auth/aws_sigv4.hpp"
 #include "model/call_usage.hpp"
 
 namespace millrace::model {
@@ -409,7 +410,11 @@ void ModelCall::State::stop(Moment now) {
 void ModelCall::State::complete(std::uint64_t id, std::string_view json, Moment now) {
   if (id != hook_id_ || ended()) return;
   if (phase_ == Phase::payload_hook) {
-    if (!json.empty()) request_->request.body = json;
+    if (json.empty()) return send(now);
+    request_->request.body = json;
+    const ProviderConfig& config = link().config;
+    const std::string region = config.region.empty() ? "us-east-1" : config.region;
+    sign_aws_again(request_->request, config.aws, {region, "bedrock"}, now.wall);
     return send(now);
   }
   if (phase_ == Phase::error_hook) {

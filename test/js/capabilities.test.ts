@@ -45,7 +45,7 @@ function answerOf(url: string, body: string, response: ServerResponse<IncomingMe
     return void response
       .writeHead(200, { 'content-type': 'application/x-ndjson' })
       .end('{"status":"success"}\n');
-  if (path.endsWith('/speech')) return void audio();
+  if (path.endsWith('/speech') || path.includes('/text-to-speech/')) return void audio();
   if (path.endsWith('/t2a_v2'))
     return void json({
       data: { audio: Buffer.from('ID3sound').toString('hex') },
@@ -84,6 +84,36 @@ function answerOf(url: string, body: string, response: ServerResponse<IncomingMe
   if (path.endsWith('/images/generations')) return void json({ data: [{ b64_json: png }] });
   if (path.endsWith('/images/edits')) return void json({ data: [{ b64_json: png }] });
   if (path === '/v1/m') return void json({ id: '1', polling_url: `${fake.url}/result?id=1` });
+  const done = `data:image/png;base64,${png}`;
+  if (path === '/m') return void json({ status: 'IN_QUEUE', status_url: `${fake.url}/m/status` });
+  if (path === '/m/status')
+    return void json(
+      polls > 2
+        ? { status: 'COMPLETED', response_url: `${fake.url}/m/response` }
+        : { status: 'IN_PROGRESS' },
+    );
+  if (path === '/m/response') return void json({ images: [{ url: done }] });
+  if (path === '/models/m/predictions')
+    return void json({ status: 'starting', urls: { get: `${fake.url}/predictions/1` } });
+  if (path === '/predictions/1')
+    return void json(
+      polls > 2 ? { status: 'succeeded', output: [done] } : { status: 'processing' },
+    );
+  if (path === '/prompt') return void json({ prompt_id: '1' });
+  if (path === '/history/1')
+    return void json(
+      polls > 2
+        ? {
+            1: {
+              outputs: { 7: { images: [{ filename: 'a.png', subfolder: '', type: 'output' }] } },
+            },
+          }
+        : {},
+    );
+  if (path === '/view')
+    return void response
+      .writeHead(200, { 'content-type': 'image/png' })
+      .end(Buffer.from(png, 'base64'));
   if (path === '/result')
     return void json(
       polls > 2

@@ -37,6 +37,20 @@ constexpr std::array key_rows{
     KeyRow{Auth::query_key, "", "key", false},
 };
 
+// Vendors whose key goes into a header of their own name.
+struct OwnHeader {
+  std::string_view provider;
+  std::string_view header;
+};
+constexpr std::array own_headers{OwnHeader{"elevenlabs", "xi-api-key"}};
+
+KeyRow row_for(const ProviderConfig& config, KeyRow row) {
+  for (const OwnHeader& own : own_headers) {
+    if (own.provider == config.id) row.header = own.header;
+  }
+  return row;
+}
+
 Result<void> add_key(net::Request& request, const ProviderConfig& config, const KeyRow& row,
                      std::size_t choice) {
   // A header that the user set is the user's own proof.
@@ -128,7 +142,7 @@ Result<void> authorize(net::Request& request, const ProviderConfig& config, Auth
   const auto* row = std::find_if(key_rows.begin(), key_rows.end(),
                                  [&](const KeyRow& r) { return r.auth == auth; });
   if (row == key_rows.end()) return {};
-  return add_key(request, config, *row, credential.key);
+  return add_key(request, config, row_for(config, *row), credential.key);
 }
 
 }  // namespace millrace::model

@@ -171,4 +171,16 @@ void sign_aws(net::Request& request, const AwsKeys& keys, const AwsScope& scope,
                                                   ", Signature=" + signature});
 }
 
+void sign_aws_again(net::Request& request, const AwsKeys& keys, const AwsScope& scope, Time now) {
+  const auto is_signature = [](const net::Header& header) {
+    return header.name == "Authorization" || header.name == "X-Amz-Date" ||
+           header.name == "X-Amz-Security-Token";
+  };
+  const bool is_signed = std::any_of(request.headers.begin(), request.headers.end(),
+                                     [](const net::Header& h) { return h.name == "X-Amz-Date"; });
+  if (!is_signed) return;
+  std::erase_if(request.headers, is_signature);
+  sign_aws(request, keys, scope, now);
+}
+
 }  // namespace millrace::model

@@ -26,4 +26,7 @@ std::string canonical_request(const net::Request& request, std::string& signed_h
 // stand in the request and Host are signed. The paths of all services but S3 are encoded twice.
 void sign_aws(net::Request& request, const AwsKeys& keys, const AwsScope& scope, Time now);
 
+// Signs a request again whose body has changed since; one without a signature stays as it is.
+void sign_aws_again(net::Request& request, const AwsKeys& keys, const AwsScope& scope, Time now);
+
 }  // namespace millrace::model

@@ -146,7 +146,9 @@ Result<net::Request> build_capability(const ProviderConfig& config, Capability c
   Redirected made;
   redirect(made, config, *row);
   const bool has_body = row->method != "GET";
-  const Endpoint endpoint{row->method, row->path, model,
+  const std::string path =
+      row->path_of != nullptr ? row->path_of(options.value()) : std::string(row->path);
+  const Endpoint endpoint{row->method, path, model,
                           has_body ? std::string_view(body.content_type) : std::string_view()};
   return build_request(made.config, endpoint, std::move(body.bytes), credential);
 }
@@ -165,15 +167,16 @@ Result<CapabilityResult> read_capability(const ProviderConfig& config, Capabilit
 
 Result<net::Request> build_poll(const ProviderConfig& config, std::string_view url,
                                 const Credential& credential) {
+  const std::string base =
+      config.own_base_url ? config.base_url : std::string(config.provider->base_url);
   net::Request request;
-  request.url = url;
+  // Servers that do not know their own address name the path only.
+  request.url = url.starts_with('/') ? base + std::string(url) : std::string(url);
   request.headers.push_back({"Accept", "application/json"});
   request.timeouts = config.timeouts;
   request.limits = config.limits;
   auto target = net::parse_url(request.url);
   if (!target) return std::move(target).error();
-  const std::string base =
-      config.own_base_url ? config.base_url : std::string(config.provider->base_url);
   auto own = net::parse_url(base);
   // A vendor may answer from hosts beside its own (eu1.api.example for api.example).
   const bool same = own && (target.value().host == own.value().host ||
@@ -224,6 +227,19 @@ bool list_has_beginning(std::string_view list, std::string_view text) {
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return false;
+}
+
+std::string segments_of(std::string_view text) {
+  std::string path;
+  while (!text.empty()) {
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    const std::string_view segment = text.substr(0, slash);
+    text.remove_prefix(std::min(slash + 1, text.size()));
+    if (segment.empty() || segment == "." || segment == "..") continue;
+    if (!path.empty()) path.push_back('/');
+    path.append(percent_encoded(segment));
+  }
+  return path;
 }
 
 Result<json::Value> parse_answer(json::Document& document, const CapabilityAnswer& answer) {

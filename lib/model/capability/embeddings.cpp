@@ -260,6 +260,12 @@ constexpr CapabilityRow bedrock_row(std::string_view models, BuildBody body, std
   return made;
 }
 
+constexpr CapabilityRow voyage_row() {
+  CapabilityRow made = row("voyageai", "/embeddings", voyage_body);
+  made.texts = 128;
+  return made;
+}
+
 // OpenAI's shape at other vendors.
 constexpr std::string_view openai_family =
     "openai,togetherai,fireworksai,siliconcloud,zhipu,qwen,volcengine,github,lmstudio,"
@@ -271,7 +277,7 @@ constexpr std::array<CapabilityRow, 12> rows = {{
     row("azure", "/openai/deployments/{deployment}/embeddings?api-version={api_version:2024-10-21}",
         openai_body),
     row("mistral", "/embeddings", mistral_body),
-    row("voyageai", "/embeddings", voyage_body),
+    voyage_row(),
     row("jina", "/embeddings", jina_body, "", "https://api.jina.ai/v1"),
     row("nvidia", "/embeddings", nvidia_body),
     row("google", "/v1beta/models/{model}:batchEmbedContents", gemini_body, "/v1beta,/v1"),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/base64.hpp"
+#include "model/address.hpp"
 #include "model/capability/rows.hpp"
 
 namespace millrace::model {
@@ -242,6 +243,146 @@ Result<CapabilityBody> bfl_body(const Value& options) {
   return spelled_body(options, {bfl_names, "", "input_image", "", false, true});
 }
 
+// Members that this file has a name of its own for.
+constexpr std::array<std::string_view, 12> own_params = {
+    "prompt", "imageUrl",    "imageUrls", "width", "height",       "size",
+    "seed",   "aspectRatio", "steps",     "cfg",   "outputFormat", "n"};
+
+// Where every model has inputs of its own, what is given besides goes along as it is.
+Result<void> write_inputs(JsonBuilder& out, const Value& options, std::span<const Rename> renames,
+                          std::string_view image) {
+  auto prompt = prompt_of(options);
+  if (!prompt) return std::move(prompt).error();
+  const Value params = options["params"];
+  auto pictures = pictures_of(params);
+  if (!pictures) return std::move(pictures).error();
+  out.text("prompt", prompt.value());
+  copy_members(out, params, renames);
+  if (!pictures.value().empty()) out.text(image, pictures.value().front().url);
+  for (const auto& [key, value] : params.members()) {
+    const std::string_view name = key;
+    const bool known = std::find(own_params.begin(), own_params.end(), name) != own_params.end();
+    if (!known && !value.is_nothing()) out.value(name, value);
+  }
+  return {};
+}
+
+constexpr std::array<Rename, 6> fal_names = {{{"aspectRatio", "aspect_ratio"},
+                                              {"seed", "seed"},
+                                              {"steps", "num_inference_steps"},
+                                              {"cfg", "guidance_scale"},
+                                              {"n", "num_images"},
+                                              {"outputFormat", "output_format"}}};
+
+std::string fal_path(const Value& options) {
+  return "/" + segments_of(options["model"].string());
+}
+
+Result<CapabilityBody> fal_body(const Value& options) {
+  const Value params = options["params"];
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  MILLRACE_TRY(write_inputs(out, options, fal_names, "image_url"));
+  if (params["width"].is_number() && params["height"].is_number()) {
+    out.open_object("image_size");
+    out.value("width", params["width"]);
+    out.value("height", params["height"]);
+    out.close_object();
+  } else {
+    out.filled("image_size", params["size"].string());
+  }
+  out.close_object();
+  return CapabilityBody{out.take()};
+}
+
+constexpr std::array<Rename, 8> replicate_names = {{{"width", "width"},
+                                                    {"height", "height"},
+                                                    {"aspectRatio", "aspect_ratio"},
+                                                    {"seed", "seed"},
+                                                    {"steps", "num_inference_steps"},
+                                                    {"cfg", "guidance_scale"},
+                                                    {"n", "num_outputs"},
+                                                    {"outputFormat", "output_format"}}};
+
+// "owner/name", or "owner/name:version" for a model that is not an official one.
+std::string replicate_path(const Value& options) {
+  const std::string_view model = options["model"].string();
+  if (model.find(':') != std::string_view::npos) return "/predictions";
+  return "/models/" + segments_of(model) + "/predictions";
+}
+
+Result<CapabilityBody> replicate_body(const Value& options) {
+  const std::string_view model = options["model"].string();
+  const std::size_t colon = model.find(':');
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  if (colon != std::string_view::npos) out.text("version", model.substr(colon + 1));
+  out.open_object("input");
+  MILLRACE_TRY(write_inputs(out, options, replicate_names, "image"));
+  out.close_object();
+  out.close_object();
+  return CapabilityBody{out.take()};
+}
+
+void write_node(JsonBuilder& out, std::string_view id, std::string_view type,
+                std::string_view inputs) {
+  out.open_object(id);
+  out.text("class_type", type);
+  out.raw("inputs", inputs);
+  out.close_object();
+}
+
+std::string number_or(const Value& value, std::string_view otherwise) {
+  return value.is_number() ? value.to_json() : std::string(otherwise);
+}
+
+std::string quoted(std::string_view text) {
+  std::string json;
+  json::append_string(json, text);
+  return json;
+}
+
+// Text to image with one checkpoint, which the model names: the graph that ComfyUI begins with.
+void write_workflow(JsonBuilder& out, const Value& options, std::string_view prompt) {
+  const Value params = options["params"];
+  out.open_object("prompt");
+  write_node(out, "1", "CheckpointLoaderSimple",
+             "{\"ckpt_name\":" + quoted(options["model"].string()) + "}");
+  write_node(out, "2", "CLIPTextEncode", R"({"clip":["1",1],"text":)" + quoted(prompt) + "}");
+  write_node(out, "3", "CLIPTextEncode",
+             R"({"clip":["1",1],"text":)" + quoted(params["negativePrompt"].string()) + "}");
+  write_node(out, "4", "EmptyLatentImage",
+             "{\"width\":" + number_or(params["width"], "1024") +
+                 ",\"height\":" + number_or(params["height"], "1024") + ",\"batch_size\":1}");
+  write_node(out, "5", "KSampler",
+             R"({"model":["1",0],"positive":["2",0],"negative":["3",0],"latent_image":["4",0],)"
+             R"("sampler_name":"euler","scheduler":"normal","denoise":1,"seed":)" +
+                 number_or(params["seed"], "0") + ",\"steps\":" + number_or(params["steps"], "20") +
+                 ",\"cfg\":" + number_or(params["cfg"], "7") + "}");
+  write_node(out, "6", "VAEDecode", R"({"samples":["5",0],"vae":["1",2]})");
+  write_node(out, "7", "SaveImage", R"({"images":["6",0],"filename_prefix":"millrace"})");
+  out.close_object();
+}
+
+// A workflow of the user's (as ComfyUI exports it for its API) goes as it is.
+Result<CapabilityBody> comfy_body(const Value& options) {
+  auto prompt = prompt_of(options);
+  if (!prompt) return std::move(prompt).error();
+  const Value params = options["params"];
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  if (params["workflow"].is_object()) {
+    out.value("prompt", params["workflow"]);
+  } else {
+    if (params["imageUrl"].is_string() || params["imageUrls"].size() > 0) {
+      return missing_member("params.workflow", "a workflow that starts from an image");
+    }
+    write_workflow(out, options, prompt.value());
+  }
+  out.close_object();
+  return CapabilityBody{out.take()};
+}
+
 Result<CapabilityBody> gemini_body(const Value& options) {
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
@@ -461,6 +602,87 @@ Result<CapabilityResult> read_bfl(const Value& options, const CapabilityAnswer& 
   return result;
 }
 
+CapabilityResult again_at(std::string_view url, int after_ms) {
+  CapabilityResult result;
+  result.poll_url = url;
+  result.poll_after_ms = after_ms;
+  return result;
+}
+
+Error failed_work(std::string_view why) {
+  return make_error(Errc::provider_error, "The provider could not make the image.", why);
+}
+
+// fal: a place in a queue, its state, then the answer at an address of its own.
+Result<CapabilityResult> read_fal(const Value& options, const CapabilityAnswer& answer) {
+  json::Document document(message::depth_limit);
+  auto parsed = parse_answer(document, answer);
+  if (!parsed) return std::move(parsed).error();
+  const Value state = parsed.value();
+  const std::string_view status = state["status"].string();
+  if (const auto error = state["error"].filled_string()) return failed_work(*error);
+  if (status == "COMPLETED") return again_at(state["response_url"].string(), 1);
+  if (status == "IN_QUEUE" || status == "IN_PROGRESS") {
+    return again_at(state["status_url"].string(), poll_wait_ms);
+  }
+  if (!status.empty()) return failed_work(status);
+  return read_list(options, answer);
+}
+
+Result<CapabilityResult> read_replicate(const Value& options, const CapabilityAnswer& answer) {
+  json::Document document(message::depth_limit);
+  auto parsed = parse_answer(document, answer);
+  if (!parsed) return std::move(parsed).error();
+  const Value state = parsed.value();
+  const std::string_view status = state["status"].string();
+  if (status == "starting" || status == "processing") {
+    return again_at(state["urls"]["get"].string(), poll_wait_ms);
+  }
+  if (status != "succeeded" && !status.empty()) {
+    return failed_work(state["error"].filled_string().value_or(status));
+  }
+  const Value output = state["output"];
+  const Value first = output.is_array() && output.size() > 0 ? *output.items().begin() : output;
+  if (!first.filled_string()) return no_image(answer);
+  return image_result({first.string(), {}, false, {}}, options, {});
+}
+
+// The address of the first image that a finished prompt has saved, or "".
+std::string saved_image(const Value& prompt) {
+  for (const auto& [node, output] : prompt["outputs"].members()) {
+    for (const Value image : output["images"].items()) {
+      std::string path = "/view?filename=" + percent_encoded(image["filename"].string());
+      path.append("&subfolder=").append(percent_encoded(image["subfolder"].string()));
+      return path.append("&type=").append(percent_encoded(image["type"].string()));
+    }
+  }
+  return {};
+}
+
+// ComfyUI: the id of a prompt, its history once it is done, then the bytes of the image.
+Result<CapabilityResult> read_comfy(const Value& options, const CapabilityAnswer& answer) {
+  const std::string_view type = answer.content_type.substr(0, answer.content_type.find(';'));
+  if (type.starts_with("image/")) {
+    const std::string bytes = base64::encode(answer.body);
+    return image_result({bytes, type, true, {}}, options, {});
+  }
+  json::Document document(message::depth_limit);
+  auto parsed = parse_answer(document, answer);
+  if (!parsed) return std::move(parsed).error();
+  const Value state = parsed.value();
+  if (const auto id = state["prompt_id"].filled_string()) {
+    return again_at("/history/" + percent_encoded(*id), poll_wait_ms);
+  }
+  for (const auto& [id, prompt] : state.members()) {
+    if (prompt["status"]["status_str"].string() == "error") {
+      return failed_work(prompt["status"]["messages"].to_json());
+    }
+    if (const std::string image = saved_image(prompt); !image.empty()) return again_at(image, 1);
+    if (prompt["status"]["completed"].is_true()) return no_image(answer);
+  }
+  return again_at({}, poll_wait_ms);
+}
+
 // --- rows
 // ------------------------------------------------------------------------------------------
 
@@ -486,7 +708,14 @@ constexpr CapabilityRow imagen_row(std::string_view providers, std::string_view 
   return made;
 }
 
-constexpr std::array<CapabilityRow, 15> rows = {{
+constexpr CapabilityRow path_row(std::string_view providers, BuildPath path, BuildBody body,
+                                 ReadAnswer read) {
+  CapabilityRow made = row(providers, "", body, read);
+  made.path_of = path;
+  return made;
+}
+
+constexpr std::array<CapabilityRow, 18> rows = {{
     edit_row("openai,ai302,cometapi", "/images/edits"),
     row("openai,ai302,cometapi", "/images/generations", openai_body),
     edit_row("azure",
@@ -509,6 +738,9 @@ constexpr std::array<CapabilityRow, 15> rows = {{
     row("volcengine", "/images/generations", seedream_body),
     row("minimax", "/image_generation", minimax_body),
     row("bfl", "/v1/{model}", bfl_body, read_bfl, "/v1"),
+    path_row("fal", fal_path, fal_body, read_fal),
+    path_row("replicate", replicate_path, replicate_body, read_replicate),
+    row("comfyui", "/prompt", comfy_body, read_comfy),
 }};
 
 }  // namespace

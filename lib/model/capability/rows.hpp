@@ -18,6 +18,8 @@ struct CapabilityBody {
 };
 
 using BuildBody = Result<CapabilityBody> (*)(const json::Value& options);
+// A path that options say more of than the model's name; it may hold {model} and the like.
+using BuildPath = std::string (*)(const json::Value& options);
 using ReadAnswer = Result<CapabilityResult> (*)(const json::Value& options,
                                                 const CapabilityAnswer& answer);
 
@@ -33,8 +35,9 @@ struct CapabilityRow {
   std::string_view path;
   BuildBody body = nullptr;
   ReadAnswer read = nullptr;
-  bool with_images = false;  // image: only when there are images to start from
-  std::size_t texts = 0;     // embeddings: texts in one request
+  BuildPath path_of = nullptr;  // instead of `path`
+  bool with_images = false;     // image: only when there are images to start from
+  std::size_t texts = 0;        // embeddings: texts in one request
 };
 
 std::span<const CapabilityRow> models_rows();
@@ -46,6 +49,9 @@ std::span<const CapabilityRow> pull_rows();
 // Whether `list`, by commas, holds `item`; or a beginning of it.
 bool list_has(std::string_view list, std::string_view item);
 bool list_has_beginning(std::string_view list, std::string_view text);
+
+// A text with slashes as segments of a path.
+std::string segments_of(std::string_view text);
 
 // Parses a JSON answer.
 // Errors: provider_error (no JSON).

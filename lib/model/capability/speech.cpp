@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/base64.hpp"
+#include "model/address.hpp"
 #include "model/capability/rows.hpp"
 
 namespace millrace::model {
@@ -94,6 +95,39 @@ Result<CapabilityBody> minimax_body(const Value& options) {
   out.open_object("audio_setting");
   out.text("format", or_else(options["format"].string(), "mp3"));
   out.close_object();
+  out.close_object();
+  return CapabilityBody{out.take()};
+}
+
+// The voice is a part of the path, the format one of the query.
+std::string eleven_path(const Value& options) {
+  struct Format {
+    std::string_view name;
+    std::string_view value;
+  };
+  constexpr std::array<Format, 3> formats = {
+      {{"mp3", "mp3_44100_128"}, {"pcm", "pcm_24000"}, {"opus", "opus_48000_64"}}};
+  std::string path = "/v1/text-to-speech/";
+  path.append(percent_encoded(or_else(options["voice"].string(), "JBFqnCBsd6RMkjVDRZzb")));
+  std::string_view format = or_else(options["format"].string(), "mp3");
+  for (const Format& one : formats) {
+    if (one.name == format) format = one.value;
+  }
+  return path.append("?output_format=").append(percent_encoded(format));
+}
+
+Result<CapabilityBody> eleven_body(const Value& options) {
+  auto text = text_of(options);
+  if (!text) return std::move(text).error();
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  out.text("text", text.value());
+  out.value("model_id", options["model"]);
+  if (options["speed"].is_number()) {
+    out.open_object("voice_settings");
+    out.value("speed", options["speed"]);
+    out.close_object();
+  }
   out.close_object();
   return CapabilityBody{out.take()};
 }
@@ -206,7 +240,13 @@ constexpr CapabilityRow row(std::string_view providers, std::string_view path, B
           .read = read};
 }
 
-constexpr std::array<CapabilityRow, 6> rows = {{
+constexpr CapabilityRow eleven_row() {
+  CapabilityRow made = row("elevenlabs", "", eleven_body, read_bytes, "/v1");
+  made.path_of = eleven_path;
+  return made;
+}
+
+constexpr std::array<CapabilityRow, 7> rows = {{
     row("openai,ai302,cometapi", "/audio/speech", openai_body),
     row("azure",
         "/openai/deployments/{deployment}/audio/"
@@ -217,6 +257,7 @@ constexpr std::array<CapabilityRow, 6> rows = {{
     row("google", "/v1beta/models/{model}:generateContent", gemini_body, read_gemini,
         "/v1beta,/v1"),
     row("minimax", "/t2a_v2", minimax_body, read_minimax),
+    eleven_row(),
 }};
 
 }  // namespace

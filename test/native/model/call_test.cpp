@@ -1,7 +1,9 @@
 // ModelCall as a pure state machine: no socket, no clock, no chance.
 #include "model/call.hpp"
 
+#include "build.hpp"
 #include "call_rig.hpp"
+#include "model/auth/aws_sigv4.hpp"
 
 namespace millrace::model {
 namespace {
@@ -365,6 +367,28 @@ TEST(ModelCall, LetsUserCodeChangeTheBody) {
   rig.call.complete(rig.host.asked[0].id, R"({"model":"other"})", rig.now());
   ASSERT_EQ(rig.host.sent.size(), 1U);
   EXPECT_EQ(rig.host.sent[0].body, R"({"model":"other"})");
+}
+
+TEST(ModelCall, SignsAChangedBodyAgain) {
+  auto config = read_config(R"({"provider":"bedrock","accessKeyId":"AKID","secretAccessKey":"s",)"
+                            R"("sessionToken":"t"})");
+  ASSERT_TRUE(config.ok());
+  CallOptions options = chain({{std::move(config).value(), "anthropic.claude"}});
+  options.hooks.payload = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  ASSERT_EQ(rig.host.asked.size(), 1U);
+  rig.call.complete(rig.host.asked[0].id, R"({"changed":true})", rig.now());
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  const net::Request& sent = rig.host.sent[0];
+  net::Request unsigned_request = sent;
+  std::erase_if(unsigned_request.headers, [](const net::Header& header) {
+    return header.name == "Authorization" || header.name.starts_with("X-Amz-");
+  });
+  EXPECT_EQ(sent.headers.size() - unsigned_request.headers.size(), 3U);
+  sign_aws(unsigned_request, {"AKID", "s", "t"}, {"us-east-1", "bedrock"}, rig.now().wall);
+  EXPECT_EQ(millrace::test::header_of(sent, "Authorization"),
+            millrace::test::header_of(unsigned_request, "Authorization"));
 }
 
 TEST(ModelCall, LetsUserCodeJudgeAnError) {

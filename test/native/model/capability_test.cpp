@@ -189,6 +189,65 @@ TEST(Capability, AsksForImagesInEachVendorsSpelling) {
   EXPECT_EQ(built("openai", Capability::image, R"({"model":"m","params":{}})"), "invalid_body");
 }
 
+TEST(Capability, AsksVendorsWhoseModelsHaveInputsOfTheirOwn) {
+  constexpr std::string_view wish =
+      R"({"model":"fal-ai/flux/schnell","params":{"prompt":"a cat","width":512,"height":256,)"
+      R"("seed":7,"enable_safety_checker":false}})";
+  EXPECT_EQ(built("fal", Capability::image, wish),
+            "POST https://queue.fal.run/fal-ai/flux/schnell\n"
+            R"({"prompt":"a cat","seed":7,"enable_safety_checker":false,"image_size":)"
+            R"({"width":512,"height":256}})");
+  constexpr std::string_view official =
+      R"({"model":"black-forest-labs/flux-schnell","params":{"prompt":"a cat","n":1}})";
+  EXPECT_EQ(built("replicate", Capability::image, official),
+            "POST https://api.replicate.com/v1/models/black-forest-labs/flux-schnell/predictions\n"
+            R"({"input":{"prompt":"a cat","num_outputs":1}})");
+  EXPECT_EQ(built("replicate", Capability::image,
+                  R"({"model":"me/mine:abc","params":{"prompt":"a cat"}})"),
+            "POST https://api.replicate.com/v1/predictions\n"
+            R"({"version":"abc","input":{"prompt":"a cat"}})");
+  const std::string comfy = built("comfyui", Capability::image, picture);
+  EXPECT_TRUE(comfy.starts_with("POST http://127.0.0.1:8188/prompt\n{\"prompt\":{\"1\":")) << comfy;
+  EXPECT_NE(comfy.find(R"("ckpt_name":"m")"), std::string::npos) << comfy;
+  EXPECT_NE(comfy.find(R"("text":"a cat")"), std::string::npos) << comfy;
+  EXPECT_EQ(built("comfyui", Capability::image,
+                  R"({"model":"m","params":{"prompt":"a cat","workflow":{"9":{}}}})"),
+            "POST http://127.0.0.1:8188/prompt\n"
+            R"({"prompt":{"9":{}}})");
+}
+
+TEST(Capability, FollowsWorkToItsImage) {
+  const auto step = [](const std::string& provider, std::string_view body) {
+    auto result = read_capability(config_with_key(provider), Capability::image, picture,
+                                  {"application/json", body});
+    if (!result) return std::string(result.error().code_name());
+    const CapabilityResult& one = result.value();
+    return one.poll_after_ms > 0 ? one.poll_url : one.json;
+  };
+  EXPECT_EQ(step("fal", R"({"status":"IN_QUEUE","status_url":"https://queue.fal.run/s"})"),
+            "https://queue.fal.run/s");
+  EXPECT_EQ(step("fal", R"({"status":"COMPLETED","response_url":"https://queue.fal.run/r"})"),
+            "https://queue.fal.run/r");
+  EXPECT_EQ(step("fal", R"({"images":[{"url":"https://i","width":8,"height":4}]})"),
+            R"({"imageUrl":"https://i","width":8,"height":4})");
+  EXPECT_EQ(step("fal", R"({"status":"COMPLETED","error":"no"})"), "provider_error");
+  EXPECT_EQ(step("replicate", R"({"status":"starting","urls":{"get":"https://a/1"}})"),
+            "https://a/1");
+  EXPECT_EQ(step("replicate", R"({"status":"succeeded","output":["https://i"]})"),
+            R"({"imageUrl":"https://i","width":512,"height":256})");
+  EXPECT_EQ(step("replicate", R"({"status":"failed","error":"no"})"), "provider_error");
+  EXPECT_EQ(step("comfyui", R"({"prompt_id":"p/1"})"), "/history/p%2F1");
+  EXPECT_EQ(step("comfyui", "{}"), "");
+  EXPECT_EQ(step("comfyui", R"({"p":{"outputs":{"7":{"images":[{"filename":"a b.png",)"
+                            R"("subfolder":"","type":"output"}]}}}})"),
+            "/view?filename=a%20b.png&subfolder=&type=output");
+  EXPECT_EQ(step("comfyui", R"({"p":{"status":{"status_str":"error","messages":[]}}})"),
+            "provider_error");
+  auto poll = build_poll(config_with_key("comfyui"), "/history/p", now);
+  ASSERT_TRUE(poll);
+  EXPECT_EQ(poll.value().url, "http://127.0.0.1:8188/history/p");
+}
+
 TEST(Capability, SendsImagesToEditAsFiles) {
   auto request = build_capability(
       config_with_key("openai"), Capability::image,
@@ -272,6 +331,9 @@ TEST(Capability, SpeaksInEachVendorsSpelling) {
             R"({"contents":[{"role":"user","parts":[{"text":"Hello"}]}],"generationConfig":)"
             R"({"responseModalities":["AUDIO"],"speechConfig":{"voiceConfig":)"
             R"({"prebuiltVoiceConfig":{"voiceName":"v"}}}}})");
+  EXPECT_EQ(built("elevenlabs", Capability::speech, speech),
+            "POST https://api.elevenlabs.io/v1/text-to-speech/v?output_format=mp3_44100_128\n"
+            R"({"text":"Hello","model_id":"m"})");
   EXPECT_EQ(built("openai", Capability::speech, R"({"model":"m"})"), "invalid_body");
 }
 
