@@ -34,7 +34,10 @@ interface Plan {
   instruction?: string;
 }
 
-type Verdict = { object: unknown } | { problems: string; repair: object[] };
+// An object with problems can be used, but is worth a repair.
+type Verdict =
+  | { object: unknown; problems?: string; repair?: object[] }
+  | { problems: string; repair: object[] };
 
 const defaultRepairs = 1;
 const mostRepairs = 3;
@@ -125,15 +128,16 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     for (let round = 0; ; round += 1) {
       const answer = await this.#answer(messages);
       const verdict = await this.#judge(answer);
-      if ('object' in verdict) return verdict.object as T;
-      if (round >= rounds) {
+      const last = round >= rounds;
+      if ('object' in verdict && (last || verdict.repair === undefined)) return verdict.object as T;
+      if (last) {
         throw new MillraceError(
           'invalid_object',
           `The answer does not follow the schema: ${verdict.problems}`,
           { detail: answer.slice(0, 512) },
         );
       }
-      messages = [...messages, ...verdict.repair];
+      messages = [...messages, ...(verdict.repair ?? [])];
     }
   }
 

@@ -246,6 +246,7 @@ void write_without(JsonBuilder& out, const Value& value, std::string& path,
 struct Checked {
   std::string json;
   std::string problems;
+  std::string format_problems = {};  // worth a repair, but no reason to refuse the answer
 };
 
 // Validates; members that are null and must not be are removed first, since a dialect that knows no
@@ -257,7 +258,13 @@ Result<Checked> check(const schema::Schema& schema, std::string json) {
     if (!parsed) return std::move(parsed).error();
     auto violations = schema.validate(parsed.value());
     if (!violations) return std::move(violations).error();
-    if (violations.value().empty()) return Checked{std::move(json), {}};
+    if (violations.value().empty()) {
+      schema::Limits with_formats;
+      with_formats.formats = true;
+      const auto formats = schema.validate(parsed.value(), with_formats);
+      std::string problems = formats ? schema::describe(formats.value()) : std::string();
+      return Checked{std::move(json), {}, std::move(problems)};
+    }
     std::vector<std::string> paths;
     for (const schema::Violation& one : violations.value()) paths.push_back(one.path);
     JsonBuilder out(json::Surrogates::keep);
@@ -272,12 +279,13 @@ Result<Checked> check(const schema::Schema& schema, std::string json) {
 }
 
 std::string verdict_of(std::string_view answer, const Checked& checked) {
+  const std::string& problems =
+      checked.problems.empty() ? checked.format_problems : checked.problems;
   JsonBuilder out(json::Surrogates::keep);
   out.open_object();
-  if (checked.problems.empty()) {
-    out.raw("object", checked.json);
-  } else {
-    out.text("problems", checked.problems);
+  if (checked.problems.empty()) out.raw("object", checked.json);
+  if (!problems.empty()) {
+    out.text("problems", problems);
     out.open_array("repair");
     out.open_object();
     out.text("role", "assistant");
@@ -285,7 +293,7 @@ std::string verdict_of(std::string_view answer, const Checked& checked) {
     out.close_object();
     out.open_object();
     out.text("role", "user");
-    out.text("content", "That answer cannot be used:\n" + checked.problems +
+    out.text("content", "That answer cannot be used:\n" + problems +
                             "\nGive the whole answer again, corrected, as JSON that follows the "
                             "schema.");
     out.close_object();
@@ -355,6 +363,7 @@ Result<std::string> judge_object(std::string_view plan_json, std::string_view an
     if (!result && validate) return std::move(result).error();
     if (result) checked = std::move(result).value();
     if (!validate) checked.problems.clear();
+    if (!validate) checked.format_problems.clear();
   }
   if (wrapped && checked.problems.empty()) {
     json::Document inner(message::depth_limit);

@@ -53,6 +53,7 @@ class Evaluation {
   [[nodiscard]] bool wants_more() const {
     return violations_ != nullptr && violations_->size() < limits_.violations;
   }
+  [[nodiscard]] bool asserts_formats() const { return limits_.formats; }
   [[nodiscard]] bool tracks() const { return program_.tracks_evaluated; }
   [[nodiscard]] const std::string& path() const { return path_; }
   // The node that a dynamic anchor names, seen from where evaluation began.

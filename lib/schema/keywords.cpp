@@ -9,6 +9,7 @@
 #include "base/utf8.hpp"
 #include "schema/compile.hpp"
 #include "schema/evaluate.hpp"
+#include "schema/format.hpp"
 #include "schema/uri.hpp"
 
 namespace millrace::schema {
@@ -437,6 +438,13 @@ bool holds_pattern(Evaluation& evaluation, const Check& check, const Value& valu
   return evaluation.fail(check, "must match " + check.value.to_json());
 }
 
+bool holds_format(Evaluation& evaluation, const Check& check, const Value& value, Evaluated*) {
+  if (!evaluation.asserts_formats() || !check.value.is_string()) return true;
+  if (evaluation.spend(value.string().size())) return false;
+  if (has_format(check.value.string(), value.string())) return true;
+  return evaluation.fail(check, "must be of the format " + check.value.to_json());
+}
+
 // --- arrays
 // ----------------------------------------------------------------------------------------
 
@@ -688,7 +696,7 @@ bool holds_property_names(Evaluation& evaluation, const Check& check, const Valu
 // --- the table
 // -------------------------------------------------------------------------------------
 
-constexpr std::array<Keyword, 41> table = {{
+constexpr std::array<Keyword, 42> table = {{
     {"$ref", Applies::any, read_reference, holds_reference},
     {"$dynamicRef", Applies::any, read_reference, holds_dynamic_reference},
     {"$defs", Applies::any, read_schema_map, nullptr},
@@ -711,6 +719,7 @@ constexpr std::array<Keyword, 41> table = {{
     {"minLength", Applies::string, read_least, holds_min_length},
     {"maxLength", Applies::string, read_most, holds_max_length},
     {"pattern", Applies::string, read_pattern, holds_pattern},
+    {"format", Applies::string, read_value, holds_format},
     {"minItems", Applies::array, read_least, holds_min_items},
     {"maxItems", Applies::array, read_most, holds_max_items},
     {"uniqueItems", Applies::array, read_nothing, holds_unique},

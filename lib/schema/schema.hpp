@@ -3,8 +3,8 @@
 // Draft 2020-12; schemas whose `$schema` names draft 7, 6 or 4 are read as those drafts are, and
 // the older spelling of a keyword (`definitions`, `dependencies`, a list in `items`, a boolean
 // `exclusiveMinimum`) is understood in all of them. References lead to places of the same document;
-// nothing is ever fetched. `format` and the `content...` keywords are annotations and check
-// nothing.
+// nothing is ever fetched. `format` is checked when a caller asks for it; the `content...` keywords
+// are annotations and check nothing.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,13 @@ struct Violation {
   std::string message;  // what it demands
 };
 
-// What an evaluation may cost. A schema that refers to itself or a value made to be expensive ends
-// with an error, not with a long wait.
+// What an evaluation may cost, and whether it looks at formats. A schema that refers to itself or a
+// value made to be expensive ends with an error, not with a long wait.
 struct Limits {
   std::size_t depth = 400;        // of nested schemas, references included
   std::size_t work = 10'000'000;  // values looked at, roughly
   std::size_t violations = 16;    // that are told
+  bool formats = false;           // a text must be of its `format`, where that is a known one
 };
 
 struct Program;

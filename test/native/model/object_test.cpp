@@ -177,6 +177,17 @@ TEST(ObjectVerdict, AsksForABetterAnswer) {
   EXPECT_EQ(judged(schema, R"({"a":"1"})", false, false), R"({"object":{"a":"1"}})");
 }
 
+TEST(ObjectVerdict, ReportsWrongFormatsBesideTheObject) {
+  constexpr std::string_view schema =
+      R"({"type":"object","properties":{"day":{"type":"string","format":"date"}}})";
+  EXPECT_EQ(judged(schema, R"({"day":"2026-02-28"})"), R"({"object":{"day":"2026-02-28"}})");
+  const std::string verdict = judged(schema, R"({"day":"2026-02-30"})");
+  EXPECT_TRUE(verdict.starts_with(R"({"object":{"day":"2026-02-30"},"problems":"/day: format: )"))
+      << verdict;
+  EXPECT_NE(verdict.find("\"repair\""), std::string::npos);
+  EXPECT_EQ(judged(schema, R"({"day":"no"})", false, false), R"({"object":{"day":"no"}})");
+}
+
 TEST(ObjectVerdict, UnwrapsTheValue) {
   constexpr std::string_view schema =
       R"({"type":"object","properties":{"value":{"type":"array"}},"required":["value"]})";
