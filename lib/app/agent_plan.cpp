@@ -6,6 +6,7 @@
 
 #include "app/model_stream.hpp"
 #include "model/cards.hpp"
+#include "tool/builtin/builtin.hpp"
 
 namespace millrace::app {
 namespace {
@@ -199,6 +200,14 @@ Result<Approve> read_approve(std::string_view name) {
       std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == name; });
   if (row != rows.end()) return row->second;
   return make_error(Errc::invalid_option, "`approve` must be tools, risky, always or never.");
+}
+
+Result<tool::Registry> agent_tools(os::EventLoop& loop, net::Client& client) {
+  Tree options = Tree::object();
+  for (const std::string_view name : {"time", "calculator", "httpFetch"}) {
+    options.set(name, Tree::flag(true));
+  }
+  return tool::make_builtin_tools(options, {loop, client});
 }
 
 void describe_tools(AgentPlan& plan) {

@@ -73,6 +73,10 @@ Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
 // Errors: invalid_option.
 Result<Approve> read_approve(std::string_view name);
 
+// The tools that the engine brings along and that need no settings: time, calculator, http_fetch.
+// Errors: those of make_builtin_tools.
+Result<tool::Registry> agent_tools(os::EventLoop& loop, net::Client& client);
+
 // Fills what follows from the tools; once, when all of them are in.
 void describe_tools(AgentPlan& plan);
 

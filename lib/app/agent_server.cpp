@@ -116,6 +116,11 @@ Result<void> AgentServer::State::open_chats() {
 
 Result<void> AgentServer::State::open_agent() {
   tool::Registry builtin;
+  if (!options.tools.empty()) {
+    auto made = agent_tools(loop, *client);
+    if (!made) return std::move(made).error();
+    builtin = std::move(made).value();
+  }
   std::vector<std::string> wanted = options.tools;
   if (demo) {
     MILLRACE_TRY(builtin.add(demo_tool()));

@@ -346,7 +346,7 @@ class Transport::State {
                        [this](StreamId id) { streams.erase(id); }};
   net::Client client;
   std::unordered_map<StreamId, Shape> shapes;
-  tool::Registry builtin;
+  std::optional<tool::Registry> builtin;  // made with the first agent
   std::unique_ptr<http::Server> demo;
   std::string demo_address;
   std::map<std::string, std::shared_ptr<const AgentPlan>, std::less<>> plans;
@@ -439,7 +439,12 @@ Result<std::shared_ptr<const AgentPlan>> Transport::plan(std::string_view json) 
   constexpr std::size_t kept_plans = 64;
   auto& plans = state_->plans;
   if (const auto at = plans.find(json); at != plans.end()) return at->second;
-  auto read = read_agent_plan(json, state_->builtin);
+  if (!state_->builtin) {
+    auto made = agent_tools(state_->loop, state_->client);
+    if (!made) return std::move(made).error();
+    state_->builtin = std::move(made).value();
+  }
+  auto read = read_agent_plan(json, *state_->builtin);
   if (!read) return read;
   if (plans.size() >= kept_plans) plans.clear();
   plans.emplace(std::string(json), read.value());

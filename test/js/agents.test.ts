@@ -39,8 +39,12 @@ async function eventsOf(run: AsyncIterable<AGUIEvent>): Promise<AGUIEvent[]> {
   return events;
 }
 
+// Without the pieces of texts and what the model's adapter tells besides.
 const typesOf = (events: AGUIEvent[]): string[] =>
-  events.map(({ type }) => type).filter((type) => type !== 'TEXT_MESSAGE_CONTENT');
+  events
+    .filter(({ type }) => type !== 'TEXT_MESSAGE_CONTENT')
+    .filter((event) => event.type !== 'CUSTOM' || event.name === 'millrace.run_usage')
+    .map(({ type }) => type);
 
 const resultsOf = (events: AGUIEvent[]): unknown[] =>
   events.flatMap((event) => (event.type === 'TOOL_CALL_RESULT' ? [event.content] : []));

@@ -151,6 +151,26 @@ describe('an agent with a real wire', () => {
     expect(Date.now() - at).toBeLessThan(1000);
   });
 
+  it('runs a tool of the engine', async () => {
+    model = await startModel([
+      { calls: [{ id: 'c1', name: 'calculator', args: { expression: '6*7' } }] },
+      { text: 'It is 42.' },
+    ]);
+    const url = await serve([
+      '--model',
+      'demo:x',
+      '--base-url',
+      model.url,
+      '--tools',
+      'calculator',
+    ]);
+    const events = await post(url, { threadId: 't', messages: [question] });
+    expect(events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({
+      content: expect.stringContaining('42'),
+    });
+    expect(model.asked).toHaveLength(2);
+  });
+
   it('is told the system text', async () => {
     model = await startModel([{ text: 'aye' }]);
     const url = await serve([
