@@ -1,5 +1,6 @@
 // The engine of this environment: request, readAs, take and cancel, and the delivery of what
 // streams produce. It starts with the first request; loading the addon starts nothing.
+#include <algorithm>
 #include <chrono>
 #include <unordered_map>
 #include <vector>
@@ -106,8 +107,9 @@ class Engine {
   // The turn after one that was too short.
   static Napi::Value deliver_rest(const Napi::CallbackInfo& info) {
     if (Engine* engine = of(info.Env())) {
+      engine->goes_on_ = false;
       engine->begin_turn(Clock::now());
-      engine->deliver_all();
+      engine->deliver_due();
     }
     return info.Env().Undefined();
   }
@@ -133,16 +135,21 @@ class Engine {
     delete self;
   }
 
-  static void on_wake(napi_env, void* context) { static_cast<Engine*>(context)->deliver_all(); }
+  static void on_wake(napi_env, void* context) {
+    auto* self = static_cast<Engine*>(context);
+    self->due_ = self->transport_.ready();
+    self->deliver_due();
+  }
 
-  // Delivers what is there, but no longer than a moment before timers and sockets of others have
-  // their turn. Node answers a wake-up that comes while one is answered in the same turn.
-  void deliver_all() {
+  // Delivers what was there at the wake-up, but no longer than a moment before timers and sockets
+  // of others have their turn. What comes meanwhile waits for the next wake-up, so that it may be
+  // more by then. Node answers a wake-up that comes while one is answered in the same turn.
+  void deliver_due() {
     constexpr std::size_t at_once = 16;
     const auto now = Clock::now();
     if (now - last_delivery_ > turn_gap) begin_turn(now);
-    for (;;) {
-      std::vector<Transport::Batch> batches = transport_.drain(at_once);
+    while (due_ > 0) {
+      std::vector<Transport::Batch> batches = transport_.drain(std::min(at_once, due_));
       settle();
       for (Transport::Batch& batch : batches) {
         const Napi::HandleScope scope(env_);
@@ -150,12 +157,13 @@ class Engine {
       }
       last_delivery_ = Clock::now();
       delivered_ += batches.size();
+      due_ = batches.empty() ? 0 : due_ - batches.size();
       if (delivered_ >= most_a_turn || last_delivery_ - turn_began_ >= turn_length) {
         if (go_on_next_turn()) break;
         begin_turn(last_delivery_);
       }
-      if (batches.size() < at_once && transport_.rest()) break;
     }
+    if (due_ == 0 && !goes_on_) transport_.rest();
     // What the callbacks asked for is known only now.
     settle();
   }
@@ -165,16 +173,17 @@ class Engine {
     delivered_ = 0;
   }
 
-  // Has deliver_all called by setImmediate; until then nobody is woken.
+  // Has deliver_due called by setImmediate; until then nobody is woken.
   bool go_on_next_turn() {
     const Napi::HandleScope scope(env_);
     napi_value global = nullptr;
     napi_value set_immediate = nullptr;
     napi_value go_on = nullptr;
-    return napi_get_global(env_, &global) == napi_ok &&
-           napi_get_named_property(env_, global, "setImmediate", &set_immediate) == napi_ok &&
-           napi_get_reference_value(env_, go_on_, &go_on) == napi_ok &&
-           napi_call_function(env_, global, set_immediate, 1, &go_on, nullptr) == napi_ok;
+    goes_on_ = napi_get_global(env_, &global) == napi_ok &&
+               napi_get_named_property(env_, global, "setImmediate", &set_immediate) == napi_ok &&
+               napi_get_reference_value(env_, go_on_, &go_on) == napi_ok &&
+               napi_call_function(env_, global, set_immediate, 1, &go_on, nullptr) == napi_ok;
+    return goes_on_;
   }
 
   // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
@@ -216,6 +225,8 @@ class Engine {
   Clock::time_point turn_began_;
   Clock::time_point last_delivery_;
   std::size_t delivered_ = 0;  // this turn
+  std::size_t due_ = 0;        // streams that the wake-up is still to be answered for
+  bool goes_on_ = false;       // in the next turn
   JsWaker waker_;
   Transport transport_;
   LiveEngine live_{[this] { transport_.loop().stop(); }};

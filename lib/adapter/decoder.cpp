@@ -51,11 +51,14 @@ Decoder::~Decoder() = default;
 Result<void> Decoder::feed(std::string_view bytes) {
   if (done()) return {};
   remember(bytes);
+  std::string start;
   if (!framing_) {
     if (!choose_framing(bytes)) return {};
-    bytes = start_;
+    start.swap(start_);
+    bytes = start;
   }
   auto result = framing_->feed(bytes, *this);
+  if (frames_ > 0 && !head_.empty()) std::string().swap(head_);
   if (!result && strict()) {
     fail(result.error());
     return {};
@@ -98,8 +101,9 @@ void Decoder::fail(const Error& error) {
 
 void Decoder::remember(std::string_view bytes) {
   total_bytes_ += bytes.size();
-  if (frames_ > 0 || total_bytes_ > head_limit_bytes) {
-    head_.clear();
+  if (frames_ > 0) return;
+  if (total_bytes_ > head_limit_bytes) {
+    std::string().swap(head_);
   } else {
     head_.append(bytes);
   }

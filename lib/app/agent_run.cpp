@@ -67,9 +67,10 @@ void AgentRun::progressed() {
   const auto self = shared_from_this();
   if (call().ended()) encoder_.finish();
   if (!encoder_.pending().empty()) {
-    encoder_.take_into(buffer_);
+    // Not kept: a silent run needs no buffer.
+    const std::string bytes = encoder_.take();
     wait_for_silence();
-    if (!response_->write(buffer_)) pause();
+    if (!response_->write(bytes)) pause();
   }
   if (call().ended()) finish();
 }

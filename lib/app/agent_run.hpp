@@ -34,7 +34,6 @@ class AgentRun final : public CallDriver {
   encoder::AgUiEncoder encoder_;
   RedactingSink sink_;
   os::Timer keep_alive_;
-  std::string buffer_;
   std::shared_ptr<CallDriver> self_;  // while it runs: between attempts nothing else holds it
   bool ended_ = false;
 };

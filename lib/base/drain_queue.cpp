@@ -115,10 +115,17 @@ void DrainQueue::collect_ready(std::vector<Batch>& batches, std::size_t limit) {
   }
 }
 
-bool DrainQueue::rest() {
+std::size_t DrainQueue::ready() const {
   const std::lock_guard lock(mutex_);
+  return ready_.size();
+}
+
+void DrainQueue::rest() {
+  std::unique_lock lock(mutex_);
   wake_pending_ = !ready_.empty();
-  return !wake_pending_;
+  const bool wake = wake_pending_;
+  lock.unlock();
+  if (wake) waker_.wake();
 }
 
 void DrainQueue::drop(StreamId stream) {

@@ -70,8 +70,10 @@ class DrainQueue {
   // Answers a wake-up bit by bit: what is there for at most `limit` readers that wait. The next
   // wake-up comes only after rest().
   std::vector<Batch> drain(std::size_t limit);
-  // The reader has taken what there was. False when there is more.
-  [[nodiscard]] bool rest();
+  // How many a drain would have something for: at most, since some may be dropped.
+  [[nodiscard]] std::size_t ready() const;
+  // The reader has answered the wake-up. What it left, or what came meanwhile, is worth another.
+  void rest();
   // Forgets a stream and what it holds.
   void drop(StreamId stream);
 

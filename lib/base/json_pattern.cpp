@@ -18,6 +18,8 @@ namespace millrace::json::detail {
 namespace {
 
 constexpr std::size_t sure_digits = 19;  // shorter counts are no large numbers
+constexpr std::size_t spare_bytes = 48;  // of the remembered text, for one that is longer
+constexpr std::size_t usual_slots = 6;
 
 bool is_plain(char c) {
   return c >= ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x80;
@@ -91,8 +93,8 @@ void Pattern::learn(std::string_view text, const char* parsed) {
     return;
   }
   // Room for what is usual, so that the records of a stream find it there.
-  if (text.size() > source_.capacity()) source_.reserve(2 * text.size());
-  slots_.reserve(slot_limit);
+  if (text.size() > source_.capacity()) source_.reserve(text.size() + spare_bytes);
+  slots_.reserve(usual_slots);
   values_.reserve(values_bytes);
   source_ = text;
 }

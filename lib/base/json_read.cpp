@@ -78,6 +78,8 @@ constexpr std::array<std::string_view, 25> javascript_spaces{
 }  // namespace
 
 detail::Copied detail::append_safely(std::string& out, std::string_view text) {
+  const std::size_t needed = out.size() + text.size() + padding_bytes;
+  if (out.empty() && needed > out.capacity()) out.reserve(needed);
   Copied result = Copied::unchanged;
   std::size_t clean = 0;
   std::size_t at = 0;
@@ -141,6 +143,8 @@ struct Document::Handler {
 
   void leaf(Type type, const char* text, std::size_t size) {
     auto& nodes = document.nodes_;
+    // In small steps: the trees of a stream are all of about one size, and each stream keeps one.
+    if (nodes.size() == nodes.capacity()) nodes.reserve(nodes.size() + nodes.size() / 4 + 8);
     nodes.push_back({text, static_cast<std::uint32_t>(size),
                      static_cast<std::uint32_t>(nodes.size() + 1), type});
   }

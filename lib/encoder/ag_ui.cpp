@@ -86,19 +86,14 @@ void AgUiEncoder::write(const event::Event& event) {
 template <class Delta>
 void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
   constexpr std::string_view tail = "\"}\n\n";
-  constexpr std::size_t usual_head_bytes = 192;
-  constexpr std::size_t usual_id_bytes = 64;
   if (!event.extra.empty()) return write(event);
   if (event.body.index() != delta_kind_ || !same_text(delta.id, delta_id_)) {
     delta_kind_ = event.body.index();
-    delta_head_.reserve(usual_head_bytes);
-    delta_id_.reserve(usual_id_bytes);
     delta_id_ = delta.id;
-    out_.swap(delta_head_);
-    out_.clear();
+    const std::size_t before = out_.size();
     write(event::Event{Delta{delta.id, {}}});
-    out_.resize(out_.size() - tail.size());
-    out_.swap(delta_head_);
+    delta_head_.assign(out_, before, out_.size() - before - tail.size());
+    out_.resize(before);
   }
   out_.append(delta_head_);
   json::append_escaped(out_, delta.delta, spelling_.surrogates);

@@ -8,12 +8,7 @@
 namespace millrace::http {
 
 void Connection::release(std::string& buffer) {
-  constexpr std::size_t kept_bytes = 1024;
-  if (buffer.capacity() > kept_bytes) {
-    buffer = std::string();
-  } else {
-    buffer.clear();
-  }
+  buffer = std::string();
 }
 
 void Connection::queue(std::string_view bytes) {

@@ -14,6 +14,7 @@
 namespace millrace::net {
 namespace {
 
+constexpr std::size_t crowd = 64;  // transfers; further ones get a smaller buffer each
 constexpr std::size_t spare_handles_limit = 64;
 
 void start_libcurl() {
@@ -206,7 +207,8 @@ void Client::State::run(TransferId id, const os::Addresses& addresses) {
     easy = std::move(spare_handles_.back());
     spare_handles_.pop_back();
   }
-  const bool is_ready = entry->transfer->attach(std::move(easy), addresses, settings_);
+  const bool is_ready =
+      entry->transfer->attach(std::move(easy), addresses, settings_, transfers_.size() > crowd);
   if (is_ready) driver_.prepare(entry->transfer->easy());
   entry->is_running = is_ready && driver_.add(entry->transfer->easy());
   if (!entry->is_running) {
@@ -233,7 +235,7 @@ void Client::State::on_end(CURL* easy, CURLcode code) {
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
   const TransferId id = transfer->id();
   switch (transfer->ended(code, settings_.roots)) {
-    case Transfer::Next::finish: finish(id, transfer->error()); break;
+    case Transfer::Next::finish: finish(id, transfer->error().copy()); break;
     case Transfer::Next::follow: follow(id); break;
     case Transfer::Next::hold: stop_hop(*find(id)); break;
   }
@@ -251,7 +253,7 @@ void Client::State::on_redirect(TransferId id, int hop) {
 void Client::State::on_timer(TransferId id) {
   Entry* entry = find(id);
   entry->transfer->check_deadlines();
-  if (entry->transfer->error()) finish(id, entry->transfer->error());
+  if (entry->transfer->error()) finish(id, entry->transfer->error().copy());
 }
 
 void Client::State::go_on(TransferId id) {
@@ -260,7 +262,7 @@ void Client::State::go_on(TransferId id) {
   Transfer& transfer = *entry->transfer;
   driver_.as_inside([&] { transfer.deliver_waiting(); });
   if (transfer.is_over()) {
-    finish(id, transfer.error());
+    finish(id, transfer.error().copy());
     return;
   }
   if (transfer.is_paused() || !transfer.take_curl_pause()) return;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/seldom.hpp"
 #include "net/body_decoder.hpp"
 #include "net/ca_bundle.hpp"
 #include "net/client.hpp"
@@ -72,9 +73,9 @@ class Transfer {
   [[nodiscard]] Result<void> permit_url() const;
   [[nodiscard]] Result<void> permit(const os::Addresses& addresses) const;
   // Sets every option of `easy` for the current hop; `addresses` pins the host when not empty.
-  // False when memory is short.
-  [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses,
-                            const Settings& settings);
+  // False when memory is short. `crowded`: many transfers run beside this one.
+  [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings,
+                            bool crowded);
   // Gives the handle back; it must have been removed from libcurl's multi handle.
   CurlEasy detach() { return std::move(easy_); }
   // Turns the request into the one that the redirect asks for.
@@ -92,7 +93,7 @@ class Transfer {
   // True when an error stands, or libcurl has ended the body and nothing waits any more.
   [[nodiscard]] bool is_over() const { return error_ || (is_body_ended_ && !waiting_input_); }
   // What on_done is to be told.
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const Seldom<Error>& error() const { return error_; }
 
   // Sets the error of a limit that has been exceeded; otherwise waits for the next deadline.
   void check_deadlines();
@@ -108,7 +109,7 @@ class Transfer {
   static int on_connected(void* self, char* address, char*, int, int);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
-  void set_connection_options(const Settings& settings);
+  void set_connection_options(const Settings& settings, bool crowded);
   void set_trust(const CaBundle& roots);
   void set_route(const Route& route);
   void set_callbacks();
@@ -161,12 +162,12 @@ class Transfer {
 
   std::unique_ptr<BodyDecoder> decoder_;
   std::size_t decoded_bytes_ = 0;
-  std::optional<std::string> waiting_input_;  // coded bytes kept back by a pause in their middle
+  Seldom<std::string> waiting_input_;  // coded bytes kept back by a pause in their middle
   bool is_paused_ = false;
   bool is_curl_paused_ = false;
   bool is_body_ended_ = false;
-  std::optional<Error> end_error_;  // how libcurl ended, told when nothing waits any more
-  std::optional<Error> error_;
+  Seldom<Error> end_error_;  // how libcurl ended, told when nothing waits any more
+  Seldom<Error> error_;
 };
 
 }  // namespace millrace::net

@@ -11,6 +11,8 @@ namespace millrace::net {
 namespace {
 
 constexpr long send_buffer_bytes = 16L << 10U;  // the least that libcurl takes
+// Of the usual buffer, for each of many transfers: what thousands of streams wait for is small.
+constexpr long crowd_share = 4;
 
 // libcurl may ask for the text as long as the handle is in use.
 void set_blob(CURL* handle, CURLoption option, const std::string& text) {
@@ -21,7 +23,8 @@ void set_blob(CURL* handle, CURLoption option, const std::string& text) {
 
 }  // namespace
 
-bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings) {
+bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings,
+                      bool crowded) {
   easy_ = std::move(easy);
   if (!easy_) return false;
   curl_words_.front() = '\0';
@@ -29,7 +32,7 @@ bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Setti
   curl_easy_setopt(handle, CURLOPT_URL, url_.text.c_str());
   curl_easy_setopt(handle, CURLOPT_PRIVATE, this);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, curl_words_.data());
-  set_connection_options(settings);
+  set_connection_options(settings, crowded);
   set_trust(settings.roots);
   if (request_.route) set_route(*request_.route);
   set_callbacks();
@@ -37,14 +40,16 @@ bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Setti
   return set_headers(settings.user_agent) && set_addresses(addresses);
 }
 
-void Transfer::set_connection_options(const Settings& settings) {
+void Transfer::set_connection_options(const Settings& settings, bool crowded) {
   CURL* handle = easy_.get();
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(handle, CURLOPT_PROXY, "");  // none, also none from the environment
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, settings.receive_buffer_bytes);
+  // libcurl takes this buffer when a hop begins, and gives it back at its end.
+  const long buffer_bytes = settings.receive_buffer_bytes / (crowded ? crowd_share : 1);
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, buffer_bytes);
   curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer_bytes);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   // If libcurl should ever look up a name itself, ending the transfer must not wait for the answer.
