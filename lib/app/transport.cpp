@@ -10,30 +10,19 @@
 
 #include "app/demo_provider.hpp"
 #include "app/kept_runs.hpp"
+#include "app/body_stream.hpp"
 #include "app/mcp_stream.hpp"
 #include "app/random_chance.hpp"
+#include "app/turn_waker.hpp"
 #include "base/json.hpp"
-#include "base/utf8.hpp"
 #include "http/server.hpp"
 #include "model/route.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
-#include "os/timer.hpp"
 #include "tool/builtin/builtin.hpp"
 
 namespace millrace::app {
 namespace {
-
-using StreamId = Transport::StreamId;
-
-// The bytes of a header as text: a code point each, as the Fetch standard reads them.
-std::string from_latin1(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    utf8::append_code_point(text, static_cast<unsigned char>(byte));
-  }
-  return text;
-}
 
 // The bytes of a header's text, as the Fetch standard writes them; nothing when it is no Latin-1.
 std::optional<std::string> to_latin1(std::string_view text) {
@@ -69,204 +58,6 @@ Result<net::Header> read_header(const json::Value& pair) {
   header.value = std::move(*bytes);
   return header;
 }
-
-std::string head_json(const net::ResponseHead& head) {
-  std::string out = "{";
-  json::append_member(out, "status", std::int64_t{head.status});
-  json::append_member(out, "statusText", from_latin1(head.reason));
-  std::string headers = "[";
-  for (const net::Header& header : head.headers) {
-    if (headers.size() > 1) headers.push_back(',');
-    headers.push_back('[');
-    json::append_string(headers, header.name);
-    headers.push_back(',');
-    json::append_string(headers, from_latin1(header.value));
-    headers.push_back(']');
-  }
-  headers.push_back(']');
-  json::append_raw_member(out, "headers", headers);
-  json::append_member(out, "url", head.url);
-  json::append_raw_member(out, "redirected", head.redirected ? "true" : "false");
-  out.push_back('}');
-  return out;
-}
-
-// Passes wake-ups of the engine thread on when it has nothing more to do, so that what comes in
-// quick succession crosses at once; at the latest after a millisecond, or with many bytes. While
-// much comes, of whatever number of streams, wake-ups keep a distance: they cost the host more than
-// what they bring.
-class TurnWaker final : public Waker {
- public:
-  TurnWaker(os::EventLoop& loop, Waker& host)
-      : loop_(loop), host_(host), timer_(loop, [this] { pass_on(); }) {}
-
-  void wake() override {
-    if (!loop_.on_loop_thread()) return host_.wake();
-    since_ = Clock::now();
-    bytes_ = 0;
-    seen_ = outputs_;
-    if (is_busy_ && since_ < last_ + distance && !timer_.is_running()) {
-      timer_.start_at(last_ + distance);
-      return;
-    }
-    // The first turn asks the sockets again, the second handles what they had.
-    loop_.post([this] { loop_.post([this] { look(); }); });
-  }
-
-  // Something is handed over.
-  void on_output(std::size_t bytes) {
-    bytes_ += bytes;
-    ++outputs_;
-    if (bytes_ >= enough_bytes && timer_.is_running()) pass_on();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds patience{1};
-  static constexpr std::chrono::milliseconds distance{4};
-  static constexpr std::uint64_t busy_outputs = 8;  // within one distance
-  static constexpr std::size_t enough_bytes = std::size_t{64} << 10U;
-
-  void look() {
-    const bool is_quiet = std::exchange(seen_, outputs_) == outputs_;
-    if (is_quiet || bytes_ >= enough_bytes || Clock::now() - since_ >= patience) {
-      pass_on();
-    } else {
-      loop_.post([this] { look(); });
-    }
-  }
-
-  void pass_on() {
-    timer_.cancel();
-    last_ = Clock::now();
-    if (last_ - counted_since_ >= distance) {
-      const auto spans = static_cast<std::uint64_t>((last_ - counted_since_) / distance);
-      is_busy_ = outputs_ - counted_ >= busy_outputs * spans;
-      counted_ = outputs_;
-      counted_since_ = last_;
-    }
-    host_.wake();
-  }
-
-  os::EventLoop& loop_;
-  Waker& host_;
-  os::Timer timer_;
-  Clock::time_point since_;          // when the wake-up that waits was asked for
-  Clock::time_point last_;           // when the last one was passed on
-  Clock::time_point counted_since_;  // when `counted_` was taken of `outputs_`
-  std::size_t bytes_ = 0;            // since since_
-  std::uint64_t outputs_ = 0;
-  std::uint64_t counted_ = 0;
-  std::uint64_t seen_ = 0;
-  bool is_busy_ = false;
-};
-
-// A transfer, and the pipe its body runs through.
-class BodyStream final : public Stream, public net::TransferHandler {
- public:
-  BodyStream(StreamId id, StreamServices& owner) : id_(id), owner_(owner) {}
-
-  void start(net::Request request, std::shared_ptr<BodyStream> self) {
-    transfer_ = owner_.client.start(std::move(request), std::move(self));
-  }
-
-  void on_head(net::ResponseHead head) override {
-    has_head_ = true;
-    owner_.queue.push_head(id_, head_json(head));
-  }
-
-  void on_data(std::string_view decoded) override {
-    if (pipe_) {
-      pipe_->feed(decoded);
-      deliver();
-      return;
-    }
-    early_.append(decoded);
-    if (early_.size() < early_limit_bytes || early_paused_) return;
-    early_paused_ = true;
-    owner_.client.pause(transfer_);
-  }
-
-  void on_done(std::optional<Error> error) override {
-    ended_ = true;
-    error_ = std::move(error);
-    // Without a head the error is the answer to the request; else it waits for a reader.
-    if (pipe_ || !has_head_) finish();
-  }
-
-  void read_as(const PipeSpec& spec) override {
-    if (pipe_ || closed_) return;
-    pipe_ = make_pipe(spec);
-    if (!early_.empty()) pipe_->feed(early_);
-    std::string().swap(early_);
-    const bool room = deliver();
-    if (ended_) {
-      finish();
-    } else if (room && early_paused_) {
-      owner_.client.resume(transfer_);
-    }
-  }
-
-  void resume() override { owner_.client.resume(transfer_); }
-
-  void cancel() override {
-    closed_ = true;
-    owner_.client.cancel(transfer_);
-  }
-  void silence() override { closed_ = true; }
-
- private:
-  static constexpr std::size_t early_limit_bytes = std::size_t{64} << 10U;
-
-  // Hands the pipe's output over; false when the transfer was paused or is not needed any more.
-  bool deliver() {
-    if (closed_) return false;
-    std::string& output = pipe_->output();
-    owner_.on_output(output.size());
-    const bool room = owner_.queue.push(id_, output);
-    constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
-    output.clear();
-    if (output.capacity() > kept_bytes) output.shrink_to_fit();
-    if (pipe_->done() && !ended_) {
-      close({});
-      return false;
-    }
-    if (!room) owner_.client.pause(transfer_);
-    return room;
-  }
-
-  void finish() {
-    if (closed_) return;
-    std::string end;
-    if (!pipe_) {
-      end = error_ ? error_json(*error_) : std::string();
-    } else if (!error_) {
-      pipe_->finish();
-    } else if (!pipe_->fail(*error_)) {
-      end = error_json(*error_);
-    }
-    if (pipe_) deliver();
-    close(std::move(end));
-  }
-
-  void close(std::string end) {
-    if (std::exchange(closed_, true)) return;
-    owner_.client.cancel(transfer_);
-    owner_.queue.end(id_, std::move(end));
-    owner_.forget(id_);
-  }
-
-  StreamId id_;
-  StreamServices& owner_;
-  net::TransferId transfer_ = 0;
-  std::unique_ptr<Pipe> pipe_;
-  std::string early_;  // came before a pipe was chosen
-  std::optional<Error> error_;
-  bool has_head_ = false;
-  bool early_paused_ = false;
-  bool ended_ = false;   // the transfer
-  bool closed_ = false;  // towards the reader
-};
 
 void read_limit(const json::Value& value, std::size_t& limit) {
   if (const auto number = value.integer(); number && *number >= 0) {
@@ -499,8 +290,12 @@ std::vector<Transport::Batch> Transport::drain(std::size_t limit) {
   return state_->complete(state_->queue.drain(limit));
 }
 
-bool Transport::rest() {
-  return state_->queue.rest();
+std::size_t Transport::ready() const {
+  return state_->queue.ready();
+}
+
+void Transport::rest() {
+  state_->queue.rest();
 }
 
 void Transport::cancel(StreamId stream) {

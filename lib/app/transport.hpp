@@ -99,7 +99,8 @@ class Transport {
   // Answers the waker, at once or bit by bit; see DrainQueue.
   std::vector<Batch> drain();
   std::vector<Batch> drain(std::size_t limit);
-  [[nodiscard]] bool rest();
+  [[nodiscard]] std::size_t ready() const;
+  void rest();
   // Closes the connection and forgets the stream; nothing more comes of it.
   void cancel(StreamId stream);
 
