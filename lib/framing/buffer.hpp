@@ -8,11 +8,13 @@
 
 namespace millrace::framing {
 
-// Appends `bytes`; the capacity doubles but never passes `limit` by itself.
+// Appends `bytes`; the capacity doubles but never passes `limit` by itself. From an eighth of the
+// limit on all of it is reserved, so that no copy of much stands beside another.
 inline void append_bounded(std::string& buffer, std::string_view bytes, std::size_t limit) {
   const std::size_t needed = buffer.size() + bytes.size();
   if (needed > buffer.capacity()) {
-    buffer.reserve(std::max(needed, std::min(2 * buffer.capacity(), limit)));
+    const bool is_large = needed > limit / 8;
+    buffer.reserve(std::max(needed, is_large ? limit : std::min(2 * buffer.capacity(), limit)));
   }
   buffer.append(bytes);
 }

@@ -149,7 +149,8 @@ Result<void> SseFraming::on_field(std::string_view name, std::string_view value,
 
 Result<void> SseFraming::on_data(std::string_view value, bool blank_follows, FrameSink& sink) {
   seen_data_ = true;
-  if (data_.size() + value.size() > limits_.event_bytes) {
+  const std::size_t line_feed = data_lines_ > 0 ? 1 : 0;
+  if (data_.size() + line_feed + value.size() > limits_.event_bytes) {
     return make_error(Errc::event_too_large, "An event of the stream is larger than " +
                                                  std::to_string(limits_.event_bytes) + " bytes.");
   }
@@ -159,7 +160,7 @@ Result<void> SseFraming::on_data(std::string_view value, bool blank_follows, Fra
       return {};
     }
   }
-  if (data_lines_ > 0) data_.push_back('\n');
+  if (data_lines_ > 0) append_bounded(data_, "\n", limits_.event_bytes);
   append_bounded(data_, value, limits_.event_bytes);
   ++data_lines_;
   return {};

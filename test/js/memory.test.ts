@@ -1,0 +1,180 @@
+// Hostile bodies of hundreds of megabytes: a stream never grows the process by more than 16 MiB. Measured
+// in a process of its own, with the limits that users have by default.
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import { beginning, goodBytes, goodJson, json, sse } from '../support/fault-kit';
+import type { Api } from '../support/model-wires';
+
+jest.setTimeout(120_000);
+
+const limit = 16 << 20;
+const mega = 1 << 20;
+
+/** Writes `filler` until `bytes` were written or nobody reads. */
+function pour(to: ServerResponse | Socket, filler: Buffer, bytes: number, end = ''): void {
+  let left = bytes;
+  to.on('error', () => undefined);
+  const more = (): void => {
+    while (left > 0 && !to.destroyed) {
+      left -= filler.length;
+      if (!to.write(filler)) return;
+    }
+    if (left <= 0 && !to.destroyed) {
+      to.off('drain', more);
+      to.end(end);
+    }
+  };
+  to.on('drain', more);
+  more();
+}
+
+const x = (bytes: number): Buffer => Buffer.alloc(bytes, 'x');
+const hundred = 100 * mega;
+type Scene = (response: ServerResponse, api: Api) => void;
+
+const begin = (response: ServerResponse, start: string, head = sse): ServerResponse => {
+  response.writeHead(200, head).write(start);
+  return response;
+};
+
+const streams: Record<string, Scene> = {
+  'huge-line': (r, api) =>
+    pour(begin(r, `${beginning(api)}data: {"x":"`), x(mega), hundred, '"}\n\n'),
+  'huge-event': (r, api) =>
+    pour(
+      begin(r, beginning(api)),
+      Buffer.concat([Buffer.from('data: '), x(mega), Buffer.from('\n')]),
+      hundred,
+      '\n',
+    ),
+  'many-data': (r, api) =>
+    pour(begin(r, beginning(api)), Buffer.from('data: y\n'.repeat(8_000)), hundred, '\n'),
+  'huge-name': (r, api) => pour(begin(r, `${beginning(api)}event: `), x(mega), hundred, '\n\n'),
+  'infinite-records': (r, api) =>
+    pour(
+      begin(r, beginning(api)),
+      Buffer.from('data: {"type":"x.y","a":[1,2,3]}\n\n'.repeat(900)),
+      hundred,
+    ),
+  'infinite-comments': (r, api) =>
+    pour(begin(r, beginning(api)), Buffer.from(': hi\n\n'.repeat(9_000)), hundred),
+};
+const wholes: Record<string, Scene> = {
+  'huge-line': (r) => pour(begin(r, '{"x":"', json), x(mega), hundred, '"}'),
+  'huge-text': (r, api) =>
+    pour(begin(r, goodJson(api).split('Hello')[0] ?? '', json), x(mega), hundred, '"}'),
+  'many-members': (r) =>
+    pour(begin(r, '{', json), Buffer.from('"a":1,'.repeat(9_000)), hundred, '}'),
+  blanks: (r) => pour(begin(r, ' ', json), Buffer.alloc(mega, ' '), hundred, '{}'),
+  'not-json': (r) => pour(begin(r, 'x', json), x(mega), hundred),
+};
+const boths: Record<string, Scene> = {
+  'gzip-bomb': (response) => {
+    response.writeHead(200, { ...sse, 'content-encoding': 'gzip' });
+    response.on('error', () => undefined);
+    response.end(bomb);
+  },
+  'error-huge': (response) => {
+    response.writeHead(500, json).write('{"error":{"message":"');
+    pour(response, x(mega), hundred, '"}}');
+  },
+  'huge-header': ({ socket }) => {
+    if (!socket) return;
+    socket.write('HTTP/1.1 200 OK\r\nx: ');
+    pour(socket, x(mega), hundred, '\r\n\r\n');
+  },
+  'many-headers': ({ socket }) => {
+    if (!socket) return;
+    socket.write('HTTP/1.1 200 OK\r\n');
+    pour(socket, Buffer.from('x: y\r\n'.repeat(10_000)), hundred, '\r\n');
+  },
+};
+const bomb = gzipSync(Buffer.alloc(160 * mega, 0x20));
+
+const paths: Record<string, Api> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/responses': 'responses',
+  '/v1/messages': 'messages',
+};
+
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => {
+      const { model, stream } = JSON.parse(body) as { model: string; stream?: boolean };
+      const api = paths[request.url ?? ''] ?? 'chat';
+      const scene = { ...(stream === true ? streams : wholes), ...boths }[model];
+      if (scene) scene(response, api);
+      else if (stream === true) response.writeHead(200, sse).end(goodBytes(api));
+      else response.writeHead(200, json).end(goodJson(api));
+    });
+  });
+  server.on('connection', (socket) => socket.on('error', () => undefined));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function measure(settings: object): Promise<{ growth: number; error?: string }> {
+  const file = join(__dirname, 'fixtures/memory.cjs');
+  const child = spawn(process.execPath, ['--expose-gc', file, JSON.stringify(settings)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (text) => (out += String(text)));
+  child.stderr.on('data', (text) => (err += String(text)));
+  return new Promise((resolve, reject) => {
+    child.on('close', () => {
+      if (out === '') reject(new Error(err));
+      else resolve(JSON.parse(out) as { growth: number });
+    });
+  });
+}
+
+// Every scene once over each way, the APIs in turn.
+const apis: Api[] = ['chat', 'responses', 'messages'];
+const rows = [
+  ...Object.keys({ ...streams, ...boths }).map(
+    (scene, at) => [scene, 'streamed', 'chat', apis[at % 3]] as const,
+  ),
+  ...Object.keys({ ...streams, ...boths }).map(
+    (scene, at) => [scene, 'streamed', 'stream', apis[(at + 1) % 3]] as const,
+  ),
+  ...Object.keys({ ...wholes, ...boths }).map(
+    (scene, at) => [scene, 'whole', 'chat', apis[(at + 2) % 3]] as const,
+  ),
+];
+
+it.each(rows)(
+  '%s, %s, read as %s over %s, stays within 16 MiB',
+  async (model, kind, how, api = 'chat') => {
+    const { growth, error } = await measure({
+      provider: api === 'messages' ? 'anthropic' : 'openai',
+      model,
+      how,
+      stream: kind === 'streamed',
+      options: {
+        apiKey: 'k',
+        baseURL: api === 'messages' ? url : `${url}/v1`,
+        maxRetries: 0,
+        ...(api === 'responses' ? { apiMode: 'responses' } : {}),
+      },
+    });
+    console.info(
+      `${model}, ${kind}, ${how}, ${api}: ${(growth / mega).toFixed(1)} MiB ${error ?? ''}`,
+    );
+    expect(growth).toBeLessThanOrEqual(limit);
+  },
+);
