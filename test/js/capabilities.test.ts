@@ -46,6 +46,8 @@ function answerOf(url: string, body: string, response: ServerResponse<IncomingMe
       .writeHead(200, { 'content-type': 'application/x-ndjson' })
       .end('{"status":"success"}\n');
   if (path.endsWith('/speech') || path.includes('/text-to-speech/')) return void audio();
+  if (path === '/models/m/predictions')
+    return void json({ status: 'starting', urls: { get: `${fake.url}/predictions/1` } });
   if (path.endsWith('/t2a_v2'))
     return void json({
       data: { audio: Buffer.from('ID3sound').toString('hex') },
@@ -93,8 +95,6 @@ function answerOf(url: string, body: string, response: ServerResponse<IncomingMe
         : { status: 'IN_PROGRESS' },
     );
   if (path === '/m/response') return void json({ images: [{ url: done }] });
-  if (path === '/models/m/predictions')
-    return void json({ status: 'starting', urls: { get: `${fake.url}/predictions/1` } });
   if (path === '/predictions/1')
     return void json(
       polls > 2 ? { status: 'succeeded', output: [done] } : { status: 'processing' },
