@@ -36,7 +36,7 @@ struct SubAgent {
 
 // Lifetime: shared by the runs; nothing changes it.
 struct AgentPlan {
-  std::vector<model::CallLink> chain;
+  model::CallChain chain;
   bool retry_after_first_token = false;
   adapter::DecoderOptions decoder;
   std::string model;

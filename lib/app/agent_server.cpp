@@ -37,13 +37,20 @@ std::string utc_now() {
   return text;
 }
 
+model::CallChain chain_of(model::ProviderConfig config) {
+  std::vector<model::CallLink> links;
+  links.push_back({std::move(config), {}});
+  return links;
+}
+
 }  // namespace
 
 struct AgentServer::State {
   AgentServerOptions options;
   model::ProviderConfig provider;
   std::string model;
-  std::map<std::string, model::ProviderConfig, std::less<>> chats;  // by provider
+  model::CallChain chain;                                      // of `provider`
+  std::map<std::string, model::CallChain, std::less<>> chats;  // by provider
   std::shared_ptr<const AgentPlan> plan;
   KeptRuns kept;
   os::RandomIds ids;
@@ -65,7 +72,7 @@ struct AgentServer::State {
   http::Router router();
   Result<model::ChatPayload> payload_of(const AgentInput& input);
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
-  void on_chat(const model::ProviderConfig& config, const http::Request& request,
+  void on_chat(const model::CallChain& asked, const http::Request& request,
                std::shared_ptr<http::ResponseStream> response);
   void on_capabilities(std::shared_ptr<http::ResponseStream> response) const;
   void on_health(std::shared_ptr<http::ResponseStream> response) const;
@@ -102,15 +109,16 @@ Result<void> AgentServer::State::open_provider() {
 Result<void> AgentServer::State::open_chats() {
   for (const model::Provider& row : model::providers()) {
     auto config = model::config_of(row.id);
-    if (config) chats.insert_or_assign(std::string(row.id), std::move(config).value());
+    if (config) chats.insert_or_assign(std::string(row.id), chain_of(std::move(config).value()));
   }
   for (const std::string& settings : options.providers) {
     auto config = model::read_config(settings);
     if (!config) return std::move(config).error();
     std::string id = config.value().id;
-    chats.insert_or_assign(std::move(id), std::move(config).value());
+    chats.insert_or_assign(std::move(id), chain_of(std::move(config).value()));
   }
-  chats.insert_or_assign(provider.id, provider);
+  chain = chain_of(provider);
+  chats.insert_or_assign(provider.id, chain);
   return {};
 }
 
@@ -189,11 +197,11 @@ http::Router AgentServer::State::router() {
        }},
   };
   for (const auto& entry : chats) {
-    const model::ProviderConfig& config = entry.second;
+    const model::CallChain& asked = entry.second;
     routes.push_back(
         {"POST", "/webapi/chat/" + entry.first,
-         [this, &config](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
-           on_chat(config, request, std::move(response));
+         [this, &asked](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
+           on_chat(asked, request, std::move(response));
          }});
   }
   return http::Router(std::move(routes));
@@ -243,21 +251,21 @@ void AgentServer::State::on_agent(http::Request&& request,
     return;
   }
   model::CallOptions call;
-  call.chain.push_back({provider, {}});
+  call.chain = chain;
   std::make_shared<AgentRun>(services, std::move(call), std::move(payload).value(), input.value(),
                              std::move(response))
       ->start();
 }
 
-void AgentServer::State::on_chat(const model::ProviderConfig& config, const http::Request& request,
+void AgentServer::State::on_chat(const model::CallChain& asked, const http::Request& request,
                                  std::shared_ptr<http::ResponseStream> response) {
   auto payload = model::read_payload(request.body, ids);
-  if (!payload) return send_chat_error(*response, payload.error(), config.id);
+  if (!payload) return send_chat_error(*response, payload.error(), asked.front().config.id);
   json::Document document;
   const auto body = document.parse(request.body);
   const bool whole = body && body.value()["responseMode"].string() == "json";
   model::CallOptions call;
-  call.chain.push_back({config, {}});
+  call.chain = asked;
   std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}},
                             std::move(call), std::move(payload).value(),
                             whole ? ChatAnswer::completion : ChatAnswer::stream,

@@ -52,7 +52,7 @@ struct AgentOutcome {
   Kind kind = Kind::finished;
   std::string reason;
   std::optional<Error> error;
-  std::string code;  // what readers are told of the error; "" is its own
+  std::string code;       // what readers are told of the error; "" is its own
   json::Tree interrupts;  // of AG-UI's shape
 };
 

@@ -94,7 +94,7 @@ void AgentSession::on_turn() {
     spent.set("turn", turn->usage());
     spent_.push_back(std::move(spent));
     if (!turn->silent()) {
-      turn_error_ = turn->error();
+      turn_error_ = turn->error().copy();
       turn_code_ = turn->failure_code();
     }
     machine_->fail(action, agent::error_tree(*turn->error()), now_ms());

@@ -37,14 +37,7 @@ class CallDriver::Leg final : public net::TransferHandler {
   std::shared_ptr<CallDriver> driver_;
 };
 
-CallDriver::CallDriver(const DriverServices& services)
-    : services_(services), retry_(services.loop, [this] {
-        const auto self = shared_from_this();
-        // What waits for the reader comes before what follows from a silence.
-        if (leg_ && (full_ || asks_events_)) return wait(std::chrono::seconds{1});
-        call_->on_timer(moment_now());
-        progressed();
-      }) {}
+CallDriver::CallDriver(const DriverServices& services) : services_(services) {}
 
 CallDriver::~CallDriver() = default;
 
@@ -71,7 +64,7 @@ void CallDriver::resume() {
 }
 
 void CallDriver::halt() {
-  retry_.cancel();
+  if (retry_) retry_->cancel();
   call_->stop(moment_now());
   progressed();
 }
@@ -95,7 +88,16 @@ void CallDriver::abandon() {
 }
 
 void CallDriver::wait(std::chrono::milliseconds time) {
-  retry_.start_at(os::Timer::Clock::now() + time);
+  if (!retry_) {
+    retry_ = std::make_unique<os::Timer>(services_.loop, [this] {
+      const auto self = shared_from_this();
+      // What waits for the reader comes before what follows from a silence.
+      if (leg_ && (full_ || asks_events_)) return wait(std::chrono::seconds{1});
+      call_->on_timer(moment_now());
+      progressed();
+    });
+  }
+  retry_->start_at(os::Timer::Clock::now() + time);
 }
 
 void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {

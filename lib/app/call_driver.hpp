@@ -67,8 +67,8 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
 
   DriverServices services_;
   std::unique_ptr<model::ModelCall> call_;
-  os::Timer retry_;
-  std::shared_ptr<Leg> leg_;  // the transfer that runs
+  std::unique_ptr<os::Timer> retry_;  // once an attempt failed
+  std::shared_ptr<Leg> leg_;          // the transfer that runs
   net::TransferId transfer_ = 0;
   bool asks_events_ = false;  // user code has events: the transfer pauses
   bool full_ = false;         // the reader lags behind

@@ -36,7 +36,7 @@ void read_time(const json::Value& value, std::chrono::milliseconds& time) {
 
 }  // namespace
 
-Result<std::vector<model::CallLink>> read_chain(std::string_view json) {
+Result<model::CallChain> read_chain(std::string_view json) {
   json::Document document;
   auto parsed = document.parse(json);
   if (!parsed) return std::move(parsed).error();
@@ -49,14 +49,14 @@ Result<std::vector<model::CallLink>> read_chain(std::string_view json) {
   if (chain.empty()) {
     return make_error(Errc::invalid_option, "A model call needs at least one provider.");
   }
-  return chain;
+  return model::CallChain(std::move(chain));
 }
 
 std::vector<std::string> secrets_of(const model::CallOptions& call) {
   return secrets_of(call.chain);
 }
 
-std::vector<std::string> secrets_of(const std::vector<model::CallLink>& chain) {
+std::vector<std::string> secrets_of(const model::CallChain& chain) {
   std::vector<std::string> all;
   for (const model::CallLink& link : chain) {
     for (std::string& secret : model::secrets_of(link.config)) all.push_back(std::move(secret));

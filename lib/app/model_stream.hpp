@@ -24,10 +24,11 @@ struct ModelCallSpec {
 
 // Reads [{ ...settings of a provider (model/config.hpp), "model"?: string }], never empty.
 // Errors: those of read_config; invalid_option.
-Result<std::vector<model::CallLink>> read_chain(std::string_view json);
+Result<model::CallChain> read_chain(std::string_view json);
 
 // Reads what a host gives.
-// Shape: `chain` is that of read_chain, the first and its fallbacks; `payload` is that of model/payload.hpp; `options` is { "protocol": "events" |
+// Shape: `chain` is that of read_chain, the first and its fallbacks; `payload` is that of
+// model/payload.hpp; `options` is { "protocol": "events" |
 // "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events": boolean },
 // "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?: number, "limits"?: {
 // "lineBytes", "eventBytes", "toolArgumentsBytes" }, "threadId", "runId", "parentRunId",
@@ -37,7 +38,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
                                       std::string_view options_json, IdSource& ids);
 
 // What must not be shown of a call's settings.
-std::vector<std::string> secrets_of(const std::vector<model::CallLink>& chain);
+std::vector<std::string> secrets_of(const model::CallChain& chain);
 std::vector<std::string> secrets_of(const model::CallOptions& call);
 
 // Thread: engine thread.

@@ -11,6 +11,7 @@
 
 #include "app/call_driver.hpp"
 #include "base/json_tree.hpp"
+#include "base/seldom.hpp"
 #include "event/event.hpp"
 #include "message/message.hpp"
 
@@ -37,7 +38,7 @@ class ModelTurn final : public CallDriver, private event::EventSink {
 
   [[nodiscard]] bool silent() const { return silent_; }
   [[nodiscard]] bool ended() const { return call().ended(); }
-  [[nodiscard]] const std::optional<Error>& error() const { return call().error(); }
+  [[nodiscard]] const Seldom<Error>& error() const { return call().error(); }
   // The word for the failure that readers are told; the provider's own where it has one.
   [[nodiscard]] const std::string& failure_code() const { return failure_code_; }
   // The turn for the step machine, its usage and cost included; once, when it has ended well.

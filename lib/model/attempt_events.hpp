@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/seldom.hpp"
 #include "event/event.hpp"
 #include "model/token_estimate.hpp"
 #include "model/usage.hpp"
@@ -57,9 +58,9 @@ class AttemptEvents final : public event::EventSink {
   [[nodiscard]] bool tool_intent() const { return tool_intent_; }
   // A piece of text, of reasoning or of a call came.
   [[nodiscard]] bool has_token() const { return has_token_; }
-  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] const Seldom<Failure>& failure() const { return failure_; }
   [[nodiscard]] const std::string& finish_reason() const { return finish_reason_; }
-  [[nodiscard]] const std::optional<BookedUsage>& reported() const { return reported_; }
+  [[nodiscard]] const Seldom<BookedUsage>& reported() const { return reported_; }
   // Of messages and reasoning, as shown.
   [[nodiscard]] const std::vector<std::string>& message_ids() const { return message_ids_; }
   // Tokens of text and arguments, and of reasoning, as estimates.
@@ -90,8 +91,8 @@ class AttemptEvents final : public event::EventSink {
   std::unordered_map<std::string, std::string> renamed_;
   std::vector<std::string> message_ids_;
   std::vector<std::string> claimed_;  // whose state has its issuer
-  std::optional<Failure> failure_;
-  std::optional<BookedUsage> reported_;
+  Seldom<Failure> failure_;
+  Seldom<BookedUsage> reported_;
   std::string finish_reason_;
   TokenEstimator said_;
   TokenEstimator thought_;

@@ -65,7 +65,7 @@ bool ModelCall::ended() const {
   return state_->ended();
 }
 
-const std::optional<Error>& ModelCall::error() const {
+const Seldom<Error>& ModelCall::error() const {
   return state_->error();
 }
 

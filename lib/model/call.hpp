@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "adapter/decoder.hpp"
+#include "base/seldom.hpp"
 #include "event/event.hpp"
 #include "model/attempt_events.hpp"
 #include "model/circuit.hpp"
@@ -44,8 +46,26 @@ struct CallLink {
   std::string model;  // "" is the payload's
 };
 
+// The first to ask, then the fallbacks. Copies share the links: a server asks the same ones in
+// every call.
+class CallChain {
+ public:
+  CallChain() = default;
+  CallChain(std::vector<CallLink> links)
+      : links_(std::make_shared<const std::vector<CallLink>>(std::move(links))) {}
+
+  [[nodiscard]] std::size_t size() const { return links_ ? links_->size() : 0; }
+  [[nodiscard]] const CallLink& front() const { return links_->front(); }
+  const CallLink& operator[](std::size_t at) const { return (*links_)[at]; }
+  [[nodiscard]] const CallLink* begin() const { return links_ ? links_->data() : nullptr; }
+  [[nodiscard]] const CallLink* end() const { return begin() + size(); }
+
+ private:
+  std::shared_ptr<const std::vector<CallLink>> links_;
+};
+
 struct CallOptions {
-  std::vector<CallLink> chain;  // the first, then the fallbacks; never empty
+  CallChain chain;  // never empty
   // max_retries of a link is that of its config, and raises the budget where it is more.
   RetryPolicy retry;
   Hooks hooks;
@@ -107,7 +127,7 @@ struct Attempt {
   std::string provider;
   std::string model;
   int status = 0;  // 0: no answer came
-  std::optional<Error> error;
+  Seldom<Error> error;
   std::chrono::milliseconds waited{0};    // before it
   std::chrono::milliseconds duration{0};  // from the request to its end
   std::optional<std::chrono::milliseconds> first_token;
@@ -139,7 +159,7 @@ class ModelCall {
 
   [[nodiscard]] bool ended() const;
   // Why the call failed; nothing while it runs and when it succeeded.
-  [[nodiscard]] const std::optional<Error>& error() const;
+  [[nodiscard]] const Seldom<Error>& error() const;
   // One for each request that was sent.
   [[nodiscard]] const std::vector<Attempt>& attempts() const;
   // The provider's word for the end of the answer, or "".

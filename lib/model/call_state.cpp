@@ -165,7 +165,9 @@ void ModelCall::State::send(Moment now) {
   attempt.provider = link().config.id;
   attempt.model = request_->model;
   attempt.waited = std::exchange(waited_, milliseconds{0});
+  wire_ = request_->wire;
   host_.send(std::move(request_->request));
+  request_.reset();
 }
 
 void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
@@ -181,9 +183,8 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
   }
   services_.circuits.began(link().config, key_);
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, link().config.id,
-                                            request_->model);
-  decoder_ = std::make_unique<adapter::Decoder>(*request_->wire, options_.decoder, services_.ids,
-                                                *events_);
+                                            attempts_.back().model);
+  decoder_ = std::make_unique<adapter::Decoder>(*wire_, options_.decoder, services_.ids, *events_);
   if (std::exchange(opened_, true)) return;
   host_.opened();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "adapter/decoder.hpp"
+#include "base/seldom.hpp"
 #include "model/attempt_events.hpp"
 #include "model/call.hpp"
 #include "model/hooked_events.hpp"
@@ -28,7 +29,7 @@ class ModelCall::State {
   void stop(Moment now);
 
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] const Seldom<Error>& error() const { return error_; }
   [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
   [[nodiscard]] std::string_view finish_reason() const { return finish_reason_; }
   [[nodiscard]] std::string report_json() const;
@@ -95,13 +96,14 @@ class ModelCall::State {
   bool opened_ = false;
   std::chrono::milliseconds waited_{0};
   std::uint64_t hook_id_ = 0;  // the question that is open
-  std::optional<Error> hooked_failure_;
-  std::optional<Error> ending_;  // how the attempt ended, while user code has its events
+  Seldom<Error> hooked_failure_;
+  Seldom<Error> ending_;  // how the attempt ended, while user code has its events
 
   // Of the attempt.
-  std::optional<ChatRequest> request_;
+  Seldom<ChatRequest> request_;  // until it is sent
+  const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
-  std::optional<net::ResponseHead> refusal_;
+  Seldom<net::ResponseHead> refusal_;
   std::string refusal_body_;  // also of an exchange of credentials
   int token_status_ = 0;
   // When something last came of an answer that was complete already.
@@ -113,7 +115,7 @@ class ModelCall::State {
   VoidIds void_ids_;
   std::vector<std::string> notes_;
   std::string finish_reason_;
-  std::optional<Error> error_;
+  Seldom<Error> error_;
 };
 
 }  // namespace millrace::model

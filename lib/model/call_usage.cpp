@@ -45,7 +45,7 @@ void drop_false_zeros(BookedUsage& usage, std::int64_t said) {
 }  // namespace
 
 BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
-  BookedUsage usage = events.reported().value_or(BookedUsage{});
+  BookedUsage usage = events.reported() ? *events.reported() : BookedUsage{};
   const std::int64_t reasoning = events.estimated_reasoning();
   const std::int64_t said = events.estimated_text() + reasoning;
   drop_false_zeros(usage, said);

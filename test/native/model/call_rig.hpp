@@ -82,7 +82,8 @@ inline CallLink link(std::string_view provider = "openai", std::string model = "
 struct CallRig {
   explicit CallRig(CallOptions options)
       : call(std::move(options), payload(), services, host, log) {}
-  explicit CallRig(CallLink only) : CallRig(CallOptions{{std::move(only)}, {}, {}, {}}) {}
+  explicit CallRig(CallLink only)
+      : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}}) {}
 
   ChatPayload payload() {
     auto read = read_payload(
