@@ -42,8 +42,12 @@ describe('openaiCompatibleFactory', () => {
       ...vendor,
       customClient: {
         createClient: ({ apiKey }) => ({ apiKey }),
-        createChatCompletionStream: async function* (client, body, { baseURL }) {
-          sent.push(client, (body as { model: string }).model, baseURL);
+        createChatCompletionStream: async function* (
+          client: unknown,
+          body: { model: string },
+          { baseURL }: { baseURL: string },
+        ) {
+          sent.push(client, body.model, baseURL);
           yield chunk('Hel');
           yield chunk('lo');
           yield end;
