@@ -100,7 +100,8 @@ export class GeneralChatAgent implements Agent {
   #counts({ phase }: AgentRuntimeContext, state: AgentState): number | undefined {
     const isTurn = phase !== 'llm_result' && phase !== 'human_abort' && phase !== 'error';
     const isOn = this.config.compressionConfig?.enabled !== false;
-    return isTurn && isOn ? countContextTokens(state.messages, state.tools) : undefined;
+    const tools = state.forceFinish ? undefined : state.tools;
+    return isTurn && isOn ? countContextTokens(state.messages, tools) : undefined;
   }
 
   async #answer(audit: Audit, answers: Answers): Promise<void> {

@@ -47,6 +47,10 @@ function tokensOf(count: Count, text: string): number {
 
 const imageTokens = 1000;
 
+interface Usage {
+  totalOutputTokens?: number;
+}
+
 function contentTokens(count: Count, content: unknown): number {
   if (typeof content === 'string') return tokensOf(count, content);
   if (!Array.isArray(content)) return 0;
@@ -56,6 +60,14 @@ function contentTokens(count: Count, content: unknown): number {
     tokens += typeof text === 'string' ? tokensOf(count, text) : imageTokens;
   }
   return tokens;
+}
+
+// What the provider counted is better than a count of what is left of it.
+function reportedOutput(message: Partial<AgentMessage>): number {
+  if (message.role !== 'assistant') return 0;
+  const metadata = message['metadata'] as (Usage & { usage?: Usage }) | undefined;
+  const told = [metadata?.usage, message['usage'] as Usage | undefined, metadata];
+  return told.find((usage) => Number(usage?.totalOutputTokens) > 0)?.totalOutputTokens ?? 0;
 }
 
 /** All that is sent of messages and tools; undefined when no vocabulary is installed. */
@@ -68,6 +80,11 @@ export function countContextTokens(
   if (count === null) return undefined;
   let tokens = tools && tools.length > 0 ? tokensOf(count, JSON.stringify(tools)) : 0;
   for (const message of messages) {
+    const reported = reportedOutput(message);
+    if (reported > 0) {
+      tokens += reported;
+      continue;
+    }
     const { content, tool_calls: calls, reasoning, tool_call_id: id } = message;
     tokens += contentTokens(count, content) + contentTokens(count, id);
     tokens += contentTokens(

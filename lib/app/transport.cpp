@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/body_stream.hpp"
 #include "app/demo_provider.hpp"
 #include "app/kept_runs.hpp"
-#include "app/body_stream.hpp"
 #include "app/mcp_stream.hpp"
 #include "app/random_chance.hpp"
 #include "app/turn_waker.hpp"

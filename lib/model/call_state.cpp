@@ -105,7 +105,8 @@ void ModelCall::State::tell_circuit(const Error* error, Moment now) {
   if (!std::exchange(entered_, false)) return;
   const ProviderConfig& config = link().config;
   if (error != nullptr && is_outage(*error)) {
-    services_.circuits.failed(config, key_, *error, now.steady);
+    // One call counts once, however often it tries.
+    services_.circuits.failed(config, key_, *error, now.steady, retries_ == 0);
   } else if (error == nullptr || error->upstream_status || events_) {
     services_.circuits.answered(config, key_);
   } else {

@@ -30,16 +30,17 @@ std::string seconds_text(milliseconds time) {
 }  // namespace
 
 bool is_outage(const Error& error) {
+  // Who answers nonsense is there: only a provider that cannot be reached, is silent or says itself
+  // that it is in trouble is worth sparing.
   constexpr std::array outages{
-      Errc::name_resolution_failed, Errc::connect_failed,      Errc::proxy_failed,
-      Errc::connect_timeout,        Errc::first_byte_timeout,  Errc::idle_timeout,
-      Errc::total_timeout,          Errc::tls_failed,          Errc::connection_lost,
-      Errc::protocol_error,         Errc::stream_truncated,    Errc::stream_corrupt,
-      Errc::stream_empty,           Errc::provider_overloaded, Errc::ollama_unavailable};
+      Errc::name_resolution_failed, Errc::connect_failed,     Errc::proxy_failed,
+      Errc::connect_timeout,        Errc::first_byte_timeout, Errc::idle_timeout,
+      Errc::total_timeout,          Errc::tls_failed,         Errc::connection_lost,
+      Errc::provider_overloaded,    Errc::ollama_unavailable};
   if (std::find(outages.begin(), outages.end(), error.code) != outages.end()) return true;
   constexpr int first_server_error = 500;
   return error.code == Errc::provider_error &&
-         error.upstream_status.value_or(first_server_error) >= first_server_error;
+         error.upstream_status.value_or(0) >= first_server_error;
 }
 
 // A hash stands for the key: the store outlives the calls that know it.
@@ -98,11 +99,15 @@ void CircuitStore::answered(const ProviderConfig& config, std::size_t key) {
 }
 
 void CircuitStore::failed(const ProviderConfig& config, std::size_t key, const Error& error,
-                          Time now) {
+                          Time now, bool counts) {
   const CircuitPolicy& policy = config.circuit;
   if (policy.failures == 0) return;
   const std::lock_guard lock(mutex_);
   const std::string name = name_of(config, key);
+  if (!counts) {
+    const auto found = circuits_.find(name);
+    if (found == circuits_.end() || !found->second.probing) return;
+  }
   if (circuits_.size() >= most_circuits && !circuits_.contains(name)) {
     circuits_.erase(circuits_.begin());
   }

@@ -31,7 +31,9 @@ class CircuitStore {
   void began(const ProviderConfig& config, std::size_t key);
   // The provider answered to the end, or refused for a reason of the request's.
   void answered(const ProviderConfig& config, std::size_t key);
-  void failed(const ProviderConfig& config, std::size_t key, const Error& error, Time now);
+  // `counts` is false for what a call has told of already; a probe that failed is one all the same.
+  void failed(const ProviderConfig& config, std::size_t key, const Error& error, Time now,
+              bool counts = true);
   // Nobody knows how it would have ended.
   void left(const ProviderConfig& config, std::size_t key);
 

@@ -11,6 +11,11 @@ import {
   shouldCompress,
 } from 'millrace';
 
+// The figures here are estimates: no vocabulary is installed.
+jest.mock('gpt-tokenizer/encoding/o200k_base', () => {
+  throw new Error('not installed');
+});
+
 const modelRuntimeConfig = { model: 'm', provider: 'p' };
 const agent = (config = {}) => new GeneralChatAgent({ modelRuntimeConfig, ...config });
 const running = (extra = {}) => ({

@@ -105,9 +105,9 @@ Result<Registry> make_builtin_tools(const Tree& options, const Surroundings& aro
   ToolPolicy policy;
   for (const auto& [name, wish] : options.members()) {
     if (name == "expose" || name == "deny") continue;
-    const auto* row = std::find_if(
-        rows.begin(), rows.end(),
-        [wanted = std::string_view(name)](const Row& r) { return r.name == wanted; });
+    const auto* row =
+        std::find_if(rows.begin(), rows.end(),
+                     [wanted = std::string_view(name)](const Row& r) { return r.name == wanted; });
     if (row == rows.end()) return unknown_option(name);
     if (!wish.truthy()) continue;
     auto tools = row->make(wish.is_object() ? wish : Tree::object(), around);

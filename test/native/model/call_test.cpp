@@ -214,16 +214,28 @@ TEST(ModelCall, SkipsAProviderWhoseCircuitIsOpen) {
 }
 
 TEST(ModelCall, OpensTheCircuitItself) {
-  CallOptions options = chain({link("openai", "a", 20)});
-  CallRig rig(std::move(options));
+  CallRig rig(chain({link("openai", "a", 20)}));
+  const ProviderConfig openai = link("openai").config;
+  for (int i = 0; i < 9; ++i) {
+    rig.circuits.failed(openai, 0, make_error(Errc::connect_failed), rig.now().steady);
+  }
+  rig.start();
+  rig.lost(Errc::connect_failed);
+  EXPECT_FALSE(rig.circuits.enter(openai, 0, rig.now().steady).ok());
+  while (!rig.call.ended()) rig.timer();
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_EQ(rig.call.error()->code_name(), "circuit_open");
+}
+
+TEST(ModelCall, CountsOnceForItsCircuit) {
+  CallRig rig(chain({link("openai", "a", 20)}));
   rig.start();
   while (!rig.call.ended()) {
-    ASSERT_LE(rig.host.sent.size(), 10U);
     rig.lost(Errc::connect_failed);
     if (!rig.call.ended()) rig.timer();
   }
-  EXPECT_EQ(rig.host.sent.size(), 10U);
-  EXPECT_EQ(rig.call.error()->code_name(), "circuit_open");
+  EXPECT_EQ(rig.host.sent.size(), 21U);
+  EXPECT_NE(rig.circuits.json(rig.now().steady).find(R"("failures":1,)"), std::string::npos);
 }
 
 TEST(ModelCall, RetriesFiveTimesAtMostWithAllItsFallbacks) {

@@ -115,14 +115,18 @@ TEST(Circuit, TellsWithoutTheKey) {
 }
 
 TEST(Circuit, CountsTheTroubleOfProvidersOnly) {
-  for (const Errc code : {Errc::connect_timeout, Errc::stream_truncated, Errc::provider_overloaded,
-                          Errc::provider_error}) {
+  for (const Errc code :
+       {Errc::connect_timeout, Errc::connection_lost, Errc::provider_overloaded}) {
     EXPECT_TRUE(is_outage(make_error(code))) << make_error(code).code_name();
   }
-  for (const Errc code : {Errc::rate_limited, Errc::authentication_failed, Errc::cancelled,
+  for (const Errc code : {Errc::stream_truncated, Errc::stream_empty, Errc::provider_error,
+                          Errc::rate_limited, Errc::authentication_failed, Errc::cancelled,
                           Errc::provider_bad_request, Errc::circuit_open}) {
     EXPECT_FALSE(is_outage(make_error(code))) << make_error(code).code_name();
   }
+  Error own = make_error(Errc::provider_error);
+  own.upstream_status = 502;
+  EXPECT_TRUE(is_outage(own));
   Error odd = make_error(Errc::provider_error);
   odd.upstream_status = 418;
   EXPECT_FALSE(is_outage(odd));
