@@ -60,7 +60,10 @@ export default typescript.config(
         'error',
         { considerDefaultExhaustiveForUnions: true },
       ],
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
       // The addon is opened by literal requires, which bundlers can trace.
       '@typescript-eslint/no-require-imports': 'off',
       // Async methods that need not wait yet keep the interface's shape.

@@ -475,7 +475,7 @@ export interface AgentToolContext {
   /** The same for each attempt of one call. */
   idempotencyKey: string;
   /** Tells readers of the run how far the call is. */
-  progress(value: unknown): void;
+  progress: (value: unknown) => void;
 }
 
 export type AgentTool = (args: never, context: AgentToolContext) => unknown;

@@ -1,7 +1,7 @@
 // A Fetch-style handler for AG-UI clients: a request with a RunAgentInput in, an AG-UI response out.
 import type { RunAgentInput } from '../../types/events';
 import { MillraceError } from '../errors';
-import { errorTypes } from '../error-types';
+import type { errorTypes } from '../error-types';
 import type { EngineAgent } from './create-agent';
 
 const bodyLimit = 16 * 1024 * 1024;

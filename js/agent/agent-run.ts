@@ -323,7 +323,7 @@ function decisionFor(
 ): boolean | AgentDecision | undefined {
   if (typeof decisions === 'boolean') return decisions;
   if (typeof decisions['approved'] === 'boolean' || 'value' in decisions) {
-    return decisions as AgentDecision;
+    return decisions;
   }
   const byName = decisions as Record<string, boolean | AgentDecision>;
   for (const name of names) {

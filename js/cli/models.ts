@@ -84,7 +84,7 @@ async function allRows(provider: string | undefined, offline: boolean): Promise<
     throw new UsageError(`There is no provider '${wanted}'. 'millrace providers' lists them.`);
   }
   const asked = (row: ProviderRow): boolean => !offline && isAsked(row, wanted !== undefined);
-  const lists = rows.map((row) => (asked(row) ? rowsOf(row) : builtIn(row)));
+  const lists = rows.map(async (row) => (asked(row) ? rowsOf(row) : builtIn(row)));
   return (await Promise.all(lists)).flat();
 }
 

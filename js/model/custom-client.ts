@@ -69,7 +69,7 @@ function bytesOf(chunks: Chunks): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { value, done } = await source.next();
+        const { value, done } = (await source.next()) as IteratorResult<unknown, unknown>;
         if (done === true) controller.close();
         else if (value instanceof Uint8Array) controller.enqueue(value);
         else if (typeof value === 'string') controller.enqueue(encoder.encode(value));

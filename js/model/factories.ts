@@ -236,10 +236,10 @@ function changedSchema(
     string,
     Record<string, unknown> | undefined
   >;
-  if (jsonSchema) return { ...schema, jsonSchema: change(jsonSchema) } as typeof schema;
+  if (jsonSchema) return { ...schema, jsonSchema: change(jsonSchema) };
   if (inner && !('~standard' in inner))
-    return { ...schema, schema: change(inner) } as typeof schema;
-  return change(schema as Record<string, unknown>);
+    return { ...schema, schema: change(inner) };
+  return change(schema);
 }
 
 function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {

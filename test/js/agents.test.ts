@@ -200,7 +200,7 @@ describe('a tool of the host', () => {
         throw null;
       }),
       /null/,
-    ], // eslint-disable-line
+    ],  
     [
       'throws a getter that throws',
       bad('f', () => {
@@ -211,7 +211,7 @@ describe('a tool of the host', () => {
         };
       }),
       /cannot be read/,
-    ], // eslint-disable-line
+    ],  
     ['rejects with undefined', bad('f', () => Promise.reject(undefined)), /undefined/], // eslint-disable-line
     ['never returns', bad('f', () => new Promise(() => undefined), { timeoutMs: 50 }), /50 ms/],
     [
@@ -228,7 +228,7 @@ describe('a tool of the host', () => {
         return a;
       }),
       /circular/i,
-    ], // eslint-disable-line
+    ],  
     ['returns a BigInt', bad('f', () => 1n), /BigInt/],
     ['returns nothing', bad('f', () => undefined), /null/],
   ])('that %s is an error or a result told to the model', async (_name, one, expected) => {
@@ -237,9 +237,9 @@ describe('a tool of the host', () => {
 
   it('is not called with arguments that its schema refuses', async () => {
     const run = jest.fn();
-    expect(await told({ ...add, run } as HostTool, { a: 'one' })).toMatch(/not valid/);
-    expect(await told({ ...add, run } as HostTool, '{"a":')).toMatch(/not valid JSON/);
-    expect(await told({ ...add, run } as HostTool, [1])).toMatch(/object/);
+    expect(await told({ ...add, run }, { a: 'one' })).toMatch(/not valid/);
+    expect(await told({ ...add, run }, '{"a":')).toMatch(/not valid JSON/);
+    expect(await told({ ...add, run }, [1])).toMatch(/object/);
     expect(run).not.toHaveBeenCalled();
   });
 
@@ -255,9 +255,9 @@ describe('a tool of the host', () => {
             : { issues: [{ message: 'n must be text' }] },
       },
     };
-    expect(await told({ name: 'f', input, run } as unknown as HostTool, { n: '7' })).toBe('"7"');
+    expect(await told({ name: 'f', input, run }, { n: '7' })).toBe('"7"');
     expect(run).toHaveBeenCalledWith({ n: 7 }, expect.anything());
-    expect(await told({ name: 'f', input, run } as unknown as HostTool, { n: 7 })).toMatch(
+    expect(await told({ name: 'f', input, run }, { n: 7 })).toMatch(
       /must be text/,
     );
   });
@@ -641,7 +641,7 @@ describe('another agent', () => {
       (last) =>
         last.includes('sent to') ? { text: 'mailed' } : call('send_mail', { to: 'ada' }, 'm1'),
       {},
-      [mail(sent) as HostTool],
+      [mail(sent)],
     );
     const run = agent.run('hello');
     const { status, interrupts } = await run.result;

@@ -14,7 +14,7 @@ beforeEach(async () => {
   const good = stream([answer]);
   provider = await startProvider((response, request) => {
     if (down) response.writeHead(503).end('{}');
-    else good(response, request);
+    else void good(response, request);
   });
 });
 afterEach(() => provider.close());

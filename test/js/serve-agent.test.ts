@@ -79,7 +79,7 @@ describe('the demo agent', () => {
         const { outcome } = event as { outcome?: { interrupts?: { id: string }[] } };
         for (const { id } of outcome?.interrupts ?? []) asked.push(id);
       },
-    } as never);
+    });
     expect(asked).toHaveLength(1);
     const events = await post(url, {
       threadId: 'two',
