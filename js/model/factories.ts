@@ -237,8 +237,7 @@ function changedSchema(
     Record<string, unknown> | undefined
   >;
   if (jsonSchema) return { ...schema, jsonSchema: change(jsonSchema) };
-  if (inner && !('~standard' in inner))
-    return { ...schema, schema: change(inner) };
+  if (inner && !('~standard' in inner)) return { ...schema, schema: change(inner) };
   return change(schema);
 }
 

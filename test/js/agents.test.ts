@@ -200,7 +200,7 @@ describe('a tool of the host', () => {
         throw null;
       }),
       /null/,
-    ],  
+    ],
     [
       'throws a getter that throws',
       bad('f', () => {
@@ -211,7 +211,7 @@ describe('a tool of the host', () => {
         };
       }),
       /cannot be read/,
-    ],  
+    ],
     ['rejects with undefined', bad('f', () => Promise.reject(undefined)), /undefined/], // eslint-disable-line
     ['never returns', bad('f', () => new Promise(() => undefined), { timeoutMs: 50 }), /50 ms/],
     [
@@ -228,7 +228,7 @@ describe('a tool of the host', () => {
         return a;
       }),
       /circular/i,
-    ],  
+    ],
     ['returns a BigInt', bad('f', () => 1n), /BigInt/],
     ['returns nothing', bad('f', () => undefined), /null/],
   ])('that %s is an error or a result told to the model', async (_name, one, expected) => {
@@ -257,9 +257,7 @@ describe('a tool of the host', () => {
     };
     expect(await told({ name: 'f', input, run }, { n: '7' })).toBe('"7"');
     expect(run).toHaveBeenCalledWith({ n: 7 }, expect.anything());
-    expect(await told({ name: 'f', input, run }, { n: 7 })).toMatch(
-      /must be text/,
-    );
+    expect(await told({ name: 'f', input, run }, { n: 7 })).toMatch(/must be text/);
   });
 
   it('that is unknown is told to the model', async () => {

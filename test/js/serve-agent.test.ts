@@ -74,12 +74,15 @@ describe('the demo agent', () => {
   it('asks before its tool runs, with HttpAgent 0.0', async () => {
     const agent = new Agent0({ url: `${url}/agent`, threadId: 'two', initialMessages: [question] });
     const asked: string[] = [];
-    await agent.runAgent({}, {
-      onRunFinishedEvent: ({ event }: { event: unknown }) => {
-        const { outcome } = event as { outcome?: { interrupts?: { id: string }[] } };
-        for (const { id } of outcome?.interrupts ?? []) asked.push(id);
+    await agent.runAgent(
+      {},
+      {
+        onRunFinishedEvent: ({ event }: { event: unknown }) => {
+          const { outcome } = event as { outcome?: { interrupts?: { id: string }[] } };
+          for (const { id } of outcome?.interrupts ?? []) asked.push(id);
+        },
       },
-    });
+    );
     expect(asked).toHaveLength(1);
     const events = await post(url, {
       threadId: 'two',
