@@ -1,29 +1,15 @@
 #include "app/agent_reply.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include "app/agent_frame.hpp"
 #include "app/agent_questions.hpp"
 #include "app/model_stream.hpp"
 #include "app/random_chance.hpp"
+#include "app/sse_response.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::app {
-namespace {
-
-constexpr std::chrono::seconds keep_alive_interval{15};
-
-const http::Headers& stream_headers() {
-  static const http::Headers headers{
-      {"Content-Type", "text/event-stream"},
-      {"Cache-Control", "no-cache, no-transform"},
-      {"X-Accel-Buffering", "no"},
-  };
-  return headers;
-}
-
-}  // namespace
 
 AgentReply::AgentReply(const DriverServices& services, std::shared_ptr<const AgentPlan> plan,
                        const AgentInput& input, KeptRuns& kept,

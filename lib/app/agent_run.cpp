@@ -1,25 +1,11 @@
 #include "app/agent_run.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include "app/model_stream.hpp"
+#include "app/sse_response.hpp"
 
 namespace millrace::app {
-namespace {
-
-constexpr std::chrono::seconds keep_alive_interval{15};
-
-const http::Headers& stream_headers() {
-  static const http::Headers headers{
-      {"Content-Type", "text/event-stream"},
-      {"Cache-Control", "no-cache, no-transform"},
-      {"X-Accel-Buffering", "no"},
-  };
-  return headers;
-}
-
-}  // namespace
 
 AgentRun::AgentRun(const DriverServices& services, model::CallOptions call,
                    model::ChatPayload payload, const AgentInput& input,

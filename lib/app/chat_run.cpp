@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/model_stream.hpp"
+#include "app/sse_response.hpp"
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
 #include "model/call_usage.hpp"
@@ -12,17 +13,6 @@
 
 namespace millrace::app {
 namespace {
-
-constexpr std::chrono::seconds keep_alive_interval{15};
-
-const http::Headers& stream_headers() {
-  static const http::Headers headers{
-      {"Content-Type", "text/event-stream"},
-      {"Cache-Control", "no-cache, no-transform"},
-      {"X-Accel-Buffering", "no"},
-  };
-  return headers;
-}
 
 ModelOutputOptions output_options(const model::CallOptions& call, bool streamed) {
   ModelOutputOptions options;
