@@ -1,0 +1,85 @@
+// The bodies and answers of the image rows, one file a family of vendors. Private to this folder.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/capability/rows.hpp"
+
+namespace millrace::model::image {
+
+// Units: milliseconds.
+inline constexpr int poll_wait_ms = 1'000;
+
+struct Picture {
+  std::string_view mime;
+  std::string_view base64;  // "" when it is an address
+  std::string_view url;
+};
+
+// The images to start from.
+// Errors: invalid_body (neither a data URI with base64 nor an address).
+Result<std::vector<Picture>> pictures_of(const json::Value& params);
+
+// Errors: invalid_body (no prompt).
+Result<std::string_view> prompt_of(const json::Value& options);
+
+// "1024x768", from `size` or width and height; "" when neither is given.
+std::string size_of(const json::Value& params, std::string_view between);
+
+// The body of a vendor that takes JSON with names of its own.
+struct Spelling {
+  std::span<const Rename> renames;
+  std::string_view size;      // name of "WxH", or ""
+  std::string_view image;     // name of the image to start from, or ""
+  std::string_view always{};  // members as JSON
+  bool model_in_body = true;
+  bool bare_base64 = false;  // images without the head of a data URI
+};
+Result<CapabilityBody> spelled_body(const json::Value& options, const Spelling& spelling);
+
+// An image in an answer: its bytes as base64 or an address, and the item that it stands in.
+struct Found {
+  std::string_view text;
+  std::string_view mime;
+  bool is_base64 = false;
+  json::Value item;
+};
+
+CapabilityResult image_result(const Found& found, const json::Value& options,
+                              const json::Value& usage);
+Error no_image(const CapabilityAnswer& answer);
+
+// Ask `url` again after a while.
+CapabilityResult again_at(std::string_view url, int after_ms);
+Error failed_work(std::string_view why);
+
+Result<CapabilityBody> openai_body(const json::Value& options);
+Result<CapabilityBody> openai_edit_body(const json::Value& options);
+Result<CapabilityBody> together_body(const json::Value& options);
+Result<CapabilityBody> silicon_body(const json::Value& options);
+Result<CapabilityBody> fireworks_body(const json::Value& options);
+Result<CapabilityBody> xai_body(const json::Value& options);
+Result<CapabilityBody> zhipu_body(const json::Value& options);
+Result<CapabilityBody> seedream_body(const json::Value& options);
+Result<CapabilityBody> minimax_body(const json::Value& options);
+Result<CapabilityBody> bfl_body(const json::Value& options);
+Result<CapabilityBody> fal_body(const json::Value& options);
+Result<CapabilityBody> replicate_body(const json::Value& options);
+Result<CapabilityBody> comfy_body(const json::Value& options);
+Result<CapabilityBody> gemini_body(const json::Value& options);
+Result<CapabilityBody> imagen_body(const json::Value& options);
+
+std::string fal_path(const json::Value& options);
+std::string replicate_path(const json::Value& options);
+
+Result<CapabilityResult> read_list(const json::Value& options, const CapabilityAnswer& answer);
+Result<CapabilityResult> read_gemini(const json::Value& options, const CapabilityAnswer& answer);
+Result<CapabilityResult> read_bfl(const json::Value& options, const CapabilityAnswer& answer);
+Result<CapabilityResult> read_fal(const json::Value& options, const CapabilityAnswer& answer);
+Result<CapabilityResult> read_replicate(const json::Value& options, const CapabilityAnswer& answer);
+Result<CapabilityResult> read_comfy(const json::Value& options, const CapabilityAnswer& answer);
+
+}  // namespace millrace::model::image

@@ -1,0 +1,166 @@
+// What the images of several vendors share: what is read of the options and of the answers.
+#include <array>
+#include <optional>
+
+#include "model/capability/image/image.hpp"
+
+namespace millrace::model::image {
+
+using json::Value;
+using message::JsonBuilder;
+
+namespace {
+
+constexpr std::string_view default_mime = "image/png";
+
+std::optional<Picture> picture_of(std::string_view url) {
+  if (url.empty()) return std::nullopt;
+  if (!url.starts_with("data:")) return Picture{{}, {}, url};
+  const std::size_t comma = url.find(',');
+  const std::size_t base64 = url.find(";base64,");
+  if (comma == std::string_view::npos || base64 == std::string_view::npos) return std::nullopt;
+  return Picture{url.substr(5, url.find(';') - 5), url.substr(comma + 1), url};
+}
+
+// Where an image stands: base64 or an address, in an item of a list or by itself.
+struct ImagePath {
+  std::string_view list;
+  std::string_view member;  // "" when the item itself is the text
+  bool is_base64;
+};
+constexpr std::array<ImagePath, 9> image_paths = {{
+    {"data", "b64_json", true},
+    {"data", "url", false},
+    {"images", "url", false},
+    {"images", "b64_json", true},
+    {"predictions", "bytesBase64Encoded", true},
+    {"base64", "", true},
+    {"images", "", false},
+    {"image_base64", "", true},
+    {"image_urls", "", false},
+}};
+
+std::optional<Found> find_image(const Value& answer) {
+  for (const ImagePath& path : image_paths) {
+    const Value list = answer[path.list];
+    const Value first = list.is_array() && list.size() > 0 ? *list.items().begin() : list;
+    const Value text = path.member.empty() ? first : first[path.member];
+    if (const auto filled = text.filled_string()) {
+      return Found{*filled, first["mimeType"].string(), path.is_base64, first};
+    }
+  }
+  return std::nullopt;
+}
+
+// MiniMax tells its failures inside a good answer.
+std::optional<Error> inner_error(const Value& answer) {
+  const Value status = answer["base_resp"]["status_code"];
+  if (status.integer().value_or(0) != 0) {
+    return make_error(Errc::provider_error,
+                      std::string(answer["base_resp"]["status_msg"].string()));
+  }
+  const std::string_view message = answer["error"]["message"].string();
+  if (!message.empty()) return make_error(Errc::provider_error, std::string(message));
+  return std::nullopt;
+}
+
+void write_image_usage(JsonBuilder& out, const Value& usage) {
+  constexpr std::array<Rename, 3> names = {{{"input_tokens", "totalInputTokens"},
+                                            {"output_tokens", "totalOutputTokens"},
+                                            {"total_tokens", "totalTokens"}}};
+  constexpr std::array<Rename, 3> gemini = {{{"promptTokenCount", "totalInputTokens"},
+                                             {"candidatesTokenCount", "totalOutputTokens"},
+                                             {"totalTokenCount", "totalTokens"}}};
+  if (!usage.is_object()) return;
+  const Value details = usage["input_tokens_details"];
+  const bool openai = usage["input_tokens"].exists();
+  out.open_object("modelUsage");
+  copy_members(out, usage, openai ? std::span<const Rename>(names) : gemini);
+  if (!details["text_tokens"].is_nothing()) out.value("inputTextTokens", details["text_tokens"]);
+  if (!details["image_tokens"].is_nothing()) out.value("inputImageTokens", details["image_tokens"]);
+  const Value made = openai ? usage["output_tokens"] : usage["candidatesTokenCount"];
+  if (!made.is_nothing()) out.value("outputImageTokens", made);
+  out.close_object();
+}
+
+}  // namespace
+
+Result<std::vector<Picture>> pictures_of(const Value& params) {
+  std::vector<Picture> pictures;
+  std::vector<std::string_view> urls;
+  if (params["imageUrl"].is_string()) urls.push_back(params["imageUrl"].string());
+  for (const Value url : params["imageUrls"].items()) urls.push_back(url.string());
+  for (const std::string_view url : urls) {
+    const auto picture = picture_of(url);
+    if (!picture) return missing_member("params.imageUrl", "a data URI with base64 or an address");
+    pictures.push_back(*picture);
+  }
+  return pictures;
+}
+
+Result<std::string_view> prompt_of(const Value& options) {
+  const auto prompt = options["params"]["prompt"].filled_string();
+  if (!prompt) return missing_member("params.prompt", "what the image shall show");
+  return *prompt;
+}
+
+// "1024x768", from `size` or width and height; "" when neither is given.
+std::string size_of(const Value& params, std::string_view between) {
+  const auto width = params["width"].integer();
+  const auto height = params["height"].integer();
+  std::string size(params["size"].string());
+  if (size.empty() && width && height) {
+    size = std::to_string(*width) + std::string(between) + std::to_string(*height);
+  }
+  return size;
+}
+
+Error no_image(const CapabilityAnswer& answer) {
+  return make_error(Errc::no_image_generated, {}, answer.body.substr(0, 300));
+}
+
+CapabilityResult again_at(std::string_view url, int after_ms) {
+  CapabilityResult result;
+  result.poll_url = url;
+  result.poll_after_ms = after_ms;
+  return result;
+}
+
+Error failed_work(std::string_view why) {
+  return make_error(Errc::provider_error, "The provider could not make the image.", why);
+}
+
+CapabilityResult image_result(const Found& found, const Value& options, const Value& usage) {
+  JsonBuilder out;
+  out.open_object();
+  const std::string mime(found.mime.empty() ? default_mime : found.mime);
+  if (found.is_base64)
+    out.joined("imageUrl", "data:" + mime + ";base64,", found.text);
+  else
+    out.text("imageUrl", found.text);
+  for (const std::string_view side : {"width", "height"}) {
+    const Value given = found.item[side].is_number() ? found.item[side] : options["params"][side];
+    if (given.is_number()) out.value(side, given);
+  }
+  write_image_usage(out, usage);
+  out.close_object();
+  return {.json = out.take()};
+}
+
+Result<CapabilityResult> read_list(const Value& options, const CapabilityAnswer& answer) {
+  json::Document document(message::depth_limit);
+  auto parsed = parse_answer(document, answer);
+  if (!parsed) return std::move(parsed).error();
+  if (auto error = inner_error(parsed.value())) return *std::move(error);
+  auto found = find_image(parsed.value());
+  if (!found) found = find_image(parsed.value()["data"]);
+  if (!found) return no_image(answer);
+  // OpenAI says beside the list what kind of image it made.
+  std::string mime;
+  const std::string_view format = parsed.value()["output_format"].string();
+  if (!format.empty()) mime = "image/" + std::string(format);
+  if (found->mime.empty()) found->mime = mime;
+  return image_result(*found, options, parsed.value()["usage"]);
+}
+
+}  // namespace millrace::model::image
