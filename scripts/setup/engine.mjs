@@ -15,8 +15,9 @@ export async function buildEngine(root, { preset = 'release', tests = false, tar
     root,
     cxx: process.env.CXX ?? '',
     tests: tests || before.tests === true,
-    // A newer compiler's new warning must not stop a newcomer; it stops CI.
-    strict: inCi(),
+    // A newer compiler's new warning must not stop a newcomer; it stops CI. A folder that CI configured
+    // stays as it is: the other flags would compile everything again.
+    strict: inCi() || before.strict === true,
   };
   if (before.root !== root || before.cxx !== now.cxx)
     rmSync(join(folder, 'CMakeCache.txt'), { force: true });
