@@ -11,13 +11,14 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   millrace::native::export_agent_server(env, exports);
   millrace::native::export_ag_ui_run(env, exports);
   millrace::native::export_capabilities(env, exports);
-  millrace::native::export_engine(env, exports);
   millrace::native::export_folder(env, exports);
   millrace::native::export_format(env, exports);
   millrace::native::export_model(env, exports);
   millrace::native::export_pipe(env, exports);
   millrace::native::export_usage(env, exports);
   millrace::native::export_schema(env, exports);
+  millrace::native::export_streams(env, exports);
+  millrace::native::export_tools(env, exports);
   return exports;
 }
 

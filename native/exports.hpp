@@ -14,13 +14,14 @@ void export_agent(Napi::Env env, Napi::Object exports);
 void export_agent_server(Napi::Env env, Napi::Object exports);
 void export_ag_ui_run(Napi::Env env, Napi::Object exports);
 void export_capabilities(Napi::Env env, Napi::Object exports);
-void export_engine(Napi::Env env, Napi::Object exports);
 void export_folder(Napi::Env env, Napi::Object exports);
 void export_format(Napi::Env env, Napi::Object exports);
 void export_model(Napi::Env env, Napi::Object exports);
 void export_pipe(Napi::Env env, Napi::Object exports);
 void export_usage(Napi::Env env, Napi::Object exports);
 void export_schema(Napi::Env env, Napi::Object exports);
+void export_streams(Napi::Env env, Napi::Object exports);
+void export_tools(Napi::Env env, Napi::Object exports);
 
 // The model call that the first three arguments describe (app::read_model_call).
 Result<app::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info);

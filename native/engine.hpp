@@ -1,0 +1,122 @@
+// The engine of this environment, and the delivery of what streams produce. It starts with the
+// first request; loading the addon starts nothing.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "app/mcp_stream.hpp"
+#include "app/transport.hpp"
+#include "js_callback.hpp"
+#include "live_engines.hpp"
+#include "node_api.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::native {
+
+// Thread: the JavaScript thread.
+class Engine {
+ public:
+  using Transport = app::Transport;
+  using StreamId = Transport::StreamId;
+  using Clock = std::chrono::steady_clock;
+
+  // The engine of the environment, or null while none was started.
+  static Engine* of(napi_env env);
+
+  Engine(napi_env env, app::TransportOptions options);
+
+  // Starts a stream of a request, a model call, an MCP client, a tool or an agent; `deliver` is
+  // called with what it produces.
+  template <class Task>
+  StreamId start(Task task, napi_value deliver) {
+    return watch(transport_.start(std::move(task)), deliver);
+  }
+
+  void command(StreamId id, app::StreamCommand command) {
+    transport_.command(id, std::move(command));
+  }
+
+  // The number of a set of tools; sets of the same options are one.
+  Result<std::size_t> builtin_tools(const std::string& options);
+
+  [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const {
+    return number < toolsets_.size() ? toolsets_[number] : nullptr;
+  }
+
+  Result<std::string> demo_address() { return transport_.demo_address(); }
+
+  Result<std::shared_ptr<const app::AgentPlan>> plan(std::string_view json) {
+    return transport_.plan(json);
+  }
+
+  void stop(StreamId id) { transport_.stop(id); }
+
+  void complete(StreamId id, std::uint64_t question, std::string json) {
+    transport_.complete(id, question, std::move(json));
+  }
+
+  std::string circuits() const { return transport_.circuits_json(); }
+
+  void read_as(StreamId id, const app::PipeSpec& spec) { transport_.read_as(id, spec); }
+
+  // Delivers at once what is there.
+  bool take(StreamId id);
+
+  // The turn after one that was too short.
+  static Napi::Value deliver_rest(const Napi::CallbackInfo& info);
+
+  void cancel(StreamId id);
+
+ private:
+  StreamId watch(StreamId id, napi_value deliver);
+
+  static void clean_up(void* data);
+
+  static void on_wake(napi_env, void* context);
+
+  // Delivers what was there at the wake-up, but no longer than a moment before timers and sockets
+  // of others have their turn. What comes meanwhile waits for the next wake-up, so that it may be
+  // more by then. Node answers a wake-up that comes while one is answered in the same turn.
+  void deliver_due();
+
+  void begin_turn(Clock::time_point now) {
+    turn_began_ = now;
+    delivered_ = 0;
+  }
+
+  // Has deliver_due called by setImmediate; until then nobody is woken.
+  bool go_on_next_turn();
+
+  // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
+  // -> true to be called again without asking
+  void deliver(Transport::Batch batch);
+
+  void forget(StreamId id);
+
+  void settle() { waker_.keep_alive(transport_.waiting() > 0); }
+
+  static constexpr std::chrono::microseconds turn_gap{100};
+  static constexpr std::chrono::milliseconds turn_length{2};
+  // Promises that a delivery settled are heard after all of them.
+  static constexpr std::size_t most_a_turn = 128;
+
+  napi_env env_;
+  napi_ref go_on_ = nullptr;  // the function that calls deliver_rest
+  Clock::time_point turn_began_;
+  Clock::time_point last_delivery_;
+  std::size_t delivered_ = 0;  // this turn
+  std::size_t due_ = 0;        // streams that the wake-up is still to be answered for
+  bool goes_on_ = false;       // in the next turn
+  JsWaker waker_;
+  Transport transport_;
+  LiveEngine live_{[this] { transport_.loop().stop(); }};
+  std::unordered_map<StreamId, napi_ref> callbacks_;
+  std::vector<std::shared_ptr<const tool::Registry>> toolsets_;
+  std::unordered_map<std::string, std::size_t> toolset_of_;  // by their options
+};
+
+}  // namespace millrace::native

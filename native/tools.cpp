@@ -1,0 +1,103 @@
+// The functions of native tools: builtinTools, runTool, resultText; and of agents that run in the
+// engine: startAgent, checkAgent.
+#include "engine_call.hpp"
+#include "exports.hpp"
+#include "message/json_builder.hpp"
+#include "os/random_ids.hpp"
+#include "tool/result_text.hpp"
+
+namespace millrace::native {
+namespace {
+
+void write_tool(message::JsonBuilder& out, std::string_view name, const tool::Spec& spec) {
+  out.open_object();
+  out.text("name", name);
+  out.text("description", spec.description);
+  out.raw("parameters", spec.parameters);
+  out.text("effect", tool::name_of(spec.effect));
+  out.raw("approve", spec.approve);
+  out.raw("timeoutMs", std::to_string(spec.timeout.count()));
+  out.filled("serializeBy", spec.serialize_by);
+  out.close_object();
+}
+
+// builtinTools(optionsJson) -> JSON text {"id", "tools": [{"name", "description", "parameters",
+// "effect", "approve", "timeoutMs", "serializeBy"}]}
+Napi::Value builtin_tools(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const std::string options = call.text(0);
+  if (!call) return call.raised();
+  const std::size_t id = call.value_of(call.engine().builtin_tools(options));
+  if (!call) return call.raised();
+  message::JsonBuilder out;
+  out.open_object();
+  out.raw("id", std::to_string(id));
+  out.open_array("tools");
+  for (const auto& [name, entry] : call.engine().toolset(id)->entries()) {
+    write_tool(out, name, entry.tool->spec());
+  }
+  out.close_array();
+  out.close_object();
+  return to_text(info.Env(), out.take());
+}
+
+// runTool(toolset, name, argumentsJson, deliver) -> stream, whose head is the outcome
+Napi::Value run_tool(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const auto toolset = static_cast<std::size_t>(call.number(0));
+  app::ToolTask task;
+  task.name = call.text(1);
+  task.arguments = call.text(2);
+  const napi_value deliver = call.function(3);
+  if (!call) return call.raised();
+  task.tools = call.engine().toolset(toolset);
+  if (!task.tools) {
+    return raise(info.Env(), make_error(Errc::invalid_argument, "There is no such set of tools."));
+  }
+  return call.started(call.engine().start(std::move(task), deliver));
+}
+
+// resultText(text, limit?) -> text that can stand in a conversation as data
+Napi::Value result_text(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  const std::int64_t given = info[1].IsNumber() ? info[1].As<Napi::Number>().Int64Value() : 0;
+  const std::size_t limit = given > 0 ? static_cast<std::size_t>(given) : tool::result_limit_bytes;
+  return to_text(info.Env(), tool::result_text(text.value(), limit));
+}
+
+// startAgent(planJson, inputJson, optionsJson, deliver) -> stream
+Napi::Value start_agent(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const std::string plan_json = call.text(0);
+  const std::string input = call.text(1);
+  const std::string options = call.text(2);
+  const napi_value deliver = call.function(3);
+  if (!call) return call.raised();
+  auto plan = call.value_of(call.engine().plan(plan_json));
+  if (!call) return call.raised();
+  os::RandomIds ids;
+  app::AgentSpec spec = call.value_of(app::read_agent_spec(std::move(plan), input, options, ids));
+  if (!call) return call.raised();
+  return call.started(call.engine().start(std::move(spec), deliver));
+}
+
+// checkAgent(planJson): throws what is wrong with a plan
+Napi::Value check_agent(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const std::string json = call.text(0);
+  if (call) call.value_of(call.engine().plan(json));
+  return call.nothing();
+}
+
+}  // namespace
+
+void export_tools(Napi::Env env, Napi::Object exports) {
+  set_function<builtin_tools>(env, exports, "builtinTools");
+  set_function<run_tool>(env, exports, "runTool");
+  set_function<result_text>(env, exports, "resultText");
+  set_function<start_agent>(env, exports, "startAgent");
+  set_function<check_agent>(env, exports, "checkAgent");
+}
+
+}  // namespace millrace::native
