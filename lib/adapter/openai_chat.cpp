@@ -73,6 +73,7 @@ void OpenAiChat::on_delta(const json::Value& delta) {
   if (content.truthy() || bare_role) open_message();
   on_reasoning(delta);
   on_content(content);
+  for (const json::Value image : delta["images"].items()) on_image(image);
   if (const auto refusal = delta["refusal"].filled_string()) {
     open_message();
     services_.parts.text_delta(text_key, *refusal);
@@ -97,7 +98,7 @@ void OpenAiChat::on_content(const json::Value& content) {
 void OpenAiChat::on_content_parts(const json::Value& parts) {
   for (const json::Value part : parts.items()) {
     const std::string_view type = part["type"].string();
-    if (type == "text") {
+    if (type == "text" || (type.empty() && part["text"].is_string())) {
       if (const auto text = part["text"].filled_string()) {
         services_.parts.text_delta(text_key, *text);
       }
@@ -107,8 +108,22 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
       for (const json::Value piece : thinking.items()) on_reasoning_text(piece["text"].string());
     } else if (type == "reference") {
       services_.parts.pass(event::Citation{message_id_, part.to_json()});
+    } else {
+      on_image(part);
     }
   }
+}
+
+// As OpenRouter sends it beside the text, and Qwen as a part of the content.
+void OpenAiChat::on_image(const json::Value& image) {
+  const json::Value given = image["image_url"];
+  auto url = given.is_string() ? given.filled_string() : given["url"].filled_string();
+  if (!url) url = image["image"].filled_string();
+  if (!url || services_.mode != event::Mode::strict) return;
+  open_message();
+  std::string state = R"({"type":"image_url","image_url":{)";
+  json::append_member(state, "url", *url);
+  services_.parts.pass(event::ProviderState{provider, "image", message_id_, state + "}}"});
 }
 
 void OpenAiChat::on_reasoning(const json::Value& delta) {

@@ -15,7 +15,8 @@ namespace millrace::adapter {
 
 // What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
 // of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
-// both are ProviderState events of these kinds, piece by piece.
+// both are ProviderState events of these kinds, piece by piece. In strict mode an image is a
+// ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}`.
 class OpenAiChat final : public Adapter {
  public:
   explicit OpenAiChat(const Services& services) : services_(services) {}
@@ -38,6 +39,7 @@ class OpenAiChat final : public Adapter {
   void on_tool_calls(const json::Value& calls, bool whole);
   void on_content(const json::Value& content);
   void on_content_parts(const json::Value& parts);
+  void on_image(const json::Value& image);
   void on_reasoning(const json::Value& delta);
   void on_reasoning_text(std::string_view text);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);

@@ -8,7 +8,6 @@
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
 #include "model/call_usage.hpp"
-#include "model/dialects.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::app {
@@ -18,7 +17,6 @@ ModelOutputOptions output_options(const model::CallOptions& call, bool streamed)
   ModelOutputOptions options;
   options.protocol = ModelProtocol::lobe;
   options.provider = call.chain.front().config.id;
-  options.wire = model::row_of(call.chain.front().config.provider->dialect).wire;
   options.streamed = streamed;
   return options;
 }
@@ -89,7 +87,7 @@ void ChatRun::start() {
   });
   if (ended_) return;
   self_ = shared_from_this();
-  if (answer_ == ChatAnswer::stream) output_.start();
+  if (answer_ == ChatAnswer::stream) output_.start(call());
   begin();
 }
 

@@ -45,7 +45,7 @@ ModelCallPipe::ModelCallPipe(ModelCallSpec spec)
 ModelCallPipe::~ModelCallPipe() = default;
 
 void ModelCallPipe::start() {
-  output_.start();
+  output_.start(call_);
   call_.start(moment_now());
   settle();
 }

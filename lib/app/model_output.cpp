@@ -17,7 +17,7 @@ class AgUiBytes final : public ModelEncoder {
  public:
   explicit AgUiBytes(encoder::AgUiOptions options) : encoder_(std::move(options)) {}
 
-  void start() override { encoder_.start(); }
+  void start(const model::ModelCall& /*call*/) override { encoder_.start(); }
   void on_event(const event::Event& event) override { encoder_.on_event(event); }
   void finish(const model::ModelCall& /*call*/) override { encoder_.finish(); }
   void take_into(std::string& out) override { out.append(encoder_.take()); }
@@ -29,16 +29,16 @@ class AgUiBytes final : public ModelEncoder {
 class LobeBytes final : public ModelEncoder {
  public:
   explicit LobeBytes(const ModelOutputOptions& options)
-      : encoder_({options.provider, options.wire, options.streamed, write_usage,
-                  model::scoped_signature}),
+      : encoder_({options.provider, {}, options.streamed, write_usage, model::scoped_signature}),
         started_(std::chrono::steady_clock::now()) {}
 
-  void start() override {}
+  void start(const model::ModelCall& call) override { call_ = &call; }
   void on_event(const event::Event& event) override {
     // The word for the end of the answer has said it.
     const auto* failed = std::get_if<event::Failed>(&event.body);
     if (failed != nullptr && failed->code == row_of(Errc::output_limit_reached).code) return;
     tell_time();
+    tell_answerer();
     encoder_.on_event(event);
   }
   void finish(const model::ModelCall& /*call*/) override {
@@ -58,8 +58,17 @@ class LobeBytes final : public ModelEncoder {
         std::chrono::steady_clock::now() - started_));
   }
 
+  // Each attempt may be answered in a way of its own.
+  void tell_answerer() {
+    if (call_ == nullptr || call_->attempts().size() == attempts_) return;
+    attempts_ = call_->attempts().size();
+    encoder_.answered_by(call_->wire(), call_->attempts().back().model);
+  }
+
   encoder::LobeEncoder encoder_;
   std::chrono::steady_clock::time_point started_;
+  const model::ModelCall* call_ = nullptr;
+  std::size_t attempts_ = 0;
 };
 
 std::unique_ptr<ModelEncoder> make_encoder(const ModelOutputOptions& options) {
@@ -90,8 +99,8 @@ class ModelOutput::Fork final : public event::EventSink {
         encoder_(make_encoder(options)),
         batch_(output_, diagnostic_spelling()) {}
 
-  void start() {
-    if (encoder_) encoder_->start();
+  void start(const model::ModelCall& call) {
+    if (encoder_) encoder_->start(call);
     if (items_) add(frame("RUN_STARTED"));
   }
 
@@ -177,8 +186,8 @@ ModelOutput::ModelOutput(const ModelOutputOptions& options, std::vector<std::str
 
 ModelOutput::~ModelOutput() = default;
 
-void ModelOutput::start() {
-  fork_->start();
+void ModelOutput::start(const model::ModelCall& call) {
+  fork_->start(call);
 }
 
 void ModelOutput::ask(std::uint64_t id, model::Hook hook, std::string_view json) {

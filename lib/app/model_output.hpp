@@ -24,16 +24,16 @@ struct ModelOutputOptions {
   // bytes are one of them: {"type":"@bytes","text"}.
   bool with_events = false;
   encoder::AgUiOptions run;
-  // For the lobe protocol: whom is asked first, and how it answers.
+  // For the lobe protocol: whom is asked first, and whether the answer comes in pieces.
   std::string provider;
-  std::string wire;
   bool streamed = true;
 };
 
 // Encodes the bytes of a protocol.
 class ModelEncoder : public event::EventSink {
  public:
-  virtual void start() = 0;
+  // Lifetime: the call outlives the encoder's last event.
+  virtual void start(const model::ModelCall& call) = 0;
   // The call ended; an error has come as an event.
   virtual void finish(const model::ModelCall& call) = 0;
   // Appends what was written since the last take.
@@ -49,7 +49,7 @@ class ModelOutput final : public event::EventSink {
   ModelOutput(const ModelOutputOptions& options, std::vector<std::string> secrets);
   ~ModelOutput() override;
 
-  void start();
+  void start(const model::ModelCall& call);
   void on_event(const event::Event& event) override { redacting_.on_event(event); }
   // Only where the output is items.
   void ask(std::uint64_t id, model::Hook hook, std::string_view json);

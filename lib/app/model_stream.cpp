@@ -82,9 +82,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   spec.output.protocol = protocol.value();
   spec.output.with_events = options["withEvents"].is_true();
   spec.output.run = read_run_options(options);
-  const model::Provider& provider = *spec.call.chain.front().config.provider;
   spec.output.provider = spec.call.chain.front().config.id;
-  spec.output.wire = model::row_of(provider.dialect).wire;
   spec.output.streamed = spec.payload.stream;
   const json::Value hooks = options["hooks"];
   spec.call.hooks = {hooks["payload"].is_true(), hooks["error"].is_true(),
@@ -112,7 +110,7 @@ ModelStream::ModelStream(StreamId id, StreamServices& services, ModelCallSpec sp
 ModelStream::~ModelStream() = default;
 
 void ModelStream::start() {
-  output_.start();
+  output_.start(call());
   begin();
 }
 

@@ -95,14 +95,14 @@ void LobeEncoder::on_event(const event::Event& event) {
   const auto data = [&] { write_data(event); };
   std::visit(event::Overloaded{
                  [&](const event::TextStart& start) { id_ = start.id; },
-                 [&](const event::TextDelta& text) { on_text("text", text.id, text.delta); },
+                 [&](const event::TextDelta& text) { on_text(text.id, text.delta); },
                  [](const event::TextEnd&) {},
                  [](const event::ReasoningSpanStart&) {},
                  [](const event::ReasoningSpanEnd&) {},
                  [&](const event::ReasoningStart&) { summaries_.emplace_back(); },
                  [&](const event::ReasoningDelta& text) {
                    if (!summaries_.empty()) summaries_.back().append(text.delta);
-                   on_text("reasoning", text.id, text.delta);
+                   on_reasoning(text.id, text.delta);
                  },
                  [](const event::ReasoningEnd&) {},
                  [&](const event::EncryptedValue& value) { on_encrypted(value); },
@@ -133,13 +133,6 @@ void LobeEncoder::on_event(const event::Event& event) {
 void LobeEncoder::effective() {
   if (!first_) first_ = now_;
   last_ = now_;
-}
-
-void LobeEncoder::on_text(std::string_view type, std::string_view id, std::string_view delta) {
-  if (delta.empty()) return;
-  effective();
-  id_ = id;
-  write(type, delta);
 }
 
 void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
@@ -174,30 +167,6 @@ void LobeEncoder::write_response_item(const event::EncryptedValue& value) {
   json::append_member(out_, "encrypted_content", scoped(value, value.value));
   out_.push_back('}');
   end();
-}
-
-// Reasoning items and images have events of their own.
-void LobeEncoder::on_state(const event::Event& event, const event::ProviderState& state) {
-  json::Document document;
-  const auto parsed = document.parse(state.json);
-  if (!parsed) return write_data(event);
-  if (state.provider == event::issuer_provider && state.kind == event::issuer_kind) {
-    issuer_ = parsed.value().string();
-    return;
-  }
-  if (state.kind == "item" && parsed.value()["type"].string() == "reasoning") {
-    begin("reasoning_response_item");
-    parsed.value().write(out_);
-    return end();
-  }
-  const json::Value medium = parsed.value()["inlineData"];
-  if (state.kind != "part" || !medium["mimeType"].string().starts_with("image/")) {
-    return write_data(event);
-  }
-  effective();
-  std::string image = "data:";
-  image.append(medium["mimeType"].string()).append(";base64,").append(medium["data"].string());
-  write("base64_image", image);
 }
 
 void LobeEncoder::on_tool_start(const event::ToolStart& call) {
@@ -358,6 +327,8 @@ void LobeEncoder::on_reset(const event::Event& event) {
   citations_.clear();
   queries_.clear();
   new_citations_ = false;
+  in_parts_ = always_in_parts_;
+  said_text_ = false;
   stopped_ = false;
 }
 

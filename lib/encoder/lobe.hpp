@@ -29,8 +29,9 @@ struct LobeOptions {
   std::string (*scope)(std::string_view issuer, std::string_view value) = nullptr;
 };
 
-// Text, reasoning, calls, usage and the end have events of their own. What the protocol has no
-// event for travels as `data`, in AG-UI's spelling.
+// Text, reasoning, images, calls, usage and the end have events of their own. Gemini's answers that
+// think, that mix texts and images, or that come from a model which may do so, come as parts. What
+// the protocol has no event for travels as `data`, in AG-UI's spelling.
 // Thread: any, one at a time.
 class LobeEncoder final : public event::EventSink {
  public:
@@ -38,6 +39,8 @@ class LobeEncoder final : public event::EventSink {
 
   explicit LobeEncoder(LobeOptions options) : options_(std::move(options)) {}
 
+  // Says who answers from here on: the wire, and the model, whose answers may have parts.
+  void answered_by(std::string_view wire, std::string_view model);
   // Says how long ago the request was sent; what follows happens at that time.
   void at(Milliseconds since_request) { now_ = since_request; }
   void on_event(const event::Event& event) override;
@@ -61,13 +64,27 @@ class LobeEncoder final : public event::EventSink {
     std::string favicon;
   };
 
+  // A piece of an answer that has parts: text, or the base64 data of an image.
+  struct Part {
+    bool thought = false;
+    std::string_view content;
+    std::string_view mime_type = {};  // of an image; "" makes it text
+    std::string_view signature = {};
+  };
+
   void begin(std::string_view type, std::string_view id);
   void begin(std::string_view type) { begin(type, id_); }
   void end() { out_.append("\n\n"); }
   void write(std::string_view type, std::string_view text);
   void write_data(const event::Event& event);
 
-  void on_text(std::string_view type, std::string_view id, std::string_view delta);
+  void on_text(std::string_view id, std::string_view delta);
+  void on_reasoning(std::string_view id, std::string_view delta);
+  void write_text(std::string_view text);
+  void write_part(const Part& part);
+  void on_picture(const json::Value& medium);
+  void on_picture_url(std::string_view url);
+  void write_picture(std::string_view data_url);
   void on_encrypted(const event::EncryptedValue& value);
   void write_response_item(const event::EncryptedValue& value);
   void on_state(const event::Event& event, const event::ProviderState& state);
@@ -98,6 +115,9 @@ class LobeEncoder final : public event::EventSink {
   Milliseconds now_{0};
   std::optional<Milliseconds> first_;  // output that a reader sees
   std::optional<Milliseconds> last_;
+  bool always_in_parts_ = false;  // by the model's name
+  bool in_parts_ = false;         // text goes as parts, since others stand beside it
+  bool said_text_ = false;
   bool new_citations_ = false;
   bool stopped_ = false;
   bool ended_ = false;

@@ -73,6 +73,10 @@ const std::vector<Attempt>& ModelCall::attempts() const {
   return state_->attempts();
 }
 
+std::string_view ModelCall::wire() const {
+  return state_->wire();
+}
+
 std::string_view ModelCall::finish_reason() const {
   return state_->finish_reason();
 }

@@ -162,6 +162,8 @@ class ModelCall {
   [[nodiscard]] const Seldom<Error>& error() const;
   // One for each request that was sent.
   [[nodiscard]] const std::vector<Attempt>& attempts() const;
+  // The wire of the last request, or "" before it.
+  [[nodiscard]] std::string_view wire() const;
   // The provider's word for the end of the answer, or "".
   [[nodiscard]] std::string_view finish_reason() const;
   // Shape: {"provider", "model", "finishReason"?, "attempts": [{"provider", "model", "status", "shown",

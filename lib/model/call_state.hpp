@@ -31,6 +31,7 @@ class ModelCall::State {
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
   [[nodiscard]] const Seldom<Error>& error() const { return error_; }
   [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
+  [[nodiscard]] std::string_view wire() const { return wire_ == nullptr ? "" : wire_->name; }
   [[nodiscard]] std::string_view finish_reason() const { return finish_reason_; }
   [[nodiscard]] std::string report_json() const;
 

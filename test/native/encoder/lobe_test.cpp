@@ -132,6 +132,32 @@ TEST(LobeEncoder, GivesGeminisOpaqueValuesAndImages) {
           frame("m", "base64_image", R"("data:image/png;base64,AA==")"));
 }
 
+TEST(LobeEncoder, GivesTheAnswersOfModelsThatMixAsPartsFromTheFirstWord) {
+  LobeEncoder encoder({"p", "", true, {}, [](std::string_view issuer, std::string_view value) {
+                         return std::string(issuer).append("!").append(value);
+                       }});
+  encoder.answered_by("gemini", "gemini-3-pro-image-preview");
+  encoder.on_event({event::TextDelta{"m", "a"}});
+  encoder.on_event(
+      {event::ProviderState{event::issuer_provider, event::issuer_kind, "m", R"("g")"}});
+  const std::string image = R"("inlineData":{"mimeType":"image/png","data":"AA=="})";
+  for (const std::string more : {R"("thought":true)", R"("thoughtSignature":"s")"}) {
+    encoder.on_event({event::ProviderState{"google", "part", "m", "{" + image + "," + more + "}"}});
+  }
+  EXPECT_EQ(encoder.take(),
+            frame("m", "content_part", R"({"partType":"text","content":"a"})") +
+                frame("m", "reasoning_part",
+                      R"({"partType":"image","content":"AA==","mimeType":"image/png",)"
+                      R"("inReasoning":true})") +
+                frame("m", "content_part",
+                      R"({"partType":"image","content":"AA==","mimeType":"image/png",)"
+                      R"("thoughtSignature":"g!s"})"));
+  // What another provider answers after a fallback is told in its own way.
+  encoder.answered_by("openai_chat", "gemini-3-pro");
+  encoder.on_event({event::TextDelta{"n", "b"}});
+  EXPECT_EQ(encoder.take(), frame("n", "text", R"("b")"));
+}
+
 TEST(LobeEncoder, WrapsOpaqueValuesForTheirIssuer) {
   LobeEncoder encoder(
       {"p", "openai_responses", true, {}, [](std::string_view issuer, std::string_view value) {

@@ -1,0 +1,141 @@
+// What an answer says in a LobeHub chat stream: texts, thoughts, images, and the parts that an
+// answer has which mixes them.
+#include <algorithm>
+#include <array>
+
+#include "encoder/lobe.hpp"
+
+namespace millrace::encoder {
+namespace {
+
+constexpr std::string_view gemini = "gemini";
+constexpr std::string_view data_image = "data:image/";
+
+// Models whose answers have parts from their first word on.
+constexpr std::array<std::string_view, 2> models_of_parts{"gemini-3", "image-preview"};
+
+bool has_parts(std::string_view wire, std::string_view model) {
+  return wire == gemini &&
+         std::any_of(models_of_parts.begin(), models_of_parts.end(), [&](std::string_view name) {
+           return model.find(name) != std::string_view::npos;
+         });
+}
+
+// The next image that stands in a text as Markdown writes it, with its data.
+struct Inline {
+  std::size_t begin = std::string_view::npos;
+  std::size_t end = std::string_view::npos;
+  std::string_view url;
+};
+Inline find_inline(std::string_view text) {
+  const std::size_t link = text.find("](data:image/");
+  if (link == std::string_view::npos) return {};
+  const std::size_t begin = text.rfind("![", link);
+  const std::size_t close = text.find(')', link);
+  if (begin == std::string_view::npos || close == std::string_view::npos) return {};
+  return {begin, close + 1, text.substr(link + 2, close - link - 2)};
+}
+
+}  // namespace
+
+void LobeEncoder::answered_by(std::string_view wire, std::string_view model) {
+  options_.wire = wire;
+  always_in_parts_ = has_parts(wire, model);
+  in_parts_ = always_in_parts_;
+}
+
+void LobeEncoder::on_text(std::string_view id, std::string_view delta) {
+  if (delta.empty()) return;
+  effective();
+  id_ = id;
+  for (Inline image = find_inline(delta); !image.url.empty(); image = find_inline(delta)) {
+    write_text(delta.substr(0, image.begin));
+    write_picture(image.url);
+    delta.remove_prefix(image.end);
+  }
+  write_text(delta);
+}
+
+void LobeEncoder::write_text(std::string_view text) {
+  if (text.empty()) return;
+  said_text_ = true;
+  if (in_parts_) return write_part({false, text});
+  write("text", text);
+}
+
+// Gemini's thoughts are parts of its answer, and so is what follows them.
+void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
+  if (delta.empty()) return;
+  effective();
+  id_ = id;
+  if (options_.wire != gemini) return write("reasoning", delta);
+  in_parts_ = true;
+  write_part({true, delta});
+}
+
+void LobeEncoder::write_part(const Part& part) {
+  begin(part.thought ? "reasoning_part" : "content_part");
+  out_.push_back('{');
+  json::append_member(out_, "partType", part.mime_type.empty() ? "text" : "image");
+  json::append_member(out_, "content", part.content);
+  if (!part.mime_type.empty()) json::append_member(out_, "mimeType", part.mime_type);
+  if (part.thought) json::append_raw_member(out_, "inReasoning", "true");
+  if (!part.signature.empty()) json::append_member(out_, "thoughtSignature", part.signature);
+  out_.push_back('}');
+  end();
+}
+
+// Reasoning items and images have events of their own.
+void LobeEncoder::on_state(const event::Event& event, const event::ProviderState& state) {
+  json::Document document;
+  const auto parsed = document.parse(state.json);
+  if (!parsed) return write_data(event);
+  const json::Value& value = parsed.value();
+  if (state.provider == event::issuer_provider && state.kind == event::issuer_kind) {
+    issuer_ = value.string();
+    return;
+  }
+  if (state.kind == "item" && value["type"].string() == "reasoning") {
+    begin("reasoning_response_item");
+    value.write(out_);
+    return end();
+  }
+  if (!state.entity_id.empty()) id_ = state.entity_id;
+  if (const auto url = value["image_url"]["url"].filled_string(); url && state.kind == "image") {
+    return on_picture_url(*url);
+  }
+  const bool is_image = value["inlineData"]["mimeType"].string().starts_with("image/");
+  if (state.kind != "part" || !is_image) return write_data(event);
+  on_picture(value);
+}
+
+// An image of Gemini: alone it is an image, beside texts and thoughts a part.
+void LobeEncoder::on_picture(const json::Value& medium) {
+  effective();
+  const json::Value data = medium["inlineData"];
+  const bool thought = medium["thought"].is_true();
+  if (thought || in_parts_ || said_text_) {
+    in_parts_ = true;
+    const std::string_view plain = medium["thoughtSignature"].string();
+    const std::string signature =
+        plain.empty() ? std::string() : scoped({"message", {}, plain}, plain);
+    write_part({thought, data["data"].string(), data["mimeType"].string(), signature});
+    return;
+  }
+  std::string image = "data:";
+  image.append(data["mimeType"].string()).append(";base64,").append(data["data"].string());
+  write_picture(image);
+}
+
+// An image of a chat completion. One that stands elsewhere is text that shows it.
+void LobeEncoder::on_picture_url(std::string_view url) {
+  effective();
+  if (url.starts_with(data_image)) return write_picture(url);
+  write_text("![image](" + std::string(url) + ")");
+}
+
+void LobeEncoder::write_picture(std::string_view data_url) {
+  write("base64_image", data_url);
+}
+
+}  // namespace millrace::encoder
