@@ -155,6 +155,7 @@ bool AgUi::restore_own(std::string_view name, const json::Value& value) {
   } else if (name == "warning") {
     order_.pass(event::Warning{text("code"), text("message"), text("payload")}, base_);
   } else if (name == "usage") {
+    usage_told_ = true;
     order_.pass(usage_of(value["tokens"], value["reported"].to_json()), base_);
   } else if (name == "interrupt") {
     order_.pass(event::Interrupt{raw("interrupt"), text("reason")}, base_);
@@ -215,6 +216,7 @@ Verdict AgUi::on_subagent_ended(const json::Value& record) {
 
 Verdict AgUi::on_run_started(const json::Value& record) {
   run_open_ = true;
+  usage_told_ = false;
   std::string json = begin_event("RUN_STARTED", base_.extra);
   for (const std::string_view key : {"threadId", "runId", "parentRunId", "protocolVersion"}) {
     copy_string(json, record, key);
@@ -224,6 +226,8 @@ Verdict AgUi::on_run_started(const json::Value& record) {
 }
 
 void AgUi::pass_usage(const json::Value& usage) {
+  // The end of a run lists again what its calls told when they ended.
+  if (usage_told_) return;
   for (const json::Value tokens : usage.items()) {
     if (tokens.is_object()) services_.parts.pass(usage_of(tokens, tokens.to_json()));
   }

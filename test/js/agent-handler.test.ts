@@ -1,0 +1,134 @@
+// agent.handler behind a Node server: clients of both lines, an approval, odd requests.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+
+import { HttpAgent as Agent1 } from '@ag-ui/client';
+import { HttpAgent as Agent0 } from 'ag-ui-client-0.0';
+import { createAgent, tool } from 'millrace';
+
+import { readEvents } from '../support/events';
+import { startModel } from '../support/scripted-model';
+import type { ScriptedModel } from '../support/scripted-model';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+async function serve(handler: (request: Request) => Promise<Response>): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const controller = new AbortController();
+    outgoing.once('close', () => controller.abort());
+    const { method = 'GET' } = incoming;
+    const body = Readable.toWeb(incoming);
+    const init = { method, signal: controller.signal, duplex: 'half' };
+    const asked = method === 'GET' ? init : { ...init, body };
+    const answer = async (): Promise<void> => {
+      const response = await handler(new Request('http://localhost/agent', asked as RequestInit));
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      for await (const chunk of response.body ?? []) outgoing.write(chunk);
+      outgoing.end();
+    };
+    answer().catch((error: unknown) => outgoing.destroy(error as Error));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.push({ close: () => (server.closeAllConnections(), server.close()) });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/agent`;
+}
+
+const sent: string[] = [];
+const postcard = tool<{ to: string }>({
+  name: 'send_postcard',
+  input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
+  approve: true,
+  run: ({ to }) => {
+    sent.push(to);
+    return `The postcard to ${to} is on its way`;
+  },
+});
+
+let model: ScriptedModel;
+
+async function start(): Promise<string> {
+  sent.length = 0;
+  model = await startModel([
+    { calls: [{ id: 'c1', name: 'send_postcard', args: { to: 'Ada' } }] },
+    { text: 'Done.' },
+  ]);
+  open.push(model);
+  const provider = { baseURL: model.url, apiKey: 'k', maxRetries: 0 };
+  const agent = createAgent({ model: 'openai:scripted', provider, tools: [postcard] });
+  return serve(agent.handler);
+}
+
+const question = { id: 'u1', role: 'user' as const, content: 'Write a postcard.' };
+const post = (url: string, body: string): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+
+it('asks before a tool runs and goes on with the answer, with HttpAgent 1.0', async () => {
+  const agent = new Agent1({ url: await start(), threadId: 't', initialMessages: [question] });
+  await agent.runAgent();
+  const [interrupt] = agent.pendingInterrupts;
+  expect(interrupt).toMatchObject({ reason: 'tool_call', toolCallId: 'c1' });
+  expect(sent).toEqual([]);
+  const payload = { approved: true };
+  await agent.runAgent({
+    resume: [{ interruptId: interrupt?.id ?? '', status: 'resolved', payload }],
+  });
+  expect(sent).toEqual(['Ada']);
+  expect(agent.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
+});
+
+it('asks before a tool runs, with HttpAgent 0.0', async () => {
+  const agent = new Agent0({ url: await start(), threadId: 't', initialMessages: [question] });
+  await agent.runAgent();
+  expect(sent).toEqual([]);
+  expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+});
+
+it('tells the usage of each call of the model once', async () => {
+  const body = { threadId: 't', runId: 'r', protocolVersion: '1.0', messages: [question] };
+  const response = await post(await start(), JSON.stringify(body));
+  const events = readEvents(await response.text());
+  expect(events.at(-1)).toMatchObject({
+    type: 'RUN_FINISHED',
+    usage: [{ inputTokens: 10, outputTokens: 5, totalTokens: 15 }],
+  });
+});
+
+it('does not accept an answer of another thread', async () => {
+  const url = await start();
+  const agent = new Agent1({ url, threadId: 't', initialMessages: [question] });
+  await agent.runAgent();
+  const interruptId = agent.pendingInterrupts[0]?.id ?? '';
+  const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }];
+  const body = { threadId: 'other', runId: 'r', messages: [question], resume };
+  const events = readEvents(await (await post(url, JSON.stringify(body))).text());
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'approval_mismatch' });
+  expect(sent).toEqual([]);
+});
+
+it.each([
+  ['{', 400, 'invalid_json'],
+  ['[]', 400, 'invalid_body'],
+  ['{"messages":7}', 400, 'invalid_body'],
+  [`{"x":"${'y'.repeat(16 * 1024 * 1024)}"}`, 413, 'body_too_large'],
+])('refuses the body %#', async (body, status, code) => {
+  const response = await post(await start(), body);
+  expect(response.status).toBe(status);
+  expect(await response.json()).toMatchObject({ error: { code, message: expect.any(String) } });
+});
+
+it('refuses other methods', async () => {
+  const response = await fetch(await start());
+  expect(response.status).toBe(405);
+  expect(response.headers.get('allow')).toBe('POST');
+});
