@@ -2,7 +2,9 @@ import js from '@eslint/js';
 import typescript from 'typescript-eslint';
 
 export default typescript.config(
-  { ignores: ['build/', 'dist/', 'prebuilds/', 'coverage/', 'bench/node_modules/'] },
+  {
+    ignores: ['build/', 'dist/', 'prebuilds/', 'coverage/', 'bench/node_modules/', 'test/e2e/app/'],
+  },
   js.configs.recommended,
   {
     files: ['**/*.mjs', '**/*.cjs'],

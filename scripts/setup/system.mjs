@@ -50,6 +50,7 @@ const requirements = [
   program('nginx', ['nginx-light', 'nginx']),
   program('tinyproxy', ['tinyproxy-bin', 'tinyproxy']),
   program('squid', ['squid-openssl', 'squid']),
+  program('chromium', ['chromium']),
   tool('clang++', [14], ['clang'], ['ci']),
   tool('clang-format', [14], ['clang-format'], ['ci']),
   tool('clang-tidy', [14], ['clang-tidy'], ['ci']),
