@@ -10,7 +10,7 @@ import { describeMachine, describeVersions, isBusy } from './support/machine.mjs
 import { bench, root } from './support/paths.mjs';
 import { printHead, printTable } from './support/print.mjs';
 
-const tableNames = ['engine', 'parse', 'replay', 'streams', 'startup', 'formats', 'mcp'];
+const tableNames = ['engine', 'parse', 'replay', 'streams', 'startup', 'formats', 'mcp', 'agent'];
 
 const help = `Usage: npm run bench [-- OPTIONS]
 

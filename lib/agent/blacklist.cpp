@@ -89,7 +89,8 @@ bool names_one_of(Names files, std::string_view place) {
 }
 
 bool is_home(std::string_view place) {
-  if (place == "/root" || place == "/home" || place == "/Users") return true;
+  static constexpr std::array<std::string_view, 3> homes{"/root", "/home", "/Users"};
+  if (names_one_of(homes, place)) return true;
   if (place.starts_with('~')) return place.find('/') == std::string_view::npos;
   for (const std::string_view parent : {"/home/", "/Users/"}) {
     if (place.starts_with(parent)) {
@@ -127,7 +128,7 @@ bool removes_root(Commands commands, std::string_view) {
   return removes(commands, [](const ShellCommand&, const std::string& place, std::string_view) {
     static constexpr std::array<std::string_view, 9> parts{"/",    "/etc",  "/usr", "/bin", "/sbin",
                                                            "/lib", "/boot", "/dev", "/var"};
-    return is_one_of(parts, place);
+    return names_one_of(parts, place);
   });
 }
 
@@ -279,8 +280,15 @@ bool owns_system(Commands commands, std::string_view) {
   });
 }
 
+bool gives_capability(std::string_view word) {
+  return word.find("setuid") != std::string_view::npos ||
+         word.find("setgid") != std::string_view::npos ||
+         word.find("sys_admin") != std::string_view::npos || word.starts_with("all");
+}
+
 bool sets_suid(std::string_view mode) {
   if (mode.starts_with("--mode=")) mode.remove_prefix(7);
+  if (mode.starts_with("-m")) mode.remove_prefix(2);
   if (!mode.empty() && std::isdigit(static_cast<unsigned char>(mode[0])) != 0) {
     while (mode.size() > 4 && mode[0] == '0') mode.remove_prefix(1);
     return mode.size() == 4 && mode[0] >= '2' && mode[0] <= '7';
@@ -294,8 +302,10 @@ bool gives_suid_shell(Commands commands, std::string_view) {
       "sh",   "bash", "zsh", "dash", "ksh", "fish", "csh", "tcsh", "python", "perl", "ruby",
       "node", "php",  "lua", "vim",  "vi",  "find", "env", "awk",  "nano",   "less", "busybox"};
   return any_command(commands, [](const ShellCommand& command) {
-    if (command.program() != "chmod") return false;
-    const bool mode = std::any_of(command.words.begin() + 1, command.words.end(), sets_suid);
+    const std::string_view changer = command.program();
+    if (changer != "chmod" && changer != "install" && changer != "setcap") return false;
+    const bool mode = std::any_of(command.words.begin() + 1, command.words.end(),
+                                  changer == "setcap" ? gives_capability : sets_suid);
     if (!mode) return false;
     return std::any_of(command.words.begin() + 1, command.words.end(), [](std::string_view word) {
       std::string_view name = last_part(word);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "agent/shell_code.hpp"
 #include "agent/shell_words.hpp"
 #include "base/base64.hpp"
 
@@ -57,13 +58,23 @@ constexpr std::array wrappers{Wrapper{"sudo", "ughpCTUrtDR", 0},
                               Wrapper{"{", "", 0},
                               Wrapper{"parallel", "jIaN", 0},
                               Wrapper{"script", "", 0},
+                              Wrapper{"systemd-run", "pEuM", 0},
+                              Wrapper{"nsenter", "tSG", 0},
+                              Wrapper{"fakeroot", "lfis", 0},
+                              Wrapper{"proot", "rbmwq", 0},
+                              Wrapper{"unbuffer", "", 0},
+                              Wrapper{"firejail", "", 0},
+                              Wrapper{"torsocks", "", 0},
+                              Wrapper{"proxychains4", "f", 0},
+                              Wrapper{"numactl", "NmiC", 0},
+                              Wrapper{"chrt", "", 1},
+                              Wrapper{"prlimit", "", 0},
+                              Wrapper{"setpriv", "", 0},
+                              Wrapper{"coproc", "", 0},
                               Wrapper{"pkexec", "", 0}};
 
-constexpr std::array<std::string_view, 9> shells{"sh",  "bash", "zsh", "dash", "ksh",
-                                                 "ash", "fish", "csh", "tcsh"};
-constexpr std::array<std::string_view, 10> interpreters{
-    "python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "osascript"};
-
+constexpr std::array<std::string_view, 11> shells{"sh",   "bash", "zsh",  "dash", "ksh",  "ash",
+                                                  "fish", "csh",  "tcsh", "at",   "batch"};
 template <class Table>
 bool contains(const Table& table, std::string_view name) {
   return std::find(table.begin(), table.end(), name) != table.end();
@@ -92,31 +103,23 @@ std::string with_arguments(std::string_view text, const std::vector<std::string>
   return joined;
 }
 
-// String literals of a program text, for code given to an interpreter on the command line.
-std::vector<std::string> literals_of(std::string_view code) {
-  std::vector<std::string> literals;
-  for (std::size_t at = 0; at < code.size(); ++at) {
-    const char quote = code[at];
-    if (quote != '"' && quote != '\'' && quote != '`') continue;
-    std::string literal;
-    for (++at; at < code.size() && code[at] != quote; ++at) {
-      if (code[at] == '\\' && at + 1 < code.size()) ++at;
-      literal.push_back(code[at]);
-    }
-    literals.push_back(std::move(literal));
-  }
-  return literals;
-}
-
 class Reader {
  public:
   explicit Reader(std::vector<ShellCommand>& out) : out_(out) {}
 
-  void read(std::string_view text, int depth) {
-    if (depth > deepest || out_.size() > most_commands) return;
+  // Gives what the text writes, as far as that is known.
+  std::string read(std::string_view text, int depth) {
+    if (depth > deepest || out_.size() > most_commands) return {};
     std::vector<std::string> nested;
-    const std::vector<Token> tokens = tokens_of(text, variables_, nested);
-    depth_ = depth;
+    const std::vector<Token> tokens =
+        tokens_of(text, variables_, nested, [this, depth](const std::string& inner) {
+          std::vector<ShellCommand> unused;
+          Reader reader(unused);
+          reader.variables_ = variables_;
+          reader.directory_ = directory_;
+          return reader.read(inner, depth + 1);
+        });
+    std::string writes;
     std::vector<ShellCommand> pipeline;
     ShellCommand current;
     bool target_next = false;
@@ -136,6 +139,7 @@ class Reader {
       } else if (token.kind == TokenKind::word) {
         if (target_next && here == "<<<") {
           nested.push_back(token.text);
+          current.input = token.text;
         } else if (target_next) {
           redirect.target = token.text;
           current.redirects.push_back(redirect);
@@ -145,45 +149,73 @@ class Reader {
         target_next = false;
       } else {
         end_command();
-        if (token.kind == TokenKind::separator) finish(pipeline, depth);
+        if (token.kind == TokenKind::separator) add_words(writes, finish(pipeline, depth));
       }
     }
     end_command();
-    finish(pipeline, depth);
+    add_words(writes, finish(pipeline, depth));
     for (const std::string& inner : nested) read(inner, depth + 1);
+    return writes;
   }
 
  private:
-  void finish(std::vector<ShellCommand>& pipeline, int depth) {
+  static void add_words(std::string& text, const std::string& more) {
+    if (!text.empty() && !more.empty()) text.push_back(' ');
+    text.append(more);
+  }
+
+  std::string finish(std::vector<ShellCommand>& pipeline, int depth) {
     std::string said;  // what the pipe carries, when that is known
     for (ShellCommand& command : pipeline) {
       command.directory = directory_;
-      said = handle(std::move(command), said, depth);
+      const std::string input = command.input.empty() ? said : command.input;
+      said = handle(std::move(command), input, depth);
     }
     pipeline.clear();
+    return said;
   }
 
   // Gives what the command writes to the next one of its pipeline, as far as that is known.
   std::string handle(ShellCommand command, const std::string& piped, int depth) {
+    std::string found;
+    if (command.words.size() > 2 && command.words[0] == "command" && command.words[1] == "-v") {
+      found = command.words[2];
+    }
     unwrap(command, piped, depth);
     const std::string program(command.program());
-    std::string writes;
-    if (program == "echo" || program == "printf") {
-      for (const std::string_view word : command.operands()) {
-        if (!writes.empty()) writes.push_back(' ');
-        writes.append(word);
-      }
-    } else if (program == "base64" &&
-               (command.has_option('d', "decode") || command.has_option('D', "decode"))) {
-      writes = base64::decode(piped).value_or(std::string());
-    } else if (program == "cat" || program == "tee" || program == "rev") {
-      writes = piped;
-      if (program == "rev") std::reverse(writes.begin(), writes.end());
-    }
+    std::string writes = found.empty() ? output_of(command, program, piped) : found;
     if (program == "cd" || program == "pushd") change_directory(command);
     run_inner(command, program, piped, depth);
     if (out_.size() <= most_commands) out_.push_back(std::move(command));
     return writes;
+  }
+
+  [[nodiscard]] std::string output_of(const ShellCommand& command, std::string_view program,
+                                      const std::string& piped) const {
+    std::string writes;
+    if (program == "echo" || program == "printf") {
+      for (const std::string_view word : command.operands()) add_words(writes, std::string(word));
+      return program == "printf" || command.has_option('e', "") ? unescaped(writes) : writes;
+    }
+    if (program == "which" || program == "type") {
+      for (const std::string_view word : command.operands()) add_words(writes, std::string(word));
+      return writes;
+    }
+    if (program == "pwd") return directory_.empty() ? "." : directory_;
+    if (program == "find") {
+      const auto& words = command.words;
+      for (std::size_t at = 1; at < words.size() && words[at][0] != '-'; ++at) {
+        add_words(writes, words[at]);
+      }
+      return is_filtered(command) ? std::string() : writes;
+    }
+    if (program == "base64" &&
+        (command.has_option('d', "decode") || command.has_option('D', "decode"))) {
+      return base64::decode(piped).value_or(std::string());
+    }
+    if (program == "cat" || program == "tee") return piped;
+    if (program == "rev") return {piped.rbegin(), piped.rend()};
+    return {};
   }
 
   void change_directory(const ShellCommand& command) {
@@ -267,12 +299,56 @@ class Reader {
       read(joined, depth + 1);
     } else if (program == "find" || program == "fd") {
       run_find(command, depth);
-    } else if (contains(interpreters, program)) {
-      for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-        if (words[i] != "-c" && words[i] != "-e" && words[i] != "-r") continue;
-        for (const std::string& literal : literals_of(words[i + 1])) read(literal, depth + 1);
-      }
+    } else if (is_interpreter(program)) {
+      for (const std::string& code : code_arguments(command)) run_code(code, depth);
+      if (!piped.empty()) run_code(piped, depth);
+    } else {
+      run_hidden(command, program, depth);
     }
+  }
+
+  void run_code(std::string_view code, int depth) {
+    CodeReading reading = read_code(code);
+    for (ShellCommand& command : reading.commands) {
+      command.directory = directory_;
+      if (out_.size() <= most_commands) out_.push_back(std::move(command));
+    }
+    for (const std::string& text : reading.texts) read(text, depth + 1);
+  }
+
+  // Programs that run or delete what few expect of them.
+  void run_hidden(const ShellCommand& command, std::string_view program, int depth) {
+    static constexpr std::array<std::string_view, 5> marks{
+        "!", "exec=", "--command=", "--exec=", "ProxyCommand="};
+    const auto operands = command.operands();
+    const bool syncs = program == "rsync" && command.has_option('\0', "delete");
+    const bool drops = program == "mv" && !operands.empty() && operands.back() == "/dev/null";
+    if ((syncs || drops) && !operands.empty()) {
+      ShellCommand removal{{"rm", "-rf"}, {}, command.directory, {}};
+      removal.words.emplace_back(syncs ? operands.back() : operands.front());
+      out_.push_back(std::move(removal));
+    }
+    static constexpr std::array<std::string_view, 11> hosts{
+        "git", "tar", "vim", "vi", "nvim", "ex", "tmux", "screen", "sed", "less", "rlwrap"};
+    if (!contains(hosts, program)) return;
+    for (std::size_t i = 1; i < command.words.size(); ++i) {
+      const std::string_view word = command.words[i];
+      for (const std::string_view mark : marks) {
+        const std::size_t at = word.find(mark);
+        if (at != std::string_view::npos) read(word.substr(at + mark.size()), depth + 1);
+      }
+      const bool whole = program == "tmux" || program == "screen";
+      if (whole) read(with_arguments("", command.words, i), depth + 1);
+      if (whole && word.find(' ') != std::string_view::npos) read(word, depth + 1);
+    }
+  }
+
+  // A filter leaves most files alone.
+  static bool is_filtered(const ShellCommand& command) {
+    static constexpr std::array<std::string_view, 9> filters{
+        "-name", "-iname", "-path", "-mtime", "-regex", "-size", "-empty", "-mmin", "-newer"};
+    return std::any_of(command.words.begin(), command.words.end(),
+                       [](std::string_view word) { return contains(filters, word); });
   }
 
   // find DIR -delete and find DIR -exec rm {} are deletions of DIR.
@@ -283,21 +359,18 @@ class Reader {
     while (at < words.size() && words[at][0] != '-' && words[at] != "(" && words[at] != "!") {
       roots.push_back(words[at++]);
     }
-    // A filter leaves most files alone.
-    bool filtered = false;
+    const bool filtered = is_filtered(command);
     for (; at < words.size(); ++at) {
       const std::string& word = words[at];
-      if (word == "-name" || word == "-iname" || word == "-path" || word == "-mtime" ||
-          word == "-regex" || word == "-size" || word == "-empty" || word == "-mmin") {
-        filtered = true;
-      }
       if (word == "-delete" && !filtered) {
-        ShellCommand removal{{"rm", "-rf"}, {}, command.directory};
+        ShellCommand removal{{"rm", "-rf"}, {}, command.directory, {}};
         removal.words.insert(removal.words.end(), roots.begin(), roots.end());
         out_.push_back(std::move(removal));
       }
-      if (word != "-exec" && word != "-execdir" && word != "-ok") continue;
-      ShellCommand inner{{}, {}, command.directory};
+      static constexpr std::array<std::string_view, 8> runs{
+          "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"};
+      if (!contains(runs, word)) continue;
+      ShellCommand inner{{}, {}, command.directory, {}};
       for (++at; at < words.size() && words[at] != ";" && words[at] != "+"; ++at) {
         if (words[at] == "{}") {
           if (!filtered) inner.words.insert(inner.words.end(), roots.begin(), roots.end());
@@ -312,7 +385,6 @@ class Reader {
   std::vector<ShellCommand>& out_;
   Variables variables_;
   std::string directory_;
-  int depth_ = 0;
 };
 
 }  // namespace

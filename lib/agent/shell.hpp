@@ -19,6 +19,7 @@ struct ShellCommand {
   std::vector<std::string> words;  // the program first
   std::vector<Redirect> redirects;
   std::string directory;  // where an earlier cd went, or ""
+  std::string input;      // what <<< gives it
 
   // The program without its folder.
   [[nodiscard]] std::string_view program() const;
@@ -29,7 +30,8 @@ struct ShellCommand {
 };
 
 // Every simple command that `text` may run: each segment of lists and pipelines, substitutions,
-// what is given to `sh -c`, `eval`, `find -exec` or through a pipe to a shell.
+// what is given to `sh -c`, `eval`, `find -exec` or through a pipe to a shell. A substitution whose
+// result is known (`$(echo /)`) is its result.
 std::vector<ShellCommand> commands_of(std::string_view text);
 
 // A path with "//", "." and ".." resolved as text and no slash at its end.

@@ -49,8 +49,9 @@ std::string_view inside(std::string_view text, std::size_t from, std::size_t end
 
 class Lexer {
  public:
-  Lexer(std::string_view text, Variables& variables, std::vector<std::string>& nested)
-      : text_(text), variables_(variables), nested_(nested) {}
+  Lexer(std::string_view text, Variables& variables, std::vector<std::string>& nested,
+        const Writes& writes)
+      : text_(text), variables_(variables), nested_(nested), writes_(writes) {}
 
   std::vector<Token> run() {
     while (at_ < text_.size()) step();
@@ -69,7 +70,7 @@ class Lexer {
     if (c == '\'') return single_quoted();
     if (c == '"') return double_quoted();
     if (c == '$') return dollar(false);
-    if (c == '`') return backticks();
+    if (c == '`') return backticks(false);
     if (is_blank(c)) {
       end_word();
       ++at_;
@@ -123,7 +124,7 @@ class Lexer {
       } else if (c == '$') {
         dollar(true);
       } else if (c == '`') {
-        backticks();
+        backticks(true);
       } else {
         word_.push_back(c);
         ++at_;
@@ -132,22 +133,42 @@ class Lexer {
     if (at_ < text_.size()) ++at_;
   }
 
-  // A substitution's result is not known; its text stays in the word.
+  // What a substitution writes, or its own text where that is not known.
+  void substitute(std::string inner, std::size_t end, bool in_quotes) {
+    const std::string result = writes_(inner);
+    nested_.push_back(std::move(inner));
+    if (result.empty()) return keep(end);
+    put(result, end, in_quotes);
+  }
+
+  // Text in the place of what stands before `end`; blanks part words outside of quotes.
+  void put(std::string_view value, std::size_t end, bool in_quotes) {
+    at_ = end;
+    open_ = true;
+    for (const char c : value) {
+      if (in_quotes || !is_blank(c)) {
+        add(c);
+      } else {
+        end_word();
+      }
+    }
+  }
+
+  // A result that is not known; its text stays in the word.
   void keep(std::size_t end) {
     open_ = true;
     word_.append(text_.substr(at_, end - at_));
     at_ = end;
   }
 
-  void backticks() {
+  void backticks(bool in_quotes) {
     std::size_t end = at_ + 1;
     std::string inner;
     while (end < text_.size() && text_[end] != '`') {
       if (text_[end] == '\\' && end + 1 < text_.size()) ++end;
       inner.push_back(text_[end++]);
     }
-    nested_.push_back(std::move(inner));
-    keep(std::min(end + 1, text_.size()));
+    substitute(std::move(inner), std::min(end + 1, text_.size()), in_quotes);
   }
 
   void dollar(bool in_quotes) {
@@ -159,8 +180,7 @@ class Lexer {
     }
     if (next == '(') {
       const std::size_t end = closing(text_, at_ + 2, '(', ')');
-      nested_.emplace_back(inside(text_, at_ + 2, end, ')'));
-      return keep(end);
+      return substitute(std::string(inside(text_, at_ + 2, end, ')')), end, in_quotes);
     }
     if (next == '{') {
       const std::size_t end = closing(text_, at_ + 2, '{', '}');
@@ -192,15 +212,7 @@ class Lexer {
       value = std::string(spelled.substr(at + 1));  // ${NAME:-value} of an unset variable
     }
     if (!value) return keep(end);
-    at_ = end;
-    open_ = true;
-    for (const char c : *value) {
-      if (in_quotes || !is_blank(c)) {
-        add(c);
-      } else {
-        end_word();
-      }
-    }
+    put(*value, end, in_quotes);
   }
 
   void ansi_quoted() {
@@ -333,6 +345,7 @@ class Lexer {
   std::string_view text_;
   Variables& variables_;
   std::vector<std::string>& nested_;
+  const Writes& writes_;
   std::vector<Token> tokens_;
   std::string word_;
   std::size_t at_ = 0;
@@ -343,8 +356,8 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> tokens_of(std::string_view text, Variables& variables,
-                             std::vector<std::string>& nested) {
-  return Lexer(text, variables, nested).run();
+                             std::vector<std::string>& nested, const Writes& writes) {
+  return Lexer(text, variables, nested, writes).run();
 }
 
 std::vector<std::string> expand_braces(std::string_view word) {

@@ -1,6 +1,7 @@
 // The lexical half of the shell reader: text to words, operators and substitutions.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,10 +20,13 @@ struct Token {
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-// Cuts `text` into tokens; the commands inside substitutions are appended to `nested`. Assignments
-// are read into `variables` and put in where they are used later.
+// What a command text writes, as far as that is known; "" when it is not.
+using Writes = std::function<std::string(const std::string& text)>;
+
+// Cuts `text` into tokens; the commands inside substitutions are appended to `nested`, and what
+// they write is put in. Assignments are read into `variables` and put in where they are used later.
 std::vector<Token> tokens_of(std::string_view text, Variables& variables,
-                             std::vector<std::string>& nested);
+                             std::vector<std::string>& nested, const Writes& writes);
 
 // The words that braces stand for: "a{b,c}" is "ab" and "ac".
 std::vector<std::string> expand_braces(std::string_view word);

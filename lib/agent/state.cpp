@@ -161,10 +161,27 @@ Tree initial_state(const Tree& partial, std::int64_t now_ms) {
   return state;
 }
 
+namespace {
+
+// True when no member that is counted on has to be filled in.
+bool is_complete(const Tree& state) {
+  static const Tree defaults = initial_state(Tree::object(), 0);
+  const auto has_all = [](const Tree& value, const Tree& wanted) {
+    const auto& members = wanted.members();
+    return std::all_of(members.begin(), members.end(),
+                       [&](const auto& member) { return !value[member.first].is_null(); });
+  };
+  return has_all(state, defaults) && has_all(state["usage"], defaults["usage"]) &&
+         has_all(state["cost"], defaults["cost"]);
+}
+
+}  // namespace
+
 Result<Tree> load_state(Tree state, const Tree& before, std::int64_t now_ms) {
   if (!state.is_object()) return wrong("the top", "object");
   modernize(state);
   MILLRACE_TRY(check(state));
+  if (is_complete(state)) return state;
   const Tree defaults = initial_state(Tree::object(), now_ms);
   for (const auto& [key, value] : defaults.members()) {
     if (!state[key].is_null()) continue;

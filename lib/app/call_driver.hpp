@@ -18,7 +18,7 @@ namespace millrace::app {
 // Lifetime: everything outlives the driver.
 struct DriverServices {
   os::EventLoop& loop;
-  net::Client& client;
+  net::Sender& client;
   model::CallServices call;
 };
 

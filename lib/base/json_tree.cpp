@@ -58,12 +58,14 @@ std::optional<std::size_t> index_of(std::string_view token, std::size_t size) {
 Tree::Tree(const Value& value) {
   if (value.is_array()) {
     type_ = Type::array;
-    items_.reserve(value.size());
-    for (const Value item : value.items()) items_.emplace_back(item);
+    Items& items = items_.edit();
+    items.reserve(value.size());
+    for (const Value item : value.items()) items.emplace_back(item);
   } else if (value.is_object()) {
     type_ = Type::object;
-    members_.reserve(value.size());
-    for (const auto& [key, item] : value.members()) members_.emplace_back(key, Tree(item));
+    Members& members = members_.edit();
+    members.reserve(value.size());
+    for (const auto& [key, item] : value.members()) members.emplace_back(key, Tree(item));
   } else if (value.is_string()) {
     type_ = Type::string;
     text_ = value.string();
@@ -149,7 +151,8 @@ std::int64_t Tree::integer_or(std::int64_t otherwise) const {
 }
 
 Tree* Tree::find(std::string_view key) {
-  return const_cast<Tree*>(std::as_const(*this).find(key));
+  const std::size_t at = place_of(key);
+  return at == members_.get().size() ? nullptr : &members_.edit()[at].second;
 }
 
 const Tree& Tree::operator[](std::string_view key) const {
@@ -164,22 +167,23 @@ Tree& Tree::set(std::string_view key, Tree value) {
     *found = std::move(value);
     return *found;
   }
-  return members_.emplace_back(key, std::move(value)).second;
+  return members_.edit().emplace_back(key, std::move(value)).second;
 }
 
 Tree& Tree::at(std::string_view key) {
   if (type_ != Type::object) *this = object();
   Tree* found = find(key);
-  return found != nullptr ? *found : members_.emplace_back(key, object()).second;
+  return found != nullptr ? *found : members_.edit().emplace_back(key, object()).second;
 }
 
 void Tree::erase(std::string_view key) {
-  std::erase_if(members_, [&](const Member& member) { return member.first == key; });
+  if (place_of(key) == members_.get().size()) return;
+  std::erase_if(members_.edit(), [&](const Member& member) { return member.first == key; });
 }
 
 Tree& Tree::push(Tree value) {
   if (type_ != Type::array) *this = array();
-  return items_.emplace_back(std::move(value));
+  return items_.edit().emplace_back(std::move(value));
 }
 
 std::string Tree::to_json(Surrogates surrogates) const {
@@ -189,9 +193,16 @@ std::string Tree::to_json(Surrogates surrogates) const {
 }
 
 const Tree* Tree::find(std::string_view key) const {
-  const auto found = std::find_if(members_.rbegin(), members_.rend(),
-                                  [&](const auto& member) { return member.first == key; });
-  return found == members_.rend() ? nullptr : &found->second;
+  const std::size_t at = place_of(key);
+  return at == members_.get().size() ? nullptr : &members_.get()[at].second;
+}
+
+std::size_t Tree::place_of(std::string_view key) const {
+  const Members& members = members_.get();
+  for (std::size_t at = members.size(); at > 0; --at) {
+    if (members[at - 1].first == key) return at - 1;
+  }
+  return members.size();
 }
 
 bool Tree::operator==(const Tree& other) const {
@@ -199,12 +210,15 @@ bool Tree::operator==(const Tree& other) const {
   if (type_ == Type::number) {
     return text_ == other.text_ || number_of(text_) == number_of(other.text_);
   }
-  if (text_ != other.text_ || items_ != other.items_) return false;
-  if (members_.size() != other.members_.size()) return false;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    const auto& [key, value] = members_[i];
-    const bool in_place = other.members_[i].first == key;
-    const Tree* counterpart = in_place ? &other.members_[i].second : other.find(key);
+  if (items_.shares_with(other.items_) && members_.shares_with(other.members_)) {
+    return text_ == other.text_;
+  }
+  if (text_ != other.text_ || items() != other.items()) return false;
+  if (members().size() != other.members().size()) return false;
+  for (std::size_t i = 0; i < members().size(); ++i) {
+    const auto& [key, value] = members()[i];
+    const bool in_place = other.members()[i].first == key;
+    const Tree* counterpart = in_place ? &other.members()[i].second : other.find(key);
     if (counterpart == nullptr || !(value == *counterpart)) return false;
   }
   return true;
@@ -212,15 +226,15 @@ bool Tree::operator==(const Tree& other) const {
 
 std::size_t Tree::depth() const {
   std::size_t deepest = 0;
-  for (const Tree& item : items_) deepest = std::max(deepest, item.depth());
-  for (const auto& [key, value] : members_) deepest = std::max(deepest, value.depth());
+  for (const Tree& item : items()) deepest = std::max(deepest, item.depth());
+  for (const auto& [key, value] : members()) deepest = std::max(deepest, value.depth());
   return deepest + 1;
 }
 
 std::size_t Tree::weight() const {
   std::size_t weight = sizeof(Tree) + text_.size();
-  for (const Tree& item : items_) weight += item.weight();
-  for (const auto& [key, value] : members_) weight += key.size() + value.weight();
+  for (const Tree& item : items()) weight += item.weight();
+  for (const auto& [key, value] : members()) weight += key.size() + value.weight();
   return weight;
 }
 
@@ -308,8 +322,8 @@ class Tree::Patcher {
   static Tree* child(Tree& parent, std::string_view token) {
     if (parent.type_ == Type::object) return parent.find(token);
     if (parent.type_ != Type::array) return nullptr;
-    const auto index = index_of(token, parent.items_.size());
-    return index ? &parent.items_[*index] : nullptr;
+    const auto index = index_of(token, std::as_const(parent).items().size());
+    return index ? &parent.items()[*index] : nullptr;
   }
 
   // The value behind the first `count` tokens.
@@ -339,16 +353,16 @@ class Tree::Patcher {
       if (Tree* before = child(*parent, token)) {
         *before = std::move(value);
       } else {
-        parent->members_.emplace_back(token, std::move(value));
+        parent->members().emplace_back(token, std::move(value));
       }
       return {};
     }
     if (parent != nullptr && parent->type_ == Type::array) {
-      const std::size_t size = parent->items_.size();
+      Items& items = parent->items();
+      const std::size_t size = items.size();
       const auto index = token == "-" ? size : index_of(token, size + 1);
       if (index) {
-        parent->items_.insert(parent->items_.begin() + static_cast<std::ptrdiff_t>(*index),
-                              std::move(value));
+        items.insert(items.begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
         return {};
       }
     }
@@ -363,9 +377,10 @@ class Tree::Patcher {
     if (target == nullptr) return std::nullopt;
     Tree taken = std::move(*target);
     if (parent->type_ == Type::object) {
-      std::erase_if(parent->members_, [&](const auto& m) { return m.first == path->back(); });
+      parent->erase(path->back());
     } else {
-      parent->items_.erase(parent->items_.begin() + (target - parent->items_.data()));
+      Items& items = parent->items();
+      items.erase(items.begin() + (target - items.data()));
     }
     return taken;
   }
@@ -403,7 +418,7 @@ void Tree::write(std::string& out, Surrogates surrogates) const {
     case Type::string: append_string(out, text_, surrogates); return;
     case Type::array:
       out.push_back('[');
-      for (const Tree& item : items_) {
+      for (const Tree& item : items()) {
         comma();
         item.write(out, surrogates);
       }
@@ -411,7 +426,7 @@ void Tree::write(std::string& out, Surrogates surrogates) const {
       return;
     case Type::object:
       out.push_back('{');
-      for (const auto& [key, value] : members_) {
+      for (const auto& [key, value] : members()) {
         comma();
         append_string(out, key, surrogates);
         out.push_back(':');

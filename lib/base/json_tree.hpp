@@ -11,13 +11,19 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "base/shared_copy.hpp"
 
 namespace millrace::json {
 
-// One value and what it holds. Of a repeated key the last value counts.
+// One value and what it holds. Of a repeated key the last value counts. Copies cost next to
+// nothing: they share what they hold until one of them changes.
+// Lifetime: what may be changed (references that are not const) only until the value, or one that
+// holds it, is copied.
 class Tree {
  public:
   using Member = std::pair<std::string, Tree>;
+  using Items = std::vector<Tree>;
+  using Members = std::vector<Member>;
 
   Tree() = default;
   explicit Tree(const Value& value);
@@ -59,10 +65,10 @@ class Tree {
   Tree& at(std::string_view key);
   void erase(std::string_view key);
 
-  [[nodiscard]] const std::vector<Tree>& items() const { return items_; }
-  [[nodiscard]] std::vector<Tree>& items() { return items_; }
-  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
-  [[nodiscard]] std::vector<Member>& members() { return members_; }
+  [[nodiscard]] const Items& items() const { return items_.get(); }
+  [[nodiscard]] Items& items() { return items_.edit(); }
+  [[nodiscard]] const Members& members() const { return members_.get(); }
+  [[nodiscard]] Members& members() { return members_.edit(); }
   // Appends an element. A value that is no array becomes one.
   Tree& push(Tree value);
 
@@ -80,6 +86,8 @@ class Tree {
  private:
   class Patcher;
 
+  // Where a member stands, or how many there are.
+  [[nodiscard]] std::size_t place_of(std::string_view key) const;
   // Levels of arrays and objects, the value itself counting as one.
   [[nodiscard]] std::size_t depth() const;
   // Bytes in memory, roughly.
@@ -87,8 +95,8 @@ class Tree {
 
   Type type_ = Type::null;
   std::string text_;  // string, or number as it was written
-  std::vector<Tree> items_;
-  std::vector<Member> members_;
+  SharedCopy<Items> items_;
+  SharedCopy<Members> members_;
 };
 
 }  // namespace millrace::json

@@ -132,28 +132,39 @@ struct ClientOptions {
   os::ResolverOptions resolver;
 };
 
+// Whoever runs transfers: the client, or what stands for it where no socket is wanted.
+// Thread: engine thread.
+class Sender {
+ public:
+  virtual ~Sender() = default;
+  // Never calls the handler before it returns; 0 when it takes no more, and the handler is dropped
+  // uncalled.
+  virtual TransferId start(Request request, std::shared_ptr<TransferHandler> handler) = 0;
+  // Closes the socket at once. on_done follows with `cancelled`, nothing else, and not before
+  // cancel returns. An unknown or ended id is ignored, here and below.
+  virtual void cancel(TransferId id) = 0;
+  // Stops on_data and reading from the socket, so that the sender stops too. Up to 16 KiB that
+  // were read already wait inside. on_done may still come when no byte waits.
+  virtual void pause(TransferId id) = 0;
+  // What waits is delivered soon after, never before resume returns.
+  virtual void resume(TransferId id) = 0;
+};
+
 // Runs any number of transfers at a time.
 // Thread: engine thread; construct and destroy there too, or while the loop does not run.
 // Lifetime: the loop outlives the client. Destroying the client ends each live transfer with
-// engine_closed, before the destructor returns.
-class Client {
+// engine_closed, before the destructor returns; it takes no more from then on.
+class Client final : public Sender {
  public:
   Client(os::EventLoop& loop, const ClientOptions& options);
-  ~Client();
+  ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Never calls the handler before it returns. While the client is being destroyed it gives 0 and
-  // drops the handler uncalled.
-  TransferId start(Request request, std::shared_ptr<TransferHandler> handler);
-  // Closes the socket at once. on_done follows with `cancelled`, nothing else, and not before
-  // cancel returns. An unknown or ended id is ignored, here and below.
-  void cancel(TransferId id);
-  // Stops on_data and reading from the socket, so that the sender stops too. Up to 16 KiB that
-  // were read already wait inside. on_done may still come when no byte waits.
-  void pause(TransferId id);
-  // What waits is delivered soon after, never before resume returns.
-  void resume(TransferId id);
+  TransferId start(Request request, std::shared_ptr<TransferHandler> handler) override;
+  void cancel(TransferId id) override;
+  void pause(TransferId id) override;
+  void resume(TransferId id) override;
 
  private:
   class State;

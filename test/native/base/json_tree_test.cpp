@@ -118,3 +118,16 @@ TEST(JsonTree, WritesWhatItRead) {
   const std::string text = R"({"b":[null,true,false,-0,1.50,"\u0001\ud800"],"a":{"":{}}})";
   EXPECT_EQ(text_of(tree_of(text)), text);
 }
+
+TEST(JsonTree, CopiesChangeAlone) {
+  json::Tree first = tree_of(R"({"a":{"b":[1]},"c":"x"})");
+  const json::Tree second = first;
+  first.at("a").at("b").push(json::Tree::integer(2));
+  first.set("c", "y");
+  json::Tree third = first;
+  for (auto& [key, value] : third.members()) value = json::Tree();
+  third.erase("a");
+  EXPECT_EQ(text_of(first), R"({"a":{"b":[1,2]},"c":"y"})");
+  EXPECT_EQ(text_of(second), R"({"a":{"b":[1]},"c":"x"})");
+  EXPECT_EQ(text_of(third), R"({"c":null})");
+}

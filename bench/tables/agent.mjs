@@ -1,0 +1,93 @@
+// The loop of an agent: ten steps, nine calls of a tool that does nothing and an answer, events out.
+import { execFile, execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { measure, start } from '../support/children.mjs';
+import { atLeast, atMost } from '../support/goals.mjs';
+import { bench, root } from '../support/paths.mjs';
+
+const execute = promisify(execFile);
+
+export const name = 'agent';
+export const title = 'An agent of ten steps, CPU of the process that runs it';
+export const columns = [
+  { key: 'label', title: 'agent' },
+  { key: 'model', title: 'model' },
+  { key: 'together', title: 'runs at a time' },
+  { key: 'cpu', title: 'us a step', digits: 0 },
+  { key: 'stepsPerSecond', title: 'steps/s', digits: 0 },
+  { key: 'kilobytes', title: 'KB a waiting run', digits: 1 },
+];
+export const notes = [
+  'The model answers at once: an object of the same process, or a server in another one. The engine alone reads the ' +
+    "bytes of a provider, calls a native tool and writes AG-UI events; the other libraries' models skip the bytes. " +
+    'A waiting run waits for a tool in its fifth step.',
+];
+
+const peers = { langgraph: 'LangGraph.js', ai: 'AI SDK', mastra: 'Mastra' };
+
+function engine(runs, together) {
+  const program = join(root, 'build/bench/bench/native/agent_bench');
+  const args = [String(runs), String(together)];
+  return JSON.parse(execFileSync(program, args, { encoding: 'utf8', timeout: 120_000 }));
+}
+
+async function library(who, model, runs, together = 1) {
+  const args = [join(bench, 'workers/agent.mjs'), who, model, String(runs), String(together)];
+  const { stdout } = await execute(process.execPath, args, { timeout: 120_000 });
+  return JSON.parse(stdout);
+}
+
+// The best of some rounds: other programs only make them slower.
+async function best(rounds, once) {
+  let found;
+  for (let round = 0; round < rounds; round++) {
+    const sample = await once();
+    if (!found || sample.cpu < found.cpu) found = sample;
+  }
+  return found;
+}
+
+export async function run({ quick }) {
+  const rounds = quick ? 1 : 3;
+  const model = start('servers/scripted-model.mjs');
+  const rows = [];
+  const add = (label, where, together, figures) =>
+    rows.push({ label, model: where, together, ...figures });
+  try {
+    const address = await model.answer();
+    const own = await best(rounds, () => engine(quick ? 1000 : 5000, 1));
+    add('Millrace, engine', 'inside', 1, own);
+    for (const [who, label] of Object.entries(peers)) {
+      add(label, 'inside', 1, await best(rounds, () => library(who, 'inside', quick ? 40 : 200)));
+    }
+    const many = await best(rounds, () => engine(quick ? 2000 : 10_000, 1000));
+    add('Millrace, engine', 'inside', 1000, many);
+    for (const [who, label] of [
+      ['millrace', 'Millrace'],
+      ['ai', peers.ai],
+    ]) {
+      add(label, 'HTTP', 1, await best(rounds, () => library(who, address, quick ? 40 : 200)));
+    }
+    const runs = quick ? 300 : 1000;
+    const crowd = await best(rounds, () => library('millrace', address, runs, runs));
+    add('Millrace', 'HTTP', runs, crowd);
+    const flags = ['--expose-gc'];
+    const memory = await measure('workers/agent-memory.mjs', { address, runs }, { flags });
+    if (memory.wrong > 0) throw new Error(`${memory.wrong} runs ended wrongly`);
+    const kilobytes = memory.bytesPerRun / 1024;
+    add('Millrace', 'HTTP', `${runs} waiting`, { kilobytes });
+    return { rows, goals: goalsOf(rows, own.cpu, kilobytes) };
+  } finally {
+    await model.stop();
+  }
+}
+
+function goalsOf(rows, cpu, kilobytes) {
+  const goals = Object.values(peers).map((label) => {
+    const peer = rows.find((row) => row.label === label);
+    return atLeast(`a step, times less CPU than ${label}`, peer.cpu / cpu, 20);
+  });
+  return [...goals, atMost('memory of a waiting run', kilobytes, 32, 'KB')];
+}

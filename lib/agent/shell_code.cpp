@@ -1,0 +1,185 @@
+#include "agent/shell_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+
+namespace millrace::agent {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 15> interpreters{
+    "python", "pypy", "perl",   "ruby", "node", "nodejs", "deno",     "bun",
+    "php",    "lua",  "luajit", "awk",  "gawk", "mawk",   "osascript"};
+
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+// "python" of "python3.11".
+std::string_view unversioned(std::string_view program) {
+  while (!program.empty() && (is_digit(program.back()) || program.back() == '.')) {
+    program.remove_suffix(1);
+  }
+  return program;
+}
+
+bool is_awk(std::string_view program) {
+  return program.ends_with("awk");
+}
+
+bool mentions(std::string_view code, Names names) {
+  return std::any_of(names.begin(), names.end(), [code](std::string_view name) {
+    return code.find(name) != std::string_view::npos;
+  });
+}
+
+std::vector<std::string> literals_of(std::string_view code) {
+  std::vector<std::string> literals;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    const char quote = code[at];
+    if (quote != '"' && quote != '\'' && quote != '`') continue;
+    std::string literal;
+    for (++at; at < code.size() && code[at] != quote; ++at) {
+      if (code[at] == '\\' && at + 1 < code.size()) ++at;
+      literal.push_back(code[at]);
+    }
+    literals.push_back(std::move(literal));
+  }
+  return literals;
+}
+
+// A mode such as 04755 or 0o4755, or nothing.
+std::string mode_in(std::string_view code) {
+  constexpr std::size_t digits = 4;
+  for (std::size_t at = 0; at + digits <= code.size(); ++at) {
+    const std::string_view mode = code.substr(at, digits);
+    const bool whole = at + digits == code.size() || !is_digit(code[at + digits]);
+    if (whole && mode[0] != '0' && std::all_of(mode.begin(), mode.end(), is_digit)) {
+      return std::string(mode);
+    }
+  }
+  return {};
+}
+
+// Words of `systems` after one another make one command: ["rm", "-rf", "/"].
+std::string joined(const std::vector<std::string>& literals) {
+  std::string text;
+  for (const std::string& literal : literals) {
+    if (!text.empty()) text.push_back(' ');
+    text.append(literal);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_interpreter(std::string_view program) {
+  const std::string_view name = unversioned(program);
+  return std::find(interpreters.begin(), interpreters.end(), name) != interpreters.end();
+}
+
+std::vector<std::string> code_arguments(const ShellCommand& command) {
+  static constexpr std::array<std::string_view, 3> long_names{"--eval", "--print", "--run"};
+  static constexpr std::string_view letters = "ceErRp";
+  std::vector<std::string> code;
+  const auto& words = command.words;
+  if (is_awk(command.program())) {
+    const auto operands = command.operands();
+    return {operands.begin(), operands.end()};
+  }
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const std::size_t equals = word.find('=');
+    const bool is_long =
+        std::find(long_names.begin(), long_names.end(), word.substr(0, equals)) != long_names.end();
+    const bool is_short = word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+                          letters.find(word.back()) != std::string_view::npos;
+    if (is_long && equals != std::string_view::npos) {
+      code.emplace_back(word.substr(equals + 1));
+    } else if ((is_long || is_short || word == "eval") && i + 1 < words.size()) {
+      code.push_back(words[i + 1]);
+    } else if (word.starts_with("-e") || word.starts_with("-c")) {
+      code.emplace_back(word.substr(2));
+    }
+  }
+  return code;
+}
+
+CodeReading read_code(std::string_view code) {
+  static constexpr std::array<std::string_view, 11> deletes{"rmtree",
+                                                            "rimraf",
+                                                            "rmSync",
+                                                            "rm_r",
+                                                            "remove_tree",
+                                                            "remove_entry",
+                                                            "fs.rm",
+                                                            "rmdir",
+                                                            "removedirs",
+                                                            "remove_dir_all",
+                                                            "RecursiveDirectoryIterator"};
+  static constexpr std::array<std::string_view, 10> writes{
+      "'w",         "\"w",         "'a", "\"a", "writeFile",
+      "write_text", "write_bytes", "'>", "\">", "file_put_contents"};
+  static constexpr std::array<std::string_view, 4> homes{"homedir", "Path.home", "Dir.home",
+                                                         "expanduser"};
+  CodeReading reading;
+  std::vector<std::string> literals = literals_of(code);
+  if (literals.size() > 1) reading.texts.push_back(joined(literals));
+  reading.texts.insert(reading.texts.end(), literals.begin(), literals.end());
+  if (mentions(code, homes)) literals.emplace_back("~");
+  ShellCommand names{{"code"}, {}, {}, {}};
+  names.words.insert(names.words.end(), literals.begin(), literals.end());
+  if (mentions(code, deletes)) {
+    ShellCommand removal = names;
+    removal.words.front() = "rm";
+    removal.words.insert(removal.words.begin() + 1, "-rf");
+    reading.commands.push_back(std::move(removal));
+  }
+  if (code.find("chmod") != std::string_view::npos) {
+    ShellCommand change = names;
+    change.words.front() = "chmod";
+    change.words.insert(change.words.begin() + 1, mode_in(code));
+    reading.commands.push_back(std::move(change));
+  }
+  if (mentions(code, writes)) {
+    for (const std::string& literal : literals) names.redirects.push_back({true, literal});
+  }
+  reading.commands.push_back(std::move(names));
+  return reading;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\' || at + 1 == text.size()) {
+      plain.push_back(text[at]);
+      continue;
+    }
+    const char kind = text[++at];
+    const bool hex = kind == 'x';
+    if (!hex && (kind < '0' || kind > '7')) {
+      plain.push_back(kind == 'n' || kind == 't' ? ' ' : kind);
+      continue;
+    }
+    int value = 0;
+    std::size_t digits = 0;
+    const std::size_t first = hex ? at + 1 : at;
+    const std::size_t most = hex ? 2 : (kind == '0' ? 4 : 3);
+    while (digits < most && first + digits < text.size()) {
+      const char c = text[first + digits];
+      const bool fits =
+          hex ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c >= '0' && c <= '7';
+      if (!fits) break;
+      value = value * (hex ? 16 : 8) + (is_digit(c) ? c - '0' : (c | 32) - 'a' + 10);
+      ++digits;
+    }
+    plain.push_back(static_cast<char>(value));
+    at = first + digits - 1;
+  }
+  return plain;
+}
+
+}  // namespace millrace::agent
