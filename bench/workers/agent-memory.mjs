@@ -44,10 +44,10 @@ async function start(count) {
 }
 
 await start(100);
-global.gc();
+globalThis.gc();
 const before = residentBytes();
 await start(runs);
-global.gc();
+globalThis.gc();
 const bytes = residentBytes() - before;
 release();
 const texts = await Promise.all(live);
