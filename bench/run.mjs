@@ -7,6 +7,7 @@ import { buildEngine } from '../scripts/setup/engine.mjs';
 import { preparePackages } from '../scripts/setup/packages.mjs';
 import { say } from '../scripts/setup/report.mjs';
 import { describeMachine, describeVersions, isBusy } from './support/machine.mjs';
+import { writeFigures } from './support/markdown.mjs';
 import { bench, root } from './support/paths.mjs';
 import { printHead, printTable } from './support/print.mjs';
 
@@ -16,6 +17,7 @@ const help = `Usage: npm run bench [-- OPTIONS]
 
   --quick          a bounded sample of every table, at most a minute after the build
   --only NAMES     only these tables, comma separated: ${tableNames.join(', ')}
+  --write          puts the tables into docs/performance.md, too
   --json           one JSON document on standard output and nothing else there (npm run --silent bench)
   --help           this text
 
@@ -27,6 +29,7 @@ function readOptions() {
       quick: { type: 'boolean', default: false },
       only: { type: 'string', default: tableNames.join(',') },
       json: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -82,12 +85,14 @@ async function main() {
   for (const text of failures) process.stderr.write(`millrace: failed: ${text}\n`);
   const goals = tables.flatMap((table) => table.goals);
   const met = goals.filter((goal) => goal.met).length;
-  write(`\n${met} of ${goals.length} goals met, ${failures.length} failures`);
-  if (options.json) {
-    const busy = isBusy(machine);
-    const document = { schema: 1, quick: options.quick, busy, machine, versions, tables, failures };
-    process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
-  }
+  const seconds = tables.reduce((sum, table) => sum + table.seconds, 0);
+  write(
+    `\n${met} of ${goals.length} goals met, ${failures.length} failures, ${seconds.toFixed(0)} s`,
+  );
+  const busy = isBusy(machine);
+  const report = { schema: 1, quick: options.quick, busy, machine, versions, tables, failures };
+  if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  if (options.write) writeFigures(report);
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 

@@ -100,10 +100,21 @@ struct Allocations {
   std::size_t count = 0;
 };
 
+// Gives both buffers that encoder and reader exchange the room that a long delta may need, as they
+// have it once there was one.
+void warm_up(Conversion& conversion, std::size_t bytes) {
+  for (int buffer = 0; buffer < 2; ++buffer) {
+    conversion.out.reserve(bytes);
+    conversion.encoder.take_into(conversion.out);
+  }
+}
+
 // Feeds line by line and counts where nothing but deltas came of it, in the second half of the
-// body: the first half warms the buffers up, and a part that starts may keep its id.
+// body: the first half warms the decoder up, and a part that starts may keep its id.
 void count_allocations(const adapter::Wire& wire, std::string_view input, Allocations& sum) {
   Conversion conversion(wire);
+  constexpr std::size_t long_delta_bytes = std::size_t{64} << 10U;
+  warm_up(conversion, long_delta_bytes);
   for (std::size_t at = 0; at < input.size();) {
     const std::size_t end = std::min(input.find('\n', at), input.size() - 1) + 1;
     const std::size_t events = conversion.counter.events;

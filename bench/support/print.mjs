@@ -1,8 +1,8 @@
 // Tables as text for people.
-const text = (value, digits) => {
+export function text(value, digits) {
   if (value === undefined || value === null) return '-';
   return typeof value === 'number' ? value.toFixed(digits ?? 0) : String(value);
-};
+}
 
 export function printHead(machine, versions, busy, write) {
   const peers = Object.entries(versions.peers).map(([name, version]) => `${name} ${version}`);
@@ -46,6 +46,6 @@ function printRows({ columns, rows }, write) {
 }
 
 // Enough digits to compare the figure with its limit.
-function digitsFor({ limit }) {
+export function digitsFor({ limit }) {
   return limit >= 100 ? 0 : limit >= 5 ? 1 : 2;
 }

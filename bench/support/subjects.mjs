@@ -1,5 +1,5 @@
 // The servers that the table about many streams measures. Each start() gives { pid, port, path, stop } and, for
-// servers in Node, ask() for what only the process itself knows.
+// servers in Node, ask() for what only the process itself knows. One that `isIdle` can only hold streams open.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -7,7 +7,7 @@ import { start } from './children.mjs';
 import { root } from './paths.mjs';
 
 async function startProxy(file, provider) {
-  const child = start(file, { provider: provider.url }, { seconds: 300, flags: ['--expose-gc'] });
+  const child = start(file, { provider: provider.url }, { seconds: 300 });
   const { port } = await child.answer();
   return { ...child, port, path: '/agent' };
 }
@@ -73,5 +73,11 @@ export const subjects = [
     key: 'javascript',
     label: 'hand-written JavaScript proxy',
     start: (to) => startProxy('servers/js-proxy.mjs', to),
+  },
+  {
+    key: 'bare',
+    label: 'bare Node server, no provider behind it',
+    isIdle: true,
+    start: (to) => startProxy('servers/node-hold.mjs', to),
   },
 ];

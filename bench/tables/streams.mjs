@@ -9,7 +9,7 @@ import { startLoad, startProvider } from '../support/traffic.mjs';
 
 const perSecond = 50;
 const full = { streams: 1000, deltas: 200, window: 12_000, idle: [100, 1000] };
-const quick = { streams: 60, deltas: 40, window: 1_000, idle: [20, 120] };
+const quick = { streams: 60, deltas: 40, window: 1_500, idle: [50, 250] };
 
 export const name = 'streams';
 export const title = 'Many streams at 50 deltas a second through one process';
@@ -28,9 +28,10 @@ export const columns = [
   { key: 'failed', title: 'failed' },
 ];
 export const notes = [
-  'Goals are for the full run, of a thousand streams. Each stream has 200 deltas and is followed by another on the same connection. Delta: from the write of the ' +
-    'provider to the read of the reader. Idle: slope of resident memory between two numbers of idle streams (100 and ' +
-    '1,000 in full), in Node after a collection. Every delta of every stream is counted.',
+  'The goals for CPU and delay are for a thousand streams, in the full run. Each stream is followed by another on ' +
+    'the same connection. Delta: from the write of the provider to the read of the reader. Idle: slope of resident memory ' +
+    'between two numbers of idle streams (100 and 1,000 in full), in Node after V8 was told to give back what it ' +
+    'can, as it does by itself after some quiet seconds. Every delta of every stream is counted.',
 ];
 
 export async function run({ quick: isQuick }) {
@@ -41,16 +42,17 @@ export async function run({ quick: isQuick }) {
   return {
     rows,
     failures,
-    goals: isQuick ? [] : goalsOf(Object.fromEntries(rows.map((row) => [row.key, row]))),
+    goals: goalsOf(Object.fromEntries(rows.map((row) => [row.key, row])), isQuick),
   };
 }
 
-async function measureSubject({ key, label, start }, plan) {
+async function measureSubject({ key, label, isIdle, start }, plan) {
   const provider = await startProvider();
   const server = await start(provider);
   try {
     // Idle first: memory that busy streams have left behind would hide what idle ones take.
     const idleKb = await measureIdle(server, plan);
+    if (isIdle) return { key, label, streams: plan.idle[1], idleKb, failures: [] };
     const busy = await measureBusy(server, plan);
     return { key, label, streams: plan.streams, ...busy, idleKb };
   } finally {
@@ -111,24 +113,24 @@ async function hold(load, count) {
   if (answer.failure) throw new Error(answer.failure);
 }
 
-function goalsOf({ serve, pipe, web, javascript }) {
-  return [
+function goalsOf({ serve, pipe, web, javascript }, isQuick) {
+  const always = [
     atMost('serve, JS thread', serve.main, 1, '%'),
     atMost('serve, idle stream', serve.idleKb, 25, 'KB'),
-    atMost(
-      'pipeAGUI, JS thread beside the JavaScript proxy',
-      pipe.mainEach / javascript.mainEach,
-      0.5,
-      'x',
-    ),
-    atMost('pipeAGUI, loop delay p99', pipe.loopDelay, 10, 'ms'),
     atMost('pipeAGUI, idle stream', pipe.idleKb, 45, 'KB'),
-    atMost('web Response, loop delay p99', web.loopDelay, 50, 'ms'),
     atMost('failed streams of millrace', serve.failed + pipe.failed + web.failed, 0),
     atLeast(
       'serve, deltas delivered of those due',
       serve.delivered / (serve.streams * perSecond),
       0.95,
     ),
+  ];
+  if (isQuick) return always;
+  const beside = pipe.mainEach / javascript.mainEach;
+  return [
+    ...always,
+    atMost('pipeAGUI, JS thread beside the JavaScript proxy', beside, 0.5, 'x'),
+    atMost('pipeAGUI, loop delay p99', pipe.loopDelay, 10, 'ms'),
+    atMost('web Response, loop delay p99', web.loopDelay, 50, 'ms'),
   ];
 }

@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Writable } from 'node:stream';
 
-import type { RunOptions, RunSource } from './run-bytes';
+import type { RunOptions, RunOut, RunSource } from './run-bytes';
 import { RunBytes } from './run-bytes';
 
 const headers = {
@@ -54,22 +54,47 @@ export function pipeAGUI(
   options: RunOptions = {},
 ): Promise<void> {
   return new Promise((resolve) => {
-    const end = (): void => {
-      response.off('drain', resume).off('close', leave);
-      if (!response.destroyed) response.end();
-      resolve();
-    };
-    const write = (bytes: Uint8Array): boolean => !response.destroyed && response.write(bytes);
-    const run = new RunBytes(source, options, { write, end });
-    const resume = (): void => run.resume();
-    const leave = (): void => {
-      run.cancel();
-      end();
-    };
+    const out = new NodeOut(response, resolve);
+    out.start(new RunBytes(source, options, out));
+  });
+}
+
+// What a run knows of the response that it is written to.
+class NodeOut implements RunOut {
+  readonly #response: NodeResponse;
+  readonly #resolve: () => void;
+  #run: RunBytes | undefined;
+
+  constructor(response: NodeResponse, resolve: () => void) {
+    this.#response = response;
+    this.#resolve = resolve;
+  }
+
+  start(run: RunBytes): void {
+    const response = this.#response;
+    this.#run = run;
     if (!response.headersSent) response.writeHead(200, headers);
     response.flushHeaders?.();
-    response.on('drain', resume).on('close', leave).on('error', leave);
-    if (response.destroyed) leave();
-    else resume();
-  });
+    response.on('close', this.#leave).on('error', this.#leave);
+    if (response.destroyed) this.#leave();
+    else run.resume();
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#response.destroyed) return false;
+    if (this.#response.write(bytes)) return true;
+    this.#response.once('drain', () => this.#run?.resume());
+    return false;
+  }
+
+  end(): void {
+    this.#response.off('close', this.#leave);
+    if (!this.#response.destroyed) this.#response.end();
+    this.#resolve();
+  }
+
+  readonly #leave = (): void => {
+    this.#run?.cancel();
+    this.end();
+  };
 }

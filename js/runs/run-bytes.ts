@@ -50,7 +50,8 @@ export interface RunOut {
  */
 export class RunBytes implements Sink {
   readonly #out: RunOut;
-  readonly #source: RunSource;
+  // Until it is opened, so that a Response is not kept for the bytes of its body.
+  #source: RunSource | undefined;
   readonly #options: RunOptions;
   readonly #ids: { threadId: string; runId: string };
   // Where the bytes of the engine hold the whole run, this is made anew for what comes besides.
@@ -145,9 +146,10 @@ export class RunBytes implements Sink {
     this.#phase = 'opening';
     this.#openSource().then(
       (opened) => {
-        if (this.#phase === 'over') return opened.cancel();
+        if (this.#phase === 'over') return void opened.source.cancel();
         this.#phase = 'open';
         this.#opened = opened;
+        this.#source = undefined;
         if (opened.ended) this.#run = undefined;
         if (this.#wanted) this.#goOn();
       },
@@ -156,7 +158,7 @@ export class RunBytes implements Sink {
   }
 
   async #openSource(): Promise<Opened> {
-    const source = await this.#source;
+    const source = await (this.#source as RunSource);
     if (this.#phase === 'over') {
       // It came when nobody wants it any more.
       discard(source, this.#stopped?.error);
@@ -172,11 +174,11 @@ export class RunBytes implements Sink {
     if (!traits || traits.hasHooks) return openEvents(this.#nativeRun(), adapter.parse(source));
     const { wire, limits } = traits;
     const options = { ...this.#runOptions(), wire, limits, runStarted: true };
-    return openBytes(openSource(source, { kind: 'ag_ui', options }));
+    return { source: openSource(source, { kind: 'ag_ui', options }), ended: true };
   }
 
   #goOn(): void {
-    if (this.#opened?.flow) this.#opened.flow(this);
+    if (this.#opened?.source.flow) this.#opened.source.flow(this);
     else void this.#pump();
   }
 
@@ -185,10 +187,10 @@ export class RunBytes implements Sink {
     this.#pumping = true;
     try {
       while (this.#wanted && this.#phase === 'open') {
-        const bytes = await this.#opened.read();
+        const bytes = await this.#opened.source.read();
         if (this.#phase !== 'open') break;
         if (bytes === undefined) this.#finish();
-        else this.#write(bytes);
+        else this.#write(bytes as Buffer);
       }
     } catch (error) {
       this.#fail(error);
@@ -214,13 +216,13 @@ export class RunBytes implements Sink {
   #leave(): void {
     // Nobody else is going to close what was never opened.
     const unopened = this.#phase === 'new' || this.#phase === 'started';
-    if (unopened) discard(this.#source, this.#stopped?.error);
+    if (unopened && this.#source) discard(this.#source, this.#stopped?.error);
     this.#phase = 'over';
     this.#wanted = false;
     clearTimeout(this.#silence);
     this.#silence = undefined;
     this.#options.signal?.removeEventListener('abort', this.#abort);
-    this.#opened?.cancel();
+    void this.#opened?.source.cancel();
   }
 
   // The run as it stands; its start is written.
@@ -256,20 +258,8 @@ function discard(source: RunSource, reason: unknown): void {
 
 // What the run follows. `ended` is true when the bytes hold the terminal event already.
 interface Opened {
-  read(): Promise<Buffer | undefined>;
-  // Instead of read(), where the engine has the bytes.
-  flow?: (sink: Sink) => void;
-  cancel(): void;
+  source: Source;
   ended: boolean;
-}
-
-function openBytes(source: Source): Opened {
-  return {
-    read: () => source.read() as Promise<Buffer | undefined>,
-    ...(source.flow && { flow: source.flow }),
-    cancel: () => void source.cancel(),
-    ended: true,
-  };
 }
 
 function openEvents(run: NativeRun, events: Events): Opened {
@@ -282,7 +272,7 @@ function openEvents(run: NativeRun, events: Events): Opened {
       rethrow(error);
     }
   };
-  return {
+  const source: Source = {
     read: async () => {
       if (run.ended()) {
         await iterator.return?.();
@@ -299,9 +289,11 @@ function openEvents(run: NativeRun, events: Events): Opened {
       if (iterator instanceof EventStream) list.push(...iterator.loaded());
       return push(list);
     },
-    cancel: () => void Promise.resolve(iterator.return?.()).catch(() => undefined),
-    ended: false,
+    cancel: async () => {
+      await Promise.resolve(iterator.return?.()).catch(() => undefined);
+    },
   };
+  return { source, ended: false };
 }
 
 const nothing = Buffer.alloc(0);

@@ -94,9 +94,10 @@ class EngineStream {
   readonly #native: Addon;
   readonly #id: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #headArrived: Promise<Head>;
-  #resolveHead!: (head: Head) => void;
-  #rejectHead!: (error: unknown) => void;
+  // Until it has arrived; an open stream has no use for it any more.
+  #headArrived: Promise<Head> | undefined;
+  #resolveHead: ((head: Head) => void) | undefined;
+  #rejectHead: ((error: unknown) => void) | undefined;
   #waiting: Waiting | undefined;
   // Set only while it wants more, so that a reader who stopped reading can be collected.
   #sink: Sink | undefined;
@@ -121,8 +122,13 @@ class EngineStream {
     signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  head(): Promise<Head> {
-    return this.#headArrived;
+  /** The head of the answer; called once. */
+  async head(): Promise<Head> {
+    try {
+      return await (this.#headArrived as Promise<Head>);
+    } finally {
+      this.#headArrived = this.#resolveHead = this.#rejectHead = undefined;
+    }
   }
 
   readAs(spec: PipeSpec): void {
@@ -167,7 +173,7 @@ class EngineStream {
   }
 
   readonly #deliver = (head?: string, data?: Output, end?: string): boolean => {
-    if (head !== undefined) this.#resolveHead(JSON.parse(head) as Head);
+    if (head !== undefined) this.#resolveHead?.(JSON.parse(head) as Head);
     const sink = this.#sink;
     if (data !== undefined) {
       if (!sink) this.#early = data;
@@ -189,7 +195,7 @@ class EngineStream {
     this.#ended = true;
     this.#error = error;
     this.#signal?.removeEventListener('abort', this.#abort);
-    if (error) this.#rejectHead(error.value);
+    if (error) this.#rejectHead?.(error.value);
     this.#settle();
   }
 
@@ -228,25 +234,28 @@ export function allowManyListeners(signal: AbortSignal): void {
 // An unread body keeps its connection and up to 64 KiB; when nobody can read it any more, it ends.
 const unread = new FinalizationRegistry<EngineStream>((stream) => stream.cancel());
 
-/** The body of an engine's response: bytes for whoever reads it, or taken over by parse(). */
-class EngineBodySource implements UnderlyingByteSource, EngineBody {
+/**
+ * The body of an engine's response: bytes for whoever reads it, or taken over by parse(). It is then
+ * the source of what comes out, too.
+ */
+class EngineBodySource implements UnderlyingByteSource, EngineBody, Source {
   readonly type = 'bytes';
   readonly #stream: EngineStream;
   #mode: 'unread' | 'bytes' | 'taken' | 'closed' = 'unread';
   #controller: ReadableByteStreamController | undefined;
-  #sink: Sink | undefined;
+  // Keeps a body that was taken over locked, and from being collected as an unread one.
+  #lock: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
   constructor(stream: EngineStream) {
     this.#stream = stream;
   }
 
+  // Of the underlying source of a ReadableStream, as are pull and cancel.
   start(controller: ReadableByteStreamController): void {
     this.#controller = controller;
   }
 
   async pull(controller: ReadableByteStreamController): Promise<void> {
-    // The one read that stays open while parse() takes the events past this stream.
-    if (this.#mode === 'taken') return;
     if (this.#mode === 'unread') {
       this.#mode = 'bytes';
       this.#stream.readAs({ kind: 'bytes', options: {} });
@@ -256,7 +265,9 @@ class EngineBodySource implements UnderlyingByteSource, EngineBody {
     else controller.enqueue(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   }
 
-  cancel(): void {
+  async cancel(): Promise<void> {
+    // The readable side of a body that is taken over ends when it is.
+    if (this.#mode === 'taken' && !this.#lock) return;
     this.#mode = 'closed';
     this.#stream.cancel();
   }
@@ -274,43 +285,20 @@ class EngineBodySource implements UnderlyingByteSource, EngineBody {
     this.#stream.readAs(spec);
     this.#mode = 'taken';
     const reader = stream.getReader();
-    // Marks the body as used and keeps it locked until the end.
-    reader.read().catch(() => undefined);
-    return {
-      read: () => this.#readTaken(),
-      flow: (sink) => this.#flowTaken(sink),
-      cancel: async (reason) => {
-        await reader.cancel(reason).catch(() => undefined);
-      },
-    };
+    // Marks the body as used, and gives up all that a read would wait for.
+    reader.cancel().catch(() => undefined);
+    this.#controller = undefined;
+    this.#lock = reader;
+    return this;
   }
 
-  #flowTaken(sink: Sink): void {
-    this.#sink ??= {
-      data: (output) => sink.data(output),
-      end: (error) => {
-        if (error) this.#fail(error.value);
-        else this.#close();
-        sink.end(error);
-      },
-    };
-    this.#stream.flow(this.#sink);
+  // Of the source.
+  read(): Promise<Output | undefined> {
+    return this.#stream.read();
   }
 
-  async #readTaken(): Promise<Output | undefined> {
-    try {
-      const output = await this.#stream.read();
-      if (output === undefined) this.#close();
-      return output;
-    } catch (error) {
-      this.#fail(error);
-      throw error;
-    }
-  }
-
-  #fail(error: unknown): void {
-    if (this.#mode !== 'closed') this.#controller?.error(error);
-    this.#mode = 'closed';
+  flow(sink: Sink): void {
+    this.#stream.flow(sink);
   }
 }
 

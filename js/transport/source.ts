@@ -24,7 +24,7 @@ export interface Source {
   /** The next output; undefined at the end. Rejects with the body's own error. */
   read(): Promise<Output | undefined>;
   /** Instead of read(), where the engine has the bytes. Does nothing while it flows. */
-  readonly flow?: (sink: Sink) => void;
+  flow?(sink: Sink): void;
   /** Stops the body; what is being read ends. */
   cancel(reason?: unknown): Promise<void>;
 }

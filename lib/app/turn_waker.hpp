@@ -53,7 +53,7 @@ class TurnWaker final : public Waker {
   // outputs, up to the longest at busiest.
   static constexpr std::uint64_t busy = 8;
   static constexpr std::uint64_t busiest = 200;
-  static constexpr std::size_t bulk_bytes = std::size_t{64} << 10U;
+  static constexpr std::size_t bulk_bytes = std::size_t{128} << 10U;
   static constexpr std::size_t large_output_bytes = 2048;
 
   // Much of few streams, not little of many.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t sure_digits = 19;  // shorter counts are no large numbers
 constexpr std::size_t spare_bytes = 48;  // of the remembered text, for one that is longer
-constexpr std::size_t usual_slots = 6;
+constexpr std::size_t usual_slots = 8;
 
 bool is_plain(char c) {
   return c >= ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x80;

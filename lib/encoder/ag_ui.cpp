@@ -60,6 +60,11 @@ AgUiEncoder::AgUiEncoder(AgUiOptions options)
 void AgUiEncoder::start() {
   if (started_) return;
   started_ = true;
+  // What every delta needs finds its room.
+  constexpr std::size_t usual_head_bytes = 192;
+  constexpr std::size_t usual_id_bytes = 63;
+  delta_head_.reserve(usual_head_bytes);
+  delta_id_.reserve(usual_id_bytes);
   frame_begin();
   out_.append(R"({"type":"RUN_STARTED")");
   json::append_member(out_, "threadId", options_.thread_id);

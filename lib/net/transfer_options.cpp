@@ -12,7 +12,7 @@ namespace {
 
 constexpr long send_buffer_bytes = 16L << 10U;  // the least that libcurl takes
 // Of the usual buffer, for each of many transfers: what thousands of streams wait for is small.
-constexpr long crowd_share = 4;
+constexpr long crowd_share = 8;
 
 // libcurl may ask for the text as long as the handle is in use.
 void set_blob(CURL* handle, CURLoption option, const std::string& text) {
