@@ -4,6 +4,7 @@ import { AsyncResource } from 'node:async_hooks';
 
 import type { AgentDecision, AgentResult, SavedRun } from '../../types/agent-run';
 import type { AGUIEvent, Interrupt, ResumeEntry } from '../../types/events';
+import { onAbort } from '../abort';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { Call } from '../model/call';
@@ -74,9 +75,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#call = call;
     this.#host = host;
     this.#calls = new HostCalls(host.tools, call, this.#scope);
-    const stop = (): void => this.stop();
-    host.signal?.addEventListener('abort', stop, { once: true });
-    this.#done = this.#read().finally(() => host.signal?.removeEventListener('abort', stop));
+    this.#done = this.#read().finally(onAbort(host.signal, () => this.stop()));
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {

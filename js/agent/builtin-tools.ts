@@ -1,8 +1,9 @@
 // The engine's own tools, as tools of the host: arguments go to the engine's thread, outcomes come back.
 import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
+import { nothing, onAbort } from '../abort';
 import { errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
-import { allowManyListeners, engine } from '../transport/engine';
+import { engine } from '../transport/engine';
 import type { HostTool, ToolEffect } from './tools';
 
 interface Approval {
@@ -135,6 +136,7 @@ function call(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const native = engine();
+    let settled = nothing;
     const abort = () => {
       native.cancel(stream);
       reject(signal?.reason as Error);
@@ -142,7 +144,7 @@ function call(
     const deliver = (head?: string, _data?: unknown, end?: string): boolean => {
       if (head !== undefined) resolve(JSON.parse(head) as BuiltinToolResult);
       if (end !== undefined) {
-        signal?.removeEventListener('abort', abort);
+        settled();
         if (end !== '') reject(errorFromNative(end));
       }
       return false;
@@ -153,8 +155,6 @@ function call(
     } catch (error) {
       rethrow(error);
     }
-    if (!signal) return;
-    allowManyListeners(signal);
-    signal.addEventListener('abort', abort, { once: true });
+    settled = onAbort(signal, abort);
   });
 }

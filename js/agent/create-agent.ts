@@ -11,7 +11,7 @@ import type { Fallback } from '../model/runtime';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
-import { allowManyListeners, engine } from '../transport/engine';
+import { engine } from '../transport/engine';
 import { answerRequest } from './agent-route';
 import { AgentRun } from './agent-run';
 import type { SendMessageOptions, SentMessage } from './send-message';
@@ -157,7 +157,6 @@ export class EngineAgent {
   #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
     const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
     signal?.throwIfAborted();
-    if (signal) allowManyListeners(signal);
     const inputJson = toJson(input, 'input');
     const optionsJson = toJson({ ...more, saves: saves ?? onStep !== undefined }, 'options');
     const call = startEngineCall((native, deliver) =>

@@ -2,6 +2,7 @@
 // executors do it. Both shapes of LobeHub's runtime are served: supervisors that decide on results,
 // and older ones with a runner that reads a context.
 import type { AgentState, AgentStepResult } from '../../types/agent';
+import { onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import { AgentRuntime, within } from './runtime';
@@ -253,8 +254,8 @@ export class GroupOrchestrationRuntime {
         reject(new Aborted());
       };
       if (outer?.aborted) stop();
-      else outer?.addEventListener('abort', stop, { once: true });
     });
+    const settled = onAbort(outer, stop);
     stopped.catch(() => undefined);
     try {
       return await Promise.race([
@@ -265,7 +266,7 @@ export class GroupOrchestrationRuntime {
       controller.abort(error);
       throw error;
     } finally {
-      outer?.removeEventListener('abort', stop);
+      settled();
     }
   }
 

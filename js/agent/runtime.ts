@@ -1,5 +1,6 @@
 // AgentRuntime: runs an agent step by step on plain state objects. The engine decides what a step
 // does; what only JavaScript can do (the agent, executors, models, tools) is answered here.
+import { onAbort } from '../abort';
 import type {
   Agent,
   AgentCost,
@@ -360,8 +361,7 @@ export class AgentRuntime {
   async #runSubAgent(payload: SubAgentAction, signal: AbortSignal): Promise<unknown> {
     const { task, timeoutMs, depth, parentMessageId } = payload;
     const controller = new AbortController();
-    const stop = (): void => controller.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
+    const settled = onAbort(signal, () => controller.abort(signal.reason));
     try {
       return await within(
         this.#config.runSubAgent?.(task, {
@@ -376,7 +376,7 @@ export class AgentRuntime {
       controller.abort(error);
       throw error;
     } finally {
-      signal.removeEventListener('abort', stop);
+      settled();
     }
   }
 }

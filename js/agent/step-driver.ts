@@ -1,5 +1,6 @@
 // Carries one step of the engine's state machine out: it asks for actions, JavaScript answers them.
 import type { AgentEvent, AgentStepResult } from '../../types/agent';
+import { onAbort } from '../abort';
 import type { NativeAgentStep } from '../addon';
 import { rethrow } from '../errors';
 import { type AgentErrorRecord, errorRecord, reviveError, toJson } from './serialize';
@@ -72,8 +73,7 @@ export class StepDriver {
         const first = start(this.#step);
         return signal?.aborted ? this.#step.abort(reasonOf(signal), Date.now()) : first;
       });
-      signal?.addEventListener('abort', stop, { once: true });
-    }).finally(() => signal?.removeEventListener('abort', stop));
+    }).finally(onAbort(signal, stop));
   }
 
   #apply(call: () => string): void {

@@ -1,5 +1,6 @@
 // The engine's MCP client as promises: requests out, answers and the server's questions in.
 import type { MCPImplementation, MCPProgress, MCPRequestOptions } from '../../types/mcp';
+import { onAbort } from '../abort';
 import type { Addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import { engine } from '../transport/engine';
@@ -45,7 +46,7 @@ interface Waiting {
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
   options: MCPRequestOptions;
-  stop: (() => void) | undefined;
+  settled: () => void;
 }
 
 const methodNotFound = -32601;
@@ -97,9 +98,10 @@ export class MCPConnection {
       if (this.#over) throw this.#over.error;
       signal?.throwIfAborted();
       const call = this.#nextCall++;
-      const stop = signal && (() => this.#command('cancel', call, reasonOf(signal)));
-      this.#waiting.set(call, { resolve, reject, options, stop });
-      if (stop) signal.addEventListener('abort', stop, { once: true });
+      const settled = onAbort(signal, () =>
+        this.#command('cancel', call, reasonOf(signal?.reason)),
+      );
+      this.#waiting.set(call, { resolve, reject, options, settled });
       const wishes = { method, list, timeoutMs, totalMs: maxTotalMs, progress: !!onProgress };
       this.#command('call', call, JSON.stringify(params), JSON.stringify(wishes));
     });
@@ -158,8 +160,8 @@ export class MCPConnection {
     const waiting = this.#waiting.get(call);
     if (!waiting) return;
     this.#waiting.delete(call);
-    const { options, stop, resolve, reject } = waiting;
-    if (stop) options.signal?.removeEventListener('abort', stop);
+    const { options, settled, resolve, reject } = waiting;
+    settled();
     if (!error) resolve(result as never);
     else if (options.signal?.aborted) reject(options.signal.reason);
     else reject(errorFromNative(JSON.stringify(error), rpc));
@@ -215,7 +217,7 @@ export class MCPConnection {
   }
 }
 
-function reasonOf({ reason }: AbortSignal): string {
+function reasonOf(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason);
 }
 

@@ -1,5 +1,6 @@
 // What a provider can do besides chats: the engine builds requests and reads answers, its transport (or a
 // fetch function) carries them.
+import { onAbort } from '../abort';
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -273,11 +274,11 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
       reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
+      settled();
       resolve();
     }, ms);
+    const settled = onAbort(signal, stop);
     if (signal?.aborted) stop();
-    else signal?.addEventListener('abort', stop, { once: true });
   });
 }
 

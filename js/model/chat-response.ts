@@ -1,6 +1,6 @@
 // The Response of a chat: a stream of bytes that the engine wrote, and callbacks beside it.
 import type { ChatCallbacks } from '../../types/model';
-import { allowManyListeners } from '../transport/engine';
+import { onAbort } from '../abort';
 import type { Call } from './call';
 import type { CallItems } from './call-items';
 import { CallbackDriver } from './callbacks';
@@ -26,12 +26,7 @@ const unread = new FinalizationRegistry<Call>((call) => call.cancel());
 /** Resolves when a provider took the call, rejects when none did. */
 export async function chatResponse(parts: ChatParts): Promise<Response> {
   const { call, items, callback, signal, headers } = parts;
-  const stop = (): void => call.stop();
-  if (signal) {
-    allowManyListeners(signal);
-    signal.addEventListener('abort', stop, { once: true });
-  }
-  const done = (): void => signal?.removeEventListener('abort', stop);
+  const done = onAbort(signal, () => call.stop());
   const source = items
     ? new ItemBytes(items, callback ? new CallbackDriver(callback) : undefined, call)
     : new PlainBytes(call);

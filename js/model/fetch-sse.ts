@@ -1,5 +1,6 @@
 // fetchSSE: sends a chat request and tells callbacks what its LobeHub chat stream says.
 import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
+import { nothing, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { ChannelRequest, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
@@ -108,9 +109,7 @@ class ChatFetch {
           () => undefined,
         );
       };
-      signal.addEventListener('abort', stop, { once: true });
-      const settled = (): void => signal.removeEventListener('abort', stop);
-      answer.finally(settled).then(resolve, reject);
+      answer.finally(onAbort(signal, stop)).then(resolve, reject);
     });
   }
 
@@ -118,10 +117,10 @@ class ChatFetch {
   async #read(response: Response): Promise<boolean> {
     const { signal } = this.#options;
     if (response.body === null) return false;
-    const stop = (): void => void this.#source?.cancel(signal?.reason);
+    let settled = nothing;
     try {
       this.#source = openSource(response, { kind: 'records', options: {} });
-      signal?.addEventListener('abort', stop, { once: true });
+      settled = onAbort(signal, () => void this.#source?.cancel(signal?.reason));
       while (!this.#thrown && !signal?.aborted) {
         const output = await this.#source.read();
         if (output === undefined) break;
@@ -135,7 +134,7 @@ class ChatFetch {
       this.#tell(() => this.#options.onErrorHandle?.(this.#networkError(error)));
       return false;
     } finally {
-      signal?.removeEventListener('abort', stop);
+      settled();
       if (this.#thrown || signal?.aborted) void this.#source?.cancel();
     }
   }

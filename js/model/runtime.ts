@@ -1,6 +1,7 @@
 // ModelRuntime: one provider's models behind the interface that all providers share.
 import { randomUUID } from 'node:crypto';
 
+import { onAbort } from '../abort';
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -15,7 +16,6 @@ import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/o
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
-import { allowManyListeners } from '../transport/engine';
 import type { CallTexts } from './call';
 import { startCall } from './call';
 import { CallItems } from './call-items';
@@ -192,16 +192,12 @@ export class ModelRuntime {
     const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
     const call = startCall(texts, chooseFetch('stream', this.#own));
     const stop = (): void => call.stop();
-    if (signal) {
-      allowManyListeners(signal);
-      signal.addEventListener('abort', stop, { once: true });
-    }
     return new ModelRun({
       ...ids,
       items: new CallItems(call, payload, this.#own),
       stop,
       abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
-      done: () => signal?.removeEventListener('abort', stop),
+      done: onAbort(signal, stop),
       keptSize: options.keptSize ?? defaultKeptSize,
     });
   }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { StreamProtocolAdapter } from '../../types/channels';
 import type { AGUIEvent } from '../../types/events';
+import { nothing, onAbort } from '../abort';
 import { traitsOf } from '../adapters/adapters';
 import { EventStream } from '../adapters/event-stream';
 import type { NativeRun } from '../addon';
@@ -64,6 +65,8 @@ export class RunBytes implements Sink {
   // Stopped before it was started.
   #stopped: { error: unknown } | undefined;
   #silence: NodeJS.Timeout | undefined;
+  // Ends listening to the signal.
+  #settled = nothing;
 
   constructor(source: RunSource, options: RunOptions, out: RunOut) {
     checkOptions(source, options);
@@ -78,7 +81,7 @@ export class RunBytes implements Sink {
     // A source that fails before it is asked must not end the process.
     if (isPromise(source)) source.then(undefined, () => undefined);
     if (options.signal?.aborted) this.#abort();
-    else options.signal?.addEventListener('abort', this.#abort, { once: true });
+    else this.#settled = onAbort(options.signal, this.#abort);
   }
 
   /** There is room for more. */
@@ -221,7 +224,7 @@ export class RunBytes implements Sink {
     this.#wanted = false;
     clearTimeout(this.#silence);
     this.#silence = undefined;
-    this.#options.signal?.removeEventListener('abort', this.#abort);
+    this.#settled();
     void this.#opened?.source.cancel();
   }
 

@@ -1,8 +1,8 @@
 // The engine's own transport: requests whose sockets, decompression and decoding run off the main
 // thread, answered with a standard Response.
-import { setMaxListeners } from 'node:events';
 import type { UnderlyingByteSource } from 'node:stream/web';
 
+import { nothing, onAbort } from '../abort';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
@@ -94,6 +94,8 @@ class EngineStream {
   readonly #native: Addon;
   readonly #id: number;
   readonly #signal: AbortSignal | undefined;
+  // Ends listening to the signal.
+  #settled = nothing;
   // Until it has arrived; an open stream has no use for it any more.
   #headArrived: Promise<Head> | undefined;
   #resolveHead: ((head: Head) => void) | undefined;
@@ -117,9 +119,7 @@ class EngineStream {
     } catch (error) {
       rethrow(error);
     }
-    if (!signal) return;
-    allowManyListeners(signal);
-    signal.addEventListener('abort', this.#abort, { once: true });
+    this.#settled = onAbort(signal, this.#abort);
   }
 
   /** The head of the answer; called once. */
@@ -194,7 +194,7 @@ class EngineStream {
   #end(error: { value: unknown } | undefined): void {
     this.#ended = true;
     this.#error = error;
-    this.#signal?.removeEventListener('abort', this.#abort);
+    this.#settled();
     if (error) this.#rejectHead?.(error.value);
     this.#settle();
   }
@@ -220,15 +220,6 @@ class EngineStream {
 function reasonOf(signal: Partial<AbortSignal>): unknown {
   if ('reason' in signal) return signal.reason;
   return new DOMException('This operation was aborted', 'AbortError');
-}
-
-/** One signal may stop many requests; Node would warn of a leak at the eleventh. */
-export function allowManyListeners(signal: AbortSignal): void {
-  try {
-    setMaxListeners(0, signal);
-  } catch {
-    // Not Node's own AbortSignal: nobody counts.
-  }
 }
 
 // An unread body keeps its connection and up to 64 KiB; when nobody can read it any more, it ends.

@@ -7,10 +7,10 @@ import { answerText, callModes, modes, startFaultyProvider } from '../support/fa
 import type { Api } from '../support/model-wires';
 import { apis, usage } from '../support/model-wires';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const key = 'sk-the-secret-of-this-test-4711';
-const longestMs = 20_000;
+const longestMs = 60_000;
 
 interface Trial {
   name: string;
@@ -48,9 +48,17 @@ const settings: ModelRuntimeOptions = {
   maxRetries: 2,
   // Every call fails on its own account.
   circuit: false,
-  timeouts: { connect: 10_000, firstByte: 1_500, idle: 1_500, total: longestMs },
   limits: { decodedBytes: 4 << 20, eventBytes: 1 << 20, lineBytes: 1 << 20 },
 };
+
+// Where silence itself is the fault, its limit is short. Elsewhere a busy machine must not be taken for
+// a silent one.
+const limitsOf = ({ silent }: Mode): ModelRuntimeOptions['timeouts'] => ({
+  connect: 30_000,
+  firstByte: silent ? 4_000 : 30_000,
+  idle: silent ? 1_500 : 30_000,
+  total: longestMs,
+});
 
 let provider: FaultyProvider;
 let count = 0;
@@ -66,6 +74,7 @@ async function attempt(trial: Trial, more: ModelRuntimeOptions = {}): Promise<Se
   const origin = `${provider.url}/${label}`;
   const runtime = createModelRuntime(trial.api === 'messages' ? 'anthropic' : 'openai', {
     ...settings,
+    timeouts: limitsOf(trial.mode),
     baseURL: trial.api === 'messages' ? origin : `${origin}/v1`,
     ...(trial.api === 'responses' ? { apiMode: 'responses' } : {}),
     ...more,
@@ -149,7 +158,7 @@ function expectOutcome({ mode }: Trial, seen: Seen): void {
   if (!followed) expect(seen.requests).toBe(mode.requests ?? seen.attempts.length);
   if (mode.waits) {
     const [first = 0, second = 0] = seen.times;
-    const slack = 150; // of timers and of this machine
+    const slack = 2_000; // of timers and of a busy machine
     expect(second - first).toBeGreaterThanOrEqual(mode.waits[0] - 2);
     expect(second - first).toBeLessThanOrEqual(mode.waits[1] + slack);
   }

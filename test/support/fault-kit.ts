@@ -41,6 +41,8 @@ export interface Mode {
   waits?: [least: number, most: number];
   /** How many requests arrive, where the client sends more than it books: redirects. */
   requests?: number;
+  /** It goes quiet: only a time limit ends it. */
+  silent?: true;
   /** What fetch itself does otherwise: it decodes, follows and limits by its own rules. */
   notOverFetch?: true;
   answer(context: Context): void | Promise<void>;

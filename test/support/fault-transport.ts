@@ -250,4 +250,8 @@ const nonsense: Modes = {
   ),
 };
 
-export const transportModes: Modes = { ...cuts, ...silences, ...nonsense };
+const silent = Object.fromEntries(
+  Object.entries(silences).map(([name, mode]) => [name, { ...mode, silent: true as const }]),
+);
+
+export const transportModes: Modes = { ...cuts, ...silent, ...nonsense };

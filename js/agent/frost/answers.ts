@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { OpenAIToolCall } from '../../../types/agent';
+import { onAbort } from '../../abort';
 import { MillraceError } from '../../errors';
 import { ask } from '../ask';
 import { errorRecord } from '../serialize';
@@ -56,10 +57,7 @@ export function raced<T>(work: Promise<T> | T, signal: AbortSignal): Promise<T> 
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);
     if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    Promise.resolve(work)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', stop));
+    Promise.resolve(work).then(resolve, reject).finally(onAbort(signal, stop));
   });
 }
 

@@ -1,0 +1,22 @@
+// Listening to the AbortSignals that users pass.
+import { setMaxListeners } from 'node:events';
+
+type Signal = AbortSignal | null | undefined;
+
+/** What ends listening where nothing was listened to. */
+export const nothing = (): void => undefined;
+
+/**
+ * Calls `listener` once when `signal` aborts, and not if it has already; returns what ends that. One
+ * signal may stop any number of things: Node would warn of a leak at the eleventh.
+ */
+export function onAbort(signal: Signal, listener: () => void): () => void {
+  if (!signal) return nothing;
+  try {
+    setMaxListeners(0, signal);
+  } catch {
+    // Not Node's own AbortSignal: nobody counts.
+  }
+  signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
+}
