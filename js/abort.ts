@@ -3,15 +3,15 @@ import { setMaxListeners } from 'node:events';
 
 type Signal = AbortSignal | null | undefined;
 
-/** What ends listening where nothing was listened to. */
-export const nothing = (): void => undefined;
+/** Ends listening where nothing was listened to. */
+export const noListener = (): void => undefined;
 
 /**
  * Calls `listener` once when `signal` aborts, and not if it has already; returns what ends that. One
  * signal may stop any number of things: Node would warn of a leak at the eleventh.
  */
 export function onAbort(signal: Signal, listener: () => void): () => void {
-  if (!signal) return nothing;
+  if (!signal) return noListener;
   try {
     setMaxListeners(0, signal);
   } catch {

@@ -1,6 +1,6 @@
 // The engine's own tools, as tools of the host: arguments go to the engine's thread, outcomes come back.
 import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
-import { nothing, onAbort } from '../abort';
+import { noListener, onAbort } from '../abort';
 import { errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
@@ -136,7 +136,7 @@ function call(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const native = engine();
-    let settled = nothing;
+    let settled = noListener;
     const abort = () => {
       native.cancel(stream);
       reject(signal?.reason as Error);

@@ -1,6 +1,6 @@
 // fetchSSE: sends a chat request and tells callbacks what its LobeHub chat stream says.
 import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
-import { nothing, onAbort } from '../abort';
+import { noListener, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { ChannelRequest, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
@@ -117,7 +117,7 @@ class ChatFetch {
   async #read(response: Response): Promise<boolean> {
     const { signal } = this.#options;
     if (response.body === null) return false;
-    let settled = nothing;
+    let settled = noListener;
     try {
       this.#source = openSource(response, { kind: 'records', options: {} });
       settled = onAbort(signal, () => void this.#source?.cancel(signal?.reason));

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { StreamProtocolAdapter } from '../../types/channels';
 import type { AGUIEvent } from '../../types/events';
-import { nothing, onAbort } from '../abort';
+import { noListener, onAbort } from '../abort';
 import { traitsOf } from '../adapters/adapters';
 import { EventStream } from '../adapters/event-stream';
 import type { NativeRun } from '../addon';
@@ -66,7 +66,7 @@ export class RunBytes implements Sink {
   #stopped: { error: unknown } | undefined;
   #silence: NodeJS.Timeout | undefined;
   // Ends listening to the signal.
-  #settled = nothing;
+  #settled = noListener;
 
   constructor(source: RunSource, options: RunOptions, out: RunOut) {
     checkOptions(source, options);

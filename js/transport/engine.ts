@@ -2,7 +2,7 @@
 // thread, answered with a standard Response.
 import type { UnderlyingByteSource } from 'node:stream/web';
 
-import { nothing, onAbort } from '../abort';
+import { noListener, onAbort } from '../abort';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
@@ -95,7 +95,7 @@ class EngineStream {
   readonly #id: number;
   readonly #signal: AbortSignal | undefined;
   // Ends listening to the signal.
-  #settled = nothing;
+  #settled = noListener;
   // Until it has arrived; an open stream has no use for it any more.
   #headArrived: Promise<Head> | undefined;
   #resolveHead: ((head: Head) => void) | undefined;
