@@ -27,6 +27,8 @@ struct OpenAiWishes {
   // it (DeepSeek and Kimi: "reasoning_content").
   std::string_view reasoning_member = {};
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
+  // Mistral's own: files by value go as `document_url`, sounds as bare base64.
+  bool mistral_parts = false;
 };
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
                   const OpenAiWishes& wishes);

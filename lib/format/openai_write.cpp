@@ -38,6 +38,26 @@ void write_image(JsonBuilder& out, const Media& media, std::string_view type = "
   out.close_object();
 }
 
+// Files and sounds of Mistral's API.
+bool write_mistral_part(JsonBuilder& out, const Media& media) {
+  const bool is_sound = media.kind == Media::Kind::audio && media.source == Media::Source::data;
+  if (!is_sound && media.kind != Media::Kind::document) return false;
+  out.open_object();
+  if (is_sound) {
+    out.text("type", "input_audio");
+    out.text("input_audio", media.value);
+  } else if (media.source == Media::Source::file) {
+    out.text("type", "file");
+    out.text("file_id", media.value);
+  } else {
+    out.text("type", "document_url");
+    message::write_url(out, "document_url", media);
+    out.filled("document_name", media.filename);
+  }
+  out.close_object();
+  return true;
+}
+
 bool write_sound(JsonBuilder& out, const Media& media) {
   const auto* sound = std::find_if(sounds.begin(), sounds.end(),
                                    [&](const Sound& s) { return s.mime_type == media.mime_type; });
@@ -74,6 +94,7 @@ void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& w
     message::write_text_part(out, is_text ? part["text"].string() : "");
     return;
   }
+  if (wishes.mistral_parts && write_mistral_part(out, media)) return;
   const bool is_binary = part["type"].string() == "binary";
   const bool is_data_document =
       media.kind == Media::Kind::document && media.source == Media::Source::data;

@@ -23,6 +23,11 @@ constexpr std::uint32_t o_series =
     bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
 constexpr std::uint32_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
 constexpr std::uint32_t grok_reasoning = bits(no_penalties, no_stop);
+constexpr std::uint32_t claude_4_5 = bits(one_sampling, no_effort);
+constexpr std::uint32_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
+constexpr std::uint32_t claude_4_7 =
+    bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill);
+constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks);
 
 // The longest name that fits counts alone.
 // Sources: the vendors' model pages (2026).
@@ -48,18 +53,38 @@ constexpr std::array families{
     Family{"gpt-4o-mini-search-preview", bits(no_sampling)},
     Family{"gpt-4", bits(cache_key)},
     Family{"gpt-4o", bits(cache_key)},
-    Family{"claude-opus-4-1", bits(one_sampling)},
-    Family{"claude-opus-4.1", bits(one_sampling)},
+    Family{"claude-3", bits(no_effort)},
+    Family{"claude-3-5", bits(no_effort)},
+    Family{"claude-3-7", bits(no_effort)},
+    Family{"claude-sonnet-4", bits(no_effort)},
+    Family{"claude-opus-4", bits(no_effort)},
+    Family{"claude-opus-4-1", claude_4_5},
+    Family{"claude-opus-4.1", claude_4_5},
     Family{"claude-opus-4-5", bits(one_sampling)},
     Family{"claude-opus-4.5", bits(one_sampling)},
-    Family{"claude-sonnet-4-5", bits(one_sampling)},
-    Family{"claude-sonnet-4.5", bits(one_sampling)},
-    Family{"claude-haiku-4-5", bits(one_sampling)},
-    Family{"claude-haiku-4.5", bits(one_sampling)},
-    Family{"claude-opus-4-6", bits(one_sampling, adaptive_thinking, no_prefill)},
-    Family{"claude-opus-4.6", bits(one_sampling, adaptive_thinking, no_prefill)},
-    Family{"claude-sonnet-4-6", bits(one_sampling, adaptive_thinking, no_prefill)},
-    Family{"claude-sonnet-4.6", bits(one_sampling, adaptive_thinking, no_prefill)},
+    Family{"claude-sonnet-4-5", claude_4_5},
+    Family{"claude-sonnet-4.5", claude_4_5},
+    Family{"claude-haiku-4-5", claude_4_5},
+    Family{"claude-haiku-4.5", claude_4_5},
+    Family{"claude-opus-4-6", claude_4_6},
+    Family{"claude-opus-4.6", claude_4_6},
+    Family{"claude-sonnet-4-6", claude_4_6},
+    Family{"claude-sonnet-4.6", claude_4_6},
+    Family{"claude-opus-4-7", claude_4_7},
+    Family{"claude-opus-4.7", claude_4_7},
+    Family{"claude-opus-4-8", claude_4_7},
+    Family{"claude-opus-4.8", claude_4_7},
+    Family{"claude-opus-5", claude_4_7},
+    Family{"claude-sonnet-5", claude_4_7},
+    Family{"claude-fable-5", claude_4_7},
+    Family{"claude-opus-5-5", claude_5_5},
+    Family{"claude-opus-5.5", claude_5_5},
+    Family{"claude-sonnet-5-5", claude_5_5},
+    Family{"claude-sonnet-5.5", claude_5_5},
+    Family{"claude-haiku-5-5", claude_5_5},
+    Family{"claude-haiku-5.5", claude_5_5},
+    Family{"claude-fable-5-1", claude_5_5},
+    Family{"claude-fable-5.1", claude_5_5},
     Family{"gemini-3", bits(thinking_level)},
     Family{"gemini-3-pro-image", bits(thinking_level, image_output)},
     Family{"gemini-2.5", bits(thinking_budget)},

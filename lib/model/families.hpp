@@ -17,6 +17,9 @@ enum class Trait : std::uint8_t {
   no_prefill,         // the last message must not be the assistant's
   reasons,            // takes an effort
   adaptive_thinking,  // decides itself how much it thinks
+  adaptive_only,      // takes no budget of thoughts
+  always_thinks,      // its thinking cannot be switched off
+  no_effort,          // takes no effort, although others of its vendor do
   thinking_level,     // Gemini 3: a level instead of a budget
   thinking_budget,    // Gemini 2.5: a budget
   image_output,       // answers with images, too

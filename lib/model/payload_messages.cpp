@@ -66,6 +66,29 @@ void restore_media(Message& message, const json::Value& content) {
   message.content = Content::of_parts(out.take());
 }
 
+// A result with media keeps its parts, which the format reads of users only.
+void restore_result(Message& message, const json::Value& value, IdSource& ids) {
+  bool any = false;
+  for (const json::Value part : value["content"].items()) {
+    any = any || (part["type"].string() != "text" && part["type"].is_string());
+  }
+  if (!any) return;
+  JsonBuilder as_user;
+  as_user.open_array();
+  as_user.open_object();
+  as_user.text("role", "user");
+  as_user.value("content", value["content"]);
+  as_user.close_object();
+  as_user.close_array();
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(as_user.take());
+  if (!parsed) return;
+  auto read = format::read_openai(parsed.value(), ids);
+  if (!read || read.value().empty()) return;
+  restore_media(read.value().front(), value["content"]);
+  message.content = std::move(read.value().front().content);
+}
+
 void set_signature(Message& reasoning, std::string_view text) {
   if (text.empty()) return;
   const ScopedSignature scoped = read_scoped(text);
@@ -170,6 +193,7 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
     Message message = std::move(read[at++]);
     if (is_assistant) add_call_signatures(message, value);
     if (message.role == Role::user) restore_media(message, value["content"]);
+    if (message.role == Role::tool) restore_result(message, value, ids);
     out.push_back(std::move(message));
   }
   return out;

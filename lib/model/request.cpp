@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "message/history.hpp"
 #include "model/address.hpp"
+#include "model/body/left_out.hpp"
 #include "model/dialects.hpp"
 #include "model/scope.hpp"
 #include "net/request_rules.hpp"
@@ -136,6 +137,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};
   auto body = dialect.body(draft);
   if (!body) return std::move(body).error();
+  note_left_out(draft, dialect.dialect);
   auto whole = with_extra_body(std::move(body).value(), config);
   if (!whole) return std::move(whole).error();
 

@@ -6,6 +6,7 @@
 
 #include "format/anthropic.hpp"
 #include "model/body/bodies.hpp"
+#include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
@@ -22,44 +23,6 @@ constexpr std::array<std::string_view, 7> known_extra{
     "metadata",           "service_tier",  "container",    "mcp_servers",
     "context_management", "cache_control", "inference_geo"};
 constexpr std::string_view cache_mark = R"({"type":"ephemeral"})";
-constexpr std::int64_t least_budget = 1024;
-constexpr std::int64_t usual_limit = 8192;
-constexpr std::int64_t thinking_limit = 32'000;
-
-struct Thinking {
-  std::string type;  // "", "enabled", "adaptive", "disabled"
-  std::int64_t budget = 0;
-  [[nodiscard]] bool on() const { return type == "enabled" || type == "adaptive"; }
-};
-
-std::int64_t limit_of(const Draft& draft) {
-  if (draft.payload.max_tokens) return *draft.payload.max_tokens;
-  const std::string& type = draft.payload.reasoning.type;
-  const bool thinks = type == "enabled" || type == "adaptive" || draft.payload.reasoning.budget;
-  return thinks ? thinking_limit : usual_limit;
-}
-
-// A model that decides itself takes no budget; others take no `adaptive`.
-Thinking thinking_of(const Draft& draft, std::int64_t limit) {
-  const Reasoning& wanted = draft.payload.reasoning;
-  Thinking thinking{wanted.type};
-  if (thinking.type.empty() && wanted.budget)
-    thinking.type = *wanted.budget > 0 ? "enabled" : "disabled";
-  if (thinking.type == "adaptive" && !draft.is(Trait::adaptive_thinking)) {
-    draft.note("thinking", "The model does not decide itself; a budget is given.");
-    thinking.type = "enabled";
-  }
-  if (thinking.type != "enabled") return thinking;
-  if (limit <= least_budget) {
-    draft.note("thinking", "`max_tokens` leaves no room: at least 1024 tokens are thought.");
-    return {};
-  }
-  thinking.budget = std::clamp(wanted.budget.value_or(least_budget), least_budget, limit - 1);
-  if (wanted.budget && thinking.budget != *wanted.budget) {
-    draft.note("thinking.budget_tokens", "The budget went to the nearest the model takes.");
-  }
-  return thinking;
-}
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind == Media::Kind::audio) return "it takes no audio.";
@@ -204,7 +167,8 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
   if (payload.tools.empty()) return;
   const bool one_call = payload.parallel_tool_calls == false;
   ToolChoice::Kind kind = payload.tool_choice.kind;
-  if (thinks && (kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool)) {
+  const bool thinks_anyway = thinks || draft.is(Trait::always_thinks);
+  if (thinks_anyway && (kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool)) {
     draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
     kind = ToolChoice::Kind::any_or_none;
   }
@@ -225,7 +189,9 @@ void write_sampling(JsonBuilder& out, const Draft& draft, bool thinks) {
     draft.note("temperature", "A model that thinks takes no sampling settings.");
   }
   if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
-  if (!thinks) {
+  const bool refused = draft.is(Trait::no_sampling);
+  if (refused && payload.top_k) draft.note("top_k", "The model refuses it.");
+  if (!thinks && !refused) {
     write_number(out, "temperature", s.temperature);
     write_number(out, "top_p", s.top_p);
     write_integer(out, "top_k", payload.top_k);
@@ -233,28 +199,17 @@ void write_sampling(JsonBuilder& out, const Draft& draft, bool thinks) {
   write_strings(out, "stop_sequences", payload.stop);
 }
 
-void write_thinking(JsonBuilder& out, const Thinking& thinking) {
-  if (thinking.type.empty()) return;
-  out.open_object("thinking");
-  out.text("type", thinking.type);
-  if (thinking.type == "enabled") write_integer(out, "budget_tokens", thinking.budget);
-  out.close_object();
-}
-
 // Effort and schema share a member.
 void write_output_config(JsonBuilder& out, const Draft& draft) {
   const ResponseFormat& format = draft.payload.response_format;
-  const std::string& effort = draft.payload.reasoning.effort;
+  const std::string_view effort = claude_effort(draft);
   const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
-  constexpr std::array<std::string_view, 5> efforts{"low", "medium", "high", "xhigh", "max"};
-  const bool has_effort = std::find(efforts.begin(), efforts.end(), effort) != efforts.end();
-  if (!effort.empty() && !has_effort) draft.note("effort", "The API begins at `low`.");
   if (format.kind == ResponseFormat::Kind::json_object) {
     draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
   }
-  if (!has_schema && !has_effort) return;
+  if (!has_schema && effort.empty()) return;
   out.open_object("output_config");
-  if (has_effort) out.text("effort", effort);
+  out.filled("effort", effort);
   if (has_schema) {
     out.open_object("format");
     out.text("type", "json_schema");
@@ -274,8 +229,8 @@ void write_metadata(JsonBuilder& out, const Draft& draft) {
 Result<std::string> write_body(const Draft& draft, bool on_vertex) {
   MILLRACE_TRY(check_tools(draft));
   MILLRACE_TRY(check_media(draft, refusal));
-  const std::int64_t limit = limit_of(draft);
-  const Thinking thinking = thinking_of(draft, limit);
+  const std::int64_t limit = claude_limit(draft);
+  const ClaudeThinking thinking = claude_thinking(draft, limit);
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   // Vertex AI has the model in the path and the version in the body.
@@ -291,7 +246,7 @@ Result<std::string> write_body(const Draft& draft, bool on_vertex) {
   write_tools(out, draft);
   write_tool_choice(out, draft, thinking.on());
   write_sampling(out, draft, thinking.on());
-  write_thinking(out, thinking);
+  write_claude_thinking(out, thinking);
   write_output_config(out, draft);
   write_metadata(out, draft);
   write_extra(out, draft, known_extra);

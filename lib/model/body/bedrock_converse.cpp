@@ -6,6 +6,7 @@
 
 #include "format/bedrock_converse.hpp"
 #include "model/body/bodies.hpp"
+#include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
@@ -63,6 +64,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
     out.open_object("toolSpec");
     out.text("name", tool.name);
     out.filled("description", tool.description);
+    if (tool.strict == true) out.flag("strict", true);
     out.open_object("inputSchema");
     out.raw("json", tool.parameters);
     out.close_object();
@@ -103,32 +105,89 @@ void write_inference(JsonBuilder& out, const Draft& draft, bool thinks) {
   if (const std::string text = config.take(); text != "{}") out.written("inferenceConfig", text);
 }
 
-// Settings of a model's maker go through as they are; Claude's thinking is one.
-void write_model_fields(JsonBuilder& out, const Draft& draft, bool thinks) {
-  const std::optional<std::int64_t> top_k = draft.payload.top_k;
-  if (!thinks && !top_k) return;
-  constexpr std::int64_t least_budget = 1024;
-  out.open_object("additionalModelRequestFields");
-  if (thinks) {
-    const std::int64_t budget = draft.payload.reasoning.budget.value_or(least_budget);
-    out.open_object("thinking");
-    out.text("type", "enabled");
-    write_integer(out, "budget_tokens", std::max(budget, least_budget));
-    out.close_object();
-  } else {
-    write_integer(out, "top_k", top_k);
-  }
-  out.close_object();
+bool names(const Draft& draft, std::string_view maker) {
+  return draft.model.find(maker) != std::string_view::npos ||
+         draft.payload.model.find(maker) != std::string_view::npos;
 }
 
-bool thinks_of(const Draft& draft) {
+// Settings of a model's maker go through as they are.
+struct ModelFields {
+  ClaudeThinking thinking;
+  std::string_view effort;  // Claude's
+  std::string_view nova;    // the effort of Nova 2
+  std::optional<std::int64_t> top_k;
+};
+
+ModelFields fields_of(const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  const bool wanted = reasoning.type == "enabled" || reasoning.type == "adaptive" ||
-                      (reasoning.budget && *reasoning.budget > 0);
-  if (!wanted) return false;
-  if (draft.model.find("claude") != std::string_view::npos) return true;
-  draft.note("thinking", "The setting is known for Claude's models only.");
-  return false;
+  ModelFields fields;
+  if (names(draft, "claude")) {
+    fields.thinking = claude_thinking(draft, claude_limit(draft));
+    if (fields.thinking.type == "disabled") fields.thinking.type.clear();  // unless asked for
+    fields.effort = claude_effort(draft);
+  } else if (names(draft, "nova-2")) {
+    constexpr std::array<std::string_view, 3> efforts{"low", "medium", "high"};
+    const auto* effort = std::find(efforts.begin(), efforts.end(), reasoning.effort);
+    if (effort != efforts.end()) fields.nova = *effort;
+    if (reasoning.budget || (!reasoning.effort.empty() && fields.nova.empty())) {
+      draft.note("reasoning_effort", "The model takes the efforts low, medium and high.");
+    }
+  } else if (!reasoning.empty()) {
+    draft.note("thinking", "The setting is known for Claude's models and Nova 2 only.");
+  }
+  if (draft.payload.top_k && (fields.thinking.on() || draft.is(Trait::no_sampling))) {
+    draft.note("top_k", "A model that thinks takes no sampling settings.");
+  } else {
+    fields.top_k = draft.payload.top_k;
+  }
+  return fields;
+}
+
+void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
+  JsonBuilder own(json::Surrogates::replace);
+  own.open_object();
+  write_claude_thinking(own, fields.thinking);
+  if (!fields.effort.empty()) {
+    own.open_object("output_config");
+    own.text("effort", fields.effort);
+    own.close_object();
+  }
+  if (!fields.nova.empty()) {
+    own.open_object("reasoningConfig");
+    own.text("type", "enabled");
+    own.text("maxReasoningEffort", fields.nova);
+    own.close_object();
+  }
+  write_integer(own, "top_k", fields.top_k);
+  own.close_object();
+  if (const std::string text = own.take(); text != "{}") {
+    out.written("additionalModelRequestFields", text);
+  }
+}
+
+// The schema goes as JSON text.
+void write_output_config(JsonBuilder& out, const Draft& draft) {
+  const ResponseFormat& format = draft.payload.response_format;
+  if (format.kind == ResponseFormat::Kind::json_object) {
+    draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
+  }
+  if (format.kind != ResponseFormat::Kind::json_schema) return;
+  if (names(draft, "amazon.")) {
+    draft.note("response_format", "The model takes no schema: a tool can carry it.");
+    return;
+  }
+  out.open_object("outputConfig");
+  out.open_object("textFormat");
+  out.text("type", "json_schema");
+  out.open_object("structure");
+  out.open_object("jsonSchema");
+  out.text("schema", format.schema);
+  out.filled("name", format.name);
+  out.filled("description", format.description);
+  out.close_object();
+  out.close_object();
+  out.close_object();
+  out.close_object();
 }
 
 }  // namespace
@@ -136,17 +195,15 @@ bool thinks_of(const Draft& draft) {
 Result<std::string> bedrock_converse_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
   MILLRACE_TRY(check_media(draft, refusal));
-  if (draft.payload.response_format.kind == ResponseFormat::Kind::json_schema) {
-    draft.note("response_format", "The API takes no schema: a tool can carry it.");
-  }
-  const bool thinks = thinks_of(draft);
+  const ModelFields fields = fields_of(draft);
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   write_system(out, draft);
   format::write_bedrock_converse_messages(out, draft.messages);
-  write_inference(out, draft, thinks);
+  write_inference(out, draft, fields.thinking.on());
   write_tools(out, draft);
-  write_model_fields(out, draft, thinks);
+  write_output_config(out, draft);
+  write_model_fields(out, fields);
   write_extra(out, draft, known_extra);
   note_extra(draft, known_extra);
   out.close_object();

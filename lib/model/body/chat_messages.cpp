@@ -30,6 +30,7 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
       return "it takes no videos.";
     case Media::Kind::document:
       if (media.source != Media::Source::url) return std::nullopt;
+      if (draft.config.provider->dialect == Dialect::mistral) return std::nullopt;
       return "files go by value or by the id of an upload, not by address.";
     case Media::Kind::image:
       if (media.source == Media::Source::url && draft.has(Quirk::images_by_value)) {
@@ -183,8 +184,10 @@ Result<std::string> with_cache_marks(const std::string& messages) {
 
 Result<std::string> chat_messages(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal));
+  const bool is_mistral = draft.config.provider->dialect == Dialect::mistral;
   format::OpenAiWishes wishes;
   wishes.video_parts = true;  // others were refused above
+  wishes.mistral_parts = is_mistral;
   if (draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
     wishes.reasoning_member = "reasoning_content";
   }

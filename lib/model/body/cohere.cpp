@@ -1,6 +1,7 @@
 // The body of Cohere's chat of version 2.
 // Source: Cohere API reference, "Chat" v2 (2026).
 
+#include <algorithm>
 #include <array>
 
 #include "format/cohere.hpp"
@@ -27,8 +28,14 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
   out.open_array("tools");
-  for (const Tool& tool : payload.tools) write_chat_tool(out, tool);
+  for (Tool tool : payload.tools) {
+    tool.strict.reset();
+    write_chat_tool(out, tool);
+  }
   out.close_array();
+  const bool strict = std::any_of(payload.tools.begin(), payload.tools.end(),
+                                  [](const Tool& tool) { return tool.strict == true; });
+  if (strict && extra_of(payload, "strict_tools").empty()) out.flag("strict_tools", true);
   const ToolChoice::Kind kind = payload.tool_choice.kind;
   if (kind == ToolChoice::Kind::none) out.text("tool_choice", "NONE");
   if (kind == ToolChoice::Kind::required) out.text("tool_choice", "REQUIRED");

@@ -1,6 +1,7 @@
 // The body of Gemini's generateContent, for the Gemini API and Vertex AI.
 // Source: Gemini API reference, generateContent (2026).
 
+#include <algorithm>
 #include <array>
 
 #include "format/gemini.hpp"
@@ -46,6 +47,8 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
       out.open_object();
       out.text("name", tool.name);
       out.filled("description", tool.description);
+      if (tool.strict == true)
+        draft.note("tools", "The API follows schemas as it can: `strict` is left out.");
       out.raw("parametersJsonSchema", tool.parameters);
       out.close_object();
     }
@@ -139,7 +142,12 @@ void write_format(JsonBuilder& out, const Draft& draft) {
 
 void write_images(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
-  if (!draft.is(Trait::image_output)) return;
+  if (!draft.is(Trait::image_output)) {
+    if (!payload.image_aspect_ratio.empty() || !payload.image_resolution.empty()) {
+      draft.note("imageAspectRatio", "The model makes no images.");
+    }
+    return;
+  }
   out.raw("responseModalities", R"(["TEXT","IMAGE"])");
   if (payload.image_aspect_ratio.empty() && payload.image_resolution.empty()) return;
   out.open_object("imageConfig");
@@ -181,8 +189,13 @@ Result<std::string> gemini_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
+  const auto is_prompt = [](const message::Message& message) {
+    return message.role == message::Role::system || message.role == message::Role::developer;
+  };
   if (draft.is(Trait::image_output)) {
-    draft.note("system", "Models that make images take no system prompt.");
+    if (std::any_of(draft.messages.begin(), draft.messages.end(), is_prompt)) {
+      draft.note("system", "Models that make images take no system prompt.");
+    }
   } else {
     format::write_gemini_system(out, draft.messages);
   }

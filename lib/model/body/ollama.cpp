@@ -88,6 +88,10 @@ Result<std::string> ollama_body(const Draft& draft) {
   }
   write_thinking(out, draft);
   write_options(out, draft);
+  if (payload.logprobs) {
+    out.flag("logprobs", *payload.logprobs);
+    write_integer(out, "top_logprobs", payload.top_logprobs);
+  }
   write_extra(out, draft, known_extra);
   note_extra(draft, all_extra);
   out.close_object();

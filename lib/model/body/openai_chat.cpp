@@ -43,6 +43,10 @@ constexpr std::array<std::string_view, 27> known_extra{"service_tier",
                                                        "search_recency_filter",
                                                        "return_images"};
 
+bool is_mistral(const Draft& draft) {
+  return draft.config.provider->dialect == Dialect::mistral;
+}
+
 // How a search is asked for: by members of the body, a tool, or the end of the model's name.
 // Nothing needs to be said to a server that always searches.
 struct SearchWay {
@@ -153,13 +157,17 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   const Sampling s = sampling_of(draft);
   write_number(out, "temperature", s.temperature);
   write_number(out, "top_p", s.top_p);
-  write_integer(out, "top_k", payload.top_k);
+  if (draft.has(Quirk::no_top_k)) {
+    if (payload.top_k) draft.note("top_k", "The provider refuses it.");
+  } else {
+    write_integer(out, "top_k", payload.top_k);
+  }
   write_number(out, "frequency_penalty", s.frequency_penalty);
   write_number(out, "presence_penalty", s.presence_penalty);
   if (s.stop) write_strings(out, "stop", payload.stop);
-  write_integer(out, "seed", payload.seed);
+  write_integer(out, is_mistral(draft) ? "random_seed" : "seed", payload.seed);
   write_integer(out, "n", payload.n);
-  if (s.logprobs && payload.logprobs) {
+  if (s.logprobs && payload.logprobs && !is_mistral(draft)) {
     out.flag("logprobs", *payload.logprobs);
     write_integer(out, "top_logprobs", payload.top_logprobs);
   }
@@ -240,6 +248,19 @@ void write_reasoning(JsonBuilder& out, const Draft& draft) {
   write_plain_reasoning(out, draft);
 }
 
+// OpenRouter's way to models that answer with images, which gateways of its kind took over.
+void write_image_wishes(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  const bool wishes = !payload.image_aspect_ratio.empty() || !payload.image_resolution.empty();
+  if (!draft.has(Quirk::image_config) || (!wishes && !draft.is(Trait::image_output))) return;
+  if (extra_of(payload, "modalities").empty()) out.raw("modalities", R"(["image","text"])");
+  if (!wishes || !extra_of(payload, "image_config").empty()) return;
+  out.open_object("image_config");
+  out.filled("aspect_ratio", payload.image_aspect_ratio);
+  out.filled("image_size", payload.image_resolution);
+  out.close_object();
+}
+
 void write_user(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   if (payload.user.empty()) return;
@@ -276,7 +297,8 @@ Result<std::string> openai_chat_body(const Draft& draft) {
   write_limit(out, draft);
   write_sampling(out, draft);
   write_reasoning(out, draft);
-  out.filled("verbosity", draft.payload.verbosity);
+  if (!is_mistral(draft)) out.filled("verbosity", draft.payload.verbosity);
+  write_image_wishes(out, draft);
   out.members(search.members);
   write_user(out, draft);
   write_extra(out, draft, known_extra);

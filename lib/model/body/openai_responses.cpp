@@ -101,12 +101,15 @@ void write_text(JsonBuilder& out, const Draft& draft) {
 
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (reasoning.budget) draft.note("thinking", "The API takes an effort, not a budget.");
   const std::string effort = effort_of(draft);
-  if (effort.empty() && reasoning.summary.empty()) return;
+  if (reasoning.budget || (!reasoning.type.empty() && effort.empty())) {
+    draft.note("thinking", "The API takes an effort, not a budget or a switch.");
+  }
+  if (effort.empty() && reasoning.summary.empty() && reasoning.mode.empty()) return;
   out.open_object("reasoning");
   out.filled("effort", effort);
   out.filled("summary", reasoning.summary);
+  out.filled("mode", reasoning.mode);
   out.close_object();
 }
 
@@ -116,8 +119,7 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   write_number(out, "temperature", s.temperature);
   write_number(out, "top_p", s.top_p);
   if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
-  if (!payload.stop.empty()) draft.note("stop", "The API has no stop sequences.");
-  if (payload.seed) draft.note("seed", "The API has no seed.");
+  if (s.stop && !payload.stop.empty()) draft.note("stop", "The API has no stop sequences.");
   if (s.logprobs && payload.logprobs == true)
     write_integer(out, "top_logprobs", payload.top_logprobs);
 }

@@ -46,6 +46,9 @@ std::string many_tools() {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
+      {"no_top_k", ask(R"("top_k":5)"), "", R"("top_k":5)"},
+      {"image_config", ask(R"("imageAspectRatio":"1:1")"),
+       R"("image_config":{"aspect_ratio":"1:1"})", ""},
       {"no_stream_options", ask(""), "", R"("stream_options")"},
       {"no_user", ask(R"("user":"u")"), "", R"("user":"u")"},
       {"developer_role", talk(R"([{"role":"developer","content":"d"}])"), R"("role":"developer")",

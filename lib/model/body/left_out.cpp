@@ -1,0 +1,99 @@
+#include "model/body/left_out.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace millrace::model {
+namespace {
+
+template <class... Dialects>
+constexpr std::uint32_t all_of(Dialects... dialects) {
+  return ((std::uint32_t{1} << static_cast<unsigned>(dialects)) | ... | 0U);
+}
+
+using enum Dialect;
+constexpr std::uint32_t chats = all_of(openai_chat, mistral);
+constexpr std::uint32_t claudes = all_of(anthropic, vertex_anthropic);
+constexpr std::uint32_t geminis = all_of(gemini, vertex_gemini);
+
+struct Setting {
+  std::string_view name;
+  bool (*is_set)(const Draft& draft);
+  std::uint32_t takers;
+  std::string_view sentence = "The API has no such setting.";
+};
+
+bool has_names(const Draft& draft) {
+  return std::any_of(draft.messages.begin(), draft.messages.end(),
+                     [](const message::Message& message) { return message.name.has_value(); });
+}
+
+bool keeps_user(const Draft& draft) {
+  return !draft.payload.user.empty() && !draft.has(Quirk::no_user);
+}
+
+constexpr std::array settings{
+    Setting{"top_k", [](const Draft& d) { return d.payload.top_k.has_value(); },
+            chats | claudes | geminis | all_of(ollama, bedrock_converse, cohere)},
+    Setting{"n", [](const Draft& d) { return d.payload.n.value_or(1) != 1; }, chats | geminis,
+            "The API gives one answer."},
+    Setting{"seed", [](const Draft& d) { return d.payload.seed.has_value(); },
+            chats | geminis | all_of(ollama, cohere)},
+    Setting{"logprobs",
+            [](const Draft& d) { return d.payload.logprobs == true && !d.is(Trait::no_sampling); },
+            geminis | all_of(openai_chat, openai_responses, ollama, cohere)},
+    Setting{"parallel_tool_calls",
+            [](const Draft& d) {
+              return d.payload.parallel_tool_calls == false && !d.payload.tools.empty();
+            },
+            chats | claudes | all_of(openai_responses),
+            "The API cannot keep a model from several calls at once."},
+    Setting{"enabledContextCaching",
+            [](const Draft& d) {
+              return d.payload.context_caching && !d.has(Quirk::cache_control_parts);
+            },
+            claudes | all_of(bedrock_converse),
+            "The provider caches by itself or not at all: there is nothing to ask for."},
+    Setting{"enabledSearch", [](const Draft& d) { return d.payload.search; },
+            chats | claudes | geminis | all_of(openai_responses),
+            "The provider offers no search with a chat."},
+    Setting{"urlContext", [](const Draft& d) { return d.payload.url_context; }, geminis,
+            "The provider does not read pages for the model."},
+    Setting{"reasoning.summary",
+            [](const Draft& d) { return !d.payload.reasoning.summary.empty(); },
+            all_of(openai_responses)},
+    Setting{"reasoning.mode", [](const Draft& d) { return !d.payload.reasoning.mode.empty(); },
+            all_of(openai_responses)},
+    Setting{"verbosity", [](const Draft& d) { return !d.payload.verbosity.empty(); },
+            all_of(openai_chat, openai_responses)},
+    Setting{"truncation", [](const Draft& d) { return !d.payload.truncation.empty(); },
+            all_of(openai_responses)},
+    Setting{"imageAspectRatio",
+            [](const Draft& d) {
+              return !d.payload.image_aspect_ratio.empty() && !d.has(Quirk::image_config);
+            },
+            geminis},
+    Setting{"imageResolution",
+            [](const Draft& d) {
+              return !d.payload.image_resolution.empty() && !d.has(Quirk::image_config);
+            },
+            geminis},
+    Setting{"user", keeps_user, chats | claudes | all_of(openai_responses),
+            "The API is not told who asks."},
+    Setting{"user", [](const Draft& d) { return !d.payload.user.empty() && d.has(Quirk::no_user); },
+            0, "The provider refuses it."},
+    Setting{"name", has_names, chats, "Messages of this API have no names."},
+};
+
+}  // namespace
+
+void note_left_out(const Draft& draft, Dialect dialect) {
+  for (const Setting& setting : settings) {
+    const bool taken = (setting.takers & all_of(dialect)) != 0;
+    if (!taken && setting.is_set(draft)) draft.note(setting.name, setting.sentence);
+  }
+}
+
+}  // namespace millrace::model
