@@ -18,6 +18,8 @@ export interface NativePipe {
 /** An agent server on the engine's threads; it listens from its construction on. */
 export interface NativeAgentServer {
   port(): number;
+  /** What became of its MCP servers, as JSON text; see lib/app/mcp_servers.hpp. */
+  mcpStatus(): string;
   /** Calls back when the last connection is closed. */
   stop(done: () => void): void;
 }
@@ -170,6 +172,10 @@ export interface Addon {
   builtinTools(optionsJson: string): string;
   /** Runs one of them; the head of the stream is its outcome. */
   runTool(toolset: number, name: string, argumentsJson: string, deliver: Deliver): number;
+  /** Tools of an MCP server as agents take them; see native/tools.cpp for the JSON texts. */
+  describeMcpTools(rulesJson: string): string;
+  /** What a model reads of the result of an MCP tool; cut at 256 KiB or the limit. */
+  mcpResultText(resultJson: string, limit?: number): string;
   /** Foreign text that can stand in a conversation as data; cut at 256 KiB or the limit. */
   resultText(text: string, limit?: number): string;
   /** Starts an agent's run; see lib/app/agent_stream.hpp for the texts and the items. */

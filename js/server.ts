@@ -24,13 +24,34 @@ export interface ServerOptions {
   readonly instructions?: string;
   /** Turns of the model with tools; 0 is no limit. */
   readonly maxSteps?: number;
+  /** MCP servers whose tools the agent has, too. */
+  readonly mcp?: readonly McpServerSettings[];
   /** How long stop() waits for answers on their way. Units: milliseconds. */
   readonly drainMs?: number;
+}
+
+/** How an MCP server is reached, as the engine takes it, and what its tools may do. */
+export interface McpServerSettings {
+  readonly name: string;
+  readonly settings: object;
+  readonly trusted?: boolean;
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+}
+
+/** What became of an MCP server. */
+export interface McpServerStatus {
+  name: string;
+  state: 'starting' | 'ready' | 'failed';
+  tools: number;
+  error?: { code: string; message: string };
 }
 
 /** A server that listens. */
 export interface Server {
   readonly port: number;
+  /** Its MCP servers; requests to the agent wait until none is starting. */
+  mcp(): McpServerStatus[];
   /** Accepts no more, lets answers end within the drain time, then closes. */
   stop(): Promise<void>;
 }
@@ -52,6 +73,7 @@ export function startServer(options: ServerOptions): Server {
     const server = new native.AgentServer(JSON.stringify(settings));
     return {
       port: server.port(),
+      mcp: () => JSON.parse(server.mcpStatus()) as McpServerStatus[],
       stop: () =>
         new Promise((resolve) => {
           server.stop(resolve);

@@ -46,6 +46,11 @@ Napi::Value port(app::AgentServer& server, const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), server.port());
 }
 
+// mcpStatus() -> JSON text (app/mcp_servers.hpp)
+Napi::Value mcp_status(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  return to_text(info.Env(), server.mcp_status());
+}
+
 // stop(callback): calls back when the last connection is closed
 Napi::Value stop(app::AgentServer& server, const Napi::CallbackInfo& info) {
   if (info.Length() < 1 || !info[0].IsFunction()) {
@@ -59,8 +64,10 @@ Napi::Value stop(app::AgentServer& server, const Napi::CallbackInfo& info) {
 
 void export_agent_server(Napi::Env env, Napi::Object exports) {
   using app::AgentServer;
-  set_class<AgentServer>(
-      env, exports, {{"port", method<AgentServer, port>}, {"stop", method<AgentServer, stop>}});
+  set_class<AgentServer>(env, exports,
+                         {{"port", method<AgentServer, port>},
+                          {"mcpStatus", method<AgentServer, mcp_status>},
+                          {"stop", method<AgentServer, stop>}});
 }
 
 }  // namespace millrace::native

@@ -23,15 +23,6 @@ Engine::Engine(napi_env env, app::TransportOptions options)
   napi_add_env_cleanup_hook(env, clean_up, this);
 }
 
-Result<std::size_t> Engine::builtin_tools(const std::string& options) {
-  const auto known = toolset_of_.find(options);
-  if (known != toolset_of_.end()) return known->second;
-  auto tools = transport_.builtin_tools(options);
-  if (!tools) return std::move(tools).error();
-  toolsets_.push_back(std::move(tools).value());
-  return toolset_of_[options] = toolsets_.size() - 1;
-}
-
 bool Engine::take(StreamId id) {
   auto batch = transport_.take(id);
   settle();

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "app/mcp_stream.hpp"
 #include "app/transport.hpp"
@@ -40,11 +39,12 @@ class Engine {
     transport_.command(id, std::move(command));
   }
 
-  // The number of a set of tools; sets of the same options are one.
-  Result<std::size_t> builtin_tools(const std::string& options);
+  Result<std::size_t> builtin_tools(const std::string& options) {
+    return transport_.builtin_tools(options);
+  }
 
   [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const {
-    return number < toolsets_.size() ? toolsets_[number] : nullptr;
+    return transport_.toolset(number);
   }
 
   Result<std::string> demo_address() { return transport_.demo_address(); }
@@ -115,8 +115,6 @@ class Engine {
   Transport transport_;
   LiveEngine live_{[this] { transport_.loop().stop(); }};
   std::unordered_map<StreamId, napi_ref> callbacks_;
-  std::vector<std::shared_ptr<const tool::Registry>> toolsets_;
-  std::unordered_map<std::string, std::size_t> toolset_of_;  // by their options
 };
 
 }  // namespace millrace::native

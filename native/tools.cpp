@@ -1,24 +1,30 @@
-// The functions of native tools: builtinTools, runTool, resultText; and of agents that run in the
-// engine: startAgent, checkAgent.
+// The functions of native tools: builtinTools, runTool, resultText, describeMcpTools,
+// mcpResultText; and of agents that run in the engine: startAgent, checkAgent.
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "message/json_builder.hpp"
 #include "os/random_ids.hpp"
+#include "tool/mcp/remote_tools.hpp"
 #include "tool/result_text.hpp"
 
 namespace millrace::native {
 namespace {
 
-void write_tool(message::JsonBuilder& out, std::string_view name, const tool::Spec& spec) {
-  out.open_object();
+void write_members(message::JsonBuilder& out, std::string_view name, const tool::Spec& spec) {
   out.text("name", name);
   out.text("description", spec.description);
   out.raw("parameters", spec.parameters);
   out.text("effect", tool::name_of(spec.effect));
   out.raw("approve", spec.approve);
   out.raw("timeoutMs", std::to_string(spec.timeout.count()));
+  out.raw("resultLimit", std::to_string(spec.result_limit));
   out.filled("serializeBy", spec.serialize_by);
-  out.close_object();
+}
+
+// Bytes of a result's text; the engine's own limit where none is given.
+std::size_t limit_at(const Napi::CallbackInfo& info, std::size_t at) {
+  const std::int64_t given = info[at].IsNumber() ? info[at].As<Napi::Number>().Int64Value() : 0;
+  return given > 0 ? static_cast<std::size_t>(given) : tool::result_limit_bytes;
 }
 
 // builtinTools(optionsJson) -> JSON text {"id", "tools": [{"name", "description", "parameters",
@@ -34,7 +40,9 @@ Napi::Value builtin_tools(const Napi::CallbackInfo& info) {
   out.raw("id", std::to_string(id));
   out.open_array("tools");
   for (const auto& [name, entry] : call.engine().toolset(id)->entries()) {
-    write_tool(out, name, entry.tool->spec());
+    out.open_object();
+    write_members(out, name, entry.tool->spec());
+    out.close_object();
   }
   out.close_array();
   out.close_object();
@@ -57,13 +65,43 @@ Napi::Value run_tool(const Napi::CallbackInfo& info) {
   return call.started(call.engine().start(std::move(task), deliver));
 }
 
+// describeMcpTools(rulesJson: {"server", "trusted", "allow"?, "deny"?: [name], "pins": boolean,
+// "known": {name: fingerprint}, "tools": [as the server lists them]}) -> JSON text [{"name",
+// "description", "parameters", "effect", "approve", ..., "tool": the server's name, "fingerprint"}]
+Napi::Value describe_mcp_tools(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  const auto given = json::Tree::parse(text.value());
+  if (!given) return raise(info.Env(), given.error());
+  message::JsonBuilder out;
+  out.open_object();
+  out.open_array("tools");
+  for (const auto& remote : mcp::remote_tools(given.value(), mcp::read_rules(given.value()))) {
+    out.open_object();
+    write_members(out, remote.spec.name, remote.spec);
+    out.text("tool", remote.name);
+    out.text("fingerprint", remote.fingerprint);
+    out.close_object();
+  }
+  out.close_array();
+  out.close_object();
+  return to_text(info.Env(), out.take());
+}
+
+// mcpResultText(resultJson, limit?) -> what a model reads of it
+Napi::Value mcp_result_text(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  const auto result = json::Tree::parse(text.value());
+  if (!result) return raise(info.Env(), result.error());
+  return to_text(info.Env(), mcp::remote_result_text(result.value(), limit_at(info, 1)));
+}
+
 // resultText(text, limit?) -> text that can stand in a conversation as data
 Napi::Value result_text(const Napi::CallbackInfo& info) {
   const auto text = text_at(info, 0);
   if (!text) return raise(info.Env(), text.error());
-  const std::int64_t given = info[1].IsNumber() ? info[1].As<Napi::Number>().Int64Value() : 0;
-  const std::size_t limit = given > 0 ? static_cast<std::size_t>(given) : tool::result_limit_bytes;
-  return to_text(info.Env(), tool::result_text(text.value(), limit));
+  return to_text(info.Env(), tool::result_text(text.value(), limit_at(info, 1)));
 }
 
 // startAgent(planJson, inputJson, optionsJson, deliver) -> stream
@@ -96,6 +134,8 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<builtin_tools>(env, exports, "builtinTools");
   set_function<run_tool>(env, exports, "runTool");
   set_function<result_text>(env, exports, "resultText");
+  set_function<describe_mcp_tools>(env, exports, "describeMcpTools");
+  set_function<mcp_result_text>(env, exports, "mcpResultText");
   set_function<start_agent>(env, exports, "startAgent");
   set_function<check_agent>(env, exports, "checkAgent");
 }

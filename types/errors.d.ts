@@ -40,6 +40,10 @@ export interface ErrorStatuses {
   tool_failed: 500;
   /** The tool did not answer within its limit. HTTP 504; fails again. */
   tool_timeout: 504;
+  /** The program is none of those that may be run. HTTP 403; fails again. */
+  program_not_allowed: 403;
+  /** More work waits than there are places for. HTTP 503; may be sent again later. */
+  too_much_work: 503;
   /** The agent has no model to call. HTTP 400; fails again. */
   model_runtime_missing: 400;
   /** The connection to the MCP server cannot be opened. HTTP 502; fails again. */
@@ -88,6 +92,8 @@ export interface ErrorStatuses {
   not_a_stream: 502;
   /** A record of the stream could not be read and was skipped. HTTP 502; fails again. */
   record_skipped: 502;
+  /** The address is none that the request may reach. HTTP 403; fails again. */
+  address_blocked: 403;
   /** The host name cannot be resolved. HTTP 502; may be sent again. */
   name_resolution_failed: 502;
   /** The connection cannot be made. HTTP 502; may be sent again. */

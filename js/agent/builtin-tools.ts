@@ -4,6 +4,7 @@ import { noListener, onAbort } from '../abort';
 import { errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
+import { inEngine } from './engine-tools';
 import type { HostTool, ToolEffect } from './tools';
 
 interface Approval {
@@ -105,6 +106,8 @@ interface Toolset {
     effect: ToolEffect;
     approve: HumanInterventionConfig;
     timeoutMs: number;
+    resultLimit: number;
+    serializeBy?: string;
   }[];
 }
 
@@ -119,12 +122,17 @@ export function builtinTools(options: BuiltinToolsOptions): HostTool[] {
   } catch (error) {
     rethrow(error);
   }
-  return set.tools.map(({ parameters, ...told }) => ({
-    ...told,
-    input: parameters,
-    run: (input: never, context?: Partial<AgentToolContext>) =>
-      call(set.id, told.name, input, context?.signal),
-  }));
+  return set.tools.map(({ parameters, ...told }) =>
+    inEngine(
+      {
+        ...told,
+        input: parameters,
+        run: (input: never, context?: Partial<AgentToolContext>) =>
+          call(set.id, told.name, input, context?.signal),
+      },
+      { set: set.id, name: told.name },
+    ),
+  );
 }
 
 function call(

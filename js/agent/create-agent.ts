@@ -17,7 +17,7 @@ import { AgentRun } from './agent-run';
 import type { SendMessageOptions, SentMessage } from './send-message';
 import { sendMessage } from './send-message';
 import { toJson } from './serialize';
-import { type HostTool, toolPlan } from './tools';
+import { agentToolName, type HostTool, toolPlan } from './tools';
 
 /** Who is asked before tools run. The security blacklist asks in any case. */
 export type ApprovePolicy =
@@ -48,7 +48,7 @@ export interface CreateAgentOptions {
   /** Who is asked when the model fails before it has shown anything. */
   fallback?: readonly Fallback[];
   instructions?: string;
-  /** Functions of the host, and names of the engine's own tools. */
+  /** Functions of the host, tools of builtinTools() and MCP clients, and names of the engine's own tools. */
   tools?: readonly (HostTool | string)[];
   agents?: readonly SubAgentOptions[];
   approve?: ApprovePolicy;
@@ -101,7 +101,7 @@ export class EngineAgent {
   constructor(options: CreateAgentOptions) {
     checkOptions(options);
     for (const one of options.tools ?? []) {
-      if (typeof one !== 'string') this.#tools.set(one.name, one);
+      if (typeof one !== 'string') this.#tools.set(agentToolName(one), one);
     }
     this.#plan = planOf(options);
     for (const { agent } of options.agents ?? []) {

@@ -84,5 +84,7 @@ export { imageTool } from './image-tool';
 export type { Attachment, ImageToolOptions } from './image-tool';
 export { openApiTools } from './openapi';
 export type { OpenApiOptions } from './openapi';
+export { invokeBuiltinTool, invokeTool } from './invoke';
+export type { ToolInvocation, ToolInvocationOptions, ToolPayload, ToolSources } from './invoke';
 export { invokeDefaultTypePlugin, pluginTools } from './plugins';
 export type { PluginApi, PluginManifest, PluginOptions } from './plugins';

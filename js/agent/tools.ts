@@ -8,8 +8,10 @@ import type {
   InstructionExecutor,
 } from '../../types/agent';
 import type { StandardSchema } from '../../types/objects';
+import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
+import { engineToolOf } from './engine-tools';
 import { AgentRuntime, type RuntimeConfig, within } from './runtime';
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
@@ -27,7 +29,7 @@ export interface HostTool<Input = never> {
   approve?: boolean | HumanInterventionConfig;
   /** Milliseconds that one call may take; 5 minutes when absent, 0 for no limit. */
   timeoutMs?: number;
-  /** Bytes of JSON that one call may return; 1 Mi when absent. */
+  /** Bytes of its result that a model is shown; 256 Ki when absent. What is longer is cut and says so. */
   resultLimit?: number;
   /** Calls of one turn run one after the other. */
   ordered?: boolean;
@@ -109,26 +111,53 @@ function jsonSchemaOf({ input }: HostTool): object | undefined {
 
 function callable(host: HostTool): AgentTool {
   return async (args: never, context: AgentToolContext) => {
-    const input = await checked(host, args);
+    const input = await checkArguments(host, args);
     const limit = host.timeoutMs ?? 0;
-    return within(
+    const value: unknown = await within(
       host.run(input, context),
       limit,
       `The tool ${host.name} did not answer within ${limit} ms.`,
     );
+    return asData(value, host.resultLimit);
   };
+}
+
+// What a model reads of a result is data, whoever gave it.
+function asData(value: unknown, limit: number | undefined): unknown {
+  if (typeof value === 'string') return resultText(value, limit);
+  const { content } = (value ?? {}) as { content?: unknown };
+  if (typeof content === 'string') {
+    return { ...(value as object), content: resultText(content, limit) };
+  }
+  const json = JSON.stringify(value) as string | undefined;
+  if (json === undefined) return value;
+  const safe = resultText(json, limit);
+  return safe === json ? value : safe;
+}
+
+function resultText(text: string, limit?: number): string {
+  return addon().resultText(text, limit);
 }
 
 /** The input as the tool takes it; throws what is wrong with it. JSON Schemas are the engine's. */
 export async function checkedInput(tool: HostTool, args: unknown): Promise<never> {
-  return isStandard(tool.input) ? checked(tool, args as never) : (args as never);
+  return isStandard(tool.input) ? checkArguments(tool, args as never) : (args as never);
+}
+
+/**
+ * The name of a tool in an agent. Names that plugins have in LobeHub (`identifier____function`) stand for two
+ * things there, and for one here.
+ */
+export function agentToolName({ name }: HostTool): string {
+  return name.replace(/_{4,}/g, '__');
 }
 
 /** A tool as an agent's plan describes it. */
 export function toolPlan(tool: HostTool): object {
-  const { name, description, effect, approve, timeoutMs, resultLimit, ordered, serializeBy } = tool;
+  const { description, effect, approve, timeoutMs, resultLimit, ordered, serializeBy } = tool;
   return {
-    name,
+    name: agentToolName(tool),
+    engine: engineToolOf(tool),
     description,
     parameters: jsonSchemaOf(tool),
     effect,
@@ -141,7 +170,8 @@ export function toolPlan(tool: HostTool): object {
   };
 }
 
-async function checked({ name, input }: HostTool, args: never): Promise<never> {
+/** The input as the tool takes it; throws what is wrong with it. */
+export async function checkArguments({ name, input }: HostTool, args: never): Promise<never> {
   let wrong = '';
   if (isStandard(input)) {
     const verdict = await input['~standard'].validate(args);

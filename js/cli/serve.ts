@@ -4,6 +4,7 @@ import { integerOption, readArgs } from './command';
 import { chooseModel } from './model-choice';
 import type { Server, ServerOptions } from '../server';
 import { startServer } from '../server';
+import { type McpPlan, readMcpFile, settleMcp } from './serve-mcp';
 import { version } from '../version';
 import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
 
@@ -20,6 +21,9 @@ Options:
   --base-url <url>        address of the model provider
   --system <text>         what the model is told first
   --tools <names>         tools of the engine that the agent has, separated by commas
+  --mcp <file>            MCP servers whose tools the agent has: {"mcpServers": {name: {"command", "args",
+                          "env", "cwd"} or {"type", "url", "headers"}}}
+  --strict                end when one of them cannot be started; otherwise the others go on
   --approve <policy>      who is asked before tools run: never, risky (default), always
   --max-steps <n>         turns of the model with tools, then one last answer; 0 (default) is no limit
   --max-output-tokens <n> limit sent to providers that demand one (default 4096)
@@ -41,6 +45,8 @@ const options = {
   'base-url': { type: 'string' },
   system: { type: 'string' },
   tools: { type: 'string' },
+  mcp: { type: 'string' },
+  strict: { type: 'boolean' },
   approve: { type: 'string' },
   'max-steps': { type: 'string' },
   'max-output-tokens': { type: 'string' },
@@ -71,10 +77,17 @@ function greeting(url: string, model: string, hosts: readonly string[]): string 
   return lines.join('\n');
 }
 
-/** Resolves when the user asks to stop; a second request ends the process at once. */
-function untilStopped(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    const keepAlive = setInterval(() => undefined, 0x7fffffff);
+/** What keeps the process running until the user asks it to stop. */
+interface Waiting {
+  stopped: Promise<NodeJS.Signals>;
+  /** Waits no longer. */
+  end(): void;
+}
+
+/** Waits for the user's wish to stop; a second one ends the process at once. */
+function waitForStop(): Waiting {
+  const keepAlive = setInterval(() => undefined, 0x7fffffff);
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
     let asked = false;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
@@ -85,7 +98,10 @@ function untilStopped(): Promise<NodeJS.Signals> {
       });
     }
   });
+  return { stopped, end: () => clearInterval(keepAlive) };
 }
+
+const noServers: McpPlan = { servers: [], failures: [] };
 
 /** Every provider whose key the environment holds, and nothing else is missing of. */
 function configuredProviders(): object[] {
@@ -133,8 +149,10 @@ export const serve: Command = {
     const choice = chooseModel(values.model, values['base-url'], process.env);
     const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
     const maxSteps = integerOption('max-steps', values['max-steps'], 0, 1e6);
+    const plan = values.mcp === undefined ? noServers : readMcpFile(values.mcp, process.env);
     const server = startServer({
       ...choice,
+      mcp: plan.servers,
       ...agentOptions(values),
       ...(maxSteps === undefined ? {} : { maxSteps }),
       providers: configuredProviders(),
@@ -151,11 +169,19 @@ export const serve: Command = {
       host,
       ...(values['allow-host'] ?? []),
     ]);
-    const stopped = untilStopped();
+    const waiting = waitForStop();
+    const { stopped } = waiting;
+    const mcp = await settleMcp(server, plan, stopped, (text) => process.stderr.write(text));
+    if (values.strict === true && mcp.some(({ state }) => state === 'failed')) {
+      await server.stop();
+      waiting.end();
+      process.stderr.write('Not every MCP server could be started, and --strict was given.\n');
+      return 1;
+    }
     const url = urlOf(host, server);
     process.stdout.write(
       values.json === true
-        ? `${JSON.stringify({ url, port: server.port, model: choice.model, version: version() })}\n`
+        ? `${JSON.stringify({ url, port: server.port, model: choice.model, version: version(), mcp })}\n`
         : `${greeting(url, choice.model, [...hosts])}`,
     );
     await stopped;

@@ -98,17 +98,26 @@ function environmentOf(given: Readonly<Record<string, string>> = {}): Record<str
   return { ...Object.fromEntries(safe), ...given };
 }
 
-function reachOf(options: MCPClientOptions): object {
+/** How a server is reached, as the engine takes it. */
+export function reachOf(options: MCPClientOptions): object {
+  const common = {
+    client: options.clientInfo ?? { name: 'millrace', version: version() },
+    protocol: options.protocolVersion,
+    openMs: options.startMs,
+    callMs: options.timeoutMs,
+    messageBytes: options.maxMessageBytes,
+  };
   if ('command' in options) {
     const { command, args, env, cwd, graceMs, closeMs } = options;
-    return { command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
+    return { ...common, command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
   }
   if (!('url' in options)) {
     throw new MillraceError('invalid_option', 'An MCP server needs a command or a url.');
   }
   const { url, headers, type, connectMs, proxy = proxyFromEnvironment() } = options;
   const transport = type === 'sse' ? 'sse' : 'auto';
-  return { url: String(url), headers, transport, connectMs, ...routeOf({ ...options, proxy }) };
+  const route = routeOf({ ...options, proxy });
+  return { ...common, url: String(url), headers, transport, connectMs, ...route };
 }
 
 /**
@@ -120,7 +129,10 @@ export class MCPClient {
   readonly #options: MCPClientOptions;
   #server!: MCPServer;
   readonly #seen = new Map<string, string>();
-  #listens = false;
+  // Of 2026-07-28: the stream of changes, and the resources that it tells of.
+  #listening: AbortController | undefined;
+  readonly #subscribed = new Set<string>();
+  #logLevel: string | undefined;
   #closing = false;
 
   private constructor(options: MCPClientOptions) {
@@ -152,12 +164,7 @@ export class MCPClient {
     this.#connection = new MCPConnection(
       {
         ...reachOf(options),
-        client: options.clientInfo ?? { name: 'millrace', version: version() },
         capabilities,
-        protocol: options.protocolVersion,
-        openMs: options.startMs,
-        callMs: options.timeoutMs,
-        messageBytes: options.maxMessageBytes,
       },
       host,
     );
@@ -219,11 +226,15 @@ export class MCPClient {
       ...options,
       trusted: options.trusted ?? this.#options.trusted ?? false,
       seen: this.#seen,
+      stream: this.#connection.stream,
     });
   }
 
   callTool(name: string, args: object = {}, options?: MCPRequestOptions): Promise<MCPToolResult> {
-    return this.#connection.request('tools/call', { name, arguments: args }, options);
+    const params = { name, arguments: args };
+    const level = this.#isPerRequest ? this.#logLevel : undefined;
+    const meta = level && { _meta: { 'io.modelcontextprotocol/logLevel': level } };
+    return this.#connection.request('tools/call', { ...params, ...meta }, options);
   }
 
   async listResources(options?: MCPRequestOptions): Promise<MCPResource[]> {
@@ -243,10 +254,20 @@ export class MCPClient {
 
   /** Has the server tell when the resource changes, through onResourceUpdated. */
   async subscribeResource(uri: string, options?: MCPRequestOptions): Promise<void> {
+    if (this.#isPerRequest) {
+      this.#subscribed.add(uri);
+      void this.#listen();
+      return;
+    }
     await this.#connection.request('resources/subscribe', { uri }, options);
   }
 
   async unsubscribeResource(uri: string, options?: MCPRequestOptions): Promise<void> {
+    if (this.#isPerRequest) {
+      this.#subscribed.delete(uri);
+      void this.#listen();
+      return;
+    }
     await this.#connection.request('resources/unsubscribe', { uri }, options);
   }
 
@@ -277,6 +298,9 @@ export class MCPClient {
   }
 
   async setLogLevel(level: string, options?: MCPRequestOptions): Promise<void> {
+    // In 2026-07-28 each request says what it wants to be told.
+    this.#logLevel = level;
+    if (this.#isPerRequest) return;
     await this.#connection.request('logging/setLevel', { level }, options);
   }
 
@@ -306,36 +330,51 @@ export class MCPClient {
     return answer[key] ?? [];
   }
 
-  // In 2026-07-28 a server tells of changes on a stream that is asked for, and asked for again when it
-  // ends.
-  async #listen(): Promise<void> {
+  get #isPerRequest(): boolean {
+    return this.protocolVersion === '2026-07-28';
+  }
+
+  // What the server shall tell of, or nothing.
+  #filter(): object | undefined {
     const { onToolsChanged, onResourcesChanged, onPromptsChanged } = this.#options;
     const { tools, resources, prompts } = this.capabilities;
-    const notifications = {
+    const filter = {
       ...(onToolsChanged && tools && { toolsListChanged: true }),
       ...(onResourcesChanged && resources && { resourcesListChanged: true }),
       ...(onPromptsChanged && prompts && { promptsListChanged: true }),
+      ...(this.#subscribed.size > 0 && { resourceSubscriptions: [...this.#subscribed] }),
     };
-    if (Object.keys(notifications).length === 0 || this.#listens) return;
-    this.#listens = true;
-    const params = { notifications };
-    for (let pause = 1000; !this.#closing; pause = Math.min(2 * pause, 60_000)) {
+    return Object.keys(filter).length > 0 ? filter : undefined;
+  }
+
+  // In 2026-07-28 a server tells of changes on a stream that is asked for, and asked for again when it
+  // ends or something else shall be told.
+  async #listen(): Promise<void> {
+    if (this.#listening) {
+      this.#listening.abort();
+      return;
+    }
+    let pause = 1000;
+    for (let filter = this.#filter(); filter && !this.#closing; filter = this.#filter()) {
       const begin = Date.now();
-      const refusal = await this.#connection
-        .request('subscriptions/listen', params, { timeoutMs: 0 })
+      const { signal } = (this.#listening = new AbortController());
+      const refusal: unknown = await this.#connection
+        .request('subscriptions/listen', { notifications: filter }, { timeoutMs: 0, signal })
         .then(() => undefined)
         .catch((error: unknown) => error);
+      if (signal.aborted) continue;
       // A server that knows no such stream says so, and is not asked again.
       if (MillraceError.is(refusal, 'mcp_error') || this.#closing) break;
-      if (Date.now() - begin > pause) pause = 500;
+      if (Date.now() - begin > pause) pause = 1000;
       await new Promise((resolve) => setTimeout(resolve, pause).unref());
+      pause = Math.min(2 * pause, 60_000);
     }
-    this.#listens = false;
+    this.#listening = undefined;
   }
 
   #opened(server: MCPServer): void {
     this.#server = server;
-    if (server.protocolVersion === '2026-07-28') void this.#listen();
+    if (this.#isPerRequest) void this.#listen();
     if (!server.reopened) return;
     const { tools, resources, prompts } = server.capabilities;
     if (tools) this.#options.onToolsChanged?.();

@@ -83,6 +83,11 @@ export class MCPConnection {
     }
   }
 
+  /** Its number in the engine. */
+  get stream(): number {
+    return this.#stream;
+  }
+
   opened(): Promise<MCPServer> {
     return this.#opened;
   }

@@ -2,7 +2,7 @@
 // Source: RFC 9728, RFC 8414, OpenID Connect Discovery 1.0; Model Context Protocol 2025-03-26 for servers
 // without either.
 import { MillraceError } from '../errors';
-import { engineFetch, type EngineRequest } from '../transport/engine';
+import { type AddressGuard, engineFetch, type EngineRequest } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 
 export interface ProtectedResource {
@@ -23,8 +23,10 @@ export interface AuthorizationServer {
   authorization_response_iss_parameter_supported?: boolean;
 }
 
-/** How the authorization's own requests are made. */
-export type Fetcher = RouteOptions;
+/** How the authorization's own requests are made; the guard is for addresses that others name. */
+export interface Fetcher extends RouteOptions {
+  guard?: AddressGuard;
+}
 
 export interface JsonAnswer {
   ok: boolean;

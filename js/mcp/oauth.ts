@@ -4,6 +4,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 import { MillraceError } from '../errors';
+import type { AddressGuard } from '../transport/engine';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import type { MCPAuthorizer } from './authorization';
 import {
@@ -54,6 +55,11 @@ export interface OAuthOptions extends RouteOptions {
   clientMetadataUrl?: string;
   /** A client that was registered by hand. */
   client?: OAuthClientInformation;
+  /**
+   * What the authorization's requests may reach besides the public internet over https and the MCP server
+   * itself: an authorization server in a private network has to be named in `allow`.
+   */
+  guard?: AddressGuard;
 }
 
 /** Keeps tokens and registrations in memory. */
@@ -141,8 +147,7 @@ export class OAuth {
   };
 
   async #begin(server: string, said: Record<string, string>, more: boolean): Promise<Flow> {
-    const { proxy = proxyFromEnvironment() } = this.#options;
-    const fetcher: Fetcher = routeOf({ ...this.#options, proxy });
+    const fetcher = this.#fetcher(server);
     const { resource, issuer, metadata } = await discover(
       fetcher,
       server,
@@ -155,6 +160,18 @@ export class OAuth {
     const known = record?.issuer === issuer ? record.client : undefined;
     const client = this.#options.client ?? known ?? (await this.#register(flow));
     return { ...flow, client };
+  }
+
+  // Servers say themselves where they are authorized: their word leads to no private network.
+  #fetcher(server: string): Fetcher {
+    const { proxy = proxyFromEnvironment(), guard = {} } = this.#options;
+    const { protocol, host, port } = new URL(server);
+    const own = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
+    const allow = [own, ...(guard.allow ?? [])];
+    return {
+      ...routeOf({ ...this.#options, proxy }),
+      guard: { httpsOnly: true, ...guard, allow },
+    };
   }
 
   #scope(

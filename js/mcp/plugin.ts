@@ -20,7 +20,7 @@ export interface MCPPluginResult {
 export interface MCPPluginOptions {
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Characters of `content`; longer ones are cut and say so. Default 25000. */
+  /** Bytes of `content`; longer ones are cut and say so. Default 25000. */
   maxLength?: number;
 }
 
@@ -37,12 +37,6 @@ const errorTypes: Record<string, string> = {
   invalid_json: 'VALIDATION_ERROR',
   tool_not_found: 'VALIDATION_ERROR',
 };
-
-function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const whole = text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
-  return `${whole}\n[cut: ${text.length - whole.length} more characters]`;
-}
 
 function argumentsOf(text: string): object {
   const value = (text.trim() === '' ? {} : JSON.parse(text)) as unknown;
@@ -75,7 +69,7 @@ export async function invokeMCPTypePlugin(
     }
     const args = argumentsOf(payload.arguments);
     const state = await client.callTool(payload.apiName, args, { signal, timeoutMs });
-    const content = cut(mcpResultText(state), maxLength);
+    const content = mcpResultText(state, maxLength);
     const success = state.isError !== true;
     const executionTime = Date.now() - begin;
     if (success) return { content, success, state, executionTime };

@@ -1,8 +1,10 @@
 // Tools of MCP servers as tools of agents: their names, their effects, who is asked, what a model reads.
-import { createHash } from 'node:crypto';
-
-import type { MCPContent, MCPRequestOptions, MCPTool, MCPToolResult } from '../../types/mcp';
-import type { HostTool, ToolEffect } from '../agent/tools';
+import type { HumanInterventionConfig } from '../../types/agent';
+import type { MCPRequestOptions, MCPTool, MCPToolResult } from '../../types/mcp';
+import { addon } from '../addon';
+import { ask } from '../agent/ask';
+import { inEngine } from '../agent/engine-tools';
+import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import type { MCPClient } from './client';
 
@@ -24,25 +26,23 @@ export interface MCPToolsOptions extends Pick<MCPRequestOptions, 'signal' | 'tim
   callTimeoutMs?: number;
 }
 
-const longestName = 64;
-const fingerprintLength = 8;
+/** A tool as the engine describes it to agents. */
+interface DescribedTool extends Pick<HostTool, 'name' | 'description' | 'effect'> {
+  parameters: object;
+  approve: HumanInterventionConfig;
+  /** The server's name of it. */
+  tool: string;
+  fingerprint: string;
+}
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function described(rules: object): DescribedTool[] {
+  const json = addon().describeMcpTools(JSON.stringify(rules));
+  return (JSON.parse(json) as { tools: DescribedTool[] }).tools;
 }
 
 /** The fingerprint of everything in a tool's description that a model or a person goes by. */
 export function mcpToolFingerprint(tool: MCPTool): string {
-  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-  return hash(
-    JSON.stringify([name, title, description, inputSchema, outputSchema, annotations], sorted),
-  );
-}
-
-// Members in the order of their names, so that only a change of meaning changes the text.
-function sorted(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return described({ server: '', tools: [tool] })[0]?.fingerprint ?? '';
 }
 
 /**
@@ -50,42 +50,53 @@ function sorted(_key: string, value: unknown): unknown {
  * that had to be changed for that ends with a part of its hash, so that it stays the tool's own.
  */
 export function mcpToolName(server: string, tool: string): string {
-  const plain = (text: string): string => text.replace(/[^A-Za-z0-9-]+|_{2,}/g, '_');
-  const prefix = plain(server).replace(/^_+|_+$/g, '') || 'mcp';
-  const full = `${prefix}__${plain(tool).replace(/^_+|_+$/g, '')}`;
-  const unchanged = full === `${server}__${tool}`;
-  if (unchanged && full.length <= longestName) return full;
-  const suffix = `_${hash(`${server}\n${tool}`).slice(0, fingerprintLength)}`;
-  return full.slice(0, longestName - suffix.length).replace(/_+$/, '') + suffix;
+  return described({ server, tools: [{ name: tool }] })[0]?.name ?? '';
 }
 
-function effectOf({ annotations }: MCPTool, trusted: boolean): ToolEffect {
-  if (!trusted) return 'once';
-  if (annotations?.readOnlyHint === true) return 'read';
-  return annotations?.idempotentHint === true ? 'idempotent' : 'once';
-}
+// Bytes of images and sounds are not shown to a model as text.
+const withoutBytes = (key: string, value: unknown): unknown =>
+  key === 'data' || key === 'blob' ? '' : value;
 
-const spelled: Record<string, (block: never) => string> = {
-  text: ({ text }: MCPContent & { type: 'text' }) => text,
-  image: ({ mimeType }: MCPContent & { type: 'image' }) => `[image ${mimeType}]`,
-  audio: ({ mimeType }: MCPContent & { type: 'audio' }) => `[audio ${mimeType}]`,
-  resource: ({ resource }: MCPContent & { type: 'resource' }) =>
-    resource.text ?? `[resource ${resource.uri}]`,
-  resource_link: ({ uri }: MCPContent & { type: 'resource_link' }) => `[resource ${uri}]`,
-};
-
-/** A result as a model reads it: its texts, line by line; else its structured content. */
-export function mcpResultText({ content, structuredContent }: MCPToolResult): string {
-  const texts = (content ?? []).map((block) => spelled[block.type]?.(block as never) ?? '');
-  const text = texts.filter((line) => line !== '').join('\n');
-  if (text !== '' || structuredContent === undefined) return text;
-  return JSON.stringify(structuredContent);
+/**
+ * A result as a model reads it: its texts, line by line; else its structured content. Cut at 256 KiB, without
+ * characters and marks that a model could take for more than data.
+ */
+export function mcpResultText(result: MCPToolResult, limit?: number): string {
+  const { content, structuredContent } = result;
+  const json = JSON.stringify({ content: content ?? [] }, withoutBytes);
+  const structured =
+    structuredContent === undefined
+      ? ''
+      : `,"structuredContent":${JSON.stringify(structuredContent)}`;
+  return addon().mcpResultText(`${json.slice(0, -1)}${structured}}`, limit);
 }
 
 interface Settings extends MCPToolsOptions {
   trusted: boolean;
   /** Fingerprints of tools that this client has shown before. */
   seen: Map<string, string>;
+  /** The client's stream in the engine. */
+  stream: number;
+}
+
+// A result that does not follow the schema that its tool announced is none.
+function checkPromise({ outputSchema }: MCPTool, result: MCPToolResult): void {
+  if (!outputSchema || result.isError === true) return;
+  let wrong: string;
+  try {
+    wrong = ask<string>('checkSchema', {
+      schema: outputSchema,
+      value: result.structuredContent ?? null,
+    });
+  } catch {
+    // A schema that is none promises nothing.
+    return;
+  }
+  if (wrong === '') return;
+  throw new MillraceError(
+    'mcp_protocol_error',
+    `The MCP server's result does not follow the schema that it announced: ${wrong}`,
+  );
 }
 
 /** The tools of a list, as an agent takes them. */
@@ -94,35 +105,43 @@ export async function hostTools(
   listed: readonly MCPTool[],
   settings: Settings,
 ): Promise<HostTool<Record<string, unknown>>[]> {
-  const { allow, deny, trusted, seen, pins, callTimeoutMs } = settings;
-  const tools = listed.filter(
-    ({ name }) => (allow?.includes(name) ?? true) && !deny?.includes(name),
-  );
-  return Promise.all(
-    tools.map(async (tool) => {
-      const name = mcpToolName(client.name, tool.name);
-      const fingerprint = mcpToolFingerprint(tool);
-      const known = (await pins?.get(name)) ?? seen.get(name);
-      if (!seen.has(name)) seen.set(name, fingerprint);
-      // Without pins a trusted server's first description counts as approved.
-      const isApproved = known === undefined ? trusted : known === fingerprint;
-      const asksNobody = isApproved && (trusted || pins !== undefined);
-      return {
+  const { allow, deny, trusted, seen, pins, callTimeoutMs, stream } = settings;
+  const rules = { server: client.name, trusted, allow, deny, tools: listed };
+  const first = described(rules);
+  const known = Object.fromEntries(seen);
+  for (const { name, fingerprint } of first) {
+    const pinned = await pins?.get(name);
+    if (pinned !== undefined) known[name] = pinned;
+    if (!seen.has(name)) seen.set(name, fingerprint);
+  }
+  const tools = described({ ...rules, known, pins: pins !== undefined });
+  return tools.map(({ name, description, parameters, effect, approve, tool }) => {
+    const told = listed.find((one) => one.name === tool) as MCPTool;
+    const { outputSchema } = told;
+    return inEngine(
+      {
         name,
-        description: tool.description ?? tool.title ?? '',
-        input: tool.inputSchema,
-        effect: effectOf(tool, trusted),
-        approve: !asksNobody,
+        ...(description !== undefined && { description }),
+        input: parameters,
+        ...(effect && { effect }),
+        approve: approve !== 'never',
         async run(input: Record<string, unknown>, { signal }: { signal?: AbortSignal }) {
           const options = { signal, timeoutMs: callTimeoutMs };
-          const result = await client.callTool(tool.name, input, options);
+          const result = await client.callTool(tool, input, options);
           const text = mcpResultText(result);
           if (result.isError === true) {
-            throw new MillraceError('tool_failed', text || `The tool ${tool.name} failed.`);
+            throw new MillraceError('tool_failed', text || `The tool ${tool} failed.`);
           }
+          checkPromise(told, result);
           return text;
         },
-      };
-    }),
-  );
+      },
+      {
+        stream,
+        name: tool,
+        ...(outputSchema && { outputSchema }),
+        ...(callTimeoutMs !== undefined && { timeoutMs: callTimeoutMs }),
+      },
+    );
+  });
 }

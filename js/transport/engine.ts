@@ -45,6 +45,8 @@ export interface AddressGuard {
   httpsOnly?: boolean;
   /** Only what `allow` names may be reached. */
   allowedOnly?: boolean;
+  /** A proxy is trusted to refuse private addresses by itself; without this a guarded request takes none. */
+  trustsProxy?: boolean;
 }
 
 interface Head {

@@ -4,6 +4,7 @@
 
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
+#include "base/json_canonical.hpp"
 
 namespace millrace::agent {
 
@@ -40,25 +41,6 @@ Tree& entry_of(Tree& list, std::string_view member, std::string_view value) {
   Tree made = Tree::object();
   made.set(member, value);
   return list.push(std::move(made));
-}
-
-// Arguments as text that does not depend on the order of keys.
-std::string sorted_json(const Tree& value) {
-  if (value.is_array()) {
-    std::string out = "[";
-    for (const Tree& item : value.items()) out.append(sorted_json(item)).push_back(',');
-    return out + ']';
-  }
-  if (!value.is_object()) return value.to_json();
-  std::vector<const Tree::Member*> members;
-  for (const auto& member : value.members()) members.push_back(&member);
-  std::sort(members.begin(), members.end(),
-            [](const auto* left, const auto* right) { return left->first < right->first; });
-  std::string out = "{";
-  for (const auto* member : members) {
-    out.append(member->first).append(":").append(sorted_json(member->second)).push_back(',');
-  }
-  return out + '}';
 }
 
 }  // namespace
@@ -243,7 +225,8 @@ bool StepMachine::guard_repeats(Tree& result) {
     auto args = Tree::parse(call["arguments"].string());
     std::string signature(call["identifier"].string());
     signature.append("/").append(call["apiName"].string()).append("/");
-    signature.append(args ? sorted_json(args.value()) : std::string(call["arguments"].string()));
+    signature.append(args ? json::canonical_json(args.value())
+                          : std::string(call["arguments"].string()));
     if (counts.find(signature) != nullptr) continue;
     const std::int64_t count = before[signature].integer_or(0) + 1;
     if (count > highest) {

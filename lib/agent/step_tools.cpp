@@ -54,6 +54,13 @@ bool ends_run(const Tree& data) {
          !data["state"]["type"].string().starts_with("exec");
 }
 
+// What a result holds beside its text stays with its row: LobeHub's state of the plugin, and files
+// that the answer refers to.
+void keep_beside(Tree& row, const Tree& result) {
+  if (const Tree* state = result.find("state")) row.set("pluginState", *state);
+  if (result["attachments"].is_array()) row.set("attachments", result["attachments"]);
+}
+
 }  // namespace
 
 void StepMachine::call_tool(const Tree& instruction) {
@@ -225,6 +232,7 @@ void StepMachine::write_tool_row(const ToolRun& run, const Tree& content) {
     for (Tree& message : state_.at("messages").items()) {
       if (message["id"].string() != run.row) continue;
       message.set("content", text);
+      if (wrapped) keep_beside(message, content);
       return;
     }
   }
@@ -236,6 +244,7 @@ void StepMachine::write_tool_row(const ToolRun& run, const Tree& content) {
     row.set("id", run.row.empty() ? new_id() : run.row);
     if (!batch_->parent.empty()) row.set("parentId", batch_->parent);
     row.set("plugin", run.call);
+    if (wrapped) keep_beside(row, content);
   }
   state_.at("messages").push(std::move(row));
 }

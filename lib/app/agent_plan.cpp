@@ -6,7 +6,6 @@
 
 #include "app/model_stream.hpp"
 #include "model/cards.hpp"
-#include "tool/builtin/builtin.hpp"
 
 namespace millrace::app {
 namespace {
@@ -58,7 +57,8 @@ Result<tool::Spec> read_spec(const Tree& given) {
   return spec;
 }
 
-Result<void> add_tools(AgentPlan& plan, const Tree& given, const tool::Registry& builtin) {
+Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& sources) {
+  const tool::Registry& builtin = sources.builtin;
   for (const Tree& name : given["builtin"].items()) {
     const auto found = builtin.entries().find(name.string());
     if (found == builtin.entries().end()) {
@@ -76,6 +76,12 @@ Result<void> add_tools(AgentPlan& plan, const Tree& given, const tool::Registry&
     auto spec = read_spec(item);
     if (!spec) return std::move(spec).error();
     const std::string name = spec.value().name;
+    if (const Tree& engine = item["engine"]; engine.is_object()) {
+      auto found = sources.find ? sources.find(engine, std::move(spec).value()) : nullptr;
+      if (!found) return wrong("tools.engine", "the name of a tool of this engine");
+      MILLRACE_TRY(plan.tools.add(std::move(found)));
+      continue;
+    }
     MILLRACE_TRY(plan.tools.add(std::make_shared<Described>(std::move(spec).value())));
     plan.host_tools.insert(name);
     if (item["checked"].string() == "host") plan.unchecked.insert(name);
@@ -105,10 +111,10 @@ void read_window(AgentPlan& plan) {
   config.set("contextWindowTokens", Tree::integer(card->context_tokens));
 }
 
-Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const tool::Registry& builtin,
+Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const ToolSources& sources,
                                                    std::size_t depth);
 
-Result<void> add_agents(AgentPlan& plan, const Tree& agents, const tool::Registry& builtin,
+Result<void> add_agents(AgentPlan& plan, const Tree& agents, const ToolSources& sources,
                         std::size_t depth) {
   for (const Tree& item : agents.items()) {
     if (depth >= deepest_plan) {
@@ -120,7 +126,7 @@ Result<void> add_agents(AgentPlan& plan, const Tree& agents, const tool::Registr
     if (item["timeoutMs"].is_number()) {
       agent.timeout = std::chrono::milliseconds(item["timeoutMs"].integer_or(0));
     }
-    auto read = read_plan(item["plan"], builtin, depth + 1);
+    auto read = read_plan(item["plan"], sources, depth + 1);
     if (!read) return std::move(read).error();
     agent.plan = std::move(read).value();
     tool::Spec spec;
@@ -138,7 +144,7 @@ Result<void> add_agents(AgentPlan& plan, const Tree& agents, const tool::Registr
   return {};
 }
 
-Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const tool::Registry& builtin,
+Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const ToolSources& sources,
                                                    std::size_t depth) {
   if (!given.is_object()) return wrong("plan", "an object");
   auto plan = std::make_shared<AgentPlan>();
@@ -166,8 +172,8 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const tool
       std::clamp<std::int64_t>(given["concurrency"].integer_or(8), 1, 256));
   read_limits(*plan, given["limits"]);
   read_window(*plan);
-  MILLRACE_TRY(add_tools(*plan, given, builtin));
-  MILLRACE_TRY(add_agents(*plan, given["agents"], builtin, depth));
+  MILLRACE_TRY(add_tools(*plan, given, sources));
+  MILLRACE_TRY(add_agents(*plan, given["agents"], sources, depth));
   describe_tools(*plan);
   return std::shared_ptr<const AgentPlan>(std::move(plan));
 }
@@ -202,12 +208,12 @@ Result<Approve> read_approve(std::string_view name) {
   return make_error(Errc::invalid_option, "`approve` must be tools, risky, always or never.");
 }
 
-Result<tool::Registry> agent_tools(os::EventLoop& loop, net::Client& client) {
+Result<tool::Registry> agent_tools(const tool::Surroundings& around) {
   Tree options = Tree::object();
   for (const std::string_view name : {"time", "calculator", "httpFetch"}) {
     options.set(name, Tree::flag(true));
   }
-  return tool::make_builtin_tools(options, {loop, client});
+  return tool::make_builtin_tools(options, around);
 }
 
 void describe_tools(AgentPlan& plan) {
@@ -231,10 +237,10 @@ void describe_tools(AgentPlan& plan) {
 }
 
 Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
-                                                         const tool::Registry& builtin) {
+                                                         const ToolSources& sources) {
   auto given = Tree::parse(json);
   if (!given) return std::move(given).error();
-  return read_plan(given.value(), builtin, 1);
+  return read_plan(given.value(), sources, 1);
 }
 
 }  // namespace millrace::app

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "model/call.hpp"
+#include "tool/builtin/builtin.hpp"
 #include "tool/registry.hpp"
 
 namespace millrace::app {
@@ -57,17 +59,26 @@ struct AgentPlan {
   json::Tree manifests;    // who is asked, by the name of the tool
 };
 
-// Reads a plan; `builtin` are the tools that the engine brings along.
+// Where a plan finds tools that run in the engine.
+// Lifetime: used during the call.
+struct ToolSources {
+  const tool::Registry& builtin;  // by name
+  // The tool that "engine" of an entry of "tools" names, described by `spec`; null when there is
+  // none.
+  std::function<std::shared_ptr<tool::Tool>(const json::Tree& engine, tool::Spec spec)> find = {};
+};
+
+// Reads a plan.
 // Shape: { "chain": that of read_chain, "payload"?: object, "instructions"?: string, "tools"?:
 // [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approve"?: policy, "ordered"?,
-// "serializeBy"?, "timeoutMs"?, "resultLimit"?, "checked"?: "host" }], "builtin"?: [name],
-// "approve"?: "tools" | "risky" | "always" | "never", "limits"?: { "maxSteps", "maxTokens",
-// "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object, "compression"?: object,
-// "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name", "description"?,
+// "serializeBy"?, "timeoutMs"?, "resultLimit"?, "checked"?: "host", "engine"?: object }],
+// "builtin"?: [name], "approve"?: "tools" | "risky" | "always" | "never", "limits"?: { "maxSteps",
+// "maxTokens", "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object, "compression"?:
+// object, "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name", "description"?,
 // "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
 // Errors: those of read_chain and Registry::add; invalid_option.
 Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
-                                                         const tool::Registry& builtin);
+                                                         const ToolSources& sources);
 
 // The value of `approve`.
 // Errors: invalid_option.
@@ -75,7 +86,7 @@ Result<Approve> read_approve(std::string_view name);
 
 // The tools that the engine brings along and that need no settings: time, calculator, http_fetch.
 // Errors: those of make_builtin_tools.
-Result<tool::Registry> agent_tools(os::EventLoop& loop, net::Client& client);
+Result<tool::Registry> agent_tools(const tool::Surroundings& around);
 
 // Fills what follows from the tools; once, when all of them are in.
 void describe_tools(AgentPlan& plan);

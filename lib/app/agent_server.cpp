@@ -22,6 +22,7 @@
 #include "http/server.hpp"
 #include "model/request.hpp"
 #include "net/client.hpp"
+#include "os/blocking_pool.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
 
@@ -51,14 +52,18 @@ struct AgentServer::State {
   std::string model;
   model::CallChain chain;                                      // of `provider`
   std::map<std::string, model::CallChain, std::less<>> chats;  // by provider
+  tool::Registry own_tools;                                    // of the engine
   std::shared_ptr<const AgentPlan> plan;
   KeptRuns kept;
+  std::vector<std::function<void()>> held;  // requests that wait for the MCP servers
   os::RandomIds ids;
   RandomChance chance;
   model::TokenStore tokens;
   model::CircuitStore circuits;
   os::EventLoop loop;
+  os::BlockingPool pool{loop, tool::pool_threads, tool::pool_places};
   std::unique_ptr<net::Client> client;
+  std::unique_ptr<McpServers> mcp;
   std::unique_ptr<http::Server> demo;
   std::unique_ptr<http::Server> server;
   std::uint16_t port = 0;
@@ -69,6 +74,11 @@ struct AgentServer::State {
   Result<void> open_provider();
   Result<void> open_chats();
   Result<void> open_agent();
+  [[nodiscard]] Result<std::shared_ptr<const AgentPlan>> make_plan() const;
+  void on_mcp();
+  template <class Work>
+  void when_settled(Work work);
+  void close_mcp();
   http::Router router();
   Result<model::ChatPayload> payload_of(const AgentInput& input);
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
@@ -123,16 +133,34 @@ Result<void> AgentServer::State::open_chats() {
 }
 
 Result<void> AgentServer::State::open_agent() {
-  tool::Registry builtin;
   if (!options.tools.empty()) {
-    auto made = agent_tools(loop, *client);
+    auto made = agent_tools({loop, *client, pool});
     if (!made) return std::move(made).error();
-    builtin = std::move(made).value();
+    // Unknown names are told by the plan.
+    own_tools = std::move(made).value();
   }
-  std::vector<std::string> wanted = options.tools;
   if (demo) {
-    MILLRACE_TRY(builtin.add(demo_tool()));
-    wanted.emplace_back("send_postcard");
+    MILLRACE_TRY(own_tools.add(demo_tool()));
+    options.tools.emplace_back("send_postcard");
+  }
+  auto made = make_plan();
+  if (!made) return std::move(made).error();
+  plan = std::move(made).value();
+  if (options.mcp.empty()) return {};
+  mcp = std::make_unique<McpServers>(loop, *client, std::move(options.mcp), [this] { on_mcp(); });
+  loop.post([this] { mcp->start(); });
+  return {};
+}
+
+// The agent with the tools that there are at the moment.
+Result<std::shared_ptr<const AgentPlan>> AgentServer::State::make_plan() const {
+  tool::Registry all = own_tools;
+  std::vector<std::string> wanted = options.tools;
+  if (mcp) {
+    for (const std::shared_ptr<tool::Tool>& remote : mcp->tools()) {
+      // Names of other servers cannot be taken; a server's own two of the same name were one.
+      if (all.add(remote)) wanted.push_back(remote->spec().name);
+    }
   }
   json::Tree given = json::Tree::object();
   json::Tree link = json::Tree::object();
@@ -149,10 +177,22 @@ Result<void> AgentServer::State::open_agent() {
   given.at("limits").set("maxSteps", json::Tree::integer(options.max_steps));
   given.set("builtin", json::Tree::array());
   for (const std::string& name : wanted) given.at("builtin").push(json::Tree::text(name));
-  auto read = read_agent_plan(given.to_json(), builtin);
-  if (!read) return std::move(read).error();
-  plan = std::move(read).value();
-  return {};
+  return read_agent_plan(given.to_json(), {all});
+}
+
+// Runs that are on their way keep the tools that they began with.
+void AgentServer::State::on_mcp() {
+  auto made = make_plan();
+  if (made) plan = std::move(made).value();
+  if (!mcp->settled()) return;
+  for (const auto& work : std::exchange(held, {})) work();
+}
+
+// Requests to the agent wait until it is known which tools it has.
+template <class Work>
+void AgentServer::State::when_settled(Work work) {
+  if (!mcp || mcp->settled()) return work();
+  held.push_back(std::move(work));
 }
 
 Result<void> AgentServer::State::open() {
@@ -181,15 +221,27 @@ Result<void> AgentServer::State::open() {
   return {};
 }
 
+// Sessions and programs end in good order, or not at all within the time that they may take.
+void AgentServer::State::close_mcp() {
+  constexpr std::chrono::seconds patience{5};
+  const auto closed = std::make_shared<std::promise<void>>();
+  loop.post([this, closed] { mcp->close([closed] { closed->set_value(); }); });
+  closed->get_future().wait_for(patience);
+}
+
 http::Router AgentServer::State::router() {
   std::vector<http::Route> routes{
       {"POST", "/agent",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
-         on_agent(std::move(request), std::move(response));
+         // A function object must be copyable, and a body is not cheap to copy.
+         auto shared = std::make_shared<http::Request>(std::move(request));
+         when_settled([this, shared, response = std::move(response)] {
+           on_agent(std::move(*shared), response);
+         });
        }},
       {"GET", "/agent/capabilities",
        [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
-         on_capabilities(std::move(response));
+         when_settled([this, response = std::move(response)] { on_capabilities(response); });
        }},
       {"GET", "/health",
        [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
@@ -334,6 +386,10 @@ std::uint16_t AgentServer::port() const {
   return state_->port;
 }
 
+std::string AgentServer::mcp_status() const {
+  return state_->mcp ? state_->mcp->status_json() : "[]";
+}
+
 void AgentServer::stop() {
   stop_within(state_->options.drain_ms);
 }
@@ -346,9 +402,12 @@ void AgentServer::stop_within(std::int64_t drain_ms) {
     (*server)->stop(std::chrono::milliseconds(drain_ms), [&stopped] { stopped.set_value(); });
     stopped.get_future().wait();
   }
+  if (state_->mcp && drain_ms > 0) state_->close_mcp();
   state_->loop.stop();
+  state_->held.clear();
   state_->server.reset();
   state_->demo.reset();
+  state_->mcp.reset();
   state_->client.reset();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/mcp_servers.hpp"
 #include "base/result.hpp"
 
 namespace millrace::app {
@@ -30,6 +31,8 @@ struct AgentServerOptions {
   std::string approve = "risky";
   std::string instructions;
   std::int64_t max_steps = 0;
+  // Whose tools the agent has, too.
+  std::vector<McpServerOptions> mcp;
   std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way
 };
 
@@ -48,6 +51,9 @@ class AgentServer {
   ~AgentServer();
 
   [[nodiscard]] std::uint16_t port() const;
+  // What became of the MCP servers so far (McpServers::status_json). Runs wait until each is
+  // settled.
+  [[nodiscard]] std::string mcp_status() const;
   // Stops to accept, lets answers end within the drain time of the options, then closes and joins.
   void stop();
 

@@ -108,7 +108,8 @@ McpStream::McpStream(DrainQueue::StreamId id, StreamServices& services, mcp::Cli
     : id_(id),
       services_(services),
       client_(std::make_shared<mcp::Client>(services.loop, services.client, std::move(options),
-                                            static_cast<mcp::ClientHost&>(*this))) {}
+                                            static_cast<mcp::ClientHost&>(*this))),
+      calls_(std::make_shared<mcp::RemoteCalls>(client_)) {}
 
 McpStream::~McpStream() {
   client_->end();
@@ -121,6 +122,7 @@ void McpStream::resume() {
 void McpStream::cancel() {
   is_over_ = true;
   client_->end();
+  calls_->end(make_error(Errc::mcp_connection_failed, "The MCP client is closed."));
 }
 
 void McpStream::silence() {
@@ -193,6 +195,7 @@ void McpStream::opened(std::string_view info_json) {
 }
 
 void McpStream::settled(mcp::CallId call, mcp::Outcome outcome) {
+  if (calls_->settled(call, outcome)) return;
   std::string item = item_of("settled");
   add_number(item, "call", call);
   if (outcome.error) {
@@ -205,6 +208,7 @@ void McpStream::settled(mcp::CallId call, mcp::Outcome outcome) {
 }
 
 void McpStream::progressed(mcp::CallId call, std::string_view params_json) {
+  if (calls_->progressed(call, params_json)) return;
   std::string item = item_of("progress");
   add_number(item, "call", call);
   json::append_raw_member(item, "params", params_json);
@@ -242,10 +246,12 @@ void McpStream::unauthorized(int status, std::string_view challenge) {
 }
 
 void McpStream::failed(Error error) {
+  calls_->end(error);
   finish(error_json(error));
 }
 
 void McpStream::closed() {
+  calls_->end(make_error(Errc::mcp_connection_failed, "The MCP client is closed."));
   finish({});
 }
 

@@ -8,6 +8,7 @@
 #include "app/stream.hpp"
 #include "base/result.hpp"
 #include "tool/mcp/client.hpp"
+#include "tool/mcp/remote_calls.hpp"
 
 namespace millrace::app {
 
@@ -41,6 +42,9 @@ class McpStream final : public Stream, private mcp::ClientHost {
   void silence() override;
   void command(const StreamCommand& command) override;
 
+  // For the calls of agents in the engine.
+  [[nodiscard]] const std::shared_ptr<mcp::RemoteCalls>& calls() const { return calls_; }
+
  private:
   void opened(std::string_view info_json) override;
   void settled(mcp::CallId call, mcp::Outcome outcome) override;
@@ -60,6 +64,7 @@ class McpStream final : public Stream, private mcp::ClientHost {
   DrainQueue::StreamId id_;
   StreamServices& services_;
   std::shared_ptr<mcp::Client> client_;
+  std::shared_ptr<mcp::RemoteCalls> calls_;
   bool is_over_ = false;
 };
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "app/agent_server.hpp"
+#include "app/mcp_stream.hpp"
 #include "base/json.hpp"
+#include "base/json_tree.hpp"
 
 namespace millrace::app {
 namespace {
@@ -57,6 +59,21 @@ Result<void> read_providers(AgentServerOptions& options, std::string_view key,
   return {};
 }
 
+// Shape: [{"name": string, "settings": what read_mcp_client reads, "trusted"?: boolean, "allow"?,
+// "deny"?: [name]}].
+Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const json::Value& value) {
+  if (!value.is_array()) return wrong(key, "an array of objects");
+  for (const json::Value item : value.items()) {
+    if (item["name"].string().empty()) return wrong(key, "an array of objects with a name");
+    auto client = read_mcp_client(item["settings"].to_json());
+    if (!client) return std::move(client).error();
+    json::Tree rules(item);
+    rules.set("server", item["name"].string());
+    options.mcp.push_back({std::move(client).value(), mcp::read_rules(rules)});
+  }
+  return {};
+}
+
 Result<void> read_port(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
   const auto port = value.integer();
@@ -72,7 +89,7 @@ struct Row {
   Reader read;
 };
 
-constexpr std::array<Row, 17> rows{{
+constexpr std::array<Row, 18> rows{{
     {"host", read_text<&AgentServerOptions::host>},
     {"port", read_port},
     {"model", read_text<&AgentServerOptions::model>},
@@ -84,6 +101,7 @@ constexpr std::array<Row, 17> rows{{
     {"approve", read_text<&AgentServerOptions::approve>},
     {"instructions", read_text<&AgentServerOptions::instructions>},
     {"maxSteps", read_count<&AgentServerOptions::max_steps>},
+    {"mcp", read_mcp},
     {"allowedHosts", read_list<&AgentServerOptions::allowed_hosts>},
     {"allowedOrigins", read_list<&AgentServerOptions::allowed_origins>},
     {"caFile", read_text<&AgentServerOptions::ca_file>},

@@ -1,8 +1,16 @@
 #include "app/tool_job.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "tool/result_text.hpp"
+
 namespace millrace::app {
+namespace {
+
+constexpr std::size_t most_extra_bytes = std::size_t{1} << 20U;
+
+}  // namespace
 
 ToolJob::ToolJob(os::EventLoop& loop, const tool::Spec& spec, Events events)
     : name_(spec.name),
@@ -51,12 +59,13 @@ void ToolJob::finished(tool::ToolOutcome outcome) {
   if (over_) return;
   const auto self = shared_from_this();
   const auto running = close();
-  if (outcome.content.size() + outcome.extra.size() > result_limit_) {
-    outcome = {"The tool " + name_ + " returned " +
-                   std::to_string(outcome.content.size() + outcome.extra.size()) + " bytes; " +
-                   std::to_string(result_limit_) + " are allowed.",
+  if (outcome.extra.size() > std::max(result_limit_, most_extra_bytes)) {
+    outcome = {"The tool " + name_ + " returned " + std::to_string(outcome.extra.size()) +
+                   " bytes beside its text; " + std::to_string(most_extra_bytes) + " are allowed.",
                true, "tool_failed"};
   }
+  // Whoever ran the tool, the model takes what it says for data.
+  outcome.content = tool::result_text(outcome.content, result_limit_);
   const Events events = std::exchange(events_, {});
   events.finished(std::move(outcome));
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "app/body_stream.hpp"
 #include "app/demo_provider.hpp"
@@ -17,9 +18,12 @@
 #include "base/json.hpp"
 #include "http/server.hpp"
 #include "model/route.hpp"
+#include "os/blocking_pool.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
 #include "tool/builtin/builtin.hpp"
+#include "tool/described.hpp"
+#include "tool/mcp/remote_tools.hpp"
 
 namespace millrace::app {
 namespace {
@@ -120,7 +124,37 @@ class Transport::State {
     return results;
   }
 
+  tool::Surroundings around() { return {loop, client, pool}; }
+
+  void forget(StreamId id) {
+    mcp_calls.erase(id);
+    streams.erase(id);
+  }
+
+  // A tool of the engine for a plan; null when there is none.
+  std::shared_ptr<tool::Tool> tool_of(const json::Tree& engine, tool::Spec spec) {
+    if (engine["set"].is_number()) {
+      const auto number = static_cast<std::size_t>(engine["set"].integer_or(-1));
+      if (number >= toolsets.size()) return nullptr;
+      const auto found = toolsets[number]->entries().find(engine["name"].string());
+      if (found == toolsets[number]->entries().end()) return nullptr;
+      return tool::described_as(std::move(spec), found->second.tool);
+    }
+    if (!engine["stream"].is_number()) return nullptr;
+    mcp::RemoteTool remote;
+    remote.spec = std::move(spec);
+    remote.name = engine["name"].string();
+    remote.timeout = std::chrono::milliseconds(engine["timeoutMs"].integer_or(0));
+    if (engine["outputSchema"].is_object()) remote.output_schema = engine["outputSchema"].to_json();
+    const auto stream = static_cast<StreamId>(engine["stream"].integer_or(0));
+    return mcp::make_tool(std::move(remote), [this, stream] {
+      const auto at = mcp_calls.find(stream);
+      return at == mcp_calls.end() ? nullptr : at->second;
+    });
+  }
+
   os::EventLoop loop;
+  os::BlockingPool pool{loop, tool::pool_threads, tool::pool_places};
   TurnWaker waker;
   DrainQueue queue;
   os::RandomIds ids;
@@ -134,10 +168,13 @@ class Transport::State {
                        queue,
                        {ids, chance, tokens, circuits},
                        [this](std::size_t bytes) { waker.on_output(bytes); },
-                       [this](StreamId id) { streams.erase(id); }};
+                       [this](StreamId id) { forget(id); }};
   net::Client client;
+  std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread
   std::unordered_map<StreamId, Shape> shapes;
-  std::optional<tool::Registry> builtin;  // made with the first agent
+  std::vector<std::shared_ptr<const tool::Registry>> toolsets;
+  std::unordered_map<std::string, std::size_t> toolset_of;  // by their options
+  std::optional<tool::Registry> builtin;                    // made with the first agent
   std::unique_ptr<http::Server> demo;
   std::string demo_address;
   std::map<std::string, std::shared_ptr<const AgentPlan>, std::less<>> plans;
@@ -183,6 +220,7 @@ Transport::StreamId Transport::start(mcp::ClientOptions client) {
   state_->loop.post([state = state_.get(), id, shared] {
     auto stream = std::make_shared<McpStream>(id, state->owner, std::move(*shared));
     state->streams.emplace(id, stream);
+    state->mcp_calls.emplace(id, stream->calls());
     stream->start();
   });
   return id;
@@ -204,13 +242,20 @@ void Transport::command(StreamId stream, StreamCommand command) {
                     [command = std::move(command)](Stream& found) { found.command(command); });
 }
 
-Result<std::shared_ptr<const tool::Registry>> Transport::builtin_tools(
-    std::string_view options_json) {
+Result<std::size_t> Transport::builtin_tools(const std::string& options_json) {
+  auto& known = state_->toolset_of;
+  if (const auto at = known.find(options_json); at != known.end()) return at->second;
   auto options = json::Tree::parse(options_json);
   if (!options) return std::move(options).error();
-  auto tools = tool::make_builtin_tools(options.value(), {state_->loop, state_->client});
+  auto tools = tool::make_builtin_tools(options.value(), state_->around());
   if (!tools) return std::move(tools).error();
-  return std::make_shared<const tool::Registry>(std::move(tools).value());
+  auto& sets = state_->toolsets;
+  sets.push_back(std::make_shared<const tool::Registry>(std::move(tools).value()));
+  return known[options_json] = sets.size() - 1;
+}
+
+std::shared_ptr<const tool::Registry> Transport::toolset(std::size_t number) const {
+  return number < state_->toolsets.size() ? state_->toolsets[number] : nullptr;
 }
 
 Transport::StreamId Transport::start(AgentSpec agent) {
@@ -231,11 +276,15 @@ Result<std::shared_ptr<const AgentPlan>> Transport::plan(std::string_view json) 
   auto& plans = state_->plans;
   if (const auto at = plans.find(json); at != plans.end()) return at->second;
   if (!state_->builtin) {
-    auto made = agent_tools(state_->loop, state_->client);
+    auto made = agent_tools(state_->around());
     if (!made) return std::move(made).error();
     state_->builtin = std::move(made).value();
   }
-  auto read = read_agent_plan(json, *state_->builtin);
+  const ToolSources sources{*state_->builtin,
+                            [state = state_.get()](const json::Tree& engine, tool::Spec spec) {
+                              return state->tool_of(engine, std::move(spec));
+                            }};
+  auto read = read_agent_plan(json, sources);
   if (!read) return read;
   if (plans.size() >= kept_plans) plans.clear();
   plans.emplace(std::string(json), read.value());
@@ -305,7 +354,7 @@ void Transport::cancel(StreamId stream) {
     const auto at = state->streams.find(stream);
     if (at == state->streams.end()) return;
     at->second->cancel();
-    state->streams.erase(at);
+    state->forget(stream);
   });
 }
 

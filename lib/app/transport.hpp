@@ -72,13 +72,17 @@ class Transport {
   void command(StreamId stream, StreamCommand command);
   // Runs a tool; its outcome is the head.
   StreamId start(ToolTask task);
-  // The builtin tools of these options (tool/builtin/builtin.hpp); they live as long as the
-  // transport.
+  // The number of the set of builtin tools of these options (tool/builtin/builtin.hpp), which lives
+  // as long as the transport; sets of the same options are one.
   // Errors: invalid_json, invalid_option.
-  Result<std::shared_ptr<const tool::Registry>> builtin_tools(std::string_view options_json);
+  Result<std::size_t> builtin_tools(const std::string& options_json);
+  // Null for a number that none has.
+  [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const;
   // Starts an agent's run.
   StreamId start(AgentSpec agent);
-  // The plan of this text; the latest ones are kept.
+  // The plan of this text; the latest ones are kept. Its tools may name tools of the engine:
+  // {"set": number, "name"} or {"stream": that of an MCP client, "name": the server's,
+  // "outputSchema"?, "timeoutMs"?}.
   // Errors: those of read_agent_plan.
   Result<std::shared_ptr<const AgentPlan>> plan(std::string_view json);
   // The address of the demo model, which starts with the first call and ends with the transport.

@@ -92,9 +92,9 @@ bool is_translated(const AddressBytes& address) {
 }
 
 Error blocked(const Url& url, std::string_view why) {
-  return make_error(Errc::permission_denied, url.origin() +
-                                                 " may not be reached: " + std::string(why) +
-                                                 ". Name it in `allow` if it is meant to be.");
+  return make_error(Errc::address_blocked, url.origin() +
+                                               " may not be reached: " + std::string(why) +
+                                               ". Name it in `allow` if it is meant to be.");
 }
 
 bool is_below(std::string_view host, std::string_view domain) {
@@ -202,6 +202,7 @@ Result<AddressGuard> AddressGuard::make(const GuardOptions& options) {
   for (const std::uint16_t port : options.ports) guard.ports_.push_back(std::to_string(port));
   guard.https_only_ = options.https_only;
   guard.allowed_only_ = options.allowed_only;
+  guard.trusts_proxy_ = options.trusts_proxy;
   return guard;
 }
 

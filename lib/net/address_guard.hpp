@@ -38,6 +38,9 @@ struct GuardOptions {
   bool https_only = false;
   // Only what `allow` names may be reached.
   bool allowed_only = false;
+  // A proxy, which looks names up itself, is trusted to refuse what the guard would refuse; without
+  // this a guarded request takes none. URLs are checked all the same.
+  bool trusts_proxy = false;
 };
 
 // Thread: any; it never changes.
@@ -47,12 +50,13 @@ class AddressGuard {
   static Result<AddressGuard> make(const GuardOptions& options);
 
   // Whether a hop may go to the URL, as far as the URL tells: scheme, port, name, written address.
-  // Errors: permission_denied.
+  // Errors: address_blocked.
   [[nodiscard]] Result<void> check_url(const Url& url) const;
   // Whether the URL's name may have these addresses: one that is refused spoils all.
-  // Errors: permission_denied.
+  // Errors: address_blocked.
   [[nodiscard]] Result<void> check_addresses(const Url& url,
                                              const std::vector<std::string>& addresses) const;
+  [[nodiscard]] bool trusts_proxy() const { return trusts_proxy_; }
 
  private:
   struct Entry {
@@ -71,6 +75,7 @@ class AddressGuard {
   std::vector<std::string> ports_;
   bool https_only_ = false;
   bool allowed_only_ = false;
+  bool trusts_proxy_ = false;
 };
 
 }  // namespace millrace::net

@@ -86,8 +86,8 @@ struct Request {
   // Whether a body with Content-Encoding gzip or deflate is decoded; any other coding is an error.
   bool decompress = true;
   std::shared_ptr<const Route> route;  // nullptr: directly, with the client's roots
-  // Asked for each hop and each socket; nullptr: any address may be reached. Not together with a
-  // proxy, which would look up names itself.
+  // Asked for each hop and each socket; nullptr: any address may be reached. A proxy, which looks
+  // up names itself, is taken only by a guard that trusts it.
   std::shared_ptr<const AddressGuard> guard;
 };
 
@@ -108,7 +108,7 @@ class TransferHandler {
   // Lifetime: `decoded` is valid during the call; at most 16 KiB or the receive buffer.
   virtual void on_data(std::string_view decoded) = 0;
   // Without an error the body is complete. What arrived before an error has been delivered.
-  // Errors: invalid_argument, invalid_url, permission_denied, name_resolution_failed, connect_failed,
+  // Errors: invalid_argument, invalid_url, address_blocked, name_resolution_failed, connect_failed,
   // proxy_failed, tls_failed, connect_timeout, first_byte_timeout, idle_timeout, total_timeout,
   // connection_lost, protocol_error, too_many_redirects, headers_too_large, response_too_large,
   // decompression_failed, unsupported_encoding, cancelled, engine_closed, internal.

@@ -122,6 +122,21 @@ bool is_redirect(int status) {
   return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
 }
 
+bool is_named(std::string_view list, std::string_view host) {
+  constexpr std::string_view separators = ", \t";
+  while (!list.empty()) {
+    std::string_view name = list.substr(0, list.find_first_of(separators));
+    list.remove_prefix(std::min(name.size() + 1, list.size()));
+    if (name == "*") return true;
+    if (name.starts_with('.')) name.remove_prefix(1);
+    if (name.empty() || name.size() > host.size()) continue;
+    const std::string_view end = host.substr(host.size() - name.size());
+    const bool is_whole = end.size() == host.size() || host[host.size() - end.size() - 1] == '.';
+    if (is_whole && same_name(end, name)) return true;
+  }
+  return false;
+}
+
 bool is_repeatable(const Request& request) {
   constexpr std::array<std::string_view, 3> safe_methods{"GET", "HEAD", "OPTIONS"};
   return !request.has_body && is_one_of(safe_methods, request.method);

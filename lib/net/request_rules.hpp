@@ -21,6 +21,10 @@ Result<void> check_request(Request& request);
 
 bool is_redirect(int status);
 
+// True when a list of hosts as NO_PROXY has it ("*", names with the domains below them, addresses)
+// names the host.
+bool is_named(std::string_view list, std::string_view host);
+
 // True when a server that reads the request twice does nothing twice.
 // Source: RFC 9110, 9.2.1 and 9.2.2.
 bool is_repeatable(const Request& request);

@@ -69,16 +69,18 @@ Result<void> Transfer::follow() {
 
 Result<void> Transfer::permit_url() const {
   if (!request_.guard) return {};
-  if (has_proxy()) {
-    return make_error(Errc::invalid_argument,
+  if (has_proxy() && !request_.guard->trusts_proxy()) {
+    return make_error(Errc::address_blocked,
                       "A guarded request cannot go through a proxy, which looks up names itself: "
-                      "leave out the proxy.");
+                      "leave out the proxy, or set `trustsProxy` when it refuses private "
+                      "addresses.");
   }
   return request_.guard->check_url(url_);
 }
 
 Result<void> Transfer::permit(const os::Addresses& addresses) const {
-  if (!request_.guard) return {};
+  // What a proxy's connection leads to is the proxy's matter.
+  if (!request_.guard || has_proxy()) return {};
   return request_.guard->check_addresses(url_, addresses);
 }
 

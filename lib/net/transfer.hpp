@@ -18,6 +18,7 @@
 #include "net/client.hpp"
 #include "net/curl_handles.hpp"
 #include "net/deadlines.hpp"
+#include "net/request_rules.hpp"
 #include "net/url.hpp"
 #include "os/timer.hpp"
 
@@ -69,7 +70,7 @@ class Transfer {
   // Errors: invalid_argument, invalid_url.
   Result<void> prepare();
   // Whether this hop may be made, by its URL and then by the addresses of its host.
-  // Errors: permission_denied, invalid_argument.
+  // Errors: address_blocked.
   [[nodiscard]] Result<void> permit_url() const;
   [[nodiscard]] Result<void> permit(const os::Addresses& addresses) const;
   // Sets every option of `easy` for the current hop; `addresses` pins the host when not empty.
@@ -127,9 +128,13 @@ class Transfer {
   void finish_body();
   [[nodiscard]] bool is_stopped() const { return error_.has_value() || !handler_; }
 
-  // Only with a route.
+  // Only with a route. A guarded hop must know whether it is the proxy or the host that it connects
+  // to, and does not leave that to libcurl.
   [[nodiscard]] const std::string& proxy() const {
-    return url_.scheme == "https" ? request_.route->https_proxy : request_.route->http_proxy;
+    static const std::string none;
+    const Route& route = *request_.route;
+    if (request_.guard && is_named(route.no_proxy, url_.host)) return none;
+    return url_.scheme == "https" ? route.https_proxy : route.http_proxy;
   }
   template <class Work>
   bool guarded(Work work);

@@ -82,7 +82,7 @@ void Transfer::set_route(const Route& route) {
   if (route.http2) curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
   if (has_proxy()) {
     curl_easy_setopt(handle, CURLOPT_PROXY, proxy().c_str());
-    curl_easy_setopt(handle, CURLOPT_NOPROXY, route.no_proxy.c_str());
+    curl_easy_setopt(handle, CURLOPT_NOPROXY, request_.guard ? "" : route.no_proxy.c_str());
     curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   }
   set_blob(handle, CURLOPT_CAINFO_BLOB, route.authorities);

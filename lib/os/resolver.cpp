@@ -6,16 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <deque>
 #include <map>
-#include <mutex>
-#include <set>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "os/blocked_signals.hpp"
+#include "os/blocking_pool.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::os {
@@ -23,48 +17,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kept_names_limit = 256;
-constexpr std::chrono::seconds idle_thread_leaves_after{30};
+// Names that wait for a thread; more are refused at once.
+constexpr std::size_t most_waiting = 4096;
 
-// What the pool threads share with the engine thread.
-struct Pool {
-  std::function<Result<Addresses>(const std::string&)> lookup;
-  std::function<void(std::string, Result<Addresses>)> answer;  // empty once closed
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::string> queue;
-  std::size_t threads = 0;
-  std::size_t idle = 0;
-  bool closed = false;
-};
-
-Result<Addresses> guarded_lookup(const Pool& pool, const std::string& host) {
+Result<Addresses> guarded_lookup(const std::function<Result<Addresses>(const std::string&)>& lookup,
+                                 const std::string& host) {
   try {
-    return pool.lookup(host);
+    return lookup(host);
   } catch (...) {
     return make_error(Errc::name_resolution_failed, "The lookup of " + host + " failed.");
   }
-}
-
-// The pool is passed by value: a thread that hangs in a lookup outlives the resolver.
-void work(std::shared_ptr<Pool> pool) {
-  std::unique_lock lock(pool->mutex);
-  for (;;) {
-    ++pool->idle;
-    const bool woken = pool->changed.wait_for(lock, idle_thread_leaves_after,
-                                              [&] { return pool->closed || !pool->queue.empty(); });
-    --pool->idle;
-    if (pool->closed || !woken) break;
-    std::string host = std::move(pool->queue.front());
-    pool->queue.pop_front();
-    lock.unlock();
-    Result<Addresses> result = guarded_lookup(*pool, host);
-    lock.lock();
-    if (pool->closed) break;
-    pool->answer(std::move(host), std::move(result));
-  }
-  --pool->threads;
-  pool->changed.notify_all();
 }
 
 }  // namespace
@@ -79,17 +41,24 @@ struct Resolver::State {
     Clock::time_point until;
   };
 
+  State(EventLoop& its_loop, ResolverOptions options)
+      : loop(its_loop),
+        lookup(std::move(options.lookup)),
+        keep_for(options.keep),
+        pool(its_loop, options.max_threads, most_waiting) {}
+
   void finish(const std::string& host, const Result<Addresses>& result);
   void keep(const std::string& host, const Addresses& addresses);
-  void ask(const std::string& host);
+  static void ask(const std::shared_ptr<State>& state, const std::string& host);
   // Takes a lookup that has not begun out of the queue.
   void withdraw(const std::string& host);
 
-  std::shared_ptr<Pool> pool = std::make_shared<Pool>();
-  std::size_t max_threads = 1;
-  std::chrono::seconds keep_for{0};
+  EventLoop& loop;
+  std::function<Result<Addresses>(const std::string&)> lookup;
+  std::chrono::seconds keep_for;
+  BlockingPool pool;
   std::map<Ticket, Waiter> waiters;
-  std::set<std::string> asked;  // names whose lookup is queued or runs
+  std::map<std::string, BlockingPool::Ticket> asked;  // names whose lookup is queued or runs
   std::map<std::string, Kept> kept;
   Ticket last_ticket = 0;
 };
@@ -113,53 +82,35 @@ void Resolver::State::keep(const std::string& host, const Addresses& addresses) 
   kept[host] = Kept{addresses, Clock::now() + keep_for};
 }
 
-void Resolver::State::ask(const std::string& host) {
-  if (!asked.insert(host).second) return;
-  const std::lock_guard lock(pool->mutex);
-  pool->queue.push_back(host);
-  if (pool->idle < pool->queue.size() && pool->threads < max_threads) {
-    const BlockedSignals blocked;
-    try {
-      std::thread(work, pool).detach();
-      ++pool->threads;
-    } catch (const std::system_error& failure) {
-      if (pool->threads > 0) return;  // one that runs takes it
-      pool->queue.pop_back();
-      pool->answer(
-          host, make_error(Errc::name_resolution_failed,
-                           "No thread could be started to resolve " + host + ".", failure.what()));
-    }
+void Resolver::State::ask(const std::shared_ptr<State>& state, const std::string& host) {
+  if (state->asked.contains(host)) return;
+  const std::weak_ptr<State> weak = state;
+  auto asked = state->pool.run([weak, lookup = state->lookup, host]() -> BlockingPool::Done {
+    return [weak, host, result = guarded_lookup(lookup, host)] {
+      if (const auto found = weak.lock()) found->finish(host, result);
+    };
+  });
+  if (asked) {
+    state->asked.emplace(host, asked.value());
+    return;
   }
-  pool->changed.notify_one();
+  state->loop.post([weak, host, detail = asked.error().message] {
+    const auto found = weak.lock();
+    if (!found) return;
+    found->finish(host, make_error(Errc::name_resolution_failed,
+                                   "No thread is free to resolve " + host + ".", detail));
+  });
 }
 
 void Resolver::State::withdraw(const std::string& host) {
-  const std::lock_guard lock(pool->mutex);
-  if (std::erase(pool->queue, host) > 0) asked.erase(host);
+  const auto found = asked.find(host);
+  if (found != asked.end() && pool.withdraw(found->second)) asked.erase(found);
 }
 
-Resolver::Resolver(EventLoop& loop, ResolverOptions options) : state_(std::make_shared<State>()) {
-  state_->max_threads = std::max<std::size_t>(options.max_threads, 1);
-  state_->keep_for = options.keep;
-  state_->pool->lookup = std::move(options.lookup);
-  state_->pool->answer = [&loop, weak = std::weak_ptr(state_)](std::string host,
-                                                               Result<Addresses> result) {
-    loop.post([weak, host = std::move(host), result = std::move(result)] {
-      if (const auto state = weak.lock()) state->finish(host, result);
-    });
-  };
-}
+Resolver::Resolver(EventLoop& loop, ResolverOptions options)
+    : state_(std::make_shared<State>(loop, std::move(options))) {}
 
-Resolver::~Resolver() {
-  const auto pool = state_->pool;
-  std::unique_lock lock(pool->mutex);
-  pool->closed = true;
-  pool->queue.clear();
-  pool->changed.notify_all();
-  // Idle threads leave at once; waiting for them lets a program end without threads of ours.
-  pool->changed.wait(lock, [&] { return pool->idle == 0; });
-  pool->answer = nullptr;
-}
+Resolver::~Resolver() = default;
 
 const Addresses* Resolver::kept(const std::string& host) const {
   const auto found = state_->kept.find(host);
@@ -170,7 +121,7 @@ const Addresses* Resolver::kept(const std::string& host) const {
 Resolver::Ticket Resolver::resolve(const std::string& host, Callback callback) {
   const Ticket ticket = ++state_->last_ticket;
   state_->waiters.emplace(ticket, State::Waiter{host, std::move(callback)});
-  state_->ask(host);
+  State::ask(state_, host);
   return ticket;
 }
 

@@ -162,7 +162,9 @@ std::string without_marks(std::string_view text) {
     out.push_back(c);
     const bool is_mark = std::any_of(marks.begin(), marks.end(),
                                      [&](std::string_view mark) { return rest.starts_with(mark); });
-    if (is_mark || (c == '<' && is_marked_tag(rest))) out.push_back(' ');
+    // A blank that stands there already breaks it up: text that was made safe stays as it is.
+    const bool is_tight = rest.size() < 2 || rest[1] != ' ';
+    if (is_mark || (c == '<' && is_tight && is_marked_tag(rest))) out.push_back(' ');
   }
   return out;
 }

@@ -31,8 +31,8 @@ struct Spec {
   bool ordered = false;      // calls of one turn run one after the other
   std::string serialize_by;  // so do those whose argument of this name is equal
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  // 0 is none
-  // Bytes of a result; a longer one is told to the model as an error.
-  std::size_t result_limit = std::size_t{1} << 20U;
+  // Bytes of a result's text; what is longer ends in a line that says how much is missing.
+  std::size_t result_limit = std::size_t{256} << 10U;
 };
 
 // True for a name that every provider takes.

@@ -134,7 +134,7 @@ describe('builtin tools', () => {
 
   it('fetch through the guard', async () => {
     const blocked = await run({ httpFetch: true }, 'http_fetch', { url: `http://${host}/page` });
-    expect(blocked).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+    expect(blocked).toMatchObject({ success: false, error: { type: 'address_blocked' } });
     expect(asked).toEqual([]);
 
     const options = { httpFetch: { allow: [host] } };
@@ -144,7 +144,7 @@ describe('builtin tools', () => {
     expect(page.citations).toEqual([{ title: `http://${host}/page`, url: `http://${host}/page` }]);
 
     const away = await run(options, 'http_fetch', { url: `http://${host}/away` });
-    expect(away).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+    expect(away).toMatchObject({ success: false, error: { type: 'address_blocked' } });
     const image = await run(options, 'http_fetch', { url: `http://${host}/image` });
     expect(image).toMatchObject({ success: false, error: { type: 'unsupported_media_type' } });
     const missing = await run(options, 'http_fetch', { url: `http://${host}/missing` });
@@ -288,7 +288,7 @@ describe('builtin tools', () => {
     });
     expect(late).toMatchObject({ success: false, error: { type: 'tool_timeout' } });
     const other = await run({ runProcess: { programs: ['git'] } }, 'run_process', { argv: ['sh'] });
-    expect(other).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+    expect(other).toMatchObject({ success: false, error: { type: 'program_not_allowed' } });
     const none = await run(options, 'run_process', { argv: ['/no/such/program'] });
     expect(none.success).toBe(false);
   });

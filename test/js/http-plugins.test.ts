@@ -122,14 +122,14 @@ describe('HTTP tools', () => {
 
     it('stay on the public internet', async () => {
       const result = await invokeDefaultTypePlugin(call, { manifest: manifestOf(), settings });
-      expect(result).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+      expect(result).toMatchObject({ success: false, error: { type: 'address_blocked' } });
       answer = { status: 307, body: '', headers: { location: 'http://169.254.169.254/' } };
       const away = await invokeDefaultTypePlugin(call, {
         manifest: manifestOf(),
         settings,
         guard: { allow: [host] },
       });
-      expect(away).toMatchObject({ success: false, error: { type: 'permission_denied' } });
+      expect(away).toMatchObject({ success: false, error: { type: 'address_blocked' } });
       expect(asked).toHaveLength(1);
     });
 

@@ -370,7 +370,7 @@ describe('several MCP servers', () => {
     const clients = { one: await connect() };
     const call = { identifier: 'one', apiName: 't', arguments: '{}' };
     expect(await invokeMCPTypePlugin(call, clients, { maxLength: 6 })).toMatchObject({
-      content: 'called\n[cut: 2 more characters]',
+      content: 'called\n[cut here: 2 more bytes]',
       success: true,
       state: text('called t'),
     });

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "os/blocking_pool.hpp"
 #include "tool/fetch.hpp"
 #include "tool/policy.hpp"
 
@@ -47,6 +48,30 @@ Tree arguments_of(const ToolCall& call) {
   return parsed ? std::move(parsed).value() : Tree::object();
 }
 
+// A call on the pool. Whoever waits for it is reached from the engine thread alone.
+class PooledCall final : public RunningTool {
+ public:
+  struct Waiter {
+    std::shared_ptr<ToolHost> host;
+  };
+
+  PooledCall(os::BlockingPool& pool, os::BlockingPool::Ticket ticket,
+             std::shared_ptr<Waiter> waiter)
+      : pool_(pool), ticket_(ticket), waiter_(std::move(waiter)) {}
+  ~PooledCall() override { PooledCall::cancel(); }
+  PooledCall(const PooledCall&) = delete;
+  PooledCall& operator=(const PooledCall&) = delete;
+
+  void cancel() override {
+    if (std::exchange(waiter_, nullptr)) pool_.withdraw(ticket_);
+  }
+
+ private:
+  os::BlockingPool& pool_;
+  os::BlockingPool::Ticket ticket_;
+  std::shared_ptr<Waiter> waiter_;
+};
+
 Error unknown_option(std::string_view name) {
   std::string known;
   for (const Row& row : rows) known.append(known.empty() ? "" : ", ").append(row.name);
@@ -61,6 +86,26 @@ InstantTool::InstantTool(Spec spec, Run run) : spec_(std::move(spec)), run_(std:
 std::unique_ptr<RunningTool> InstantTool::start(ToolCall call, std::shared_ptr<ToolHost> host) {
   host->finished(run_(arguments_of(call)));
   return nullptr;
+}
+
+BlockingTool::BlockingTool(Spec spec, os::BlockingPool& pool, Run run)
+    : spec_(std::move(spec)), pool_(pool), run_(std::make_shared<const Run>(std::move(run))) {}
+
+std::unique_ptr<RunningTool> BlockingTool::start(ToolCall call, std::shared_ptr<ToolHost> host) {
+  const auto waiter = std::make_shared<PooledCall::Waiter>();
+  const std::weak_ptr<PooledCall::Waiter> weak = waiter;
+  auto queued = pool_.run([run = run_, call = std::move(call), weak]() -> os::BlockingPool::Done {
+    return [weak, outcome = (*run)(arguments_of(call))] {
+      const auto found = weak.lock();
+      if (found && found->host) std::exchange(found->host, nullptr)->finished(outcome);
+    };
+  });
+  if (!queued) {
+    host->finished(failed(queued.error()));
+    return nullptr;
+  }
+  waiter->host = std::move(host);
+  return std::make_unique<PooledCall>(pool_, queued.value(), waiter);
 }
 
 FetchingTool::FetchingTool(Spec spec, Start start)
@@ -87,6 +132,7 @@ Result<std::shared_ptr<const net::AddressGuard>> read_guard(const Tree& options)
   }
   read.https_only = options["httpsOnly"].truthy();
   read.allowed_only = options["allowedOnly"].truthy();
+  read.trusts_proxy = options["trustsProxy"].truthy();
   auto guard = net::AddressGuard::make(read);
   if (!guard) return std::move(guard).error();
   return std::make_shared<const net::AddressGuard>(std::move(guard).value());

@@ -1,6 +1,7 @@
 // The tools that the engine brings along. Each is a row of the table in builtin.cpp and a file.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -14,8 +15,9 @@
 #include "tool/tool.hpp"
 
 namespace millrace::os {
+class BlockingPool;
 class EventLoop;
-}
+}  // namespace millrace::os
 
 namespace millrace::tool {
 
@@ -24,7 +26,12 @@ namespace millrace::tool {
 struct Surroundings {
   os::EventLoop& loop;
   net::Client& client;
+  os::BlockingPool& pool;
 };
+
+// Of the pool: how many calls of files run, and how many wait.
+inline constexpr std::size_t pool_threads = 4;
+inline constexpr std::size_t pool_places = 256;
 
 using Tools = std::vector<std::shared_ptr<Tool>>;
 
@@ -56,6 +63,22 @@ class InstantTool final : public Tool {
   Run run_;
 };
 
+// A tool whose calls may block for as long as a disk, or a file system far away, does. They run on
+// the pool; a call that is given up is not waited for.
+class BlockingTool final : public Tool {
+ public:
+  // Called on threads of the pool, several at a time.
+  using Run = std::function<ToolOutcome(const json::Tree& arguments)>;
+  BlockingTool(Spec spec, os::BlockingPool& pool, Run run);
+  [[nodiscard]] const Spec& spec() const override { return spec_; }
+  std::unique_ptr<RunningTool> start(ToolCall call, std::shared_ptr<ToolHost> host) override;
+
+ private:
+  Spec spec_;
+  os::BlockingPool& pool_;
+  std::shared_ptr<const Run> run_;  // a call may outlive the tool
+};
+
 // A tool that sends one request for each call.
 class FetchingTool final : public Tool {
  public:
@@ -70,8 +93,8 @@ class FetchingTool final : public Tool {
   Start start_;
 };
 
-// Members that tools share: "allow": [string], "ports": [number], "httpsOnly", "allowedOnly":
-// boolean.
+// Members that tools share: "allow": [string], "ports": [number], "httpsOnly", "allowedOnly",
+// "trustsProxy": boolean.
 // Errors: invalid_option.
 Result<std::shared_ptr<const net::AddressGuard>> read_guard(const json::Tree& options);
 

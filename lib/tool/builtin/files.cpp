@@ -1,7 +1,7 @@
 // The tools `read_file`, `list_files` and, with "write": true, `write_file`. Options: "root": the
 // folder, "maxBytes" of one call (256 KiB), "approve" of writing ("required").
 //
-// Files are small and local here; a call takes no longer than the disk.
+// A file may stand on a disk that hangs: calls run on the pool, and end with their time limit.
 #include <algorithm>
 #include <utility>
 
@@ -57,12 +57,13 @@ Spec spec_of(std::string name, std::string description, std::string_view members
   spec.parameters.append(members).append(R"(},"required":)").append(required);
   spec.parameters.append(R"(,"additionalProperties":false})");
   spec.effect = Effect::read;
+  spec.timeout = std::chrono::minutes(1);
   return spec;
 }
 
 }  // namespace
 
-Result<Tools> make_files(const Tree& options, const Surroundings&) {
+Result<Tools> make_files(const Tree& options, const Surroundings& around) {
   if (options["root"].string().empty()) {
     return make_error(Errc::invalid_option, "`root` is missing: name the folder of the files.");
   }
@@ -80,10 +81,10 @@ Result<Tools> make_files(const Tree& options, const Surroundings&) {
   Spec list = spec_of("list_files", "Lists a folder; without a path the root.", "", "[]");
   read.result_limit = list.result_limit = most * 3 + 1'000;
   Tools tools{
-      std::make_shared<InstantTool>(
-          std::move(read),
+      std::make_shared<BlockingTool>(
+          std::move(read), around.pool,
           [folder, most](const Tree& arguments) { return read_file(*folder, most, arguments); }),
-      std::make_shared<InstantTool>(std::move(list), [folder](const Tree& arguments) {
+      std::make_shared<BlockingTool>(std::move(list), around.pool, [folder](const Tree& arguments) {
         const auto text = folder->list(arguments["path"].string(), most_entries);
         return text ? ToolOutcome{.content = result_text(text.value())} : failed(text.error());
       })};
@@ -96,8 +97,8 @@ Result<Tools> make_files(const Tree& options, const Surroundings&) {
   write.approve = R"("required")";
   write.serialize_by = "path";
   read_approve(options, write);
-  tools.push_back(std::make_shared<InstantTool>(
-      std::move(write),
+  tools.push_back(std::make_shared<BlockingTool>(
+      std::move(write), around.pool,
       [folder, most](const Tree& arguments) { return write_file(*folder, most, arguments); }));
   return tools;
 }

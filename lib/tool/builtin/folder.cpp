@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -204,7 +205,9 @@ Result<void> Folder::write(std::string_view path, std::string_view text, bool is
   const bool exists = fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && !S_ISREG(facts.st_mode))
     return failed(path, S_ISDIR(facts.st_mode) ? EISDIR : ELOOP);
-  const std::string draft = "." + name.substr(0, 200) + ".part" + std::to_string(getpid());
+  static std::atomic<unsigned> drafts{0};
+  const std::string draft = "." + name.substr(0, 200) + ".part" + std::to_string(getpid()) + "-" +
+                            std::to_string(++drafts);
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   constexpr mode_t permissions = 07777;
   unlinkat(folder, draft.c_str(), 0);

@@ -11,7 +11,7 @@
 
 namespace millrace::tool {
 
-// Thread: any, one at a time. Calls block for as long as the disk does.
+// Thread: any, any number of them. Calls block for as long as the disk does.
 class Folder {
  public:
   // Errors: invalid_option when there is no such folder.

@@ -164,9 +164,9 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
     const bool is_known = programs.empty() || std::find(programs.begin(), programs.end(),
                                                         wanted.program) != programs.end();
     if (wanted.program.empty() || !is_known) {
-      host->finished(failed(make_error(Errc::permission_denied, "The program '" + wanted.program +
-                                                                    "' is none of those that may "
-                                                                    "be run.")));
+      host->finished(failed(make_error(Errc::program_not_allowed, "The program '" + wanted.program +
+                                                                      "' is none of those that may "
+                                                                      "be run.")));
       return nullptr;
     }
     auto run = std::make_shared<Run>(rules, std::move(host));

@@ -47,7 +47,7 @@ TEST(AddressGuard, OneRefusedAddressSpoilsAName) {
     for (std::string word; words >> word;) addresses.push_back(word);
     const auto checked = guard.check_addresses(url, addresses);
     ASSERT_FALSE(checked) << name;
-    EXPECT_EQ(checked.error().code, Errc::permission_denied);
+    EXPECT_EQ(checked.error().code, Errc::address_blocked);
   }
   const Url url = parse_url("http://example.com/").value();
   EXPECT_TRUE(guard.check_addresses(url, {"93.184.216.34", "2606:2800:21f:cb07::1"}));
@@ -85,11 +85,11 @@ TEST(AddressGuard, CanBeNarrowed) {
   const AddressGuard secure = guard_of(options);
   EXPECT_EQ(verdict(secure, "https://example.org/"), "ok");
   EXPECT_EQ(verdict(secure, "http://docs.example.com/"), "ok");
-  EXPECT_EQ(verdict(secure, "http://example.org:443/"), "permission_denied");
+  EXPECT_EQ(verdict(secure, "http://example.org:443/"), "address_blocked");
   options.allowed_only = true;
   const AddressGuard closed = guard_of(options);
   EXPECT_EQ(verdict(closed, "https://docs.example.com/"), "ok");
-  EXPECT_EQ(verdict(closed, "https://93.184.216.34/"), "permission_denied");
+  EXPECT_EQ(verdict(closed, "https://93.184.216.34/"), "address_blocked");
   const Url url = parse_url("https://example.org/").value();
   EXPECT_FALSE(closed.check_addresses(url, {"93.184.216.34"}));
 }

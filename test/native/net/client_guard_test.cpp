@@ -98,12 +98,11 @@ TEST(ClientGuard, OpensNoSocketForARefusedUrl) {
   const int before = sockets_opened;
   for (const std::string_view url : test::blocked_urls) {
     const std::string outcome = get(rig, url, guard)->outcome();
-    EXPECT_TRUE(outcome == "permission_denied" || outcome == "invalid_url")
-        << url << " " << outcome;
+    EXPECT_TRUE(outcome == "address_blocked" || outcome == "invalid_url") << url << " " << outcome;
   }
   for (const auto& row : test::resolved_blocked) {
     const std::string url = "http://" + std::string(row.name) + "/";
-    EXPECT_EQ(get(rig, url, guard)->outcome(), "permission_denied") << url;
+    EXPECT_EQ(get(rig, url, guard)->outcome(), "address_blocked") << url;
   }
   EXPECT_EQ(sockets_opened, before);
 }
@@ -118,7 +117,7 @@ TEST(ClientGuard, LooksAtEveryAnswerOfAName) {
   ClientRig rig(names.options());
   const auto guard = guard_of(port_of(server));
   EXPECT_EQ(get(rig, with_port("rebinding.example.com", server), guard)->outcome(),
-            "permission_denied");
+            "address_blocked");
   EXPECT_EQ(server.accepted(), 0);
 }
 
@@ -147,7 +146,7 @@ TEST(ClientGuard, DoesNotUseAConnectionThatAnotherRequestOpened) {
   const std::string url = with_port("shared.example.com", server);
   ASSERT_EQ(rig.get(url)->outcome(), "ok");
   const auto guarded = get(rig, url, guard_of(port_of(server)));
-  EXPECT_EQ(guarded->outcome(), "permission_denied");
+  EXPECT_EQ(guarded->outcome(), "address_blocked");
   EXPECT_EQ(guarded->body(), "");
 }
 
@@ -182,21 +181,43 @@ TEST(ClientGuard, ChecksEachRedirect) {
     target = one;
     const auto recorder = get(rig, with_port("outer.example.com", outer), guard_of(options));
     const std::string outcome = recorder->outcome();
-    EXPECT_TRUE(outcome == "permission_denied" || outcome == "protocol_error") << one << outcome;
+    EXPECT_TRUE(outcome == "address_blocked" || outcome == "protocol_error") << one << outcome;
     EXPECT_FALSE(recorder->has_head());
   }
   EXPECT_EQ(inner.accepted(), 0);
 }
 
-TEST(ClientGuard, RefusesAProxy) {
-  ClientRig rig;
+std::shared_ptr<Recorder> get_over(ClientRig& rig, const RawServer& proxy, std::string_view url,
+                                   const GuardOptions& options, std::string_view no_proxy = "") {
   Route route;
-  route.http_proxy = "http://127.0.0.1:1";
+  route.http_proxy = with_port("127.0.0.1", proxy, "");
+  route.no_proxy = no_proxy;
   Request request;
-  request.url = "http://example.com/";
-  request.guard = guard_of();
+  request.url = url;
+  request.guard = guard_of(options);
   request.route = std::make_shared<const Route>(route);
-  EXPECT_EQ(rig.start(std::move(request))->outcome(), "invalid_argument");
+  return rig.start(std::move(request));
+}
+
+TEST(ClientGuard, TakesNoProxyUnlessItIsTrusted) {
+  RawServer proxy([](Peer& peer) {
+    while (!peer.read_request().empty()) peer.write(test::response(200, "", "over the proxy"));
+  });
+  Names names;
+  names.set("inner.example.com", {{"127.0.0.1"}});
+  ClientRig rig(names.options());
+  EXPECT_EQ(get_over(rig, proxy, "http://example.com/", {})->outcome(), "address_blocked");
+  EXPECT_EQ(proxy.accepted(), 0);
+  GuardOptions options;
+  options.trusts_proxy = true;
+  EXPECT_EQ(get_over(rig, proxy, "http://example.com/", options)->body(), "over the proxy");
+  // The address says enough, and a host that is reached without the proxy is looked up here.
+  EXPECT_EQ(get_over(rig, proxy, "http://10.0.0.1/", options)->outcome(), "address_blocked");
+  EXPECT_EQ(get_over(rig, proxy, "http://localhost/", options)->outcome(), "address_blocked");
+  EXPECT_EQ(
+      get_over(rig, proxy, "http://inner.example.com/", options, "a.org, .example.com")->outcome(),
+      "address_blocked");
+  EXPECT_EQ(proxy.accepted(), 1);
 }
 
 }  // namespace

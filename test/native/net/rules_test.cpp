@@ -103,5 +103,16 @@ TEST(Deadlines, APauseStopsTheClocksThatMeasureThePeer) {
   EXPECT_EQ(deadlines.expired(start + 100s), Errc::total_timeout);
 }
 
+TEST(RequestRules, ReadsListsOfHostsWithoutAProxy) {
+  EXPECT_TRUE(is_named("*", "example.com"));
+  EXPECT_TRUE(is_named("localhost,127.0.0.1, example.com", "example.com"));
+  EXPECT_TRUE(is_named(".example.com", "EXAMPLE.com"));
+  EXPECT_TRUE(is_named("example.com", "www.example.com"));
+  EXPECT_FALSE(is_named("example.com", "anexample.com"));
+  EXPECT_FALSE(is_named("www.example.com", "example.com"));
+  EXPECT_FALSE(is_named(" , .", "example.com"));
+  EXPECT_FALSE(is_named("", "example.com"));
+}
+
 }  // namespace
 }  // namespace millrace::net

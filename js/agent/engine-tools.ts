@@ -1,0 +1,25 @@
+// Tools that run in the engine: an agent's plan names them there, so that their calls never cross into
+// JavaScript.
+import type { HostTool } from './tools';
+
+/** One of a set of builtin tools, or a tool of an MCP client; see lib/app/transport.hpp. */
+export type EngineTool =
+  | { set: number; name: string }
+  | { stream: number; name: string; outputSchema?: object; timeoutMs?: number };
+
+// By their function: a tool that was spread into another one is still the engine's, one that got a
+// function of its own is not.
+const engineTools = new WeakMap<object, EngineTool>();
+
+const functionOf = (tool: HostTool): object => (tool as { run: object }).run;
+
+/** Remembers what the engine would run in place of the tool's function. */
+export function inEngine<Tool extends HostTool>(tool: Tool, engineTool: EngineTool): Tool {
+  engineTools.set(functionOf(tool), engineTool);
+  return tool;
+}
+
+/** What the engine runs in place of the tool's function; undefined for tools of the host. */
+export function engineToolOf(tool: HostTool): EngineTool | undefined {
+  return engineTools.get(functionOf(tool));
+}

@@ -1,0 +1,158 @@
+// Calls of tools in LobeHub's shape: a payload in, a result record out, that never throws. The type of the
+// payload says which kind of tool is meant.
+import type { AgentToolContext, ChatToolPayload } from '../../types/agent';
+import { MillraceError } from '../errors';
+import type { MCPClient } from '../mcp/client';
+import { invokeMCPTypePlugin } from '../mcp/plugin';
+import { resultText } from './http-tools';
+import { type PluginOptions, invokeDefaultTypePlugin } from './plugins';
+import { errorRecord } from './serialize';
+import { type HostTool, checkArguments } from './tools';
+import { within } from './runtime';
+
+/** What became of a call. */
+export interface ToolInvocation {
+  /** What the model reads. */
+  content: string;
+  success: boolean;
+  /** What the host keeps of the result beside its text. */
+  state?: unknown;
+  error?: { type: string; message: string; body?: unknown };
+  /** Ends the run. */
+  stop?: boolean;
+  /** Milliseconds. */
+  executionTime?: number;
+  [member: string]: unknown;
+}
+
+export interface ToolInvocationOptions {
+  signal?: AbortSignal;
+  /** Milliseconds; the tool's own limit when absent. */
+  timeoutMs?: number;
+  /** Bytes of `content`; longer ones are cut and say so. Default 25000. */
+  maxLength?: number;
+}
+
+export type ToolPayload = Pick<ChatToolPayload, 'identifier' | 'apiName' | 'arguments'> &
+  Partial<Pick<ChatToolPayload, 'id' | 'type'>>;
+
+type Invoke = (
+  payload: ToolPayload,
+  sources: ToolSources,
+  options: ToolInvocationOptions,
+) => Promise<ToolInvocation>;
+
+/** Where the tools of each kind are. */
+export interface ToolSources {
+  /** Of type `builtin`: those of builtinTools(), imageTool() and tool(). */
+  builtin?: readonly HostTool[];
+  /** Of type `mcp`, by the payload's identifier. */
+  mcp?: Readonly<Record<string, MCPClient>>;
+  /** Of all other types, by the payload's identifier. */
+  plugins?: Readonly<Record<string, PluginOptions>>;
+}
+
+const defaultLength = 25_000;
+
+function failure(thrown: unknown, began: number): ToolInvocation {
+  const { type, message } = errorRecord(thrown);
+  const error = { type: type === 'AgentRuntimeError' ? 'tool_failed' : type, message };
+  return {
+    content: resultText(message),
+    success: false,
+    error,
+    executionTime: Date.now() - began,
+  };
+}
+
+function isRecord(value: unknown): value is ToolInvocation {
+  const { content, success } = (value ?? {}) as Partial<ToolInvocation>;
+  return typeof content === 'string' && typeof success === 'boolean';
+}
+
+function found(payload: ToolPayload, tools: readonly HostTool[]): HostTool {
+  const { identifier, apiName } = payload;
+  const names = [apiName, `${identifier}____${apiName}`];
+  const one = tools.find(({ name }) => names.includes(name));
+  if (one) return one;
+  throw new MillraceError('tool_not_found', `There is no builtin tool ${apiName}.`);
+}
+
+/**
+ * Calls a builtin tool or a function of the host by its name. A failure is a result as well, so that the model
+ * is told of it.
+ */
+export async function invokeBuiltinTool(
+  payload: ToolPayload,
+  tools: readonly HostTool[],
+  options: ToolInvocationOptions = {},
+): Promise<ToolInvocation> {
+  const began = Date.now();
+  const { signal, maxLength = defaultLength } = options;
+  try {
+    const tool = found(payload, tools);
+    const args = JSON.parse(payload.arguments.trim() || '{}') as never;
+    const limit = options.timeoutMs ?? tool.timeoutMs ?? 0;
+    const context = { signal, toolCallId: payload.id } as unknown as AgentToolContext;
+    const value = await within(
+      tool.run(await checkArguments(tool, args), context),
+      limit,
+      `The tool ${tool.name} did not answer within ${limit} ms.`,
+    );
+    const record = isRecord(value)
+      ? value
+      : {
+          content: typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'),
+          success: true,
+        };
+    const content = resultText(record.content, maxLength);
+    return { ...record, content, executionTime: Date.now() - began };
+  } catch (thrown) {
+    return failure(thrown, began);
+  }
+}
+
+const invokeMCP: Invoke = async (payload, { mcp = {} }, options) => ({
+  ...(await invokeMCPTypePlugin(payload, mcp, options)),
+});
+
+const invokePlugin: Invoke = async (
+  payload,
+  { plugins = {} },
+  { signal, timeoutMs, maxLength },
+) => {
+  const began = Date.now();
+  const plugin = plugins[payload.identifier];
+  if (!plugin) {
+    const missing = `There is no plugin ${payload.identifier}.`;
+    return failure(new MillraceError('tool_not_found', missing), began);
+  }
+  const limits = {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(maxLength !== undefined && { maxResult: maxLength }),
+  };
+  try {
+    const result = await invokeDefaultTypePlugin(payload, { ...plugin, ...limits }, { signal });
+    return { ...result, executionTime: Date.now() - began };
+  } catch (thrown) {
+    return failure(thrown, began);
+  }
+};
+
+// LobeHub's types of tool calls; plugins of every type are called over HTTP.
+const kinds: Record<string, Invoke> = {
+  builtin: (payload, { builtin = [] }, options) => invokeBuiltinTool(payload, builtin, options),
+  mcp: invokeMCP,
+  default: invokePlugin,
+  markdown: invokePlugin,
+  standalone: invokePlugin,
+};
+
+/** Calls a tool of the kind that the payload's type names; plugins when it names none. */
+export function invokeTool(
+  payload: ToolPayload,
+  sources: ToolSources,
+  options: ToolInvocationOptions = {},
+): Promise<ToolInvocation> {
+  return (kinds[payload.type ?? 'default'] ?? invokePlugin)(payload, sources, options);
+}

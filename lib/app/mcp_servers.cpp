@@ -1,0 +1,291 @@
+#include "app/mcp_servers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/json.hpp"
+#include "base/json_tree.hpp"
+#include "os/event_loop.hpp"
+#include "os/timer.hpp"
+
+namespace millrace::app {
+namespace {
+
+using json::Tree;
+using Clock = os::Timer::Clock;
+
+// A server that announces changes without end is asked no more often than this.
+constexpr std::chrono::seconds between_lists{1};
+constexpr std::chrono::seconds first_pause{5};
+constexpr std::chrono::seconds longest_pause{60};
+
+enum class Phase : std::uint8_t { starting, ready, failed };
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::starting: return "starting";
+    case Phase::ready: return "ready";
+    case Phase::failed: break;
+  }
+  return "failed";
+}
+
+}  // namespace
+
+// One server. Calls of the client's host come while the client is at work: what would end it is
+// posted.
+class McpServers::Connection final : public mcp::ClientHost,
+                                     public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(os::EventLoop& loop, net::Client& http, McpServerOptions options, McpServers& owner)
+      : loop_(loop),
+        http_(http),
+        options_(std::move(options)),
+        owner_(owner),
+        list_timer_(loop, [this] { list(); }),
+        listen_timer_(loop, [this] { listen(); }),
+        retry_timer_(loop, [this] { connect(); }) {}
+
+  ~Connection() override {
+    if (client_) client_->end();
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void connect() {
+    if (client_) client_->end();
+    listing_ = listening_ = 0;
+    client_ = std::make_shared<mcp::Client>(loop_, http_, options_.client,
+                                            static_cast<mcp::ClientHost&>(*this));
+    calls_ = std::make_shared<mcp::RemoteCalls>(client_);
+    const auto kept = client_;
+    kept->start();
+  }
+
+  void close(std::function<void()> done) {
+    for (os::Timer* timer : {&list_timer_, &listen_timer_, &retry_timer_}) timer->cancel();
+    is_closing_ = true;
+    done_ = std::move(done);
+    if (!client_ || phase() == Phase::failed) return finish();
+    const auto kept = client_;
+    kept->close();
+  }
+
+  [[nodiscard]] Phase phase() const {
+    const std::lock_guard lock(mutex_);
+    return phase_;
+  }
+  [[nodiscard]] const std::vector<std::shared_ptr<tool::Tool>>& tools() const { return tools_; }
+
+  [[nodiscard]] Tree status() const {
+    const std::lock_guard lock(mutex_);
+    Tree told = Tree::object();
+    told.set("name", options_.rules.server);
+    told.set("state", name_of(phase_));
+    told.set("tools", Tree::integer(static_cast<std::int64_t>(count_)));
+    if (!error_) return told;
+    told.at("error").set("code", error_->code_name());
+    told.at("error").set("message", error_->message);
+    return told;
+  }
+
+ private:
+  void opened(std::string_view info_json) override {
+    const auto info = Tree::parse(info_json);
+    const Tree known = info ? info.value() : Tree();
+    pause_ = first_pause;
+    if (!known["capabilities"]["tools"].is_object()) return settle({});
+    is_per_request_ = known["protocolVersion"].string() == mcp::per_request_version;
+    list();
+    listen();
+  }
+
+  void settled(mcp::CallId call, mcp::Outcome outcome) override {
+    if (calls_->settled(call, outcome)) return;
+    if (call == listening_) return listened(outcome);
+    if (call != listing_) return;
+    listing_ = 0;
+    listed_at_ = Clock::now();
+    if (std::exchange(lists_again_, false)) list_timer_.start_at(listed_at_ + between_lists);
+    if (outcome.error) return list_failed(*outcome.error);
+    auto listed = Tree::parse(outcome.result_json);
+    if (!listed) return list_failed(listed.error());
+    std::vector<mcp::RemoteTool> tools = mcp::remote_tools(listed.value(), options_.rules);
+    // The first description is the one that is trusted or not; another one is asked for.
+    for (const mcp::RemoteTool& remote : tools) {
+      options_.rules.known.emplace(remote.spec.name, remote.fingerprint);
+    }
+    settle(std::move(tools));
+  }
+
+  void notified(std::string_view method, std::string_view) override {
+    if (method != "notifications/tools/list_changed") return;
+    if (listing_ != 0) {
+      lists_again_ = true;
+    } else if (!list_timer_.is_running()) {
+      list_timer_.start_at(std::max(Clock::now(), listed_at_ + between_lists));
+    }
+  }
+
+  void progressed(mcp::CallId call, std::string_view params_json) override {
+    calls_->progressed(call, params_json);
+  }
+
+  // Nobody is here to be asked.
+  void asked(mcp::QuestionId question, mcp::CallId, std::string_view method,
+             std::string_view) override {
+    loop_.post([client = client_, question, text = "No handler for " + std::string(method) + "."] {
+      client->refuse(question, mcp::rpc_code::method_not_found, text);
+    });
+  }
+  void withdrawn(mcp::QuestionId) override {}
+
+  void unauthorized(int status, std::string_view) override {
+    loop_.post([client = client_, status] {
+      client->refuse_authorization(make_error(
+          Errc::mcp_unauthorized, "The MCP server wants an authorization (HTTP status " +
+                                      std::to_string(status) + "): give it in `headers`."));
+    });
+  }
+
+  void failed(Error error) override {
+    calls_->end(error);
+    if (is_closing_) return finish();
+    retry_timer_.start_at(Clock::now() + pause_);
+    pause_ = std::min(pause_ * 2, longest_pause);
+    tools_.clear();
+    note(Phase::failed, 0, std::move(error));
+  }
+
+  void closed() override { finish(); }
+
+  void list() {
+    if (is_closing_ || listing_ != 0) return;
+    mcp::Ask ask;
+    ask.method = "tools/list";
+    ask.list_key = "tools";
+    listing_ = ++last_call_;
+    const auto kept = client_;
+    kept->call(listing_, std::move(ask));
+  }
+
+  // From 2026-07-28 on changes are told on a stream that is asked for.
+  void listen() {
+    if (is_closing_ || !is_per_request_ || listening_ != 0) return;
+    mcp::Ask ask;
+    ask.method = "subscriptions/listen";
+    ask.params_json = R"({"notifications":{"toolsListChanged":true}})";
+    ask.timeout = std::chrono::milliseconds(0);
+    listening_ = ++last_call_;
+    const auto kept = client_;
+    kept->call(listening_, std::move(ask));
+  }
+
+  void listened(const mcp::Outcome& outcome) {
+    listening_ = 0;
+    // A server that knows no such stream says so, and is not asked again.
+    if (outcome.error && outcome.error->code == Errc::mcp_error) return;
+    if (!is_closing_) listen_timer_.start_at(Clock::now() + first_pause);
+  }
+
+  void list_failed(const Error& error) {
+    if (phase() == Phase::ready) return;  // the tools that are known stay
+    note(Phase::failed, 0, error);
+  }
+
+  void settle(std::vector<mcp::RemoteTool> remotes) {
+    tools_.clear();
+    for (mcp::RemoteTool& remote : remotes) {
+      tools_.push_back(mcp::make_tool(std::move(remote), [calls = calls_] { return calls; }));
+    }
+    note(Phase::ready, tools_.size(), std::nullopt);
+  }
+
+  void note(Phase phase, std::size_t count, std::optional<Error> error) {
+    {
+      const std::lock_guard lock(mutex_);
+      phase_ = phase;
+      count_ = count;
+      error_ = std::move(error);
+    }
+    owner_.changed_();
+  }
+
+  void finish() {
+    calls_->end(make_error(Errc::mcp_connection_failed, "The MCP client is closed."));
+    if (done_) std::exchange(done_, nullptr)();
+  }
+
+  os::EventLoop& loop_;
+  net::Client& http_;
+  McpServerOptions options_;
+  McpServers& owner_;
+  os::Timer list_timer_;
+  os::Timer listen_timer_;
+  os::Timer retry_timer_;
+  std::chrono::seconds pause_ = first_pause;
+  std::shared_ptr<mcp::Client> client_;
+  std::shared_ptr<mcp::RemoteCalls> calls_ = std::make_shared<mcp::RemoteCalls>(client_);
+  std::vector<std::shared_ptr<tool::Tool>> tools_;
+  mcp::CallId last_call_ = 0;
+  mcp::CallId listing_ = 0;  // the call that runs, or 0
+  mcp::CallId listening_ = 0;
+  Clock::time_point listed_at_{};
+  bool lists_again_ = false;
+  bool is_per_request_ = false;
+  bool is_closing_ = false;
+  std::function<void()> done_;
+
+  mutable std::mutex mutex_;  // of what status() tells
+  Phase phase_ = Phase::starting;
+  std::size_t count_ = 0;
+  std::optional<Error> error_;
+};
+
+McpServers::McpServers(os::EventLoop& loop, net::Client& http,
+                       std::vector<McpServerOptions> servers, std::function<void()> changed)
+    : changed_(std::move(changed)) {
+  for (McpServerOptions& server : servers) {
+    connections_.push_back(std::make_shared<Connection>(loop, http, std::move(server), *this));
+  }
+}
+
+McpServers::~McpServers() = default;
+
+void McpServers::start() {
+  for (const auto& connection : connections_) connection->connect();
+}
+
+bool McpServers::settled() const {
+  return std::none_of(connections_.begin(), connections_.end(), [](const auto& connection) {
+    return connection->phase() == Phase::starting;
+  });
+}
+
+std::vector<std::shared_ptr<tool::Tool>> McpServers::tools() const {
+  std::vector<std::shared_ptr<tool::Tool>> all;
+  for (const auto& connection : connections_) {
+    all.insert(all.end(), connection->tools().begin(), connection->tools().end());
+  }
+  return all;
+}
+
+void McpServers::close(std::function<void()> done) {
+  const auto open = std::make_shared<std::size_t>(connections_.size());
+  if (*open == 0) return done();
+  for (const auto& connection : connections_) {
+    connection->close([open, done] {
+      if (--*open == 0) done();
+    });
+  }
+}
+
+std::string McpServers::status_json() const {
+  Tree list = Tree::array();
+  for (const auto& connection : connections_) list.push(connection->status());
+  return list.to_json(json::Surrogates::replace);
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,240 @@
+#include "tool/mcp/remote_tools.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/json_canonical.hpp"
+#include "base/sha256.hpp"
+#include "schema/schema.hpp"
+#include "tool/fetch.hpp"
+
+namespace millrace::mcp {
+namespace {
+
+using json::Tree;
+
+constexpr std::size_t longest_name = 64;
+constexpr std::size_t hash_digits = 8;
+constexpr std::string_view any_object = R"({"type":"object"})";
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+}
+
+// Everything but letters, digits and - becomes one _ between them.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_plain(c)) {
+      out.push_back(c);
+    } else if (!out.empty() && out.back() != '_') {
+      out.push_back('_');
+    }
+  }
+  if (out.ends_with('_')) out.pop_back();
+  return out;
+}
+
+bool is_listed(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+tool::Effect effect_of(const Tree& annotations, bool trusted) {
+  if (!trusted) return tool::Effect::once;
+  if (annotations["readOnlyHint"].is_true()) return tool::Effect::read;
+  return annotations["idempotentHint"].is_true() ? tool::Effect::idempotent : tool::Effect::once;
+}
+
+// A server may say what it likes: a provider would refuse the whole request for a schema that is
+// none, so that a tool which cannot be described is described as taking any object.
+std::string parameters_of(const Tree& schema) {
+  if (!schema.is_object() || schema["type"].string() != "object") return std::string(any_object);
+  std::string text = schema.to_json(json::Surrogates::replace);
+  return schema::Schema::compile(text) ? text : std::string(any_object);
+}
+
+bool asks_nobody(const ToolRules& rules, const std::string& name, const std::string& fingerprint) {
+  const auto known = rules.known.find(name);
+  const bool is_approved =
+      known == rules.known.end() ? rules.trusted : known->second == fingerprint;
+  return is_approved && (rules.trusted || rules.has_pins);
+}
+
+RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
+  RemoteTool remote;
+  remote.name = listed["name"].string();
+  remote.fingerprint = tool_fingerprint(listed);
+  tool::Spec& spec = remote.spec;
+  spec.name = tool_name(rules.server, remote.name);
+  spec.description =
+      listed["description"].is_string() ? listed["description"].string() : listed["title"].string();
+  spec.parameters = parameters_of(listed["inputSchema"]);
+  spec.effect = effect_of(listed["annotations"], rules.trusted);
+  spec.approve = asks_nobody(rules, spec.name, remote.fingerprint) ? R"("never")" : R"("required")";
+  if (listed["outputSchema"].is_object()) {
+    remote.output_schema = listed["outputSchema"].to_json(json::Surrogates::replace);
+  }
+  return remote;
+}
+
+std::string text_of(const Tree& block) {
+  const std::string_view type = block["type"].string();
+  if (type == "text") return std::string(block["text"].string());
+  const auto named = [](std::string_view kind, std::string_view name) {
+    return "[" + std::string(kind) + " " + std::string(name) + "]";
+  };
+  if (type == "image" || type == "audio") return named(type, block["mimeType"].string());
+  if (type == "resource_link") return named("resource", block["uri"].string());
+  const Tree& resource = block["resource"];
+  if (type != "resource") return {};
+  return resource["text"].is_string() ? std::string(resource["text"].string())
+                                      : named("resource", resource["uri"].string());
+}
+
+// What is wrong with a result that promised to follow a schema; nothing for a schema that is none.
+std::optional<std::string> broken_promise(const std::optional<schema::Schema>& promised,
+                                          const Tree& result) {
+  if (!promised || result["isError"].is_true()) return std::nullopt;
+  if (result.find("structuredContent") == nullptr) {
+    return "The MCP server promised structured content and gave none.";
+  }
+  json::Document document;
+  const std::string text = result["structuredContent"].to_json(json::Surrogates::replace);
+  const auto value = document.parse(text);
+  if (!value) return value.error().message;
+  const auto violations = promised->validate(value.value());
+  if (!violations) return violations.error().message;
+  if (violations.value().empty()) return std::nullopt;
+  return "The MCP server's result does not follow the schema that it announced: " +
+         schema::describe(violations.value());
+}
+
+class CalledTool final : public tool::Tool {
+ public:
+  CalledTool(RemoteTool remote, FindCalls find)
+      : remote_(std::move(remote)), find_(std::move(find)) {
+    if (remote_.output_schema.empty()) return;
+    if (auto compiled = schema::Schema::compile(remote_.output_schema)) {
+      promised_ = std::move(compiled).value();
+    }
+  }
+  [[nodiscard]] const tool::Spec& spec() const override { return remote_.spec; }
+
+  std::unique_ptr<tool::RunningTool> start(tool::ToolCall call,
+                                           std::shared_ptr<tool::ToolHost> host) override {
+    const auto calls = find_();
+    if (!calls) {
+      host->finished(
+          tool::failed(make_error(Errc::mcp_connection_failed, "The MCP client is closed.")));
+      return nullptr;
+    }
+    if (call.arguments.empty()) call.arguments = "{}";
+    return calls->start(
+        remote_.name, call.arguments, remote_.timeout,
+        [host, promised = promised_](const Outcome& outcome) {
+          host->finished(outcome_of(outcome, promised));
+        },
+        [host](std::string_view params) { host->progress(params); });
+  }
+
+ private:
+  static tool::ToolOutcome outcome_of(const Outcome& outcome,
+                                      const std::optional<schema::Schema>& promised) {
+    if (outcome.error) return tool::failed(*outcome.error);
+    const auto result = Tree::parse(outcome.result_json);
+    if (!result) return tool::failed(result.error());
+    if (const auto broken = broken_promise(promised, result.value())) {
+      return tool::failed(make_error(Errc::mcp_protocol_error, *broken));
+    }
+    tool::ToolOutcome made;
+    made.content = remote_result_text(result.value());
+    if (result.value()["isError"].is_true()) {
+      made.is_error = true;
+      made.code = "tool_failed";
+      if (made.content.empty()) made.content = "The tool failed.";
+      return made;
+    }
+    if (const Tree* structured = result.value().find("structuredContent")) {
+      made.extra = R"("state":)" + structured->to_json(json::Surrogates::replace);
+    }
+    return made;
+  }
+
+  RemoteTool remote_;
+  FindCalls find_;
+  std::optional<schema::Schema> promised_;
+};
+
+}  // namespace
+
+ToolRules read_rules(const Tree& given) {
+  ToolRules rules;
+  rules.server = given["server"].string();
+  rules.trusted = given["trusted"].is_true();
+  rules.has_allow = given["allow"].is_array();
+  for (const Tree& name : given["allow"].items()) rules.allow.emplace_back(name.string());
+  for (const Tree& name : given["deny"].items()) rules.deny.emplace_back(name.string());
+  rules.has_pins = given["pins"].is_true();
+  for (const auto& [name, fingerprint] : given["known"].members()) {
+    if (fingerprint.is_string()) rules.known.emplace(name, fingerprint.string());
+  }
+  return rules;
+}
+
+std::string tool_name(std::string_view server, std::string_view tool) {
+  std::string prefix = plain(server);
+  if (prefix.empty()) prefix = "mcp";
+  std::string full = prefix + "__" + plain(tool);
+  const bool is_unchanged = full == std::string(server) + "__" + std::string(tool);
+  if (is_unchanged && full.size() <= longest_name) return full;
+  const std::string said = std::string(server) + "\n" + std::string(tool);
+  const std::string suffix = "_" + sha256_hex(said).substr(0, hash_digits);
+  full.resize(std::min(full.size(), longest_name - suffix.size()));
+  while (full.ends_with('_')) full.pop_back();
+  return full + suffix;
+}
+
+std::string tool_fingerprint(const Tree& tool) {
+  constexpr std::array<std::string_view, 6> told{"name",        "title",        "description",
+                                                 "inputSchema", "outputSchema", "annotations"};
+  Tree list = Tree::array();
+  for (const std::string_view member : told) list.push(tool[member]);
+  return sha256_hex(json::canonical_json(list));
+}
+
+std::vector<RemoteTool> remote_tools(const Tree& listed, const ToolRules& rules) {
+  std::vector<RemoteTool> tools;
+  std::set<std::string> names;
+  for (const Tree& item : listed["tools"].items()) {
+    const std::string_view name = item["name"].string();
+    const bool is_shown = !name.empty() && (!rules.has_allow || is_listed(rules.allow, name)) &&
+                          !is_listed(rules.deny, name);
+    if (!is_shown) continue;
+    RemoteTool remote = remote_tool(item, rules);
+    if (names.insert(remote.spec.name).second) tools.push_back(std::move(remote));
+  }
+  return tools;
+}
+
+std::string remote_result_text(const Tree& result, std::size_t limit) {
+  std::string text;
+  for (const Tree& block : result["content"].items()) {
+    const std::string line = text_of(block);
+    if (line.empty()) continue;
+    if (!text.empty()) text.push_back('\n');
+    text.append(line);
+    if (text.size() > limit * 2) break;
+  }
+  const Tree* structured = result.find("structuredContent");
+  if (text.empty() && structured != nullptr) text = structured->to_json(json::Surrogates::replace);
+  return tool::result_text(text, limit);
+}
+
+std::shared_ptr<tool::Tool> make_tool(RemoteTool remote, FindCalls find) {
+  return std::make_shared<CalledTool>(std::move(remote), std::move(find));
+}
+
+}  // namespace millrace::mcp

@@ -1,0 +1,122 @@
+#include "tool/mcp/remote_tools.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace millrace::mcp {
+namespace {
+
+using json::Tree;
+
+Tree tree(std::string_view json) {
+  auto parsed = Tree::parse(json);
+  EXPECT_TRUE(parsed) << json;
+  return parsed ? std::move(parsed).value() : Tree();
+}
+
+RemoteTool one(std::string_view tool_json, const ToolRules& rules) {
+  Tree listed = Tree::object();
+  listed.set("tools", Tree::array()).push(tree(tool_json));
+  std::vector<RemoteTool> tools = remote_tools(listed, rules);
+  EXPECT_EQ(tools.size(), 1U) << tool_json;
+  return tools.empty() ? RemoteTool() : tools.front();
+}
+
+ToolRules rules_of(bool trusted) {
+  ToolRules rules;
+  rules.server = "s";
+  rules.trusted = trusted;
+  return rules;
+}
+
+TEST(RemoteTools, AreNamedAfterTheirServer) {
+  EXPECT_EQ(tool_name("files", "read-file"), "files__read-file");
+  EXPECT_EQ(tool_name("files", "read_file"), "files__read_file");
+  EXPECT_TRUE(tool_name("a server", "tool").starts_with("a_server__tool_"));
+  EXPECT_TRUE(tool_name("", "").starts_with("mcp"));
+  for (const char* name : {"a b", "a__b", "_a", "a_", "\xC3\xA4", "a.b", "a/b"}) {
+    const std::string wire = tool_name("s", name);
+    EXPECT_TRUE(tool::is_tool_name(wire)) << wire;
+    EXPECT_NE(wire, std::string("s__") + name);
+  }
+  // Names that would become one stay two.
+  EXPECT_NE(tool_name("s", "a.b"), tool_name("s", "a/b"));
+  EXPECT_NE(tool_name("s", std::string(70, 'a')), tool_name("s", std::string(71, 'a')));
+  EXPECT_EQ(tool_name("s", std::string(500, 'a')).size(), 64U);
+}
+
+TEST(RemoteTools, AreKnownByWhatIsToldOfThem) {
+  const auto print = [](std::string_view json) { return tool_fingerprint(tree(json)); };
+  const std::string first = print(R"({"name":"a","description":"d","inputSchema":{"x":1,"y":2}})");
+  EXPECT_EQ(first,
+            print(R"({"inputSchema":{"y":2,"x":1},"description":"d","name":"a","_meta":{}})"));
+  EXPECT_NE(first, print(R"({"name":"a","description":"e","inputSchema":{"x":1,"y":2}})"));
+  EXPECT_NE(first, print(R"({"name":"a","description":"d","inputSchema":{"x":1,"y":3}})"));
+  EXPECT_NE(first, print(R"({"name":"a","description":"d","inputSchema":{"x":1,"y":2},
+                             "annotations":{"readOnlyHint":true}})"));
+}
+
+TEST(RemoteTools, AreBelievedOnlyWhenTheServerIsTrusted) {
+  const std::string_view json = R"({"name":"a","annotations":{"readOnlyHint":true}})";
+  EXPECT_EQ(one(json, rules_of(false)).spec.effect, tool::Effect::once);
+  EXPECT_EQ(one(json, rules_of(false)).spec.approve, R"("required")");
+  EXPECT_EQ(one(json, rules_of(true)).spec.effect, tool::Effect::read);
+  EXPECT_EQ(one(json, rules_of(true)).spec.approve, R"("never")");
+  ToolRules known = rules_of(true);
+  known.known.emplace("s__a", "another fingerprint");
+  EXPECT_EQ(one(json, known).spec.approve, R"("required")");
+  // Pins stand for a person's word also where the server is not trusted.
+  ToolRules pinned = rules_of(false);
+  pinned.has_pins = true;
+  EXPECT_EQ(one(json, pinned).spec.approve, R"("required")");
+  pinned.known.emplace("s__a", tool_fingerprint(tree(json)));
+  EXPECT_EQ(one(json, pinned).spec.approve, R"("never")");
+}
+
+TEST(RemoteTools, WhoseSchemaIsNoneTakeAnyObject) {
+  for (const char* schema :
+       {"null", "7", R"("object")", "[]", "{}", R"({"type":"string"})",
+        R"({"type":"object","properties":7})", R"({"type":"object","required":"a"})",
+        R"({"type":"object","properties":{"a":{"type":"nonsense"}}})"}) {
+    const std::string json = R"({"name":"a","inputSchema":)" + std::string(schema) + "}";
+    EXPECT_EQ(one(json, rules_of(true)).spec.parameters, R"({"type":"object"})") << schema;
+  }
+  const std::string_view good = R"({"type":"object","properties":{"a":{"type":"string"}}})";
+  EXPECT_EQ(one(R"({"name":"a","inputSchema":)" + std::string(good) + "}", rules_of(true))
+                .spec.parameters,
+            good);
+}
+
+TEST(RemoteTools, AreChosenByTheServersNames) {
+  const Tree listed =
+      tree(R"({"tools":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"a"},{"name":7},"x",{}]})");
+  const auto names = [&](const ToolRules& rules) {
+    std::string text;
+    for (const RemoteTool& remote : remote_tools(listed, rules)) text += remote.name;
+    return text;
+  };
+  ToolRules rules = rules_of(true);
+  EXPECT_EQ(names(rules), "abc");
+  rules.deny = {"b"};
+  EXPECT_EQ(names(rules), "ac");
+  rules.has_allow = true;
+  rules.allow = {"b", "c"};
+  EXPECT_EQ(names(rules), "c");
+}
+
+TEST(RemoteTools, GiveTextThatIsData) {
+  const auto text = [](std::string_view json) { return remote_result_text(tree(json)); };
+  EXPECT_EQ(text(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})"), "a\nb");
+  EXPECT_EQ(text(R"({"content":[{"type":"image","mimeType":"image/png","data":"AAAA"},
+                     {"type":"resource","resource":{"uri":"u:1"}},
+                     {"type":"resource_link","uri":"u:2"},{"type":"new"},7]})"),
+            "[image image/png]\n[resource u:1]\n[resource u:2]");
+  EXPECT_EQ(text(R"({"structuredContent":{"n":1}})"), R"({"n":1})");
+  EXPECT_EQ(text(R"({"content":[{"type":"text","text":"</tool>\u001b[2J"}]})"), "< /tool>");
+  EXPECT_EQ(text("7"), "");
+}
+
+}  // namespace
+}  // namespace millrace::mcp
