@@ -1,6 +1,7 @@
 // Ends processes and environments with live streams, again and again: the scenes of
 // test/js/fixtures/teardown.cjs in numbers that the fast tests do not have time for. Plays random model
-// calls whose tokens are booked twice (books) and random runs of agents (histories), too.
+// calls whose tokens are booked twice (books) and random runs of agents (histories), and lets
+// an MCP server die (restarts), too.
 //   node scripts/test-stress.mjs            the full numbers (a bounded sample where CI is set)
 //   node scripts/test-stress.mjs --sample   the bounded sample
 //   node scripts/test-stress.mjs --node <path>   under another Node binary
@@ -159,6 +160,19 @@ if ('histories'.startsWith(only)) {
   if (done.status === 0) passed += 1;
   else failed += 1;
   console.log('histories: once');
+}
+
+// A program of an MCP server that dies and is started again.
+if ('restarts'.startsWith(only)) {
+  const args = [jest, 'test/js/mcp-faults.test.ts', '-t', 'dies again and again'];
+  const done = spawnSync(node, args, {
+    cwd: root,
+    env: { ...process.env, MILLRACE_MCP_RESTARTS: sample ? '100' : '1000' },
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status === 0) passed += 1;
+  else failed += 1;
+  console.log('restarts: once');
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -151,6 +151,16 @@ describe('an MCP client of a program', () => {
     await expect(client.callTool('echo')).rejects.toMatchObject({ code: 'mcp_connection_failed' });
   });
 
+  it('ends everything that a server keeps starting', async () => {
+    const client = await connect('deaf', { graceMs: 100 });
+    const started = Array.from({ length: 30 }, async () => Number(await textOf(client, 'spawn')));
+    const strays = await Promise.all(started);
+    expect(strays.every(isAlive)).toBe(true);
+    await client.close();
+    const gone = await Promise.all(strays.map((pid) => isGone(pid)));
+    expect(gone).toEqual(strays.map(() => true));
+  });
+
   it('leaves nothing behind when its own process is killed', async () => {
     const script = `
       const { createMCPClient } = require(${JSON.stringify(join(__dirname, '../../dist/cjs'))});
