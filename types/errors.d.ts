@@ -76,7 +76,7 @@ export interface ErrorStatuses {
   headers_too_large: 502;
   /** The arguments of a tool call are larger than the limit. HTTP 502; fails again. */
   tool_arguments_too_large: 502;
-  /** Too many parts of the answer are open at a time. HTTP 502; fails again. */
+  /** The answer has too many parts, or too many are open at a time. HTTP 502; fails again. */
   too_many_parts: 502;
   /** The compressed body cannot be decoded. HTTP 502; fails again. */
   decompression_failed: 502;

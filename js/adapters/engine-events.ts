@@ -23,6 +23,14 @@ export class EngineEventReader implements EventReader {
     this.#hooks = hooks;
   }
 
+  /** A reader that goes on where this one stands. */
+  fork(): EngineEventReader {
+    const other = new EngineEventReader(this.#hooks);
+    other.#type = this.#type;
+    other.#id = this.#id;
+    return other;
+  }
+
   load(output: Output): void {
     this.loadItems(JSON.parse(output as string) as (AGUIEvent | string)[]);
   }

@@ -3,27 +3,53 @@ import { randomUUID } from 'node:crypto';
 
 import type { ChatImageChunk, MessageToolCall } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
+import { MillraceError } from '../errors';
+import { GrowingText } from './growing-text';
 
-interface Piece {
+interface Part {
   id: string;
-  text: string;
+  content: GrowingText;
 }
 
+interface Call {
+  id: string;
+  name: string;
+  arguments: GrowingText;
+  /** As it was shown last, until more comes. */
+  shown?: MessageToolCall | undefined;
+}
+
+/** Characters of text, thoughts, arguments and citations that are gathered at most, by default. */
+export const mostAnswer: number = 1 << 21;
+
 export class AnswerText {
-  #texts: Piece[] = [];
-  #thoughts: Piece[] = [];
-  #calls: MessageToolCall[] = [];
+  readonly #limit: number;
+  #size = 0;
+  #texts: Part[] = [];
+  #thoughts: Part[] = [];
+  #calls: Call[] = [];
   #signatures = new Map<string, string>();
   #images: ChatImageChunk[] = [];
   #issuer = '';
   #citations: unknown[] = [];
 
+  constructor(limit: number = mostAnswer) {
+    this.#limit = limit;
+  }
+
+  /** The answer is larger than its limit: nothing is gathered any more, and what was is gone. */
+  get tooLarge(): MillraceError | undefined {
+    if (this.#size <= this.#limit) return undefined;
+    const sentence = `The answer has more than ${this.#limit} characters. Read its events one by one, or raise keptSize.`;
+    return new MillraceError('response_too_large', sentence);
+  }
+
   get text(): string {
-    return this.#texts.map(({ text }) => text).join('');
+    return textOf(this.#texts);
   }
 
   get thinking(): string {
-    return this.#thoughts.map(({ text }) => text).join('');
+    return textOf(this.#thoughts);
   }
 
   get signature(): string | undefined {
@@ -32,13 +58,14 @@ export class AnswerText {
   }
 
   get images(): ChatImageChunk[] {
-    return this.#images;
+    return [...this.#images];
   }
 
   /** Reasoning items of the Responses API, as the next request may bring them back. */
   get responseItems(): object[] {
     const items: object[] = [];
-    for (const { id, text } of this.#thoughts) {
+    for (const { id, content } of this.#thoughts) {
+      const { text } = content;
       const encrypted = this.#signatures.get(id);
       if (!id.startsWith('rs_') || encrypted === undefined) continue;
       const summary = text === '' ? [] : [{ type: 'summary_text', text }];
@@ -48,7 +75,7 @@ export class AnswerText {
   }
 
   get toolCalls(): MessageToolCall[] {
-    return this.#calls.map((call) => ({ ...call, function: { ...call.function } }));
+    return this.#calls.map((call) => (call.shown ??= show(call)));
   }
 
   get citations(): unknown[] {
@@ -56,27 +83,29 @@ export class AnswerText {
   }
 
   add(event: AGUIEvent): void {
+    if (this.#size > this.#limit) return;
     switch (event.type) {
       case 'TEXT_MESSAGE_START':
-        this.#texts.push({ id: event.messageId, text: '' });
+        this.#texts.push({ id: event.messageId, content: new GrowingText() });
         break;
       case 'TEXT_MESSAGE_CONTENT':
-        append(this.#texts, event.messageId, event.delta);
+        this.#append(this.#texts, event.messageId, event.delta);
         break;
       case 'REASONING_MESSAGE_START':
-        this.#thoughts.push({ id: event.messageId, text: '' });
+        this.#thoughts.push({ id: event.messageId, content: new GrowingText() });
         break;
       case 'REASONING_MESSAGE_CONTENT':
-        append(this.#thoughts, event.messageId, event.delta);
+        this.#append(this.#thoughts, event.messageId, event.delta);
         break;
       case 'REASONING_ENCRYPTED_VALUE':
+        this.#grow(event.encryptedValue.length);
         this.#signatures.set(event.entityId, scoped(this.#issuer, event.encryptedValue));
         break;
       case 'TOOL_CALL_START':
         this.#calls.push({
           id: event.toolCallId,
-          type: 'function',
-          function: { name: event.toolCallName, arguments: '' },
+          name: event.toolCallName,
+          arguments: new GrowingText(),
         });
         break;
       case 'TOOL_CALL_ARGS':
@@ -92,17 +121,39 @@ export class AnswerText {
 
   #extend(id: string, delta: string): void {
     const call = this.#calls.findLast((one) => one.id === id);
-    if (call) call.function.arguments += delta;
+    if (!call) return;
+    call.arguments.add(delta);
+    call.shown = undefined;
+    this.#grow(delta.length);
+  }
+
+  #append(parts: readonly Part[], id: string, delta: string): void {
+    parts.findLast((one) => one.id === id)?.content.add(delta);
+    this.#grow(delta.length);
+  }
+
+  #grow(size: number): void {
+    this.#size += size;
+    if (this.#size <= this.#limit) return;
+    this.#texts = [];
+    this.#thoughts = [];
+    this.#calls = [];
+    this.#citations = [];
+    this.#images = [];
+    this.#signatures.clear();
   }
 
   #onCustom(name: string, value: unknown): void {
-    if (name === 'millrace.citation')
-      this.#citations.push((value as { citation: unknown }).citation);
+    if (name === 'millrace.citation') {
+      const { citation } = value as { citation: unknown };
+      this.#citations.push(citation);
+      this.#grow(JSON.stringify(citation).length);
+    }
     if (name === 'millrace.provider_state') this.#onState(value as Record<string, unknown>);
     const picture = pictureOf(name, value);
     if (picture && !picture.thought) {
       const data = dataUriOf(picture);
-      this.#images = [...this.#images, { id: `tmp_img_${randomUUID()}`, data, isBase64: true }];
+      this.#images.push({ id: `tmp_img_${randomUUID()}`, data, isBase64: true });
     }
     if (name !== 'millrace.reset') return;
     const ids = new Set((value as { messageIds?: string[] }).messageIds);
@@ -166,7 +217,10 @@ function scoped(issuer: string, value: string): string {
   return issuer === '' ? value : `mr1.${Buffer.byteLength(issuer)}.${issuer}.${value}`;
 }
 
-function append(pieces: Piece[], id: string, delta: string): void {
-  const piece = pieces.findLast((one) => one.id === id);
-  if (piece) piece.text += delta;
+function show({ id, name, arguments: { text } }: Call): MessageToolCall {
+  return { id, type: 'function', function: { name, arguments: text } };
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map(({ content }) => content.text).join('');
 }

@@ -15,6 +15,22 @@ export interface CallBatch {
   text: string;
   /** How much it was, in characters. */
   size: number;
+  /** What it was read from, and a reader that stands before it. */
+  readonly output: string;
+  readonly before: EngineEventReader;
+}
+
+/** The events of a batch that were given away. */
+export function readAgain({ output, before }: CallBatch): AGUIEvent[] {
+  const items = JSON.parse(output) as Item[];
+  return eventsOf(items.filter(isEvent), before.fork());
+}
+
+function eventsOf(items: (AGUIEvent | string)[], reader: EngineEventReader): AGUIEvent[] {
+  const events: AGUIEvent[] = [];
+  reader.loadItems(items);
+  for (let event = reader.next(); event; event = reader.next()) events.push(event);
+  return events;
 }
 
 interface Question {
@@ -32,6 +48,10 @@ type Item =
   | { type: '@bytes'; text: string };
 
 const own = new Set(['@ask', '@report', '@failed', '@bytes']);
+
+function isEvent(item: Item): item is AGUIEvent | string {
+  return typeof item === 'string' || !own.has(item.type);
+}
 
 export class CallItems {
   readonly #call: Call;
@@ -59,21 +79,23 @@ export class CallItems {
   }
 
   async #take(output: Output): Promise<CallBatch> {
-    const items = JSON.parse(output as string) as Item[];
-    const batch: CallBatch = { events: [], text: '', size: output.length };
+    const batch: CallBatch = {
+      events: [],
+      text: '',
+      size: output.length,
+      output: output as string,
+      before: this.#reader.fork(),
+    };
     const events: (AGUIEvent | string)[] = [];
     const questions: Question[] = [];
-    for (const item of items) {
-      if (typeof item === 'string' || !own.has(item.type)) events.push(item as AGUIEvent);
+    for (const item of JSON.parse(output as string) as Item[]) {
+      if (isEvent(item)) events.push(item);
       else if (item.type === '@bytes') batch.text += item.text;
       else if (item.type === '@report') this.report = reportOf(item);
       else if (item.type === '@failed') this.failure = errorFromNative(JSON.stringify(item.error));
       else if (item.type === '@ask') questions.push(item);
     }
-    this.#reader.loadItems(events);
-    for (let event = this.#reader.next(); event; event = this.#reader.next()) {
-      batch.events.push(event);
-    }
+    batch.events = eventsOf(events, this.#reader);
     for (const question of questions) await this.#answer(question);
     return batch;
   }

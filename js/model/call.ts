@@ -44,6 +44,7 @@ export function startEngineCall(start: (native: Addon, deliver: Deliver) => numb
 /** What both kinds share: outputs that wait for their reader, a head, an end. */
 abstract class WaitingOutputs {
   #outputs: Output[] = [];
+  #size = 0;
   #wake: (() => void) | undefined;
   #opened = false;
   #ended = false;
@@ -51,6 +52,11 @@ abstract class WaitingOutputs {
 
   get opened(): boolean {
     return this.#opened;
+  }
+
+  /** What waits for the reader, in characters or bytes. */
+  protected get waiting(): number {
+    return this.#size;
   }
 
   protected get ended(): boolean {
@@ -68,7 +74,10 @@ abstract class WaitingOutputs {
   async read(): Promise<Output | undefined> {
     for (;;) {
       const output = this.#outputs.shift();
-      if (output !== undefined) return output;
+      if (output !== undefined) {
+        this.#size -= output.length;
+        return output;
+      }
       if (this.#error) throw this.#error.value;
       if (this.#ended) return undefined;
       await this.#something();
@@ -77,6 +86,7 @@ abstract class WaitingOutputs {
 
   protected give(output: Output): void {
     this.#outputs.push(output);
+    this.#size += output.length;
     this.#wake?.();
   }
 
@@ -147,7 +157,7 @@ class EngineCall extends WaitingOutputs implements Call {
 }
 
 interface Wish {
-  do: 'send' | 'abandon' | 'wait' | 'open' | 'end';
+  do: 'send' | 'abandon' | 'wait' | 'open' | 'pause' | 'end';
   method?: string;
   url?: string;
   headers?: [string, string][];
@@ -165,6 +175,9 @@ class FetchCall extends WaitingOutputs implements Call {
   // The transfer that runs; what comes of another is dropped.
   #transfer: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
+  // User code has events: no more may come meanwhile.
+  #paused = false;
+  #goOn: (() => void) | undefined;
 
   constructor({ chain, payload, options }: CallTexts, send: typeof fetch) {
     super();
@@ -177,17 +190,23 @@ class FetchCall extends WaitingOutputs implements Call {
     }
   }
 
-  // What runs here runs by itself.
-  protected want(): void {}
+  // What runs here runs by itself, until too much waits.
+  protected want(): void {
+    this.#goOn?.();
+  }
 
   complete(question: number, json: string): void {
-    if (!this.ended) this.#follow(this.#pipe.complete(question, json));
+    if (this.ended) return;
+    this.#paused = false;
+    this.#follow(this.#pipe.complete(question, json));
+    this.#goOn?.();
   }
 
   stop(): void {
     if (this.ended) return;
     clearTimeout(this.#timer);
     this.#follow(this.#pipe.stop());
+    this.#goOn?.();
   }
 
   cancel(): void {
@@ -218,6 +237,9 @@ class FetchCall extends WaitingOutputs implements Call {
       case 'open':
         this.begin();
         break;
+      case 'pause':
+        this.#paused = true;
+        break;
       case 'end':
         clearTimeout(this.#timer);
         this.end(wish.error ? { value: errorFromNative(wish.error) } : undefined);
@@ -233,6 +255,7 @@ class FetchCall extends WaitingOutputs implements Call {
       this.#transfer = undefined;
       transfer.abort();
       this.#follow(this.#pipe.done(code, ''));
+      this.#goOn?.();
     });
     try {
       const response = await this.#send(wish.url ?? '', {
@@ -267,6 +290,7 @@ class FetchCall extends WaitingOutputs implements Call {
     const reader = response.body?.getReader();
     let size = 0;
     while (reader) {
+      await this.#room(transfer, clock);
       const chunk = await reader.read();
       if (this.#transfer !== transfer) return void reader.cancel().catch(() => undefined);
       if (chunk.done) break;
@@ -281,7 +305,20 @@ class FetchCall extends WaitingOutputs implements Call {
     this.#transfer = undefined;
     this.#follow(this.#pipe.done('', ''));
   }
+
+  // While its reader lags behind, a transfer waits, and its clock of silence stands still.
+  async #room(transfer: AbortController, clock: TransferClock): Promise<void> {
+    while ((this.#paused || this.waiting > mostWaiting) && this.#transfer === transfer) {
+      clock.pause();
+      await new Promise<void>((resolve) => (this.#goOn = resolve));
+      this.#goOn = undefined;
+      clock.received();
+    }
+  }
 }
+
+// Characters or bytes that wait for a reader before no more is fetched.
+const mostWaiting = 1 << 16;
 
 /** The limits in time that fetch itself has not. */
 class TransferClock {
@@ -296,6 +333,10 @@ class TransferClock {
     this.#expire = expire;
     if (firstByte > 0) this.#silence = setTimeout(() => expire('first_byte_timeout'), firstByte);
     if (total > 0) this.#total = setTimeout(() => expire('total_timeout'), total);
+  }
+
+  pause(): void {
+    clearTimeout(this.#silence);
   }
 
   received(): void {

@@ -20,6 +20,7 @@ export class CallbackDriver {
   async take(events: readonly AGUIEvent[]): Promise<void> {
     for (const event of events) {
       this.#answer.add(event);
+      if (this.#answer.tooLarge) throw this.#answer.tooLarge;
       await this.#tell(event);
     }
   }

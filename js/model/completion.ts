@@ -22,6 +22,7 @@ export async function completionOf(
     await driver?.end(report, error);
     throw error;
   }
+  if (answer.tooLarge) throw answer.tooLarge;
   await driver?.end(report, undefined);
   const { text, thinking, toolCalls } = answer;
   const { usage } = report;

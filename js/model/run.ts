@@ -6,7 +6,9 @@ import { MillraceError } from '../errors';
 import { toAGUIResponse } from '../runs/ag-ui';
 import type { RunOptions } from '../runs/run-bytes';
 import type { CallBatch, CallItems } from './call-items';
-import { AnswerText } from './answer-text';
+import { AnswerText, mostAnswer } from './answer-text';
+import type { EventCursor } from './kept-events';
+import { KeptEvents } from './kept-events';
 
 /** What a run needs of the call behind it. */
 export interface RunCall {
@@ -30,18 +32,15 @@ export interface RunCall {
  *   RUN_ERROR. A second loop gives the same events again from memory.
  * - `text()`, `object()`, `usage` and `report` wait for the end.
  *
- * Who reads slowly slows the provider down; who reads nothing holds up nothing but the call. Leaving
+ * Who reads slowly slows the provider down; who reads nothing holds up nothing but the call. A reader
+ * that lags behind others by more than is kept gets `run_not_kept`. Leaving
  * a loop stops the call when nobody else reads it: no other loop, no `text()`, `object()`, `usage` or
  * `report` that waits.
  */
 export class ModelRun implements AsyncIterable<AGUIEvent> {
   readonly #call: RunCall;
-  readonly #answer = new AnswerText();
-  #events: AGUIEvent[] = [];
-  // How many events were given up since the run is too long to be kept.
-  #dropped = 0;
-  #size = 0;
-  #readers = new Set<RunReader>();
+  readonly #answer: AnswerText;
+  readonly #events: KeptEvents;
   #waiters = 0;
   #pulling: Promise<void> | undefined;
   #over = false;
@@ -49,6 +48,8 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   constructor(call: RunCall) {
     this.#call = call;
+    this.#answer = new AnswerText(Math.max(call.keptSize, mostAnswer));
+    this.#events = new KeptEvents(call.keptSize);
   }
 
   get threadId(): string {
@@ -71,8 +72,8 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   /**
    * The text of the answer; a part that was taken back by a reset is not in it. Rejects with the
-   * error of the call. An answer that was cut at the limit of its tokens is given as it is;
-   * `report` tells why it ended.
+   * error of the call, with `response_too_large` for more than 2 Mi characters (or `keptSize`). An
+   * answer that was cut at the limit of its tokens is given as it is; `report` tells why it ended.
    */
   async text(): Promise<string> {
     await this.#finish();
@@ -119,16 +120,10 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   // What its readers may do.
   readonly #handle: RunHandle = {
-    enter: (reader) => this.#readers.add(reader),
-    leave: (reader) => {
-      this.#readers.delete(reader);
-      if (this.#readers.size === 0 && this.#waiters === 0) this.stop();
-    },
-    at: (index) => {
-      if (index < this.#dropped) {
-        throw new MillraceError('run_not_kept', tooLong);
-      }
-      return this.#events[index - this.#dropped];
+    open: () => this.#events.open(),
+    close: (cursor) => {
+      this.#events.close(cursor);
+      if (this.#events.readers === 0 && this.#waiters === 0) this.stop();
     },
     isOver: () => this.#over,
     error: () => this.#error,
@@ -168,19 +163,16 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     this.#call.done();
   }
 
-  #keep({ events, size }: CallBatch): void {
-    for (const event of events) this.#answer.add(event);
-    this.#events.push(...events);
-    this.#size += size;
-    if (this.#size <= this.#call.keptSize) return;
-    let first = this.#dropped + this.#events.length;
-    for (const reader of this.#readers) first = Math.min(first, reader.next_);
-    this.#events.splice(0, first - this.#dropped);
-    this.#dropped = first;
+  #keep(batch: CallBatch): void {
+    for (const event of batch.events) this.#answer.add(event);
+    this.#events.add(batch);
+    // Nobody could be given it.
+    if (this.#answer.tooLarge && this.#events.readers === 0) this.stop();
   }
 
   #throwIfFailed(): void {
     if (this.#error) throw this.#error.value;
+    if (this.#answer.tooLarge) throw this.#answer.tooLarge;
     const { failure } = this.#call.items;
     if (!failure || failure.code === 'output_limit_reached') return;
     const aborted = failure.code === 'cancelled' ? this.#call.abortReason() : undefined;
@@ -189,9 +181,8 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 }
 
 interface RunHandle {
-  enter(reader: RunReader): void;
-  leave(reader: RunReader): void;
-  at(index: number): AGUIEvent | undefined;
+  open(): EventCursor;
+  close(cursor: EventCursor): void;
   isOver(): boolean;
   error(): { value: unknown } | undefined;
   pull(): Promise<void>;
@@ -199,12 +190,12 @@ interface RunHandle {
 
 class RunReader implements AsyncIterableIterator<AGUIEvent> {
   readonly #run: RunHandle;
+  readonly #cursor: EventCursor;
   #done = false;
-  next_ = 0;
 
   constructor(run: RunHandle) {
     this.#run = run;
-    run.enter(this);
+    this.#cursor = run.open();
   }
 
   [Symbol.asyncIterator](): this {
@@ -213,11 +204,8 @@ class RunReader implements AsyncIterableIterator<AGUIEvent> {
 
   async next(): Promise<IteratorResult<AGUIEvent, undefined>> {
     while (!this.#done) {
-      const event = this.#run.at(this.next_);
-      if (event) {
-        this.next_ += 1;
-        return { value: event, done: false };
-      }
+      const event = this.#cursor.next();
+      if (event) return { value: event, done: false };
       if (this.#run.isOver()) {
         this.#leave();
         const error = this.#run.error();
@@ -237,13 +225,11 @@ class RunReader implements AsyncIterableIterator<AGUIEvent> {
   #leave(): void {
     if (this.#done) return;
     this.#done = true;
-    this.#run.leave(this);
+    this.#run.close(this.#cursor);
   }
 }
 
 const shownLength = 512;
-const tooLong =
-  'The beginning of the run is not kept any more. Read it once, or give stream() a larger keptSize.';
 const noReport: CallReport = {
   provider: '',
   model: '',

@@ -16,6 +16,7 @@ import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/o
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
+import { engine } from '../transport/engine';
 import type { CallTexts } from './call';
 import { startCall } from './call';
 import { CallItems } from './call-items';
@@ -76,11 +77,14 @@ export interface ChatOptions extends CallOptions {
 }
 
 export interface StreamOptions extends CallOptions {
-  /** Characters of output that are kept for a second reading; default 16 Mi. */
+  /**
+   * Characters of output that are kept for a second reading, about ten a token; default 2 Mi. A longer
+   * run can be read once: its beginning is `run_not_kept` then. No text() is longer than this or 2 Mi.
+   */
   keptSize?: number | undefined;
 }
 
-const defaultKeptSize = 1 << 24;
+const defaultKeptSize = 1 << 21;
 
 /** Members of the options that are not settings of the provider. */
 type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
@@ -122,8 +126,8 @@ export class ModelRuntime {
     };
     checkHooks(this.#own);
     checkTimeouts('createModelRuntime', settings.timeouts);
-    this.#settings = settings;
-    this.provider = checkSettings(provider, settings);
+    this.#settings = withDemo(provider, settings);
+    this.provider = checkSettings(provider, this.#settings);
     for (const one of fallback ?? []) this.#link(one);
   }
 
@@ -310,7 +314,8 @@ export class ModelRuntime {
     const { provider, model, ...given } =
       typeof fallback === 'string' ? splitModel(fallback) : fallback;
     const known = provider === this.provider ? this.#settings : {};
-    const settings = { ...known, ...this.#own.providers?.[provider], ...given };
+    const named = { ...known, ...this.#own.providers?.[provider], ...given };
+    const settings = withDemo(provider, named);
     checkSettings(provider, settings);
     return { ...engineSettings(provider, settings), model };
   }
@@ -322,6 +327,12 @@ export function createModelRuntime(
   options: ModelRuntimeOptions = {},
 ): ModelRuntime {
   return new ModelRuntime(provider, options);
+}
+
+// The demo model lives in the engine, at an address of its own.
+function withDemo(provider: string, settings: ProviderSettings): ProviderSettings {
+  if (provider !== 'demo' || settings.baseURL !== undefined) return settings;
+  return { ...settings, baseURL: engine().demoModel() };
 }
 
 function checkPayload(payload: unknown): void {

@@ -12,6 +12,8 @@ export interface AnswerLimits {
   lineBytes?: number;
   eventBytes?: number;
   toolArgumentsBytes?: number;
+  /** Texts, thoughts, calls, citations and states of one answer; default 8,192. */
+  parts?: number;
 }
 
 /** How one provider is reached. Which members a provider needs stands in docs/providers.md. */

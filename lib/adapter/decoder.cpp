@@ -31,6 +31,7 @@ event::TrackerOptions tracker_options(const Wire& wire, const DecoderOptions& op
   event::TrackerOptions result;
   result.mode = options.mode;
   result.tool_arguments_limit_bytes = options.tool_arguments_limit_bytes;
+  result.parts_limit = options.parts_limit;
   result.distinct_ids = !wire.keeps_ids;
   return result;
 }

@@ -117,6 +117,7 @@ void ModelCallPipe::wait(std::chrono::milliseconds time) {
 
 void ModelCallPipe::ask(std::uint64_t id, model::Hook hook, std::string json) {
   output_.ask(id, hook, json);
+  if (hook == model::Hook::events) wishes_.append(R"(,{"do":"pause"})");
 }
 
 void ModelCallPipe::opened() {

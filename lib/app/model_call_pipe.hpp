@@ -15,8 +15,9 @@
 namespace millrace::app {
 
 // Wishes: {"do":"send","method","url","headers":[[name, value]],"body": string, "timeouts"},
-// {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"}, {"do":"end","error": string}. Questions to
-// user code are among the items of the output.
+// {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"}, {"do":"end","error": string},
+// {"do":"pause"}: no more data before complete() was called. Questions to user code are among the
+// items of the output.
 // Thread: any, one at a time.
 class ModelCallPipe final : private model::CallHost {
  public:

@@ -94,6 +94,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   read_limit(limits["lineBytes"], spec.call.decoder.limits.line_bytes);
   read_limit(limits["eventBytes"], spec.call.decoder.limits.event_bytes);
   read_limit(limits["toolArgumentsBytes"], spec.call.decoder.tool_arguments_limit_bytes);
+  read_limit(limits["parts"], spec.call.decoder.parts_limit);
   return spec;
 }
 
@@ -144,6 +145,10 @@ void ModelStream::progressed() {
   if (!output.empty()) {
     const bool room = services_.queue.push(id_, output);
     services_.on_output(output.size());
+    if (!has_begun_ && has_token()) {
+      has_begun_ = true;
+      services_.hurry();
+    }
     constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
     output.clear();
     if (output.capacity() > kept_bytes) output.shrink_to_fit();
@@ -154,6 +159,11 @@ void ModelStream::progressed() {
     }
   }
   if (ended) close();
+}
+
+bool ModelStream::has_token() const {
+  const auto& attempts = call().attempts();
+  return !attempts.empty() && attempts.back().first_token;
 }
 
 void ModelStream::close() {

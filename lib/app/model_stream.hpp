@@ -31,7 +31,7 @@ Result<model::CallChain> read_chain(std::string_view json);
 // model/payload.hpp; `options` is { "protocol": "events" |
 // "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events": boolean },
 // "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?: number, "limits"?: {
-// "lineBytes", "eventBytes", "toolArgumentsBytes" }, "threadId", "runId", "parentRunId",
+// "lineBytes", "eventBytes", "toolArgumentsBytes", "parts" }, "threadId", "runId", "parentRunId",
 // "protocolVersion" }.
 // Errors: those of read_config and read_payload; invalid_option.
 Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_view payload_json,
@@ -62,6 +62,7 @@ class ModelStream final : public Stream, public CallDriver {
   void taken() override;
   void asked(std::uint64_t id, model::Hook hook, std::string_view json) override;
 
+  [[nodiscard]] bool has_token() const;
   void close();
   void on_silence();
   void watch_silence();
@@ -72,7 +73,8 @@ class ModelStream final : public Stream, public CallDriver {
   ModelOutput output_;
   os::Timer silence_;
   bool taken_ = false;
-  bool full_ = false;  // the reader lags behind
+  bool has_begun_ = false;  // the first token was handed over
+  bool full_ = false;       // the reader lags behind
   bool closed_ = false;
 };
 

@@ -28,7 +28,7 @@ class Waker {
 
 struct DrainLimits {
   // A stream pauses at this many bytes; one that was read empty may go on.
-  std::size_t stream_bytes = std::size_t{256} << 10U;
+  std::size_t stream_bytes = std::size_t{128} << 10U;
   // With this many bytes of all streams together, a stream pauses at `floor_bytes` already, so
   // that a reader that keeps up never waits for one that does not.
   std::size_t total_bytes = std::size_t{64} << 20U;

@@ -8,11 +8,20 @@
 namespace millrace::event {
 
 void PartTracker::pass(const Body& body) {
+  count(body);
   if (!failed_) emit(body);
 }
 
 void PartTracker::pass(const Event& event) {
+  count(event.body);
   if (!failed_) sink_.on_event(event);
+}
+
+void PartTracker::count(const Body& body) {
+  if (!std::holds_alternative<Citation>(body) && !std::holds_alternative<ProviderState>(body)) {
+    return;
+  }
+  if (!has_too_many()) ++made_;
 }
 
 PartTracker::Index PartTracker::find(Kind kind, std::string_view key) const {
@@ -36,13 +45,24 @@ std::string_view PartTracker::id_of(std::string_view key) const {
 
 // Every lookup runs through the open parts, so that their number is bounded.
 bool PartTracker::is_full() {
+  if (has_too_many()) return true;
   if (parts_.size() < options_.open_parts_limit) return false;
   fail(row_of(Errc::too_many_parts).code, "More than " + std::to_string(options_.open_parts_limit) +
                                               " parts of the answer are open at a time.");
   return true;
 }
 
+bool PartTracker::has_too_many() {
+  if (failed_) return true;
+  if (!strict() || made_ < options_.parts_limit) return false;
+  fail(row_of(Errc::too_many_parts).code, "The answer has more than " +
+                                              std::to_string(options_.parts_limit) +
+                                              " parts, citations and states.");
+  return true;
+}
+
 PartTracker::Index PartTracker::add(Kind kind, std::string_view key, std::string_view id) {
+  ++made_;
   Part& part = parts_.emplace_back();
   part.kind = kind;
   part.key = key;

@@ -29,6 +29,8 @@ struct TrackerOptions {
   Mode mode = Mode::strict;
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
   std::size_t open_parts_limit = 1024;
+  // Parts, citations and provider states of one answer: readers keep them. Strict mode only.
+  std::size_t parts_limit = 8192;
   // Replace an id that was used before; off for sources that may reopen a message by its id.
   bool distinct_ids = true;
   // Frame reasoning messages by REASONING_START and REASONING_END (strict mode only).
@@ -121,6 +123,8 @@ class PartTracker {
   [[nodiscard]] Index find(Kind kind, std::string_view key) const;
   [[nodiscard]] Index find_call(std::string_view id) const;
   bool is_full();
+  bool has_too_many();
+  void count(const Body& body);
   Index add(Kind kind, std::string_view key, std::string_view id);
   void erase(Index at) { parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(at)); }
   // Builds the event where it stands: a Body is too large to be copied for each delta.
@@ -144,6 +148,7 @@ class PartTracker {
   IdSource& ids_;
   EventSink& sink_;
   std::vector<Part> parts_;
+  std::size_t made_ = 0;  // what counts for parts_limit
   std::unordered_set<std::string> used_ids_;
   // The id a reader sees for a tool call whose own id was used before.
   std::unordered_map<std::string, std::string> renamed_calls_;

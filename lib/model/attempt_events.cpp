@@ -1,6 +1,5 @@
 #include "model/attempt_events.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "model/scope.hpp"
@@ -141,8 +140,7 @@ void AttemptEvents::claim(const event::Body& body) {
   } else {
     return;
   }
-  if (std::find(claimed_.begin(), claimed_.end(), owner) != claimed_.end()) return;
-  claimed_.emplace_back(owner);
+  if (!claimed_.emplace(owner).second) return;
   const std::string issuer = issuer_json(issuer_);
   out_.on_event({event::ProviderState{issuer_provider, issuer_kind, owner, issuer}});
 }

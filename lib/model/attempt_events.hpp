@@ -90,7 +90,7 @@ class AttemptEvents final : public event::EventSink {
   std::vector<Held> held_;
   std::unordered_map<std::string, std::string> renamed_;
   std::vector<std::string> message_ids_;
-  std::vector<std::string> claimed_;  // whose state has its issuer
+  std::unordered_set<std::string> claimed_;  // whose state has its issuer
   Seldom<Failure> failure_;
   Seldom<BookedUsage> reported_;
   std::string finish_reason_;

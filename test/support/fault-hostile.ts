@@ -5,7 +5,9 @@ import type { Context, Mode, Modes } from './fault-kit';
 import {
   answerWell,
   beginning,
+  delta,
   endless,
+  endlessParts,
   fatal,
   goodBytes,
   goodJson,
@@ -24,20 +26,20 @@ const whole = { only: 'json' } as const;
 
 const bomb = gzipSync(Buffer.alloc(32 << 20, 0x20));
 const none = (): string => '';
-const delta: Record<Api, string> = {
-  chat: 'data: {"choices":[{"index":0,"delta":{"content":"more "}}]}\n\n',
-  responses:
-    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","output_index":0,' +
-    '"item_id":"msg_1","content_index":0,"delta":"more "}\n\n',
-  messages:
-    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,' +
-    '"delta":{"type":"text_delta","text":"more "}}\n\n',
-};
+// Every record of it is good.
+const goodBomb = (api: Api): Buffer =>
+  gzipSync(beginning(api) + delta[api].repeat(Math.ceil((8 << 20) / delta[api].length)));
 
 const hostile: Modes = {
   'endless-text': partial(
     'response_too_large',
     endless(beginning, (api) => delta[api].repeat(500)),
+  ),
+  'endless-parts': partial('too_many_parts', endless(beginning, endlessParts())),
+  'gzip-bomb-of-records': partial(
+    'response_too_large',
+    raw(goodBomb, { ...sse, 'content-encoding': 'gzip' }),
+    { notOverFetch: true },
   ),
   'endless-comments': partial(
     'response_too_large',

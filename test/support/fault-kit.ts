@@ -162,6 +162,47 @@ export async function inPieces(
   response.end();
 }
 
+/** One more part of an answer: a text; of chat completions a tool call. */
+export const part: Record<Api, (number: number) => string> = {
+  chat: (n) =>
+    `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":${n},"id":"call_${n}",` +
+    `"type":"function","function":{"name":"f","arguments":"{}"}}]}}]}\n\n`,
+  responses: (n) =>
+    `data: {"type":"response.output_item.added","output_index":${n},"item":{"type":"message",` +
+    `"id":"msg_x${n}","role":"assistant","content":[]}}\n\n` +
+    `data: {"type":"response.output_text.delta","output_index":${n},"item_id":"msg_x${n}",` +
+    `"content_index":0,"delta":"more "}\n\n` +
+    `data: {"type":"response.output_item.done","output_index":${n},"item":{"type":"message",` +
+    `"id":"msg_x${n}","role":"assistant","content":[]}}\n\n`,
+  messages: (n) =>
+    `event: content_block_start\ndata: {"type":"content_block_start","index":${n},` +
+    `"content_block":{"type":"thinking","thinking":"so ","signature":""}}\n\n` +
+    `event: content_block_delta\ndata: {"type":"content_block_delta","index":${n},` +
+    `"delta":{"type":"signature_delta","signature":"abcdefghijklmnop"}}\n\n` +
+    `event: content_block_stop\ndata: {"type":"content_block_stop","index":${n}}\n\n`,
+};
+
+/** Parts without end, a hundred at a time. */
+export function endlessParts(): (api: Api) => string {
+  let count = 100;
+  return (api) => {
+    let text = '';
+    for (let more = 0; more < 100; more += 1) text += part[api]((count += 1));
+    return text;
+  };
+}
+
+/** A piece of the answer's text. */
+export const delta: Record<Api, string> = {
+  chat: 'data: {"choices":[{"index":0,"delta":{"content":"more "}}]}\n\n',
+  responses:
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","output_index":0,' +
+    '"item_id":"msg_1","content_index":0,"delta":"more "}\n\n',
+  messages:
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,' +
+    '"delta":{"type":"text_delta","text":"more "}}\n\n',
+};
+
 /** Sends `first`, then `filler` for as long as somebody reads. */
 export function endless(
   first: (api: Api) => string,
@@ -172,10 +213,9 @@ export function endless(
     response.writeHead(200, headers);
     response.on('error', () => undefined);
     const begin = first(api);
-    const piece = Buffer.from(filler(api));
     if (begin !== '') response.write(begin);
     const more = (): void => {
-      while (!response.destroyed && response.write(piece));
+      while (!response.destroyed && response.write(filler(api)));
     };
     response.on('drain', more);
     more();

@@ -280,6 +280,33 @@ TEST(PartTracker, LimitsTheArgumentsOfACall) {
   EXPECT_NE(bench.collector.lines.back().find("tool_arguments_too_large"), std::string::npos);
 }
 
+TEST(PartTracker, LimitsThePartsOfAnAnswer) {
+  event::TrackerOptions options;
+  options.parts_limit = 3;
+  Bench bench(options);
+  for (const char* key : {"a", "b"}) {
+    bench.parts.text_open(key, key);
+    bench.parts.text_delta(key, "x");
+    bench.parts.text_close(key);
+  }
+  bench.parts.pass(event::Body{event::ProviderState{"p", "k", "b", "1"}});
+  EXPECT_FALSE(bench.parts.failed());
+  bench.parts.text_open("c", "c");
+  EXPECT_TRUE(bench.parts.failed());
+  EXPECT_NE(bench.collector.lines.back().find("too_many_parts"), std::string::npos);
+}
+
+TEST(PartTracker, LimitsThePartsOfAnAnswerInStrictModeOnly) {
+  event::TrackerOptions options = as_received();
+  options.parts_limit = 3;
+  Bench bench(options);
+  for (int count = 0; count < 10; ++count) {
+    bench.parts.text_open("a", "a");
+    bench.parts.text_close("a");
+  }
+  EXPECT_FALSE(bench.parts.failed());
+}
+
 TEST(PartTracker, LimitsTheOpenParts) {
   for (const event::Mode mode : {event::Mode::strict, event::Mode::as_received}) {
     event::TrackerOptions options;

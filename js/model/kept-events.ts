@@ -1,0 +1,131 @@
+// The events of a run, for readers at their own pace. What was read once is kept as the text it came
+// as, a tenth of what its events weigh, and only so much of it.
+import type { AGUIEvent } from '../../types/events';
+import { MillraceError } from '../errors';
+import type { CallBatch } from './call-items';
+import { readAgain } from './call-items';
+
+/** Some batches of a run, at least so many events. */
+interface Chunk {
+  readonly number: number;
+  batches: CallBatch[];
+  /** Of the newest chunk, and of one that somebody reads. */
+  events: AGUIEvent[] | undefined;
+  size: number;
+  next: Chunk | undefined;
+  dropped: boolean;
+}
+
+export class KeptEvents {
+  /** Characters. */
+  readonly #limit: number;
+  readonly #cursors = new Set<EventCursor>();
+  #first = newChunk(0);
+  #last = this.#first;
+  #size = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get readers(): number {
+    return this.#cursors.size;
+  }
+
+  add(batch: CallBatch): void {
+    if ((this.#last.events?.length ?? 0) >= chunkEvents) this.#beginChunk();
+    const chunk = this.#last;
+    chunk.batches.push({ ...batch, events: [] });
+    for (const event of batch.events) chunk.events?.push(event);
+    chunk.size += batch.size;
+    this.#size += batch.size;
+    this.#drop();
+  }
+
+  /** A reader from the beginning. */
+  open(): EventCursor {
+    const cursor = new EventCursor(this.#first);
+    this.#cursors.add(cursor);
+    return cursor;
+  }
+
+  close(cursor: EventCursor): void {
+    this.#cursors.delete(cursor);
+  }
+
+  #beginChunk(): void {
+    const chunk = newChunk(this.#last.number + 1);
+    this.#last.events = undefined;
+    this.#last.next = chunk;
+    this.#last = chunk;
+  }
+
+  // What is too much to be kept and was seen by every reader goes; a reader that lags far behind
+  // loses it, too.
+  #drop(): void {
+    if (this.#size <= this.#limit) return;
+    let needed = this.#last.number;
+    for (const cursor of this.#cursors) needed = Math.min(needed, cursor.chunk);
+    const most = Math.max(this.#limit, leastLag);
+    while (this.#first.next && (this.#first.number < needed || this.#size > most)) {
+      this.#size -= this.#first.size;
+      this.#first.batches = [];
+      this.#first.events = undefined;
+      this.#first.dropped = true;
+      this.#first = this.#first.next;
+      if (this.#size <= this.#limit) return;
+    }
+  }
+}
+
+/** Where one reader stands. */
+export class EventCursor {
+  #chunk: Chunk;
+  #events: AGUIEvent[] | undefined;
+  #at = 0;
+
+  constructor(first: Chunk) {
+    // The beginning of the run went with the chunks before.
+    this.#chunk = first.number === 0 ? first : { ...newChunk(first.number), ...gone };
+  }
+
+  /** The first chunk that it needs. */
+  get chunk(): number {
+    const { number, next } = this.#chunk;
+    return next && this.#events && this.#at === this.#events.length ? number + 1 : number;
+  }
+
+  /** The next event; undefined when none has come yet. */
+  next(): AGUIEvent | undefined {
+    for (;;) {
+      this.#events ??= eventsOf(this.#chunk);
+      const event = this.#events[this.#at];
+      if (event) {
+        this.#at += 1;
+        return event;
+      }
+      if (!this.#chunk.next) return undefined;
+      this.#chunk = this.#chunk.next;
+      this.#events = undefined;
+      this.#at = 0;
+    }
+  }
+}
+
+const chunkEvents = 512;
+// What a reader may lag behind, however little is kept, in characters.
+const leastLag = 1 << 20;
+const tooLong =
+  'The beginning of the run is not kept any more. Read it once and as fast as others do, or give ' +
+  'stream() a larger keptSize.';
+
+const gone = { events: undefined, dropped: true };
+
+function newChunk(number: number): Chunk {
+  return { number, batches: [], events: [], size: 0, next: undefined, dropped: false };
+}
+
+function eventsOf({ dropped, events, batches }: Chunk): AGUIEvent[] {
+  if (dropped) throw new MillraceError('run_not_kept', tooLong);
+  return events ?? batches.flatMap(readAgain);
+}
