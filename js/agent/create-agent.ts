@@ -235,11 +235,7 @@ function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): 
     return model.chain(modelName, fallback);
   }
   const named = splitModel(model);
-  const settings =
-    named.provider === 'demo' && provider?.baseURL === undefined
-      ? { ...provider, baseURL: engine().demoModel() }
-      : provider;
-  return new ModelRuntime(named.provider, settings).chain(named.model, fallback);
+  return new ModelRuntime(named.provider, provider).chain(named.model, fallback);
 }
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {

@@ -16,7 +16,8 @@ Asks a model and writes its answer to standard output as it comes; thoughts, usa
 standard error. Without a question, or with -, the question is read from standard input.
 
 Options:
-  --model <provider:name> openai:..., anthropic:..., ollama:...; default: what the environment has a key for
+  --model <provider:name> openai:..., anthropic:..., ollama:..., or demo:demo, which needs no key;
+                          default: what the environment has a key for
   --base-url <url>        address of the model provider
   --system <text>         instructions for the model
   --max-tokens <n>        limit of the answer
@@ -140,14 +141,13 @@ export const chat: Command = {
     }
     const maxTokens = integerOption('max-tokens', values['max-tokens'], 1, 1e9);
     const temperature = temperatureOf(values.temperature);
-    const choice = chooseModel(
-      values.model ?? modelWithKey(process.env),
-      values['base-url'],
-      process.env,
-    );
-    if (choice.model === 'demo:demo') {
+    const named = values.model ?? process.env['MILLRACE_MODEL']?.trim();
+    const wanted = named || modelWithKey(process.env);
+    const choice = chooseModel(wanted, values['base-url'], process.env);
+    if (choice.model === 'demo:demo' && !wanted) {
       throw new UsageError(
-        "No model is configured. Set OPENAI_API_KEY or another provider's key, or use --model.",
+        "No model is configured. Set OPENAI_API_KEY or another provider's key, or use --model; " +
+          '--model demo:demo needs no key.',
       );
     }
     const { provider, model } = splitModel(choice.model);

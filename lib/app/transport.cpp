@@ -168,6 +168,7 @@ class Transport::State {
                        queue,
                        {ids, chance, tokens, circuits},
                        [this](std::size_t bytes) { waker.on_output(bytes); },
+                       [this] { waker.hurry(); },
                        [this](StreamId id) { forget(id); }};
   net::Client client;
   std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread

@@ -16,8 +16,8 @@ namespace millrace::app {
 // nothing more to do, at the latest after a millisecond. While much comes, of whatever number of
 // streams, wake-ups keep a distance that grows with it: a wake-up and each piece cost the host more
 // than what they bring, and what waits for the next one is fewer and larger pieces. A bulk of bytes
-// never waits.
-// Thread: wake from any, on_output on the engine thread.
+// never waits, nor does what hurry() was called for.
+// Thread: wake from any, on_output and hurry on the engine thread.
 // Lifetime: loop and host outlive it.
 class TurnWaker final : public Waker {
  public:
@@ -41,6 +41,14 @@ class TurnWaker final : public Waker {
     bytes_ += bytes;
     ++outputs_;
     if (is_bulk() && timer_.is_running()) pass_on();
+  }
+
+  // What was handed over is what a person waits for: the first token of an answer.
+  void hurry() {
+    if (!timer_.is_running()) return;
+    timer_.cancel();
+    since_ = Clock::now();
+    loop_.post([this] { loop_.post([this] { look(); }); });
   }
 
  private:

@@ -98,7 +98,14 @@ Result<Url> follow_location(const Url& base, std::string_view location) {
   curl_url_set(url.get(), CURLUPART_USER, nullptr, 0);
   curl_url_set(url.get(), CURLUPART_PASSWORD, nullptr, 0);
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
-  return read(url, Errc::protocol_error);
+  auto next = read(url, Errc::protocol_error);
+  if (next && base.scheme == "https" && next.value().scheme == "http") {
+    return make_error(Errc::protocol_error,
+                      base.origin() +
+                          " redirected from https: to http:, where everybody on the way "
+                          "can read along: it is not followed.");
+  }
+  return next;
 }
 
 }  // namespace millrace::net

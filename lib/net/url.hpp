@@ -24,7 +24,8 @@ struct Url {
 // Errors: invalid_url.
 Result<Url> parse_url(std::string_view text);
 
-// Where a Location header leads. Credentials in it are dropped.
+// Where a Location header leads. Credentials in it are dropped; from https: it does not lead to
+// http:.
 // Errors: protocol_error.
 Result<Url> follow_location(const Url& base, std::string_view location);
 

@@ -125,6 +125,16 @@ describe('millrace chat', () => {
     expect(provider.calls[0]?.body).toContain('From a pipe');
   });
 
+  it('asks the demo model, which needs no key', async () => {
+    const { code, out, err } = await millrace(['chat', 'Hi?', '--model', 'demo:demo']);
+    expect([code, err]).toEqual([0, expect.stringContaining('demo:demo')]);
+    expect(out.length).toBeGreaterThan(20);
+    const told = await millrace(['chat', 'Hi?', '--json'], {
+      env: { MILLRACE_MODEL: 'demo:demo' },
+    });
+    expect(JSON.parse(told.out)).toMatchObject({ provider: 'demo', text: out.trimEnd() });
+  });
+
   it('ends in good order on Ctrl-C, and books what was used', async () => {
     provider.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -38,12 +38,21 @@ TEST(Url, FollowsLocations) {
   };
   for (const Case& one : {Case{"z", "https://a.test/x/z"}, Case{"/z?k", "https://a.test/z?k"},
                           Case{"//b.test/", "https://b.test/"}, Case{"?r", "https://a.test/x/y?r"},
-                          Case{"http://u:p@c.test:81/#f", "http://c.test:81/"},
+                          Case{"https://u:p@c.test:81/#f", "https://c.test:81/"},
                           Case{"/a b\xC3\xA4", "https://a.test/a%20b%c3%a4"}}) {
     const auto next = follow_location(base, one.location);
     ASSERT_TRUE(next) << one.location;
     EXPECT_EQ(next.value().text, one.text);
   }
+}
+
+TEST(FollowLocation, DoesNotLeaveEncryption) {
+  const Url base = parse_url("https://host.example/a").value();
+  const auto next = follow_location(base, "http://host.example/a");
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, Errc::protocol_error);
+  EXPECT_TRUE(follow_location(base, "/b"));
+  EXPECT_TRUE(follow_location(parse_url("http://host.example/").value(), "https://host.example/"));
 }
 
 TEST(RequestRules, RemoveTheHeadersThatTheEngineWrites) {
