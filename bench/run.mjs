@@ -11,7 +11,18 @@ import { writeFigures } from './support/markdown.mjs';
 import { bench, root } from './support/paths.mjs';
 import { printHead, printTable } from './support/print.mjs';
 
-const tableNames = ['engine', 'parse', 'replay', 'streams', 'startup', 'formats', 'mcp', 'agent'];
+const tableNames = [
+  'engine',
+  'parse',
+  'replay',
+  'answers',
+  'chats',
+  'streams',
+  'startup',
+  'formats',
+  'mcp',
+  'agent',
+];
 
 const help = `Usage: npm run bench [-- OPTIONS]
 
@@ -45,7 +56,7 @@ async function prepare() {
   await preparePackages(bench);
   await buildEngine(root, {
     preset: 'bench',
-    targets: ['engine_bench', 'mock_provider', 'stream_load'],
+    targets: ['engine_bench', 'mock_provider', 'stream_load', 'bare_reader'],
   });
 }
 

@@ -1,5 +1,6 @@
-// Ways to read one answer of the provider: each is an async function of { url, agent } that gives a function which
-// reads one answer whole and returns how much text it held (or how many bytes it gave, where text is not seen).
+// Ways to read one answer of the provider: each is an async function of { url, agent, words, onEvent } that gives a
+// function which reads one answer whole and returns how much text it held (or how many bytes it gave, where text is not
+// seen). `words` say what is answered, onEvent is called with each piece of text.
 import http from 'node:http';
 
 import { converterReader, floorReader } from './floor.mjs';
@@ -7,8 +8,14 @@ import { importMillrace } from './packages.mjs';
 
 const messages = [{ id: 'm1', role: 'user', content: '[replay]' }];
 const body = JSON.stringify({ model: 'example', stream: true, messages });
+const nothing = () => {};
 
-function post({ url, agent }, onBytes) {
+function post({ url, agent, words = '[replay]' }, onBytes) {
+  const body = JSON.stringify({
+    model: 'example',
+    stream: true,
+    messages: [{ role: 'user', content: words }],
+  });
   return new Promise((resolve, reject) => {
     const headers = {
       'content-type': 'application/json',
@@ -23,13 +30,19 @@ function post({ url, agent }, onBytes) {
   });
 }
 
-async function drain(stream) {
+async function modelRuntime(baseURL) {
+  const { createModelRuntime } = await importMillrace();
+  return createModelRuntime('openai', { apiKey: 'none', baseURL, apiMode: 'chat' });
+}
+
+async function drain(stream, onBytes = nothing) {
   let bytes = 0;
   const reader = stream.getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return bytes;
     bytes += value.length;
+    onBytes('');
   }
 }
 
@@ -38,7 +51,9 @@ export const clients = {
   floor: async (to) => async () => {
     let letters = 0;
     const reader = floorReader('openai_chat', (record) => {
-      letters += record.choices[0]?.delta.content?.length ?? 0;
+      const text = record.choices[0]?.delta.content ?? '';
+      letters += text.length;
+      if (text !== '') to.onEvent?.(text);
     });
     await post(to, (bytes) => reader.feed(bytes));
     return letters;
@@ -67,14 +82,64 @@ export const clients = {
   },
 
   // The provider's own SDK.
-  openai: async ({ url }) => {
+  openai: async ({ url, words = '[replay]', onEvent = nothing }) => {
     const { default: OpenAI } = await import('openai');
     const client = new OpenAI({ apiKey: 'none', baseURL: url });
     return async () => {
       let letters = 0;
-      const stream = await client.chat.completions.create(JSON.parse(body));
-      for await (const chunk of stream) letters += chunk.choices[0]?.delta.content?.length ?? 0;
+      const stream = await client.chat.completions.create({
+        model: 'example',
+        stream: true,
+        messages: [{ role: 'user', content: words }],
+      });
+      for await (const chunk of stream) {
+        const text = chunk.choices[0]?.delta.content ?? '';
+        letters += text.length;
+        if (text !== '') onEvent(text);
+      }
       return letters;
+    };
+  },
+
+  // AI SDK, the parts of its full stream.
+  aiParts: async ({ url, words = '[replay]', onEvent = nothing }) => {
+    const { streamText } = await import('ai');
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    const model = createOpenAICompatible({ name: 'mock', baseURL: url, apiKey: 'none' })('example');
+    return async () => {
+      let letters = 0;
+      for await (const part of streamText({ model, prompt: words }).fullStream) {
+        if (part.type === 'error') throw part.error;
+        if (part.type !== 'text-delta') continue;
+        letters += part.text.length;
+        onEvent(part.text);
+      }
+      return letters;
+    };
+  },
+
+  // The model runtime: the events of a run.
+  millraceRun: async ({ url, words = '[replay]', onEvent = nothing }) => {
+    const runtime = await modelRuntime(url);
+    return async () => {
+      let letters = 0;
+      const payload = { model: 'example', messages: [{ role: 'user', content: words }] };
+      for await (const event of runtime.stream(payload)) {
+        if (event.type === 'RUN_ERROR') throw new Error(event.message);
+        if (event.type !== 'TEXT_MESSAGE_CONTENT') continue;
+        letters += event.delta.length;
+        onEvent(event.delta);
+      }
+      return letters;
+    };
+  },
+
+  // The model runtime: finished AG-UI bytes.
+  millraceChat: async ({ url, words = '[replay]', onEvent = nothing }) => {
+    const runtime = await modelRuntime(url);
+    return async () => {
+      const payload = { model: 'example', messages: [{ role: 'user', content: words }] };
+      return drain((await runtime.chat(payload)).body, onEvent);
     };
   },
 

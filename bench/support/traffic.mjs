@@ -46,3 +46,11 @@ export async function startLoad(port, path) {
   await load.answer();
   return load;
 }
+
+// First tokens at a reader that does nothing else; see native/bare_reader.cpp.
+export async function readBare({ port }, { chats, spread, deltas, rate }) {
+  const reader = startProgram('bare_reader', [port, chats, spread, deltas, rate]);
+  const seen = await reader.answer();
+  await reader.stop();
+  return seen;
+}
