@@ -272,7 +272,7 @@ std::vector<std::shared_ptr<tool::Tool>> McpServers::tools() const {
   return all;
 }
 
-void McpServers::close(std::function<void()> done) {
+void McpServers::close(const std::function<void()>& done) {
   const auto open = std::make_shared<std::size_t>(connections_.size());
   if (*open == 0) return done();
   for (const auto& connection : connections_) {

@@ -37,7 +37,7 @@ class McpServers {
   [[nodiscard]] bool settled() const;
   [[nodiscard]] std::vector<std::shared_ptr<tool::Tool>> tools() const;
   // Ends sessions and programs in good order, then calls back.
-  void close(std::function<void()> done);
+  void close(const std::function<void()>& done);
   // Shape: [{"name", "state": "starting" | "ready" | "failed", "tools": number, "error"?: {"code",
   // "message"}}], sorted as given.
   // Thread: any.

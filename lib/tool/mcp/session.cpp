@@ -1,4 +1,5 @@
-// Opening a session, sending, limits and ends. What comes in is session_receive.cpp's.
+// Sending, limits and ends. Opening a session is session_opening.cpp's, what comes in
+// session_receive.cpp's.
 #include "tool/mcp/session.hpp"
 
 #include <algorithm>
@@ -10,9 +11,6 @@ namespace millrace::mcp {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr std::array<std::string_view, 4> handshake_versions{latest_handshake_version, "2025-06-18",
-                                                             "2025-03-26", "2024-11-05"};
 
 struct NamedBy {
   std::string_view method;
@@ -39,140 +37,6 @@ Error cancelled_error(std::string_view reason) {
 
 Session::Session(SessionOptions options, SessionHost& host)
     : options_(std::move(options)), host_(host) {}
-
-void Session::open(TimePoint now) {
-  opening_deadline_ = now + options_.open_timeout;
-  version_corrected_ = false;
-  version_.clear();
-  tool_headers_.clear();
-  if (options_.protocol == per_request_version) {
-    begin_discovery();
-  } else {
-    begin_handshake();
-  }
-}
-
-void Session::begin_handshake() {
-  state_ = State::shaking_hands;
-  era_ = Era::handshake;
-  opening_ = next_request_++;
-  std::string params = "{";
-  json::append_member(
-      params, "protocolVersion",
-      options_.protocol.empty() ? latest_handshake_version : std::string_view(options_.protocol));
-  json::append_raw_member(params, "capabilities", options_.capabilities_json);
-  json::append_raw_member(params, "clientInfo", options_.client_json);
-  params.push_back('}');
-  Outgoing message;
-  message.id = opening_;
-  message.method = "initialize";
-  message.json = request_text(opening_, message.method, params);
-  host_.send(std::move(message));
-}
-
-void Session::begin_discovery() {
-  state_ = State::discovering;
-  era_ = Era::per_request;
-  version_ = per_request_version;
-  opening_ = next_request_++;
-  Outgoing message;
-  message.id = opening_;
-  message.method = "server/discover";
-  message.era = era_;
-  message.version = version_;
-  message.json = request_text(opening_, message.method, with_meta("{}", envelope()));
-  host_.send(std::move(message));
-}
-
-void Session::on_opening_result(const json::Value& result, TimePoint now) {
-  opening_ = 0;
-  std::string info = "{";
-  if (state_ == State::discovering) {
-    const json::Value versions = result["supportedVersions"];
-    const bool is_spoken = !versions.is_array() || versions.size() == 0 || [&] {
-      for (const json::Value version : versions.items()) {
-        if (version.string() == per_request_version) return true;
-      }
-      return false;
-    }();
-    if (!is_spoken) {
-      return fail_opening(make_error(Errc::mcp_protocol_error,
-                                     "The MCP server does not speak protocol version 2026-07-28.",
-                                     versions.to_json()));
-    }
-    const json::Value server = result["_meta"]["io.modelcontextprotocol/serverInfo"];
-    const json::Value plain = result["serverInfo"];
-    if (server) json::append_raw_member(info, "serverInfo", server.to_json());
-    if (!server && plain) json::append_raw_member(info, "serverInfo", plain.to_json());
-  } else {
-    version_ = result["protocolVersion"].string();
-    if (std::find(handshake_versions.begin(), handshake_versions.end(), version_) ==
-        handshake_versions.end()) {
-      return fail_opening(make_error(Errc::mcp_protocol_error,
-                                     "The MCP server answered with a protocol version that is not "
-                                     "known; 2024-11-05 to 2025-11-25 and 2026-07-28 are.",
-                                     version_));
-    }
-    if (const json::Value server = result["serverInfo"]) {
-      json::append_raw_member(info, "serverInfo", server.to_json());
-    }
-  }
-  json::append_member(info, "protocolVersion", version_);
-  const json::Value capabilities = result["capabilities"];
-  json::append_raw_member(info, "capabilities",
-                          capabilities.is_object() ? capabilities.to_json() : "{}");
-  if (const auto instructions = result["instructions"].filled_string()) {
-    json::append_member(info, "instructions", *instructions);
-  }
-  finish_opening(std::move(info), now);
-}
-
-void Session::finish_opening(std::string info_json, TimePoint now) {
-  state_ = State::open;
-  opening_deadline_.reset();
-  if (era_ == Era::handshake) {
-    send_text(MessageKind::notification, "notifications/initialized",
-              notification_text("notifications/initialized", {}));
-  }
-  json::append_raw_member(info_json, "reopened", was_open_ ? "true" : "false");
-  info_json.push_back('}');
-  was_open_ = true;
-  host_.opened(info_json);
-  std::vector<CallId> waiting;
-  waiting.swap(waiting_);
-  for (const CallId id : waiting) {
-    const auto at = calls_.find(id);
-    if (at != calls_.end() && at->second.waits_for_open) transmit(id, at->second, now);
-  }
-}
-
-void Session::on_opening_error(const json::Value& error) {
-  const RpcError said = read_rpc_error(error);
-  opening_ = 0;
-  bool offers_discovery = false;
-  for (const json::Value version : error["data"]["supported"].items()) {
-    offers_discovery = offers_discovery || version.string() == per_request_version;
-  }
-  if (state_ == State::shaking_hands && options_.protocol.empty() &&
-      (offers_discovery || said.code == rpc_code::method_not_found ||
-       said.code == rpc_code::unsupported_protocol_version)) {
-    return begin_discovery();
-  }
-  if (state_ == State::discovering && offers_discovery && !version_corrected_) {
-    version_corrected_ = true;
-    return begin_discovery();
-  }
-  fail_opening(make_error(Errc::mcp_connection_failed,
-                          "The MCP server refused the connection: " + redacted(said.message, 500),
-                          error.to_json()));
-}
-
-// The first failure is final; later a call may try again.
-void Session::fail_opening(const Error& error) {
-  if (!was_open_) return close(error);
-  disconnected(error);
-  host_.reopen_failed(error);
-}
 
 void Session::call(CallId id, Ask ask, TimePoint now) {
   const auto at = calls_.try_emplace(id).first;
