@@ -3,6 +3,7 @@ import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
+import type { RouteOptions } from '../transport/route';
 
 /** How requests of plugins and OpenAPI tools are sent. */
 export interface HttpToolOptions {
@@ -15,6 +16,8 @@ export interface HttpToolOptions {
   }) => Record<string, string> | undefined | Promise<Record<string, string> | undefined>;
   /** What may be reached besides the public internet. */
   guard?: AddressGuard;
+  /** The way out, for a guard that trusts it (`trustsProxy`); none when absent. */
+  proxy?: RouteOptions['proxy'];
   /** Milliseconds for a call; 60,000 when absent. */
   timeoutMs?: number;
   /** Characters of a result; 25,000 when absent. */
@@ -67,6 +70,7 @@ export async function send(
       body,
       signal,
       guard: options.guard ?? {},
+      ...(options.proxy !== undefined && { proxy: options.proxy }),
       timeouts: { total: options.timeoutMs ?? defaultTimeoutMs },
       limits: { decodedBytes: mostBytes },
     });

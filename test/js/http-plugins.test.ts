@@ -12,6 +12,8 @@ import {
   type PluginManifest,
 } from 'millrace';
 
+import { loopback } from './support/server';
+
 interface Asked {
   method: string;
   url: string;
@@ -131,6 +133,34 @@ describe('HTTP tools', () => {
       });
       expect(away).toMatchObject({ success: false, error: { type: 'address_blocked' } });
       expect(asked).toHaveLength(1);
+    });
+
+    it('take a proxy that is trusted, and no other', async () => {
+      const proxied: string[] = [];
+      const proxy = await loopback((request, response) => {
+        proxied.push(request.url ?? '');
+        response.end('over the proxy');
+      });
+      try {
+        const manifest = { ...manifestOf(), gateway: 'http://plugins.example.com/run' };
+        const options = { manifest, settings, proxy: proxy.url };
+        const refused = await invokeDefaultTypePlugin(call, options);
+        expect(refused).toMatchObject({ success: false, error: { type: 'address_blocked' } });
+        expect(refused.content).toContain('trustsProxy');
+        const guard = { trustsProxy: true };
+        const through = await invokeDefaultTypePlugin(call, { ...options, guard });
+        expect(through).toEqual({ content: 'over the proxy', success: true });
+        const inside = { ...manifest, gateway: 'http://10.0.0.1/run' };
+        const blocked = await invokeDefaultTypePlugin(call, {
+          ...options,
+          manifest: inside,
+          guard,
+        });
+        expect(blocked).toMatchObject({ success: false, error: { type: 'address_blocked' } });
+        expect(proxied).toEqual(['http://plugins.example.com/run']);
+      } finally {
+        await proxy.close();
+      }
     });
 
     it('tell failures as results', async () => {
