@@ -117,6 +117,8 @@ export interface Addon {
   modelUsage(provider: string, reportedJson: string): string;
   /** JSON text, "" when the cost cannot be known. */
   chatCost(cardJson: string, usageJson: string, optionsJson: string): string;
+  /** JSON text, "" when the cost cannot be known. */
+  mediaCost(cardJson: string, workJson: string): string;
   /** US dollars by the built-in cards. */
   knownCost(provider: string, model: string, usageJson: string): number | undefined;
   modelCards(): string;

@@ -125,12 +125,14 @@ export {
   UsageCounter,
   computeChatCost,
   computeCost,
+  computeImageCost,
+  computeVideoCost,
   estimateTokens,
   modelCard,
   modelCards,
   readModelUsage,
 } from './model/usage';
-export type { AccumulateHuman, AccumulateLLM, AccumulateTool } from './model/usage';
+export type { AccumulateHuman, AccumulateLLM, AccumulateTool, MediaParams } from './model/usage';
 export { ObjectRun } from './model/object';
 export { pipeAGUI, toAGUIResponse } from './runs/ag-ui';
 export type { NodeResponse } from './runs/ag-ui';

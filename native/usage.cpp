@@ -6,6 +6,7 @@
 #include "guard.hpp"
 #include "model/cards.hpp"
 #include "model/cost.hpp"
+#include "model/media_cost.hpp"
 #include "model/token_estimate.hpp"
 #include "model/usage.hpp"
 #include "model/usage_counter.hpp"
@@ -40,6 +41,23 @@ Napi::Value model_usage(const Napi::CallbackInfo& info) {
   std::string out;
   model::write_json(out, model::read_vendor_usage(provider, value.value()));
   return to_text(info.Env(), out);
+}
+
+// mediaCost(cardJson, workJson) -> JSON text, "" when the cost cannot be known
+Napi::Value media_cost(const Napi::CallbackInfo& info) {
+  const auto arguments = texts<2>(info);
+  if (!arguments) return raise(info.Env(), arguments.error());
+  std::array<json::Document, 2> documents;
+  const auto first = documents[0].parse(arguments.value()[0]);
+  if (!first) return raise(info.Env(), first.error());
+  const auto second = documents[1].parse(arguments.value()[1]);
+  if (!second) return raise(info.Env(), second.error());
+  const auto card = model::read_price_card(first.value());
+  if (!card) return raise(info.Env(), card.error());
+  const auto work = model::read_media_work(second.value());
+  if (!work) return raise(info.Env(), work.error());
+  const auto cost = model::compute_media_cost(card.value(), work.value());
+  return to_text(info.Env(), cost ? model::media_cost_json(*cost) : std::string());
 }
 
 // chatCost(cardJson, usageJson, optionsJson) -> JSON text, "" when the cost cannot be known
@@ -113,6 +131,7 @@ Napi::Value count(const Napi::CallbackInfo& info) {
 void export_usage(Napi::Env env, Napi::Object exports) {
   set_function<model_usage>(env, exports, "modelUsage");
   set_function<chat_cost>(env, exports, "chatCost");
+  set_function<media_cost>(env, exports, "mediaCost");
   set_function<known_cost>(env, exports, "knownCost");
   set_function<model_cards>(env, exports, "modelCards");
   set_function<model_card>(env, exports, "modelCard");

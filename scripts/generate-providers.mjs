@@ -64,17 +64,14 @@ const table = [
 // holds to the engine's table; each of its entries has a test over HTTP in test/js/capabilities.test.ts. A
 // chat's request with a tool and an image is written down for each vendor in test/golden/requests.
 const capabilities = JSON.parse(read('test/golden/model/capabilities.json'));
-const thinking = new Set(
-  'thinking_object enable_thinking template_thinking reasoning_object reasoning_split responses_api'.split(
-    ' ',
-  ),
-);
-const thinkingDialects = new Set(
-  'anthropic gemini vertex_gemini bedrock_converse ollama'.split(' '),
-);
-const requests = readdirSync(join(root, 'test/golden/requests')).map((name) =>
-  read(`test/golden/requests/${name}`),
-);
+// What each vendor gets for reasoning and for an object, as a test of the engine writes it down. A note
+// alone says that nothing was sent.
+const settings = JSON.parse(read('test/golden/model/settings.json'));
+const sends = (change) =>
+  change !== undefined && change !== '' && change !== 'refused' && !change.startsWith('note ');
+const requests = readdirSync(join(root, 'test/golden/requests'))
+  .filter((name) => name !== 'fields.md')
+  .map((name) => read(`test/golden/requests/${name}`));
 const chats = ({ id }) => requests.some((text) => text.includes(`\n## ${id}\n`));
 const can =
   (name) =>
@@ -84,13 +81,8 @@ const matrix = [
   ['chat', chats],
   ['tools', chats],
   ['vision', chats],
-  [
-    'reasoning',
-    ({ id, dialect, quirks: own }) =>
-      chats({ id }) &&
-      (thinkingDialects.has(dialect) || list(own).some((quirk) => thinking.has(quirk))),
-  ],
-  ['generateObject', (provider) => chats(provider) && provider.id !== 'demo'],
+  ['reasoning', ({ id }) => ['on', 'off', 'responses'].some((one) => sends(settings[id]?.[one]))],
+  ['generateObject', ({ id }) => sends(settings[id]?.object)],
   ['models', can('models')],
   ['embeddings', can('embeddings')],
   ['images', can('image')],

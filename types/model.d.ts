@@ -86,13 +86,17 @@ export interface ChatStreamPayload {
   thinkingLevel?: 'minimal' | 'low' | 'medium' | 'high';
   reasoning?: { effort?: string; summary?: string; mode?: string };
   reasoning_effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
-  effort?: 'low' | 'medium' | 'high' | 'max' | null;
+  effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
   verbosity?: 'low' | 'medium' | 'high' | null;
   text?: { verbosity?: 'low' | 'medium' | 'high' };
   truncation?: 'auto' | 'disabled' | null;
   preserveThinking?: boolean;
   imageAspectRatio?: string;
   imageResolution?: '512' | '1K' | '2K' | '4K';
+  /** No provider is asked: the answer is `mockChunks`, each `mockDelayMs` (50) after the one before. */
+  mockResponse?: boolean;
+  mockChunks?: string[];
+  mockDelayMs?: number;
   user?: string;
   [member: string]: unknown;
 }
@@ -172,6 +176,16 @@ export interface ChatFinish {
   speed?: ModelSpeed;
   finishReason?: string;
   error?: unknown;
+  /** Where the provider did not say how many tokens were used. */
+  usageMissingDiagnostics?: UsageMissingDiagnostics;
+}
+
+export interface UsageMissingDiagnostics {
+  hasUsageMetadata: boolean;
+  provider: string;
+  model: string;
+  finishReason?: string;
+  terminalEventType: 'stop' | 'error';
 }
 
 /** Told of an answer while it streams, each in its turn; what one throws fails the call. */

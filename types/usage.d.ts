@@ -73,6 +73,22 @@ export interface ChatCost {
   issues: { unit: PricedUnit; reason: string }[];
 }
 
+/** What images or a video cost. */
+export interface MediaCost {
+  /** US dollars. */
+  totalCost: number;
+  /** Millionths of a US dollar, rounded up. */
+  totalCredits: number;
+  breakdown: {
+    unit: PricedUnit;
+    quantity: number;
+    /** In the currency of the card, of one of the unit. */
+    rate: number;
+    cost: number;
+    lookupKey?: string;
+  }[];
+}
+
 /** The limits and prices of a model, as its vendor publishes them. */
 export interface ModelCard {
   provider: string;

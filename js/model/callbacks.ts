@@ -1,7 +1,12 @@
 // Tells the callbacks of a chat what its events say.
 import type { ChatImageChunk, ChatPart, Grounding, ModelSpeed } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
-import type { CallReport, ChatCallbacks, ChatFinish } from '../../types/model';
+import type {
+  CallReport,
+  ChatCallbacks,
+  ChatFinish,
+  UsageMissingDiagnostics,
+} from '../../types/model';
 import { AnswerText, pictureOf } from './answer-text';
 
 export class CallbackDriver {
@@ -132,6 +137,9 @@ export class CallbackDriver {
       ...(report?.finishReason === undefined ? {} : { finishReason: report.finishReason }),
       ...(speed ? { speed } : {}),
       ...(error === undefined ? {} : { error }),
+      ...(report && report.usage.source !== 'reported'
+        ? { usageMissingDiagnostics: missing(report, error) }
+        : {}),
     };
   }
 
@@ -146,4 +154,15 @@ export class CallbackDriver {
     if (tokens !== undefined && tokens > 1 && duration > 0) speed.tps = (tokens / duration) * 1000;
     return speed;
   }
+}
+
+function missing(report: CallReport, error: unknown): UsageMissingDiagnostics {
+  const { provider, model, finishReason } = report;
+  return {
+    hasUsageMetadata: false,
+    provider,
+    model,
+    ...(finishReason === undefined ? {} : { finishReason }),
+    terminalEventType: error === undefined ? 'stop' : 'error',
+  };
 }

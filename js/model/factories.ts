@@ -8,6 +8,7 @@ import type {
 import type { AGUIEvent } from '../../types/events';
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
 import type { Chunks, CustomClient } from './custom-client';
 import { withSender } from './custom-client';
@@ -15,10 +16,11 @@ import type { ContextPreFlight, DebugOptions, MediaOptions } from './factory-hoo
 import { checkContext, withDebug, withMedia } from './factory-hooks';
 import type { ObjectRun } from './object';
 import type { ModelRun } from './run';
-import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
+import type { CallOptions, ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
 import { ModelRuntime } from './runtime';
 
 type PayloadHook = NonNullable<ModelHooks['handlePayload']>;
+type PricingHook = (payload: ChatStreamPayload) => CostOptions | undefined;
 type ErrorHook = NonNullable<ModelHooks['handleError']>;
 
 /** User code on the way of each call, see ModelHooks. */
@@ -89,6 +91,8 @@ export interface OpenAICompatibleOptions extends FactoryOptions {
           excludeUsage?: boolean | undefined;
           /** The vendor refuses `user`. */
           noUserId?: boolean | undefined;
+          /** Default true; false refuses conversations with sounds before they are sent. */
+          supportsAudioInput?: boolean | undefined;
           /** Ask by the Responses API unless the payload says otherwise. */
           useResponse?: boolean | undefined;
           /** Models to ask by the Responses API: part of the name, or a pattern. */
@@ -113,7 +117,12 @@ export interface OpenAICompatibleOptions extends FactoryOptions {
 
 export interface AnthropicCompatibleOptions extends FactoryOptions {
   baseURL: string;
-  chatCompletion?: FactoryHooks | undefined;
+  chatCompletion?:
+    | (FactoryHooks & {
+        /** What prices depend on, such as the time that the payload's cache is kept. */
+        getPricingOptions?: PricingHook | undefined;
+      })
+    | undefined;
   /** Asks for an object in the vendor's own way. */
   generateObject?:
     ((instance: FactoryInstance, request: GenerateObjectRequest) => unknown) | undefined;
@@ -132,6 +141,7 @@ export function openaiCompatibleFactory(options: OpenAICompatibleOptions): Runti
   const quirks = {
     no_stream_options: chat.excludeUsage ?? false,
     no_user: chat.noUserId ?? false,
+    no_audio: chat.supportsAudioInput === false,
     responses_api: useResponse || useResponseModels.length > 0 || ofObjects,
   };
   // The user's word comes first, but never asks a model by an API that it has not got.
@@ -163,6 +173,7 @@ export function anthropicCompatibleFactory(options: AnthropicCompatibleOptions):
     row: { dialect: 'anthropic', auth: 'x_api_key', quirks: {} },
     hooks: withDebug(options.provider, debug, hooksOf(chatCompletion)),
     apiMode: ({ apiMode }) => apiMode,
+    pricing: chatCompletion.getPricingOptions,
     generateObject: options.generateObject,
   });
 }
@@ -178,6 +189,7 @@ interface Plan {
   row: Row;
   hooks: ModelHooks;
   apiMode: (payload: ChatStreamPayload) => string | undefined;
+  pricing?: PricingHook | undefined;
   preFlight?: ContextPreFlight | undefined;
   objectRequest?: ((request: GenerateObjectRequest) => GenerateObjectRequest) | undefined;
   generateObject?: AnthropicCompatibleOptions['generateObject'];
@@ -241,11 +253,21 @@ function changedSchema(
   return change(schema);
 }
 
+function withMode(plan: Plan, payload: ChatStreamPayload): ChatStreamPayload {
+  const mode = plan.apiMode(payload);
+  return mode === undefined ? payload : { ...payload, apiMode: mode };
+}
+
+function withPrices<T extends CallOptions>(
+  plan: Plan,
+  payload: ChatStreamPayload,
+  call?: T,
+): T | undefined {
+  const pricingContext = call?.pricingContext ?? plan.pricing?.(payload);
+  return pricingContext === undefined ? call : ({ ...call, pricingContext } as T);
+}
+
 function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
-  const withMode = (payload: ChatStreamPayload): ChatStreamPayload => {
-    const mode = plan.apiMode(payload);
-    return mode === undefined ? payload : { ...payload, apiMode: mode };
-  };
   return class extends ModelRuntime {
     readonly #instance: FactoryInstance;
 
@@ -265,7 +287,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
       try {
         checkContext(plan.preFlight, payload);
-        return await super.chat(withMode(payload), call);
+        return await super.chat(withMode(plan, payload), withPrices(plan, payload, call));
       } catch (error) {
         throw rename(error, options.errorType);
       }
@@ -273,7 +295,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
       checkContext(plan.preFlight, payload);
-      return super.stream(withMode(payload), call);
+      return super.stream(withMode(plan, payload), withPrices(plan, payload, call));
     }
 
     override async models(call?: CapabilityOptions): Promise<ProviderModel[]> {

@@ -13,6 +13,7 @@ import type {
 } from '../../types/capabilities';
 import type { ChatCallbacks, ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
@@ -23,6 +24,7 @@ import { CallItems } from './call-items';
 import { Capabilities } from './capabilities';
 import { chatResponse } from './chat-response';
 import { completionOf } from './completion';
+import { mockedFetch, mockedSettings } from './mock';
 import type { ObjectHost, ObjectRun } from './object';
 import { generateObject, streamObject } from './object';
 import { ModelRun } from './run';
@@ -56,6 +58,8 @@ export interface CallOptions {
    * CUSTOM `millrace.reset`. Default false: only a fallback is asked then.
    */
   retryAfterFirstToken?: boolean | undefined;
+  /** What prices depend on, such as the time that a cache is kept: `{ parameters: { ttl: '1h' } }`. */
+  pricingContext?: CostOptions | undefined;
   threadId?: string | undefined;
   runId?: string | undefined;
   parentRunId?: string | undefined;
@@ -71,9 +75,8 @@ export interface ChatOptions extends CallOptions {
   callback?: ChatCallbacks | undefined;
   /** Milliseconds of silence after which a comment is sent; default 15,000, 0 for none. */
   keepAliveMs?: number | undefined;
-  /** For traces and prices of the caller's own; not read here. */
+  /** For traces of the caller's own; not read here. */
   metadata?: unknown;
-  pricingContext?: unknown;
 }
 
 export interface StreamOptions extends CallOptions {
@@ -173,7 +176,7 @@ export class ModelRuntime {
       withEvents,
       keepAliveMs: options.keepAliveMs,
     });
-    const call = startCall(texts, chooseFetch('chat', this.#own));
+    const call = startCall(texts, this.#sender('chat', payload));
     const items = withEvents ? new CallItems(call, payload, this.#own) : undefined;
     return chatResponse({
       call,
@@ -194,7 +197,7 @@ export class ModelRuntime {
     const { signal } = options;
     signal?.throwIfAborted();
     const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
-    const call = startCall(texts, chooseFetch('stream', this.#own));
+    const call = startCall(texts, this.#sender('stream', payload));
     const stop = (): void => call.stop();
     return new ModelRun({
       ...ids,
@@ -273,6 +276,10 @@ export class ModelRuntime {
     return Response.json(completion, { headers });
   }
 
+  #sender(caller: string, payload: ChatStreamPayload): typeof fetch | undefined {
+    return payload.mockResponse === true ? mockedFetch(payload) : chooseFetch(caller, this.#own);
+  }
+
   #hasHooks(): boolean {
     const { handlePayload, handleError, handleStream } = this.#own;
     return [handlePayload, handleError, handleStream].some((hook) => hook !== undefined);
@@ -285,10 +292,13 @@ export class ModelRuntime {
     if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
     if (maxRetries !== undefined) settings.maxRetries = maxRetries;
     if (timeouts) settings.timeouts = { ...settings.timeouts, ...timeouts };
-    const chain = [
-      engineSettings(this.provider, settings),
-      ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
-    ];
+    const mocked = payload.mockResponse === true;
+    const chain = mocked
+      ? [engineSettings(this.provider, mockedSettings(this.provider))]
+      : [
+          engineSettings(this.provider, settings),
+          ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
+        ];
     const { handlePayload, handleError, handleStream } = this.#own;
     return {
       chain: JSON.stringify(chain),
@@ -301,6 +311,7 @@ export class ModelRuntime {
           events: handleStream !== undefined,
         },
         retryAfterFirstToken: options.retryAfterFirstToken,
+        pricing: options.pricingContext,
         limits: settings.limits,
         threadId: options.threadId ?? randomUUID(),
         runId: options.runId ?? randomUUID(),

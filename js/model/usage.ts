@@ -1,6 +1,13 @@
 // What calls used and cost: the engine's readers and formula as functions.
 import type { ModelUsage } from '../../types/chat-stream';
-import type { ChatCost, CostOptions, ModelCard, Pricing, RunBooks } from '../../types/usage';
+import type {
+  ChatCost,
+  CostOptions,
+  MediaCost,
+  ModelCard,
+  Pricing,
+  RunBooks,
+} from '../../types/usage';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
@@ -39,6 +46,36 @@ export function computeChatCost(
   const texts = [jsonOf('pricing', pricing), jsonOf('usage', usage), jsonOf('options', options)];
   const json = call((native) => native.chatCost(...(texts as [string, string, string])));
   return json === '' ? undefined : (JSON.parse(json) as ChatCost);
+}
+
+/** Members of an image's or a video's request; each may be a parameter of a lookup price. */
+export type MediaParams = Record<string, unknown>;
+
+/**
+ * What images cost by a price card: by the piece, by the megapixel or by a lookup, and the images that
+ * were sent along; undefined when it cannot be known.
+ */
+export function computeImageCost(
+  pricing: Pricing,
+  params: MediaParams,
+  count = 1,
+): MediaCost | undefined {
+  return mediaCost(pricing, { kind: 'image', params, count });
+}
+
+/** What a video costs: by the second (`params.duration`), by the piece, or by the tokens counted. */
+export function computeVideoCost(
+  pricing: Pricing,
+  params: MediaParams,
+  tokens?: number,
+): MediaCost | undefined {
+  return mediaCost(pricing, { kind: 'video', params, tokens });
+}
+
+function mediaCost(pricing: Pricing, work: object): MediaCost | undefined {
+  const texts = [jsonOf('pricing', pricing), jsonOf('params', work)] as const;
+  const json = call((native) => native.mediaCost(...texts));
+  return json === '' ? undefined : (JSON.parse(json) as MediaCost);
 }
 
 /**

@@ -29,7 +29,11 @@ class AgUiBytes final : public ModelEncoder {
 class LobeBytes final : public ModelEncoder {
  public:
   explicit LobeBytes(const ModelOutputOptions& options)
-      : encoder_({options.provider, {}, options.streamed, write_usage, model::scoped_signature}),
+      : encoder_({options.provider,
+                  {},
+                  options.streamed,
+                  [this](std::string& out, const event::Usage& usage) { write_usage(out, usage); },
+                  model::scoped_signature}),
         started_(std::chrono::steady_clock::now()) {}
 
   void start(const model::ModelCall& call) override { call_ = &call; }
@@ -48,9 +52,12 @@ class LobeBytes final : public ModelEncoder {
   void take_into(std::string& out) override { out.append(encoder_.take()); }
 
  private:
-  static void write_usage(std::string& out, const event::Usage& usage) {
+  void write_usage(std::string& out, const event::Usage& usage) const {
     model::ModelUsage read = model::read_vendor_usage(usage);
-    read.cost = model::known_cost(usage.provider, usage.model, read);
+    const bool priced = call_ != nullptr && !call_->attempts().empty();
+    const auto prices = priced ? call_->attempts().back().prices : nullptr;
+    read.cost = model::known_cost(usage.provider, usage.model, read,
+                                  prices ? *prices : model::CostOptions{});
     model::write_json(out, read);
   }
   void tell_time() {

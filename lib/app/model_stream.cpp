@@ -88,6 +88,9 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   spec.call.hooks = {hooks["payload"].is_true(), hooks["error"].is_true(),
                      hooks["events"].is_true()};
   spec.call.retry.after_first_token = options["retryAfterFirstToken"].is_true();
+  if (const json::Value prices = options["pricing"]; prices.is_object()) {
+    spec.call.prices = std::make_shared<const model::CostOptions>(model::read_cost_options(prices));
+  }
   read_time(options["firstWaitMs"], spec.call.retry.first_wait);
   read_time(options["keepAliveMs"], spec.keep_alive);
   const json::Value limits = options["limits"];

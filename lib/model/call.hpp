@@ -18,6 +18,7 @@
 #include "event/event.hpp"
 #include "model/attempt_events.hpp"
 #include "model/circuit.hpp"
+#include "model/cost.hpp"
 #include "model/request.hpp"
 #include "model/response_error.hpp"
 #include "model/retry.hpp"
@@ -68,6 +69,7 @@ struct CallOptions {
   CallChain chain;  // never empty
   // max_retries of a link is that of its config, and raises the budget where it is more.
   RetryPolicy retry;
+  std::shared_ptr<const CostOptions> prices;  // what prices depend on; absent: the usual
   Hooks hooks;
   adapter::DecoderOptions decoder;
 };
@@ -134,6 +136,7 @@ struct Attempt {
   bool shown = false;   // a reader saw something of it
   bool counts = false;  // its answer began, so that tokens were used
   BookedUsage usage;
+  std::shared_ptr<const CostOptions> prices;  // the call's
 };
 
 // Runs one chat. Its events go to `sink`, in an order that readers can rely on: every part closed,

@@ -165,6 +165,7 @@ void ModelCall::State::send(Moment now) {
   Attempt& attempt = attempts_.emplace_back();
   attempt.provider = link().config.id;
   attempt.model = request_->model;
+  attempt.prices = options_.prices;
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
   host_.send(std::move(request_->request));

@@ -61,7 +61,8 @@ BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, 
 
 ModelUsage model_usage(const Attempt& attempt) {
   ModelUsage usage = read_vendor_usage(attempt.usage.view(attempt.provider, attempt.model));
-  usage.cost = known_cost(attempt.provider, attempt.model, usage);
+  usage.cost = known_cost(attempt.provider, attempt.model, usage,
+                          attempt.prices ? *attempt.prices : CostOptions{});
   return usage;
 }
 

@@ -94,6 +94,7 @@ constexpr std::array families{
     Family{"grok-4", grok_reasoning},
     Family{"grok-code-fast-1", grok_reasoning},
     Family{"kimi-k2.5", bits(fixed_sampling)},
+    Family{"kimi-k2.6", bits(fixed_sampling)},
 };
 
 bool is_word(char c) {

@@ -289,3 +289,91 @@ describe('callbacks', () => {
     expect(final?.reasoning).toEqual({ content: 'Hm', signature: 'mr1.9.anthropic.s' });
   });
 });
+
+describe('prices and tokens', () => {
+  const written = {
+    type: 'message_start',
+    message: {
+      id: 'm',
+      role: 'assistant',
+      content: [],
+      usage: { input_tokens: 0, cache_creation_input_tokens: 1_000_000, output_tokens: 0 },
+    },
+  };
+  const answer = [
+    written,
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 0 } },
+    { type: 'message_stop' },
+  ];
+  const payload = { model: 'claude-sonnet-4-5', messages };
+  const costOf = async (text: Promise<Response>): Promise<unknown> => {
+    const found = /event: usage\ndata: (.*)/.exec(await (await text).text());
+    return (JSON.parse(found?.[1] ?? '{}') as { cost?: number }).cost;
+  };
+
+  it('depend on what getPricingOptions and pricingContext say', async () => {
+    const { send } = fake(...answer);
+    const hour = { parameters: { ttl: '1h' } };
+    const Plain = anthropicCompatibleFactory({ ...vendor, provider: 'anthropic' });
+    const Hour = anthropicCompatibleFactory({
+      ...vendor,
+      provider: 'anthropic',
+      chatCompletion: {
+        getPricingOptions: ({ model }) => (model.startsWith('claude') ? hour : undefined),
+      },
+    });
+    const lobe = { protocol: 'lobe' as const };
+    expect(await costOf(new Plain({ fetch: send }).chat(payload, lobe))).toBeCloseTo(3.75, 3);
+    expect(await costOf(new Hour({ fetch: send }).chat(payload, lobe))).toBeCloseTo(6, 3);
+    const given = new Plain({ fetch: send }).chat(payload, { ...lobe, pricingContext: hour });
+    expect(await costOf(given)).toBeCloseTo(6, 3);
+    expect((await new Hour({ fetch: send }).stream(payload).usage).cost).toBeCloseTo(6, 3);
+  });
+
+  it('are told missing when the provider does not count', async () => {
+    let final: ChatFinish | undefined;
+    const { send } = fake(chunk('Hi'), end);
+    const runtime = createModelRuntime('openai', { apiKey: 'k', fetch: send });
+    const response = await runtime.chat(
+      { model: 'gpt-4o-mini', messages },
+      { callback: { onFinal: (data) => void (final = data) } },
+    );
+    await response.text();
+    expect(final?.usageMissingDiagnostics).toEqual({
+      hasUsageMetadata: false,
+      provider: 'openai',
+      model: 'gpt-4o-mini',
+      finishReason: 'stop',
+      terminalEventType: 'stop',
+    });
+  });
+});
+
+it('refuses sounds where supportsAudioInput is false', async () => {
+  const { send } = fake(chunk('Hi'), end);
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+  const heard = { model: 'm', messages: [{ role: 'user', content: [sound] }] };
+  const Deaf = openaiCompatibleFactory({
+    ...vendor,
+    chatCompletion: { supportsAudioInput: false },
+  });
+  const Hearing = openaiCompatibleFactory(vendor);
+  expect(await codeOf(() => new Deaf({ fetch: send }).stream(heard).text())).toBe(
+    'capability_not_supported',
+  );
+  expect(await new Hearing({ fetch: send }).stream(heard).text()).toBe('Hi');
+});
+
+it('answers with the mock of a payload and asks nobody', async () => {
+  const runtime = createModelRuntime('anthropic', { apiKey: 'k' });
+  const mocked = { model: 'm', messages, mockResponse: true, mockDelayMs: 1 };
+  const run = runtime.stream({ ...mocked, mockChunks: ['Hel', 'lo'] });
+  expect(await run.text()).toBe('Hello');
+  expect((await run.report).provider).toBe('anthropic');
+  const response = await runtime.chat(mocked, { protocol: 'lobe' });
+  expect((await response.text()).match(/event: text/g)).toHaveLength(5);
+  const aborted = AbortSignal.abort(new Error('enough'));
+  await expect(runtime.chat(mocked, { signal: aborted })).rejects.toThrow('enough');
+});

@@ -4,6 +4,8 @@ import {
   UsageCounter,
   computeChatCost,
   computeCost,
+  computeImageCost,
+  computeVideoCost,
   estimateTokens,
   modelCard,
   modelCards,
@@ -107,5 +109,78 @@ describe('usage and cost', () => {
     });
     expect(third.cost?.total).toBe(0.5);
     expect(Date.parse(third.cost?.calculatedAt ?? '')).not.toBeNaN();
+  });
+});
+
+describe('prices of media', () => {
+  const fixed = (name: string, unit: string, rate: number) => ({
+    name,
+    unit,
+    strategy: 'fixed' as const,
+    rate,
+  });
+  const lookup = {
+    name: 'imageGeneration',
+    unit: 'image',
+    strategy: 'lookup' as const,
+    lookup: { pricingParams: ['quality', 'size'], prices: { hd_1024x1024: 0.08 } },
+  };
+
+  it.each([
+    ['by the piece', { units: [fixed('imageGeneration', 'image', 0.04)] }, {}, 3, 0.12],
+    [
+      'by its size',
+      { units: [fixed('imageGeneration', 'megapixel', 0.05)] },
+      { size: '2000x1000' },
+      2,
+      0.2,
+    ],
+    [
+      'by width and height',
+      { units: [fixed('imageGeneration', 'megapixel', 0.05)] },
+      { width: 1000, height: 1000 },
+      1,
+      0.05,
+    ],
+    ['by a lookup', { units: [lookup] }, { quality: 'hd', size: '1024x1024' }, 1, 0.08],
+    [
+      'with images sent along',
+      { units: [fixed('imageGeneration', 'image', 0.04), fixed('imageInput', 'image', 0.01)] },
+      { imageUrls: ['a', 'b'] },
+      2,
+      0.12,
+    ],
+    [
+      'in yuan',
+      { currency: 'CNY' as const, units: [fixed('imageGeneration', 'image', 7.12)] },
+      {},
+      1,
+      1,
+    ],
+  ])('an image is paid %s', (_, pricing, params, count, cost) => {
+    const paid = computeImageCost(pricing, params, count);
+    expect(paid?.totalCost).toBeCloseTo(cost, 9);
+    expect(paid?.totalCredits).toBe(Math.round(cost * 1e6));
+  });
+
+  it.each([
+    ['by the second', fixed('videoGeneration', 'second', 0.1), { duration: 5 }, undefined, 0.5],
+    ['by the piece', fixed('videoGeneration', 'video', 0.3), {}, undefined, 0.3],
+    ['by its tokens', fixed('videoGeneration', 'millionTokens', 2), {}, 500_000, 1],
+  ])('a video is paid %s', (_, unit, params, tokens, cost) => {
+    expect(computeVideoCost({ units: [unit] }, params, tokens)?.totalCost).toBeCloseTo(cost, 9);
+  });
+
+  it('says nothing where it cannot know', () => {
+    expect(
+      computeImageCost({ units: [fixed('textInput', 'millionTokens', 1)] }, {}),
+    ).toBeUndefined();
+    expect(computeImageCost({ units: [lookup] }, { quality: 'hd' })).toBeUndefined();
+    expect(
+      computeImageCost({ units: [fixed('imageGeneration', 'megapixel', 1)] }, {}),
+    ).toBeUndefined();
+    expect(
+      computeVideoCost({ units: [fixed('videoGeneration', 'second', 1)] }, {}),
+    ).toBeUndefined();
   });
 });

@@ -13,6 +13,8 @@ using message::Media;
 using message::Message;
 using message::Role;
 
+constexpr std::size_t most_audio_base64 = 20UL * 1024 * 1024 / 3 * 4;
+
 bool is_sound_taken(const Media& media) {
   const std::string_view type = media.mime_type;
   return media.source == Media::Source::data &&
@@ -23,8 +25,10 @@ bool is_sound_taken(const Media& media) {
 std::optional<std::string_view> refusal(const Media& media, const Draft& draft) {
   switch (media.kind) {
     case Media::Kind::audio:
-      if (is_sound_taken(media)) return std::nullopt;
-      return "audio goes by value, as WAV or MP3.";
+      if (draft.has(Quirk::no_audio)) return "it takes no audio.";
+      if (!is_sound_taken(media)) return "audio goes by value, as WAV or MP3.";
+      if (media.value.size() > most_audio_base64) return "audio is of 20 MB at most.";
+      return std::nullopt;
     case Media::Kind::video:
       if (draft.has(Quirk::video_parts)) return std::nullopt;
       return "it takes no videos.";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,40 @@ inline std::string header_of(const net::Request& request, std::string_view name)
     if (header.name == name) return header.value;
   }
   return {};
+}
+
+// What the second request has otherwise than the first: members of the body, the address, notes,
+// one behind the other, or "".
+inline std::string change_between(const model::ChatRequest& before,
+                                  const model::ChatRequest& after) {
+  std::string text;
+  const auto add = [&](std::string_view line) {
+    text.append(text.empty() ? "" : " | ").append(line);
+  };
+  json::Document old_body(512);
+  json::Document new_body(512);
+  const auto was = old_body.parse(before.request.body);
+  const auto is = new_body.parse(after.request.body);
+  if (!was || !is) return "not JSON";
+  for (const auto& [key, value] : is.value().members()) {
+    const json::Value known = was.value()[std::string_view(key)];
+    if (known.exists() && known.to_json() == value.to_json()) continue;
+    add(std::string(key) + ": " + value.to_json());
+  }
+  for (const auto& [key, value] : was.value().members()) {
+    if (!is.value()[std::string_view(key)].exists()) add("no " + std::string(key));
+  }
+  if (before.request.url != after.request.url) add(after.request.url);
+  std::multiset<std::string> known;
+  for (const model::Note& note : before.notes) known.insert(note.what + note.sentence);
+  for (const model::Note& note : after.notes) {
+    if (const auto row = known.find(note.what + note.sentence); row != known.end()) {
+      known.erase(row);
+    } else {
+      add("note " + note.what + ": " + note.sentence);
+    }
+  }
+  return text;
 }
 
 }  // namespace millrace::test

@@ -83,7 +83,7 @@ struct CallRig {
   explicit CallRig(CallOptions options)
       : call(std::move(options), payload(), services, host, log) {}
   explicit CallRig(CallLink only)
-      : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}}) {}
+      : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}, {}}) {}
 
   ChatPayload payload() {
     auto read = read_payload(

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <set>
 
 #include "model/build.hpp"
 #include "support/golden.hpp"
@@ -192,33 +191,7 @@ std::string change_of(const Way& way, const Field& field) {
   if (!after) {
     return "refused " + std::string(after.error().code_name()) + ": " + after.error().message;
   }
-  std::string text;
-  const auto add = [&](std::string_view line) {
-    text.append(text.empty() ? "" : " | ").append(line);
-  };
-  json::Document old_body(512);
-  json::Document new_body(512);
-  const auto was = old_body.parse(before.value().request.body);
-  const auto is = new_body.parse(after.value().request.body);
-  for (const auto& [key, value] : is.value().members()) {
-    const json::Value known = was.value()[std::string_view(key)];
-    if (known.exists() && known.to_json() == value.to_json()) continue;
-    add(std::string(key) + ": " + value.to_json());
-  }
-  for (const auto& [key, value] : was.value().members()) {
-    if (!is.value()[std::string_view(key)].exists()) add("no " + std::string(key));
-  }
-  if (before.value().request.url != after.value().request.url) add(after.value().request.url);
-  std::multiset<std::string> known;
-  for (const model::Note& note : before.value().notes) known.insert(note.what + note.sentence);
-  for (const model::Note& note : after.value().notes) {
-    if (const auto row = known.find(note.what + note.sentence); row != known.end()) {
-      known.erase(row);
-    } else {
-      add("note " + note.what + ": " + note.sentence);
-    }
-  }
-  return text;
+  return test::change_between(before.value(), after.value());
 }
 
 std::string table_of(const Way& way) {

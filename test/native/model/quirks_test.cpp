@@ -46,6 +46,10 @@ std::string many_tools() {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
+      {"no_audio",
+       talk(
+           R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}])"),
+       "it takes no audio", "input_audio"},
       {"no_top_k", ask(R"("top_k":5)"), "", R"("top_k":5)"},
       {"image_config", ask(R"("imageAspectRatio":"1:1")"),
        R"("image_config":{"aspect_ratio":"1:1"})", ""},
