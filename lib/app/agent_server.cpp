@@ -68,6 +68,7 @@ struct AgentServer::State {
   std::unique_ptr<http::Server> server;
   std::uint16_t port = 0;
   std::mutex stopping;
+  std::mutex mcp_ending;  // its end on one thread, its status asked for on another
 
   Result<void> open();
   Result<void> open_demo();
@@ -387,6 +388,7 @@ std::uint16_t AgentServer::port() const {
 }
 
 std::string AgentServer::mcp_status() const {
+  const std::lock_guard lock(state_->mcp_ending);
   return state_->mcp ? state_->mcp->status_json() : "[]";
 }
 
@@ -407,7 +409,10 @@ void AgentServer::stop_within(std::int64_t drain_ms) {
   state_->held.clear();
   state_->server.reset();
   state_->demo.reset();
-  state_->mcp.reset();
+  {
+    const std::lock_guard ending(state_->mcp_ending);
+    state_->mcp.reset();
+  }
   state_->client.reset();
 }
 

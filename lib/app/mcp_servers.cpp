@@ -192,6 +192,8 @@ class McpServers::Connection final : public mcp::ClientHost,
 
   void list_failed(const Error& error) {
     if (phase() == Phase::ready) return;  // the tools that are known stay
+    list_timer_.start_at(Clock::now() + pause_);
+    pause_ = std::min(pause_ * 2, longest_pause);
     note(Phase::failed, 0, error);
   }
 

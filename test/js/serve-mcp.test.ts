@@ -18,6 +18,7 @@ const node = process.execPath;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-serve-mcp-'));
 const children: ChildProcess[] = [];
 const models: ScriptedModel[] = [];
+const webs: Loopback[] = [];
 let files = 0;
 
 interface Served {
@@ -110,9 +111,40 @@ function isAlive(pid: number): boolean {
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await Promise.all(models.splice(0).map((model) => model.close()));
+  await Promise.all([...models.splice(0), ...webs.splice(0)].map((one) => one.close()));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+// A server over HTTP, which may be asleep at first.
+async function webServer(state: 'awake' | 'asleep' = 'awake') {
+  const seen: unknown[] = [];
+  let isAwake = state === 'awake';
+  const answers: Record<string, object> = {
+    initialize: {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'web', version: '1' },
+    },
+    'tools/list': { tools: [{ name: 'look', inputSchema: { type: 'object' } }] },
+    'tools/call': { content: [{ type: 'text', text: 'seen' }] },
+  };
+  const web: Loopback = await loopback((request, response) => {
+    void (async () => {
+      const { id, method } = JSON.parse((await bodyOf(request)) || '{}') as {
+        id?: number;
+        method?: string;
+      };
+      if (!isAwake) return response.writeHead(503).end();
+      seen.push(request.headers['x-team']);
+      const answer = answers[method ?? ''];
+      if (!answer) return response.writeHead(id === undefined ? 202 : 404).end();
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id, result: answer }));
+    })();
+  });
+  webs.push(web);
+  return { web, seen, wake: () => (isAwake = true) };
+}
 
 describe('millrace serve --mcp', () => {
   it('gives the agent the tools of its servers, beside its own', async () => {
@@ -212,38 +244,25 @@ describe('millrace serve --mcp', () => {
   });
 
   it('reaches servers over HTTP with their headers', async () => {
-    const seen: unknown[] = [];
-    const answers: Record<string, object> = {
-      initialize: {
-        protocolVersion: '2025-11-25',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'web', version: '1' },
-      },
-      'tools/list': { tools: [{ name: 'look', inputSchema: { type: 'object' } }] },
-      'tools/call': { content: [{ type: 'text', text: 'seen' }] },
-    };
-    const web: Loopback = await loopback((request, response) => {
-      void (async () => {
-        const { id, method } = JSON.parse((await bodyOf(request)) || '{}') as {
-          id?: number;
-          method?: string;
-        };
-        seen.push(request.headers['x-team']);
-        const answer = answers[method ?? ''];
-        if (!answer) return response.writeHead(id === undefined ? 202 : 404).end();
-        response.writeHead(200, { 'content-type': 'application/json' });
-        return response.end(JSON.stringify({ jsonrpc: '2.0', id, result: answer }));
-      })();
-    });
-    try {
-      const script = [call('web__look'), { text: 'Done.' }];
-      const entry = { type: 'http', url: `${web.url}/mcp`, headers: { 'X-Team': '${GREETING}' } };
-      const { url } = await serve({ web: entry }, { script, args: ['--approve', 'never'] });
-      expect(result(await post(url, [user]))).toBe('seen');
-      expect(new Set(seen)).toEqual(new Set(['hello']));
-    } finally {
-      await web.close();
+    const { web, seen } = await webServer();
+    const script = [call('web__look'), { text: 'Done.' }];
+    const entry = { type: 'http', url: `${web.url}/mcp`, headers: { 'X-Team': '${GREETING}' } };
+    const { url } = await serve({ web: entry }, { script, args: ['--approve', 'never'] });
+    expect(result(await post(url, [user]))).toBe('seen');
+    expect(new Set(seen)).toEqual(new Set(['hello']));
+  });
+
+  it('tries a server again that could not be reached', async () => {
+    const { web, wake } = await webServer('asleep');
+    const { url, mcp } = await serve({ web: { type: 'http', url: `${web.url}/mcp` } });
+    expect(mcp).toMatchObject([{ name: 'web', state: 'failed' }]);
+    expect((await toolsOf(url)).has('web__look')).toBe(false);
+    wake();
+    for (const end = Date.now() + 30_000; Date.now() < end;) {
+      if ((await toolsOf(url)).has('web__look')) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    expect((await toolsOf(url)).has('web__look')).toBe(true);
   });
 
   it('heals: a server that died is started again, and the run goes on', async () => {
