@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/agent_capabilities.hpp"
 #include "app/agent_input.hpp"
 #include "app/agent_plan.hpp"
 #include "app/agent_reply.hpp"
@@ -326,37 +327,9 @@ void AgentServer::State::on_chat(const model::CallChain& asked, const http::Requ
       ->start();
 }
 
-// Source: AG-UI protocol 1.0, AgentCapabilities.
 void AgentServer::State::on_capabilities(std::shared_ptr<http::ResponseStream> response) const {
-  using json::Tree;
-  const auto yes = [](Tree& part, std::initializer_list<std::string_view> members) {
-    for (const std::string_view member : members) part.set(member, Tree::flag(true));
-  };
-  Tree told = Tree::object();
-  Tree& identity = told.at("identity");
-  identity.set("name", "millrace");
-  identity.set("type", "millrace");
-  identity.set("version", options.version);
-  yes(told.at("transport"), {"streaming"});
-  Tree& tools = told.at("tools");
-  yes(tools, {"supported", "parallelCalls", "clientProvided"});
-  tools.set("items", Tree::array());
-  for (const auto& [name, entry] : plan->tools.entries()) {
-    const tool::Spec& spec = entry.tool->spec();
-    Tree item = Tree::object();
-    item.set("name", spec.name);
-    item.set("description", spec.description);
-    auto parameters = Tree::parse(spec.parameters);
-    if (parameters) item.set("parameters", std::move(parameters).value());
-    tools.at("items").push(std::move(item));
-  }
-  yes(told.at("reasoning"), {"supported", "streaming", "encrypted"});
-  yes(told.at("humanInTheLoop"), {"supported", "approvals", "interrupts", "approveWithEdits"});
-  if (options.max_steps > 0) {
-    told.at("execution").set("maxIterations", Tree::integer(options.max_steps));
-  }
   (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-                       told.to_json(json::Surrogates::replace));
+                       agent_capabilities(*plan, options.version, options.max_steps));
 }
 
 void AgentServer::State::on_health(std::shared_ptr<http::ResponseStream> response) const {

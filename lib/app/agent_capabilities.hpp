@@ -1,0 +1,17 @@
+// What a served agent says it can do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "app/agent_plan.hpp"
+
+namespace millrace::app {
+
+// JSON text of AG-UI's AgentCapabilities; 0 steps is no limit.
+// Source: AG-UI protocol 1.0, AgentCapabilities.
+std::string agent_capabilities(const AgentPlan& plan, std::string_view version,
+                               std::int64_t max_steps);
+
+}  // namespace millrace::app
