@@ -1,5 +1,8 @@
 // Canonical messages -> Gemini's contents.
 
+#include <algorithm>
+#include <array>
+
 #include "format/gemini.hpp"
 #include "format/gemini_parts.hpp"
 #include "format/support.hpp"
@@ -17,6 +20,23 @@ using message::Role;
 using message::ToolCall;
 
 constexpr TurnNames names{"user", "model", "parts"};
+
+// Gemini pairs results with calls by id only where it gave the call one, and not every version of
+// the API takes other ids: those that we made (UUIDs) and those of other vendors stay out. Without
+// ids it pairs by name and order.
+bool is_from_elsewhere(std::string_view id) {
+  constexpr std::array<std::string_view, 5> vendors{"call_", "toolu_", "tooluse_", "chatcmpl-",
+                                                    "fc_"};
+  if (std::any_of(vendors.begin(), vendors.end(),
+                  [&](std::string_view start) { return id.starts_with(start); })) {
+    return true;
+  }
+  constexpr std::string_view uuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(id.begin(), id.end(), uuid.begin(), uuid.end(), [](char c, char wanted) {
+    const bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return wanted == '-' ? c == '-' : is_hex;
+  });
+}
 
 class Writer final : public TurnWriter {
  public:
@@ -75,7 +95,7 @@ class Writer final : public TurnWriter {
   void write_call(const ToolCall& call, std::string_view id) override {
     out_.open_object();
     out_.open_object("functionCall");
-    out_.text("id", id);
+    if (!is_from_elsewhere(id)) out_.text("id", id);
     out_.text("name", call.name);
     write_arguments(out_, "args", call.arguments);
     out_.close_object();
@@ -102,7 +122,7 @@ class Writer final : public TurnWriter {
   void write_result(const Message& message, std::string_view name, std::string_view id) override {
     out_.open_object();
     out_.open_object("functionResponse");
-    out_.text("id", id);
+    if (!is_from_elsewhere(id)) out_.text("id", id);
     out_.text("name", name.empty() ? "unknown" : name);
     out_.open_object("response");
     std::string text = result_text(message);
