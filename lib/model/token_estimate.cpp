@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/utf8.hpp"
 
@@ -17,6 +18,7 @@ constexpr std::int64_t accented = 865;
 constexpr std::int64_t digits_first = 1700;  // three digits
 constexpr std::int64_t punctuation_first = 630;
 constexpr std::int64_t punctuation_more = 265;
+constexpr std::int64_t snake_case = 450;   // what a _ between two words saves
 constexpr std::int64_t spaces_many = 230;  // a single space belongs to the word behind it
 constexpr std::int64_t newlines_first = 1100;
 constexpr std::int64_t far_word_first = 1000;
@@ -115,7 +117,9 @@ void TokenEstimator::extend(Run run, std::int64_t first, std::int64_t more,
 void TokenEstimator::on_character(char32_t c) {
   const bool after_lower = lower_;
   lower_ = is_lower(c);
+  const bool is_joined = std::exchange(underscore_, c == U'_') && length_ == 1;
   if (is_lower(c) || is_upper(c) || is_accented(c)) {
+    if (is_joined) thousandths_ -= snake_case;
     // camelCase is two words.
     if (is_upper(c) && after_lower) run_ = Run::none;
     extend(Run::word, word_first, word_more, word_free);
