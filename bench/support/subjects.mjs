@@ -1,5 +1,6 @@
 // The servers that the table about many streams measures. Each start() gives { pid, port, path, stop } and, for
-// servers in Node, ask() for what only the process itself knows. One that `isIdle` can only hold streams open.
+// servers in Node, ask() for what only the process itself knows. One that `isIdle` can only hold streams open;
+// the bounded sample has those that are `isInSample`.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -58,10 +59,11 @@ async function startServe(provider) {
 }
 
 export const subjects = [
-  { key: 'serve', label: 'millrace serve', start: startServe },
+  { key: 'serve', label: 'millrace serve', isInSample: true, start: startServe },
   {
     key: 'pipe',
     label: 'pipeAGUI into a Node response',
+    isInSample: true,
     start: (to) => startProxy('servers/millrace-pipe.mjs', to),
   },
   {
@@ -72,6 +74,7 @@ export const subjects = [
   {
     key: 'javascript',
     label: 'hand-written JavaScript proxy',
+    isInSample: true,
     start: (to) => startProxy('servers/js-proxy.mjs', to),
   },
   {

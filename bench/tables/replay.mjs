@@ -10,8 +10,8 @@ const rowsOf = [
   { client: 'millraceBytes', label: 'millrace, AG-UI bytes (toAGUIResponse)' },
   { client: 'millraceObjects', label: 'millrace, event objects (parse)' },
   { client: 'floor', label: 'JS floor: http.request, eventsource-parser, JSON.parse' },
-  { client: 'converter', label: 'JS converter: floor and hand-written AG-UI frames' },
   { client: 'openui', label: 'fetch, OpenUI adapter, @ag-ui/encoder' },
+  { client: 'converter', label: 'JS converter: floor and hand-written AG-UI frames' },
   { client: 'openai', label: 'openai SDK, chunks' },
   { client: 'ai', label: 'AI SDK, streamText to UI message stream bytes' },
 ];
@@ -34,12 +34,12 @@ export async function run({ seconds, quick }) {
   const provider = await startProvider(madeFiles('openai_chat', { count: 2, deltas, plain: true }));
   const rows = [];
   try {
-    for (const { client, label } of quick ? rowsOf.slice(0, 5) : rowsOf) {
+    for (const { client, label } of quick ? rowsOf.slice(0, 4) : rowsOf) {
       const settings = {
         client,
         url: provider.url,
         seconds: seconds(5, 0.8),
-        warmSeconds: seconds(10, 2.5),
+        warmSeconds: seconds(10, 2),
       };
       const spent = await measure('workers/replay.mjs', settings);
       if (!(spent.letters > deltas))

@@ -9,7 +9,7 @@ import { startLoad, startProvider } from '../support/traffic.mjs';
 
 const perSecond = 50;
 const full = { streams: 1000, deltas: 200, window: 12_000, idle: [100, 1000] };
-const quick = { streams: 60, deltas: 40, window: 1_500, idle: [50, 250] };
+const quick = { streams: 60, deltas: 25, window: 1_000, idle: [50, 250] };
 
 export const name = 'streams';
 export const title = 'Many streams at 50 deltas a second through one process';
@@ -37,7 +37,9 @@ export const notes = [
 export async function run({ quick: isQuick }) {
   const plan = isQuick ? quick : full;
   const rows = [];
-  for (const subject of subjects) rows.push(await measureSubject(subject, plan));
+  for (const subject of subjects) {
+    if (!isQuick || subject.isInSample) rows.push(await measureSubject(subject, plan));
+  }
   const failures = rows.flatMap((row) => row.failures.map((text) => `${row.label}: ${text}`));
   return {
     rows,
@@ -118,7 +120,7 @@ function goalsOf({ serve, pipe, web, javascript }, isQuick) {
     atMost('serve, JS thread', serve.main, 1, '%'),
     atMost('serve, idle stream', serve.idleKb, 25, 'KB'),
     atMost('pipeAGUI, idle stream', pipe.idleKb, 45, 'KB'),
-    atMost('failed streams of millrace', serve.failed + pipe.failed + web.failed, 0),
+    atMost('failed streams of millrace', serve.failed + pipe.failed + (web?.failed ?? 0), 0),
     atLeast(
       'serve, deltas delivered of those due',
       serve.delivered / (serve.streams * perSecond),
