@@ -46,6 +46,8 @@ function printRows({ columns, rows }, write) {
 }
 
 // Enough digits to compare the figure with its limit.
-export function digitsFor({ limit }) {
-  return limit >= 100 ? 0 : limit >= 5 ? 1 : 2;
+export function digitsFor({ limit, value }) {
+  if (limit >= 100 || Number.isInteger(value)) return 0;
+  if (limit >= 5) return 1;
+  return limit > 0 ? 2 : 4;
 }
