@@ -2,12 +2,12 @@
 #include <array>
 
 #include "arguments.hpp"
+#include "base/token_estimate.hpp"
 #include "exports.hpp"
 #include "guard.hpp"
 #include "model/cards.hpp"
 #include "model/cost.hpp"
 #include "model/media_cost.hpp"
-#include "model/token_estimate.hpp"
 #include "model/usage.hpp"
 #include "model/usage_counter.hpp"
 
@@ -114,7 +114,7 @@ Napi::Value model_card(const Napi::CallbackInfo& info) {
 Napi::Value estimate_tokens(const Napi::CallbackInfo& info) {
   const auto arguments = texts<2>(info);
   if (!arguments) return raise(info.Env(), arguments.error());
-  const auto tokens = model::estimate_tokens(arguments.value()[0], arguments.value()[1]);
+  const auto tokens = millrace::estimate_tokens(arguments.value()[0], arguments.value()[1]);
   return Napi::Number::New(info.Env(), static_cast<double>(tokens));
 }
 

@@ -1,5 +1,7 @@
 // The agent runtime: state, context, instructions, events. Field names are LobeHub's, so that its
 // agents, executors and stored states fit.
+import type { AGUIEvent } from './events';
+import type { CallReport } from './model';
 
 export type AgentStatus =
   | 'idle'
@@ -468,6 +470,14 @@ export type AgentModelRuntime = (
   options?: { signal: AbortSignal },
 ) => AsyncIterable<ModelChunk>;
 
+/** What an agent needs of a runtime that createModelRuntime made. */
+export interface AgentStreamingRuntime {
+  stream(
+    payload: never,
+    options?: { signal?: AbortSignal },
+  ): AsyncIterable<AGUIEvent> & { text(): Promise<string>; readonly report: Promise<CallReport> };
+}
+
 /** What a tool learns besides its arguments. */
 export interface AgentToolContext {
   signal: AbortSignal;
@@ -494,7 +504,8 @@ export interface Agent {
     state: AgentState,
   ): Promise<AgentInstruction | AgentInstruction[]> | AgentInstruction | AgentInstruction[];
   tools?: Record<string, AgentTool>;
-  modelRuntime?: AgentModelRuntime;
+  /** A function that gives chunks, or a runtime made by createModelRuntime. */
+  modelRuntime?: AgentModelRuntime | AgentStreamingRuntime;
   executors?: Partial<Record<AgentInstruction['type'], InstructionExecutor>>;
   calculateUsage?(
     operationType: 'llm' | 'tool' | 'human_interaction',

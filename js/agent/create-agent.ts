@@ -48,7 +48,11 @@ export interface CreateAgentOptions {
   /** Who is asked when the model fails before it has shown anything. */
   fallback?: readonly Fallback[];
   instructions?: string;
-  /** Functions of the host, tools of builtinTools() and MCP clients, and names of the engine's own tools. */
+  /**
+   * Functions of the host, tools of builtinTools() and MCP clients, and names of the engine's own tools:
+   * `time`, `calculator`, `http_fetch`, and `ask_user`, by which the model asks a person and waits for
+   * the answer.
+   */
   tools?: readonly (HostTool | string)[];
   agents?: readonly SubAgentOptions[];
   approve?: ApprovePolicy;

@@ -4,6 +4,7 @@ import type { AgentToolContext } from '../../types/agent';
 import type { AsyncResource } from 'node:async_hooks';
 
 import type { Call } from '../model/call';
+import { isPassing } from './retries';
 import { errorRecord } from './serialize';
 import { checkedInput, type HostTool } from './tools';
 
@@ -63,7 +64,7 @@ export class HostCalls {
     } catch (thrown) {
       const { type, message } = errorRecord(thrown);
       const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;
-      answer = { content: message, isError: true, code };
+      answer = { content: message, isError: true, code, retry: isPassing(thrown) };
     }
     if (this.#running.delete(id)) this.#call.complete(id, JSON.stringify(answer));
   }

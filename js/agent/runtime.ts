@@ -10,6 +10,7 @@ import type {
   AgentRuntimeContext,
   AgentState,
   AgentStepResult,
+  AgentStreamingRuntime,
   AgentTool,
   AgentUsage,
   ChatToolPayload,
@@ -23,6 +24,8 @@ import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
+import { chunksOf } from './model-chunks';
+import { mayRetry, pauseBefore } from './retries';
 import { toJson } from './serialize';
 import { type ActionHandler, type ActionTools, StepDriver, type StepHost } from './step-driver';
 
@@ -41,8 +44,8 @@ export interface RuntimeConfig {
     context?: Record<string, unknown>;
     abortController?: AbortController;
   };
-  /** The model of agents that bring none. */
-  modelRuntime?: AgentModelRuntime;
+  /** The model of agents that bring none: a function, or a runtime made by createModelRuntime. */
+  modelRuntime?: AgentModelRuntime | AgentStreamingRuntime;
   runSubAgent?: RunSubAgent;
   /** `engine`: the engine writes assistant rows, ids and rows of open calls. */
   history?: 'caller' | 'engine';
@@ -322,15 +325,32 @@ export class AgentRuntime {
 
   async #callModel(payload: never, { signal, progress }: ActionTools): Promise<void> {
     const { modelRuntime = this.#config.modelRuntime } = this.#agent;
-    const chunks = modelRuntime?.call(this.#agent, payload, { signal });
-    if (!chunks) return;
+    if (!modelRuntime) return;
+    const chunks =
+      typeof modelRuntime === 'function'
+        ? modelRuntime.call(this.#agent, payload, { signal })
+        : chunksOf(modelRuntime, payload, signal);
     for await (const chunk of chunks) {
       if (signal.aborted) break;
       progress(chunk);
     }
   }
 
-  async #callTool({ name, toolCall, args }: ToolAction, signal: AbortSignal): Promise<unknown> {
+  // A call that failed in passing is tried again where its declared effect makes that safe.
+  async #callTool(action: ToolAction, signal: AbortSignal): Promise<unknown> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const result = await this.#callOnce(action, signal);
+        const failed = (result as { error?: unknown } | null | undefined)?.error;
+        if (!mayRetry(action.effect, failed, attempt) || signal.aborted) return result;
+      } catch (error) {
+        if (!mayRetry(action.effect, error, attempt) || signal.aborted) throw error;
+      }
+      await pauseBefore(attempt, signal);
+    }
+  }
+
+  async #callOnce({ name, toolCall, args }: ToolAction, signal: AbortSignal): Promise<unknown> {
     const tools = this.#agent.tools ?? {};
     const call = tools[name] as AgentTool;
     // A tool that takes only its arguments is given nothing else.
@@ -385,6 +405,7 @@ interface ToolAction {
   name: string;
   toolCall: ChatToolPayload;
   args: never;
+  effect?: string;
 }
 
 interface SubAgentAction {

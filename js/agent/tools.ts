@@ -31,6 +31,11 @@ export interface HostTool<Input = never> {
   timeoutMs?: number;
   /** Bytes of its result that a model is shown; 256 Ki when absent. What is longer is cut and says so. */
   resultLimit?: number;
+  /**
+   * How often a call is tried again whose error says `retryable: true`; 2 when absent, 5 at most. A
+   * tool of effect `once` never is.
+   */
+  retries?: number;
   /** Calls of one turn run one after the other. */
   ordered?: boolean;
   /** So do calls whose argument of this name is equal. */
@@ -154,7 +159,8 @@ export function agentToolName({ name }: HostTool): string {
 
 /** A tool as an agent's plan describes it. */
 export function toolPlan(tool: HostTool): object {
-  const { description, effect, approve, timeoutMs, resultLimit, ordered, serializeBy } = tool;
+  const { description, effect, approve, timeoutMs, resultLimit, retries } = tool;
+  const { ordered, serializeBy } = tool;
   return {
     name: agentToolName(tool),
     engine: engineToolOf(tool),
@@ -164,6 +170,7 @@ export function toolPlan(tool: HostTool): object {
     approve: policyOf(approve),
     timeoutMs,
     resultLimit,
+    retries,
     ordered,
     serializeBy,
     checked: isStandard(tool.input) ? 'host' : undefined,

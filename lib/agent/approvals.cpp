@@ -289,10 +289,14 @@ class Decision {
     }
     const Tree& value = decision_["value"];
     if (select) MILLRACE_TRY(check_choice(value));
+    const Tree& asked = state_[select ? "pendingHumanSelect" : "pendingHumanPrompt"];
+    const Tree call = asked["metadata"]["toolCallId"];
     Tree row = Tree::object();
     row.set("id", ids_.next_id());
-    row.set("role", "user");
+    row.set("role", call.is_string() ? "tool" : "user");
     row.set("content", value.is_string() ? value : Tree::text(value.to_json()));
+    // A model that asked by a call reads the answer as its result.
+    if (call.is_string()) row.set("tool_call_id", call);
     Tree payload = Tree::object();
     payload.set("message", row);
     payload.set("response", value);

@@ -12,6 +12,7 @@
 #include "agent/history.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
+#include "base/token_estimate.hpp"
 #include "schema/schema.hpp"
 
 namespace millrace::agent {

@@ -153,6 +153,8 @@ void StepMachine::start_run(std::size_t index) {
   action.set("name", name);
   action.set("toolCall", run.call);
   action.set("args", std::move(args).value());
+  const Tree& effect = manifest_of(state_, run.call["identifier"].string())["effect"];
+  if (effect.is_string()) action.set("effect", effect);
   request(
       "tool", std::move(action),
       [this, index](Tree result) { end_run(index, std::move(result), Tree()); },

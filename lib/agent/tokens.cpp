@@ -1,9 +1,8 @@
 #include "agent/tokens.hpp"
 
-#include <cctype>
 #include <cmath>
 
-#include "base/utf8.hpp"
+#include "base/token_estimate.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -11,10 +10,6 @@ namespace {
 using json::Tree;
 
 constexpr std::int64_t image_tokens = 1000;
-
-std::int64_t up(std::int64_t length, std::int64_t each) {
-  return (length + each - 1) / each;
-}
 
 std::int64_t reported_output(const Tree& message) {
   for (const Tree* usage :
@@ -41,40 +36,6 @@ std::int64_t content_tokens(const Tree& content) {
 }
 
 }  // namespace
-
-// Words of Latin letters are mostly one token, longer ones several; other scripts are cut finer.
-std::int64_t estimate_tokens(std::string_view text) {
-  std::int64_t tokens = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const std::size_t start = at;
-    const auto run = [&](auto belongs) {
-      while (at < text.size() && belongs(static_cast<unsigned char>(text[at]))) ++at;
-      return static_cast<std::int64_t>(at - start);
-    };
-    if (std::isalpha(byte) != 0) {
-      tokens += up(run([](int c) { return std::isalpha(c) != 0; }), 8);
-    } else if (std::isdigit(byte) != 0) {
-      tokens += up(run([](int c) { return std::isdigit(c) != 0; }), 3);
-    } else if (byte == ' ') {
-      // One blank belongs to the word behind it.
-      if (run([](int c) { return c == ' '; }) > 1) ++tokens;
-    } else if (std::isspace(byte) != 0) {
-      run([](int c) { return std::isspace(c) != 0; });
-      ++tokens;
-    } else if (byte < 0x80) {
-      tokens += up(run([](int c) { return c < 0x80 && std::ispunct(c) != 0; }), 2);
-      if (at == start) ++at;
-    } else {
-      const std::int64_t bytes = run([](int c) { return c >= 0x80; });
-      // Two bytes a letter (Cyrillic, Greek): about four letters a token; three bytes (CJK): about
-      // one and a third.
-      tokens += byte < 0xE0 ? up(bytes, 7) : up(bytes, 4);
-    }
-  }
-  return tokens;
-}
 
 std::int64_t estimate_message_tokens(const Tree& message) {
   std::int64_t tokens = 0;

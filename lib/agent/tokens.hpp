@@ -8,8 +8,6 @@
 
 namespace millrace::agent {
 
-std::int64_t estimate_tokens(std::string_view text);
-
 // Content, tool calls, reasoning and call ids of one row; what the provider reported for an
 // assistant's answer counts before the estimate.
 std::int64_t estimate_message_tokens(const json::Tree& message);

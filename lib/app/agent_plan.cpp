@@ -50,6 +50,9 @@ Result<tool::Spec> read_spec(const Tree& given) {
   if (given["timeoutMs"].is_number()) {
     spec.timeout = std::chrono::milliseconds(given["timeoutMs"].integer_or(0));
   }
+  if (given["retries"].is_number()) {
+    spec.retries = static_cast<int>(std::clamp<std::int64_t>(given["retries"].integer_or(0), 0, 5));
+  }
   if (given["resultLimit"].is_number()) {
     spec.result_limit =
         static_cast<std::size_t>(std::max<std::int64_t>(1, given["resultLimit"].integer_or(1)));
@@ -178,6 +181,20 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
   return std::shared_ptr<const AgentPlan>(std::move(plan));
 }
 
+tool::Spec ask_user_spec() {
+  tool::Spec spec;
+  spec.name = ask_user_name;
+  spec.description =
+      "Asks the user a question and gives the answer. With `options` the user chooses one of them, "
+      "or several where `multi` is true.";
+  spec.parameters = R"({"type":"object","properties":{"prompt":{"type":"string","minLength":1},)"
+                    R"("options":{"type":"array","items":{"type":"object","properties":)"
+                    R"({"label":{"type":"string"},"value":{"type":"string"}},)"
+                    R"("required":["value"]}},"multi":{"type":"boolean"}},"required":["prompt"]})";
+  spec.effect = tool::Effect::read;
+  return spec;
+}
+
 // The policy of one tool under the agent's.
 Tree policy_of(const tool::Spec& spec, Approve approve) {
   auto own = Tree::parse(spec.approve);
@@ -213,7 +230,10 @@ Result<tool::Registry> agent_tools(const tool::Surroundings& around) {
   for (const std::string_view name : {"time", "calculator", "httpFetch"}) {
     options.set(name, Tree::flag(true));
   }
-  return tool::make_builtin_tools(options, around);
+  auto tools = tool::make_builtin_tools(options, around);
+  if (!tools) return tools;
+  MILLRACE_TRY(tools.value().add(std::make_shared<Described>(ask_user_spec())));
+  return tools;
 }
 
 void describe_tools(AgentPlan& plan) {

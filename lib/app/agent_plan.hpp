@@ -71,11 +71,11 @@ struct ToolSources {
 // Reads a plan.
 // Shape: { "chain": that of read_chain, "payload"?: object, "instructions"?: string, "tools"?:
 // [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approve"?: policy, "ordered"?,
-// "serializeBy"?, "timeoutMs"?, "resultLimit"?, "checked"?: "host", "engine"?: object }],
-// "builtin"?: [name], "approve"?: "tools" | "risky" | "always" | "never", "limits"?: { "maxSteps",
-// "maxTokens", "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object, "compression"?:
-// object, "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name", "description"?,
-// "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
+// "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host", "engine"?: object
+// }], "builtin"?: [name], "approve"?: "tools" | "risky" | "always" | "never", "limits"?: {
+// "maxSteps", "maxTokens", "maxCost", "maxDurationMs", "maxRepeats" }, "state"?: object,
+// "compression"?: object, "concurrency"?, "retryAfterFirstToken"?: boolean, "agents"?: [{ "name",
+// "description"?, "inheritMessages"?: boolean, "timeoutMs"?, "plan": object }] }.
 // Errors: those of read_chain and Registry::add; invalid_option.
 Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
                                                          const ToolSources& sources);
@@ -84,7 +84,11 @@ Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,
 // Errors: invalid_option.
 Result<Approve> read_approve(std::string_view name);
 
-// The tools that the engine brings along and that need no settings: time, calculator, http_fetch.
+// The tool by which a model asks the user: it is answered like an approval, not run.
+constexpr std::string_view ask_user_name = "ask_user";
+
+// The tools that the engine brings along and that need no settings: time, calculator, http_fetch,
+// ask_user.
 // Errors: those of make_builtin_tools.
 Result<tool::Registry> agent_tools(const tool::Surroundings& around);
 

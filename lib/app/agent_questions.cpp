@@ -80,6 +80,8 @@ Tree question_interrupt(const Tree& question, const Tree& asked) {
   for (const std::string_view member : {"options", "multi", "metadata"}) {
     if (!asked[member].is_null()) interrupt.at("metadata").set(member, asked[member]);
   }
+  const Tree& call = asked["metadata"]["toolCallId"];
+  if (call.is_string()) interrupt.set("toolCallId", call);
   return interrupt;
 }
 
@@ -139,11 +141,13 @@ class Answers {
                                                      "cancelled.");
     }
     const std::string_view key = question["key"].string();
-    if (key == "prompt" || key == "select") return respond(entry);
+    if (key == "prompt" || key == "select") return respond(key, entry);
     return decide(key, question, entry);
   }
 
-  Result<void> respond(const Tree& entry) {
+  Result<void> respond(std::string_view key, const Tree& entry) {
+    const std::string member = key == "select" ? "pendingHumanSelect" : "pendingHumanPrompt";
+    const Tree call = made_.state[member]["metadata"]["toolCallId"];
     Tree decision = Tree::object();
     if (entry["status"].string() == "cancelled") {
       decision.set("action", "stop");
@@ -152,7 +156,22 @@ class Answers {
       decision.set("action", "answer");
       decision.set("value", payload.find("value") != nullptr ? payload["value"] : payload);
     }
-    return apply(decision);
+    MILLRACE_TRY(apply(decision));
+    if (call.is_string() && decision["action"].string() == "answer") {
+      const Tree* row = agent::find_tool_row(made_.state, call.string());
+      const std::string_view told = row == nullptr ? "" : (*row)["content"].string();
+      made_.results.push_back({std::string(call.string()), std::string(told)});
+    }
+    // The next question of this kind is another one.
+    forget(key);
+    return {};
+  }
+
+  void forget(std::string_view key) {
+    Tree* questions = made_.state.find("openQuestions");
+    if (questions == nullptr) return;
+    std::erase_if(questions->items(),
+                  [key](const Tree& question) { return question["key"].string() == key; });
   }
 
   Result<void> decide(std::string_view call_id, const Tree& question, const Tree& entry) {

@@ -6,6 +6,15 @@
 #include "app/sse_response.hpp"
 
 namespace millrace::app {
+namespace {
+
+// A chat without tools is one turn of the model.
+constexpr event::Foreign step_started{"STEP_STARTED",
+                                      R"({"type":"STEP_STARTED","stepName":"step-1"})"};
+constexpr event::Foreign step_finished{"STEP_FINISHED",
+                                       R"({"type":"STEP_FINISHED","stepName":"step-1"})"};
+
+}  // namespace
 
 AgentRun::AgentRun(const DriverServices& services, model::CallOptions call,
                    model::ChatPayload payload, const AgentInput& input,
@@ -26,6 +35,7 @@ AgentRun::~AgentRun() = default;
 void AgentRun::start() {
   if (!response_->start(200, stream_headers())) return;
   encoder_.start();
+  encoder_.on_event({step_started});
   const std::weak_ptr<CallDriver> weak = weak_from_this();
   response_->on_drain([this, weak] {
     if (const auto self = weak.lock()) resume();
@@ -51,7 +61,10 @@ void AgentRun::wait_for_silence() {
 void AgentRun::progressed() {
   if (ended_) return;
   const auto self = shared_from_this();
-  if (call().ended()) encoder_.finish();
+  if (call().ended()) {
+    if (!encoder_.ended()) encoder_.on_event({step_finished});
+    encoder_.finish();
+  }
   if (!encoder_.pending().empty()) {
     // Not kept: a silent run needs no buffer.
     const std::string bytes = encoder_.take();

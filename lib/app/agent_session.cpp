@@ -49,6 +49,8 @@ void AgentSession::start() {
       task_.used->insert(std::string(call["id"].string()));
     }
   }
+  // A run that goes on in the middle of a turn says so to readers of its own.
+  if (context_.is_object() && state_["modelStep"]["open"].is_true()) tell_step();
   for (const auto& [call_id, text] : task_.results) tell_result(call_id, {text, true});
   if (!task_.children.members().empty()) return resume_children();
   if (!context_.is_object() && agent::is_blocked(state_["status"].string())) return end_waiting();
@@ -77,7 +79,7 @@ void AgentSession::prepare_state() {
     state_.set("messages", std::move(messages));
     state_.set("modelTurns", Tree::integer(0));
   }
-  step_ = state_["modelTurns"].integer_or(0);
+  step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
   for (const Tree& tool : task_.client_tools.items()) {
@@ -107,8 +109,66 @@ void AgentSession::next_step() {
   context_ = Tree();
 }
 
-// The general agent's decision; what the model made up is answered, not asked about.
+// A question of the model's comes when nothing else of its turn is left to be done.
 Tree AgentSession::decide(Tree& state, const Tree& context) {
+  const std::string_view phase = context["phase"].string();
+  if (plan_->tools.find(ask_user_name) == nullptr || state["status"].string() == "interrupted") {
+    return decide_turn(state, context);
+  }
+  Tree rest = context;
+  if (phase == "llm_result") {
+    Tree& payload = rest.at("payload");
+    std::erase_if(payload.at("toolsCalling").items(),
+                  [this](const Tree& call) { return asks_user(call); });
+    const bool asks =
+        payload["toolsCalling"].items().size() != context["payload"]["toolsCalling"].items().size();
+    if (asks && payload["toolsCalling"].items().empty()) {
+      decide_turn(state, context);
+      return open_question(state);
+    }
+  }
+  Tree decided = decide_turn(state, rest);
+  const std::string_view type = decided["type"].string();
+  if (phase == "llm_result" || (type != "call_llm" && type != "finish")) return decided;
+  Tree question = open_question(state);
+  return question.is_null() ? decided : question;
+}
+
+bool AgentSession::asks_user(const Tree& call) const {
+  return call["apiName"].string() == ask_user_name &&
+         plan_->tools.check(ask_user_name, call["arguments"].string()).ok();
+}
+
+// The first call of the last turn that asks the user and has no answer, as an instruction.
+Tree AgentSession::open_question(const Tree& state) const {
+  const auto& rows = state["messages"].items();
+  const auto turn = std::find_if(rows.rbegin(), rows.rend(), [](const Tree& row) {
+    return row["role"].string() == "assistant" && !row["tool_calls"].items().empty();
+  });
+  if (turn == rows.rend()) return {};
+  for (const Tree& made : (*turn)["tool_calls"].items()) {
+    const Tree call = agent::chat_tool_call(made);
+    const std::string_view id = call["id"].string();
+    const bool answered = std::any_of(turn.base(), rows.end(), [id](const Tree& row) {
+      return row["tool_call_id"].string() == id;
+    });
+    if (answered || !asks_user(call)) continue;
+    auto read = Tree::parse(call["arguments"].string());
+    if (!read) continue;
+    Tree instruction = std::move(read).value();
+    const bool selects = !instruction["options"].items().empty();
+    for (Tree& option : instruction.at("options").items()) {
+      if (option["label"].is_null()) option.set("label", option["value"]);
+    }
+    instruction.set("type", selects ? "request_human_select" : "request_human_prompt");
+    instruction.set("metadata", Tree::object()).set("toolCallId", id);
+    return instruction;
+  }
+  return {};
+}
+
+// The general agent's decision; what the model made up is answered, not asked about.
+Tree AgentSession::decide_turn(Tree& state, const Tree& context) {
   if (context["phase"].string() == "llm_result") {
     state.set("modelTurns", Tree::integer(state["modelTurns"].integer_or(0) + 1));
     for (const Tree& call : context["payload"]["toolsCalling"].items()) {
@@ -199,6 +259,10 @@ void AgentSession::take_outcome(Tree outcome) {
   } else {
     state_.erase("subAgentRuns");
   }
+  Tree step = Tree::object();
+  step.set("number", Tree::integer(step_));
+  step.set("open", Tree::flag(step_open_ && context_.is_object()));
+  state_.set("modelStep", std::move(step));
   // The questions have their ids before anybody keeps the state.
   if (!context_.is_object()) open_questions(state_, now_ms(), services_.call.ids);
   if (owner_ != nullptr && !stopping_) owner_->rest(state_, context_);

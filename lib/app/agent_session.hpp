@@ -116,6 +116,9 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void end(AgentOutcome outcome);
   void end_waiting();
   Tree decide(Tree& state, const Tree& context);
+  Tree decide_turn(Tree& state, const Tree& context);
+  [[nodiscard]] bool asks_user(const Tree& call) const;
+  [[nodiscard]] Tree open_question(const Tree& state) const;
 
   // Turns of the model and calls (agent_session_calls.cpp)
   void call_model(std::uint64_t action, const Tree& payload);
@@ -123,10 +126,12 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void call_tool(std::uint64_t action, const Tree& payload);
   void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
   void end_tool(std::uint64_t action, const std::string& call_id, tool::ToolOutcome outcome);
+  bool retry_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
   void refuse(std::uint64_t action, const std::string& call_id, const Error& error);
   void tell_result(const std::string& call_id, const tool::ToolOutcome& outcome);
   void tell_progress(const std::string& call_id, std::string_view json);
   void open_step();
+  void tell_step();
   void close_step();
   void emit(std::string_view type, const Tree& json);
   void cancel_action(std::uint64_t action);
@@ -168,6 +173,13 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::shared_ptr<ModelTurn> turn_;
   std::uint64_t turn_action_ = 0;
   std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
+  // Calls that may be tried again.
+  struct Tried {
+    Tree call;
+    int retries = 0;
+    std::unique_ptr<os::Timer> wait;
+  };
+  std::map<std::uint64_t, Tried> tried_;
   std::map<std::uint64_t, std::unique_ptr<Child>> children_;
   // Children that wait for their turn.
   struct Queued {

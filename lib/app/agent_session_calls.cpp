@@ -33,10 +33,15 @@ void AgentSession::emit(std::string_view type, const Tree& json) {
 
 void AgentSession::open_step() {
   close_step();
+  ++step_;
+  tell_step();
+}
+
+void AgentSession::tell_step() {
   step_open_ = true;
   Tree event = Tree::object();
   event.set("type", "STEP_STARTED");
-  event.set("stepName", "step-" + std::to_string(++step_));
+  event.set("stepName", "step-" + std::to_string(step_));
   emit("STEP_STARTED", event);
 }
 
@@ -155,7 +160,8 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   if (wanted.arguments.empty()) wanted.arguments = "{}";
   wanted.idempotency_key = task_.thread_id + ":" + id;
   const auto job = std::make_shared<ToolJob>(services_.loop, spec, std::move(events));
-  jobs_.emplace(action, job);
+  jobs_.insert_or_assign(action, job);
+  if (spec.effect != tool::Effect::once && spec.retries > 0) tried_[action].call = call;
   if (!hosted) return job->start(*plan_->tools.find(spec.name), std::move(wanted));
   std::string json = "{";
   json::append_member(json, "name", wanted.name);
@@ -186,6 +192,7 @@ void AgentSession::complete(std::uint64_t id, std::string_view json) {
   tool::ToolOutcome outcome;
   outcome.content = answer["content"].string();
   outcome.is_error = answer["isError"].truthy();
+  outcome.retry = answer["retry"].truthy();
   outcome.code = answer["code"].string();
   if (answer["extra"].is_object() && !answer["extra"].members().empty()) {
     const std::string extra = answer["extra"].to_json();
@@ -199,6 +206,8 @@ void AgentSession::end_tool(std::uint64_t action, const std::string& call_id,
   jobs_.erase(action);
   if (!machine_) return;
   const auto self = shared_from_this();
+  if (outcome.is_error && outcome.retry && retry_tool(action, outcome)) return;
+  tried_.erase(action);
   tell_result(call_id, outcome);
   if (outcome.is_error) {
     Tree error = Tree::object();
@@ -209,6 +218,32 @@ void AgentSession::end_tool(std::uint64_t action, const std::string& call_id,
     machine_->complete(action, result_of(outcome), now_ms());
   }
   pump();
+}
+
+// Tries a call again that failed in passing, where its effect and its tool allow that.
+bool AgentSession::retry_tool(std::uint64_t action, const tool::ToolOutcome& outcome) {
+  const auto found = tried_.find(action);
+  if (found == tried_.end()) return false;
+  Tried& tried = found->second;
+  const tool::Tool* tool = plan_->tools.find(tried.call["apiName"].string());
+  if (tool == nullptr || tried.retries >= tool->spec().retries) return false;
+  constexpr std::chrono::milliseconds first_wait{200};
+  const auto wait = first_wait * (1 << tried.retries++);
+  Tree progress = Tree::object();
+  progress.set("retry", Tree::integer(tried.retries));
+  progress.set("error", outcome.content);
+  tell_progress(std::string(tried.call["id"].string()), progress.to_json());
+  tried.wait = std::make_unique<os::Timer>(services_.loop, [this, action] {
+    const auto self = shared_from_this();
+    const auto waited = tried_.find(action);
+    if (waited == tried_.end()) return;
+    const Tree call = waited->second.call;
+    const tool::Tool* again = plan_->tools.find(call["apiName"].string());
+    if (again != nullptr) run_tool(action, again->spec(), call);
+    if (owner_ != nullptr) owner_->moved();
+  });
+  tried.wait->start_at(os::Timer::Clock::now() + wait);
+  return true;
 }
 
 void AgentSession::refuse(std::uint64_t action, const std::string& call_id, const Error& error) {
@@ -257,6 +292,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
     std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
     return;
   }
+  tried_.erase(action);
   if (const auto job = jobs_.find(action); job != jobs_.end()) {
     const auto found = job->second;
     jobs_.erase(job);
@@ -273,6 +309,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
 
 void AgentSession::cancel_all() {
   queued_.clear();
+  tried_.clear();
   if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
   for (const auto& [action, job] : std::exchange(jobs_, {})) job->cancel();
   for (const auto& [action, child] : std::exchange(children_, {})) child->leave();

@@ -12,8 +12,8 @@
 
 #include "base/ids.hpp"
 #include "base/seldom.hpp"
+#include "base/token_estimate.hpp"
 #include "event/event.hpp"
-#include "model/token_estimate.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::model {

@@ -31,6 +31,8 @@ struct Spec {
   bool ordered = false;      // calls of one turn run one after the other
   std::string serialize_by;  // so do those whose argument of this name is equal
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  // 0 is none
+  // How often a call that failed in passing is tried again; one of effect once never is.
+  int retries = 2;
   // Bytes of a result's text; what is longer ends in a line that says how much is missing.
   std::size_t result_limit = std::size_t{256} << 10U;
 };

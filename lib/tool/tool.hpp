@@ -26,6 +26,8 @@ struct ToolOutcome {
   // Members for the host's eyes as JSON text `"key":value,...` without braces: structuredContent,
   // citations, attachments.
   std::string extra = {};
+  // It failed in passing: another attempt may succeed.
+  bool retry = false;
 };
 
 // Who called.

@@ -2,7 +2,9 @@
 /* eslint-disable @typescript-eslint/no-explicit-any */
 import { createHash } from 'node:crypto';
 
-import { AgentRuntime, MillraceError } from 'millrace';
+import { AgentRuntime, createModelRuntime, GeneralChatAgent, MillraceError } from 'millrace';
+
+import { startModel } from '../support/scripted-model';
 
 const call = (id: string, apiName: string, args = '{}') => ({
   id,
@@ -1083,4 +1085,101 @@ it('goes on in another process from any boundary', async () => {
     seen.push(...result.events.map(({ type }: any) => type));
   }
   expect(seen).toEqual(['llm_start', 'llm_stream', 'llm_result', 'tool_result', 'done']);
+});
+
+describe('a runtime made by createModelRuntime', () => {
+  it('is the model of an agent, with calls, usage and reasons', async () => {
+    const model = await startModel([
+      { text: 'Let me see.', calls: [{ id: 'c1', name: 'add', args: { a: 2, b: 3 } }] },
+      { text: 'Five.' },
+    ]);
+    try {
+      const modelRuntime = createModelRuntime('openai', { baseURL: model.url, apiKey: 'k' });
+      const agent = Object.assign(new GeneralChatAgent({}), {
+        tools: { add: ({ a, b }: { a: number; b: number }) => a + b },
+      });
+      const runtime = new AgentRuntime(agent, { modelRuntime, history: 'engine' });
+      const state = AgentRuntime.createInitialState({
+        messages: [{ id: 'u1', role: 'user', content: '2 + 3?', metadata: { secret: 1 } }],
+        modelRuntimeConfig: { model: 'scripted', provider: 'openai' },
+        toolManifestMap: { add: { identifier: 'add', humanIntervention: 'never' } },
+      });
+      const { events, newState } = await runtime.run(state);
+      expect(newState.status).toBe('done');
+      expect(newState.messages.map(({ role, content }) => [role, content])).toEqual([
+        ['user', '2 + 3?'],
+        ['assistant', 'Let me see.'],
+        ['tool', '5'],
+        ['assistant', 'Five.'],
+      ]);
+      expect(newState.usage.llm).toMatchObject({
+        apiCalls: 2,
+        tokens: { input: 20, output: 10, total: 30 },
+      });
+      expect(events.filter(({ type }) => type === 'llm_stream').length).toBeGreaterThan(3);
+      expect(model.asked[0]?.messages).toEqual([{ role: 'user', content: '2 + 3?' }]);
+    } finally {
+      await model.close();
+    }
+  });
+
+  it('that fails ends the step with its error', async () => {
+    const modelRuntime = createModelRuntime('openai', {
+      baseURL: 'http://127.0.0.1:9',
+      apiKey: 'k',
+      maxRetries: 0,
+    });
+    const agent = new GeneralChatAgent({});
+    const runtime = new AgentRuntime(agent, { modelRuntime, history: 'engine' });
+    const state = AgentRuntime.createInitialState({
+      messages: [{ role: 'user', content: 'hi' }],
+      modelRuntimeConfig: { model: 'm', provider: 'openai' },
+    });
+    const { newState } = await runtime.run(state);
+    expect(newState).toMatchObject({ status: 'error', error: { type: 'connect_failed' } });
+  });
+});
+
+it('tries a call again that failed in passing, by its declared effect', async () => {
+  const tries: Record<string, number> = {};
+  const busy = (name: string) => () => {
+    tries[name] = (tries[name] ?? 0) + 1;
+    if (tries[name] > 1) return 'made it';
+    throw Object.assign(new Error('busy'), { kind: 'retry' });
+  };
+  const answers = () => {
+    tries['answers'] = (tries['answers'] ?? 0) + 1;
+    return tries['answers'] > 1 ? 'made it' : { error: { kind: 'retry', message: 'busy' } };
+  };
+  const tools = { reads: busy('reads'), changes: busy('changes'), answers };
+  const agent = {
+    tools,
+    runner: () => ({
+      type: 'call_tools_batch',
+      payload: {
+        parentMessageId: 'p',
+        toolsCalling: Object.keys(tools).map((name) => ({
+          id: name,
+          identifier: name,
+          apiName: name,
+          arguments: '{}',
+          type: 'default',
+        })),
+      },
+    }),
+  };
+  const state = AgentRuntime.createInitialState({
+    toolManifestMap: {
+      reads: { identifier: 'reads', effect: 'read' },
+      answers: { identifier: 'answers', effect: 'idempotent' },
+      changes: { identifier: 'changes', effect: 'once' },
+    },
+  });
+  const { newState } = await new AgentRuntime(agent as any).step(state);
+  expect(tries).toEqual({ reads: 2, answers: 2, changes: 1 });
+  expect(newState.messages.map(({ content }) => content).sort()).toEqual([
+    '"made it"',
+    '"made it"',
+    expect.stringContaining('busy'),
+  ]);
 });

@@ -474,6 +474,160 @@ describe('a question to a person', () => {
   });
 });
 
+describe('a question of the model', () => {
+  const asked = (args: object, id = 'q1') => call('ask_user', args, id);
+  const colours = [{ label: 'Red', value: 'r' }, { value: 'b' }];
+
+  it('is a prompt, whose answer is the result of its call', async () => {
+    const agent = await agentOf([asked({ prompt: 'Your name?' }), { text: 'Hello Ada' }], {
+      tools: ['ask_user'],
+    });
+    const run = agent.run('go', { threadId: 'p' });
+    const events = await eventsOf(run);
+    expect(resultsOf(events)).toEqual([]);
+    const { status, reason, interrupts = [], usage } = await run.result;
+    expect({ status, reason }).toEqual({ status: 'interrupted', reason: 'waiting_for_human' });
+    expect(interrupts).toMatchObject([
+      { reason: 'input_required', message: 'Your name?', toolCallId: 'q1' },
+    ]);
+    expect(usage).toMatchObject({ humanInteraction: { promptRequests: 1 } });
+    const next = await run.resume({ value: 'Ada' });
+    const more = await eventsOf(next);
+    expect(resultsOf(more)).toEqual(['Ada']);
+    expect(await next.text()).toBe('Hello Ada');
+    expect(model.asked[1]?.messages.at(-1)).toEqual({
+      role: 'tool',
+      tool_call_id: 'q1',
+      content: 'Ada',
+    });
+    const again = await agent.run([], {
+      threadId: 'p',
+      resume: [{ interruptId: interrupts[0]?.id ?? '', status: 'resolved', payload: { value: 1 } }],
+    }).result;
+    expect(again).toMatchObject({ status: 'error', error: { code: 'approval_answered' } });
+  });
+
+  it('is a choice, which takes one of its options', async () => {
+    const agent = await agentOf([asked({ prompt: 'Colour?', options: colours }), { text: 'ok' }], {
+      tools: ['ask_user'],
+    });
+    const run = agent.run('go');
+    const { interrupts = [], usage } = await run.result;
+    expect(interrupts).toMatchObject([
+      { message: 'Colour?', metadata: { options: [{ label: 'Red' }, { label: 'b', value: 'b' }] } },
+    ]);
+    expect(usage).toMatchObject({ humanInteraction: { selectRequests: 1 } });
+    const wrong = await (await run.resume({ value: 'green' })).result;
+    expect(wrong).toMatchObject({ status: 'error', error: { code: 'invalid_argument' } });
+    expect(await (await run.resume({ value: 'r' })).text()).toBe('ok');
+    expect(model.asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'r' });
+  });
+
+  it('may be one of several, after the other calls of its turn', async () => {
+    const turn: Turn = {
+      calls: [
+        { id: 'q1', name: 'ask_user', args: { prompt: 'First?' } },
+        { id: 'a1', name: 'add', args: { a: 1, b: 1 } },
+        { id: 'q2', name: 'ask_user', args: { prompt: 'First?' } },
+        { id: 'q3', name: 'ask_user', args: { nothing: true } },
+      ],
+    };
+    const agent = await agentOf([turn, { text: 'done' }], { tools: ['ask_user', add] });
+    const run = agent.run('go', { threadId: 's' });
+    expect(resultsOf(await eventsOf(run))).toHaveLength(2);
+    const first = (await run.result).interrupts ?? [];
+    const second = await run.resume({ value: 'one' });
+    const next = (await second.result).interrupts ?? [];
+    expect(next).toHaveLength(1);
+    expect(next[0]?.id).not.toBe(first[0]?.id);
+    expect(model.asked).toHaveLength(1);
+    expect(await (await second.resume({ value: ['two'] })).text()).toBe('done');
+    const told = model.asked[1]?.messages.filter(({ role }) => role === 'tool') ?? [];
+    expect(told.map(({ tool_call_id: id }) => id)).toEqual(['q1', 'a1', 'q2', 'q3']);
+    expect(told.map(({ content }) => content)).toEqual([
+      'one',
+      '2',
+      '["two"]',
+      expect.stringContaining('prompt'),
+    ]);
+  });
+
+  it('comes through the handler, is bound to its thread, and may be left unanswered', async () => {
+    const agent = await agentOf(
+      (_body, index) => (index === 1 ? { text: 'fine' } : asked({ prompt: '?' })),
+      {
+        tools: ['ask_user'],
+      },
+    );
+    const post = async (body: object): Promise<AGUIEvent[]> => {
+      const request = new Request('http://localhost/', {
+        method: 'POST',
+        body: JSON.stringify({ runId: 'r', messages: [], ...body }),
+      });
+      const text = await (await agent.handler(request)).text();
+      return [...text.matchAll(/^data: (.*)$/gm)].map(
+        ([, data]) => JSON.parse(data ?? '') as AGUIEvent,
+      );
+    };
+    const user = [{ id: 'u', role: 'user', content: 'go' }];
+    const last = (events: AGUIEvent[]) => events.at(-1) as unknown as Record<string, unknown>;
+    const ids = async (threadId: string): Promise<string> => {
+      const end = last(await post({ threadId, messages: user }));
+      expect(end).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'interrupt' } });
+      return (end as { outcome: { interrupts: { id: string }[] } }).outcome.interrupts[0]?.id ?? '';
+    };
+    const mine = await ids('mine');
+    const answer = (interruptId: string, more: object = { payload: { value: 'yes' } }) => [
+      { interruptId, status: 'resolved', ...more },
+    ];
+    expect(last(await post({ threadId: 'other', resume: answer(mine) }))).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'approval_mismatch',
+    });
+    expect(resultsOf(await post({ threadId: 'mine', resume: answer(mine) }))).toEqual(['yes']);
+    const third = await ids('third');
+    expect(last(await post({ threadId: 'third', resume: answer(mine) }))).toMatchObject({
+      code: 'approval_answered',
+    });
+    const left = [{ interruptId: third, status: 'cancelled' }];
+    expect(last(await post({ threadId: 'third', resume: left }))).toMatchObject({
+      type: 'RUN_FINISHED',
+    });
+  });
+});
+
+describe('a call that failed in passing', () => {
+  const shaky = (effect: 'read' | 'idempotent' | 'once', failures: number, keys: string[]) =>
+    tool({
+      name: 'shaky',
+      effect,
+      run: (_input, { idempotencyKey }) => {
+        keys.push(idempotencyKey);
+        if (keys.length > failures) return 'made it';
+        throw Object.assign(new Error('busy'), { retryable: true });
+      },
+    });
+
+  it.each([
+    ['read', 2, 3, 'made it'],
+    ['idempotent', 1, 2, 'made it'],
+    ['read', 9, 3, 'busy'],
+    ['once', 1, 1, 'busy'],
+  ] as const)(
+    'of effect %s after %i failures is tried %i times',
+    async (effect, failures, tries, result) => {
+      const keys: string[] = [];
+      const agent = await agentOf([call('shaky'), { text: 'end' }], {
+        tools: [shaky(effect, failures, keys)],
+      });
+      const events = await eventsOf(agent.run('go'));
+      expect(resultsOf(events)).toEqual([result]);
+      expect(keys).toHaveLength(tries);
+      expect(new Set(keys).size).toBe(1);
+    },
+  );
+});
+
 describe('a tool of the client', () => {
   const look = { name: 'look', description: 'Looks.', parameters: { type: 'object' } };
 
@@ -691,6 +845,56 @@ describe('a saved step', () => {
       expect(rest.at(-1)).toMatchObject({ type: 'RUN_FINISHED', result: { reason: 'completed' } });
     }
   });
+
+  it('goes on in a fresh process, from every boundary', async () => {
+    const script = [
+      call('add', { a: 1, b: 2 }, 'c1'),
+      {
+        calls: [
+          { id: 'c2', name: 'add', args: { a: 3, b: 4 } },
+          { id: 'c3', name: 'nothing', args: {} },
+        ],
+      },
+      { text: 'all done' },
+    ];
+    const answer = (body: ScriptedModel['asked'][number]) =>
+      script[Math.min(2, body.messages.filter(({ role }) => role === 'assistant').length)] as Turn;
+    const agent = await agentOf(answer, { tools: [add] });
+    const saved: SavedRun[] = [];
+    const run = agent.run('go', { threadId: 't', onStep: (one) => saved.push(one) });
+    const whole = await eventsOf(run);
+    expect(saved.length).toBeGreaterThan(4);
+    // What a reader is shown, from the last event of the run backwards.
+    const shown = (events: AGUIEvent[]) =>
+      events
+        .filter(({ type }) => !['RUN_STARTED', 'CUSTOM'].includes(type))
+        .map((event) => {
+          const { type, stepName, delta, toolCallId, content, outcome, result } =
+            event as never as Record<string, unknown>;
+          return JSON.stringify({ type, stepName, delta, toolCallId, content, outcome, result });
+        });
+    const fixture = join(__dirname, 'fixtures/agent-continue.cjs');
+    const goOn = (one: SavedRun) =>
+      new Promise<AGUIEvent[]>((resolve, reject) => {
+        const child = execFile(
+          process.execPath,
+          [fixture, model.url],
+          { timeout: 30_000 },
+          (error, stdout) =>
+            error ? reject(new Error(error.message)) : resolve(JSON.parse(stdout) as AGUIEvent[]),
+        );
+        child.stdin?.end(JSON.stringify(one));
+      });
+    const told = shown(whole);
+    for (const one of saved.filter(({ context }) => context !== null)) {
+      const events = shown(await goOn(one));
+      // A turn that was open is told to the new readers, too.
+      const { open } = one.state['modelStep'] as { open: boolean };
+      if (open) expect(events[0]).toContain('STEP_STARTED');
+      const rest = events.slice(open ? 1 : 0);
+      expect(rest).toEqual(told.slice(told.length - rest.length));
+    }
+  }, 60_000);
 
   it('that waits for a person can be answered', async () => {
     const sent: string[] = [];

@@ -83,10 +83,12 @@ describe('millrace serve with a provider', () => {
     });
     expect(list.map((event) => event.type)).toEqual([
       'RUN_STARTED',
+      'STEP_STARTED',
       'TEXT_MESSAGE_START',
       'TEXT_MESSAGE_CONTENT',
       'TEXT_MESSAGE_CONTENT',
       'TEXT_MESSAGE_END',
+      'STEP_FINISHED',
       'RUN_FINISHED',
     ]);
     expect(list[0]).toMatchObject({ threadId: 't', runId: 'r', protocolVersion: '1.0' });
@@ -153,8 +155,8 @@ describe('millrace serve with a provider', () => {
       response.end('{"error":{"message":"Incorrect API key provided: plain.secret-key-123456"}}');
     };
     const list = await run(server.url, hello);
-    expect(list.map((event) => event.type)).toEqual(['RUN_STARTED', 'RUN_ERROR']);
-    expect(list[1]).toMatchObject({ code: 'authentication_failed' });
+    expect(list.map((event) => event.type)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'RUN_ERROR']);
+    expect(list[2]).toMatchObject({ code: 'authentication_failed' });
     expect(JSON.stringify(list)).not.toContain('secret-key');
     provider.answer = stream([
       'data: {"error":{"message":"key plain.secret-key-123456 is used up"}}\n\n',
@@ -175,6 +177,7 @@ describe('millrace serve with a provider', () => {
     const list = await run(server.url, hello);
     expect(list.map((event) => event.type)).toEqual([
       'RUN_STARTED',
+      'STEP_STARTED',
       'TEXT_MESSAGE_START',
       'TEXT_MESSAGE_CONTENT',
       'TEXT_MESSAGE_END',

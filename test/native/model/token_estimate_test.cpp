@@ -1,6 +1,6 @@
 // How close the estimate is to what tokenizers count: exactly known texts, and recorded answers.
 
-#include "model/token_estimate.hpp"
+#include "base/token_estimate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ std::int64_t reported_output(const Listener& answer, std::string_view wire) {
 
 TEST(TokenEstimate, IsNearATokenizer) {
   for (const Sample& sample : samples) {
-    const std::int64_t tokens = model::estimate_tokens(sample.text);
+    const std::int64_t tokens = estimate_tokens(sample.text);
     const auto allowed = std::max<double>(2, 0.15 * static_cast<double>(sample.tokens));
     EXPECT_NEAR(static_cast<double>(tokens), static_cast<double>(sample.tokens), allowed)
         << sample.text;
@@ -107,7 +107,7 @@ TEST(TokenEstimate, DoesNotDependOnThePieces) {
   std::mt19937 random(seed);
   for (const Sample& sample : samples) {
     const std::string text = sample.text;
-    model::TokenEstimator pieces;
+    TokenEstimator pieces;
     for (std::size_t at = 0; at < text.size();) {
       std::size_t size = 1 + random() % 5;
       while (at + size < text.size() && (static_cast<unsigned char>(text[at + size]) >> 6U) == 2U) {
@@ -116,14 +116,14 @@ TEST(TokenEstimate, DoesNotDependOnThePieces) {
       pieces.add(std::string_view(text).substr(at, size));
       at += size;
     }
-    EXPECT_EQ(pieces.tokens(), model::estimate_tokens(text)) << text;
+    EXPECT_EQ(pieces.tokens(), estimate_tokens(text)) << text;
   }
 }
 
 TEST(TokenEstimate, IsZeroOnlyForNothing) {
-  EXPECT_EQ(model::estimate_tokens(""), 0);
-  EXPECT_EQ(model::estimate_tokens(" "), 1);
-  EXPECT_EQ(model::estimate_tokens("\xff\xfe"), 3);
+  EXPECT_EQ(estimate_tokens(""), 0);
+  EXPECT_EQ(estimate_tokens(" "), 1);
+  EXPECT_EQ(estimate_tokens("\xff\xfe"), 3);
 }
 
 TEST(TokenEstimate, IsWithin15PercentOfRecordedAnswers) {
@@ -143,8 +143,8 @@ TEST(TokenEstimate, IsWithin15PercentOfRecordedAnswers) {
     const auto reported = static_cast<double>(reported_output(answer, recording.wire->name));
     if (!answer.text_only || reported <= 0 || answer.said.empty()) continue;
     const std::string_view model = model_of(answer, recording);
-    const auto estimated = static_cast<double>(model::estimate_tokens(answer.said, model) +
-                                               model::estimate_tokens(answer.thought, model));
+    const auto estimated = static_cast<double>(estimate_tokens(answer.said, model) +
+                                               estimate_tokens(answer.thought, model));
     std::cout << recording.name << " (" << model << "): reported " << reported << ", estimated "
               << estimated << "\n";
     // Marks of turns and thoughts are tokens, too: of short answers they are a large part.

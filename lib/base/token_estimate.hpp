@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace millrace::model {
+namespace millrace {
 
 // Counts as OpenAI's o200k_base does, in pieces as small as they come: within 15 % or two dozen
 // tokens for prose, Markdown, TypeScript and JSON, within a quarter or so for the densest code.
@@ -37,4 +37,4 @@ class TokenEstimator {
 // The tokens of one whole text.
 std::int64_t estimate_tokens(std::string_view text, std::string_view model = {});
 
-}  // namespace millrace::model
+}  // namespace millrace

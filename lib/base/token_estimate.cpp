@@ -1,4 +1,4 @@
-#include "model/token_estimate.hpp"
+#include "base/token_estimate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/utf8.hpp"
 
-namespace millrace::model {
+namespace millrace {
 namespace {
 
 // Thousandths of a token. The weights are a least-squares fit to o200k_base over prose in sixteen
@@ -159,4 +159,4 @@ std::int64_t estimate_tokens(std::string_view text, std::string_view model) {
   return estimator.tokens();
 }
 
-}  // namespace millrace::model
+}  // namespace millrace
