@@ -132,7 +132,7 @@ class Bench {
     if (!added) die(added.error().message);
     plan_ = checked(app::read_agent_plan(
         R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":["noop"]})",
-        tools));
+        {tools}));
   }
 
   void run(std::size_t together) {
