@@ -191,6 +191,24 @@ describe('the loop', () => {
     expect(heads).toEqual([['S', 'x'], ['own', 'x'], ['S']]);
   });
 
+  it('never sends a conversation that an assistant begins, as trimming may leave one', async () => {
+    const provider = scripted();
+    const engine = new Engine({
+      provider,
+      systemPrompt: 'S',
+      sessionManager: new SessionManager({ maxHistory: 2 }),
+    });
+    for (const prompt of ['one', 'two', 'three']) await engine.runWithSession('s', prompt);
+    const roles = provider.asked.map(({ messages }) => messages.map(({ role }: any) => role));
+    expect(roles.map(([first, second]) => [first, second])).toEqual([
+      ['system', 'user'],
+      ['system', 'user'],
+      ['system', 'user'],
+    ]);
+    expect(provider.asked.at(-1).messages.at(-1).content).toBe('three');
+    expect(JSON.stringify(engine.sessionManager.snapshot('s'))).not.toContain('is missing');
+  });
+
   it('runs calls one after the other, or some at a time when asked', async () => {
     for (const [parallelTools, most] of [
       [undefined, 1],

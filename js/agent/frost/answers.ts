@@ -1,7 +1,7 @@
 // What an Engine reads of answers and calls, whatever providers and models make of them.
 import { randomUUID } from 'node:crypto';
 
-import type { OpenAIToolCall } from '../../../types/agent';
+import type { AgentMessage, OpenAIToolCall } from '../../../types/agent';
 import { onAbort } from '../../abort';
 import { MillraceError } from '../../errors';
 import { ask } from '../ask';
@@ -41,6 +41,14 @@ export function checkArguments({ name, parameters }: EngineTool, args: string): 
   }
   const wrong = ask<string>('checkSchema', { schema: parameters ?? {}, value });
   if (wrong !== '') throw new MillraceError('invalid_argument', `Invalid arguments: ${wrong}`);
+}
+
+/** The conversation as every provider takes it: a person begins it, also when its beginning was trimmed away. */
+export function openedByUser(messages: readonly AgentMessage[]): AgentMessage[] {
+  const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  if (messages[first]?.role !== 'assistant') return [...messages];
+  const opening = { role: 'user', content: '(The beginning of the conversation is missing.)' };
+  return [...messages.slice(0, first), opening, ...messages.slice(first)];
 }
 
 /** The text of an answer, also of one in parts. */

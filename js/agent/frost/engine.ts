@@ -4,7 +4,15 @@ import { MillraceError } from '../../errors';
 import { ask } from '../ask';
 import { within } from '../runtime';
 import { errorRecord } from '../serialize';
-import { callsOf, checkArguments, definition, failure, raced, textOf } from './answers';
+import {
+  callsOf,
+  checkArguments,
+  definition,
+  failure,
+  openedByUser,
+  raced,
+  textOf,
+} from './answers';
 import { Dispatcher } from './dispatcher';
 import { chatCompletionsProvider } from './provider';
 import { SessionManager } from './sessions';
@@ -202,7 +210,7 @@ export class Engine {
       this.provider.chat(
         {
           model: this.model,
-          messages: [...messages],
+          messages: openedByUser(messages),
           ...(tools.size > 0 && { tools: definitions }),
           ...(toolChoice !== undefined && { tool_choice: toolChoice }),
           ...(maxTokens !== undefined && { max_tokens: maxTokens }),
