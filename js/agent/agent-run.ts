@@ -9,7 +9,10 @@ import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { Call } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
+import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
+import type { ReadRun } from '../runs/run-reader';
+import { RunReader } from '../runs/run-reader';
 import { HostCalls, type ToolQuestion } from './host-calls';
 import type { HostTool } from './tools';
 
@@ -36,6 +39,17 @@ type Item =
 
 const own = new Set(['@tool', '@withdraw', '@rest', '@failed', '@result']);
 
+function isEvent(item: Item): item is AGUIEvent | string {
+  return typeof item === 'string' || !own.has(item.type);
+}
+
+function eventsOf(items: Item[], reader: EngineEventReader): AGUIEvent[] {
+  const events: AGUIEvent[] = [];
+  reader.loadItems(items.filter(isEvent));
+  for (let event = reader.next(); event; event = reader.next()) events.push(event);
+  return events;
+}
+
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
 
@@ -57,11 +71,8 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   readonly #scope = new AsyncResource('MillraceAgentRun');
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
   readonly #done: Promise<AgentResult>;
-  #events: { event: AGUIEvent; size: number }[] = [];
-  #dropped = 0;
-  #size = 0;
+  readonly #events: KeptEvents;
   #over = false;
-  #readers = new Set<AgentRunReader>();
   #waiters = 0;
   #wake: (() => void)[] = [];
   #room: (() => void) | undefined;
@@ -74,12 +85,13 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.runId = host.runId;
     this.#call = call;
     this.#host = host;
+    this.#events = new KeptEvents(host.keptSize, { waits: true });
     this.#calls = new HostCalls(host.tools, call, this.#scope);
     this.#done = this.#read().finally(onAbort(host.signal, () => this.stop()));
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
-    return new AgentRunReader(this.#shelf);
+    return new RunReader(this.#handle);
   }
 
   /** How the run ended; never rejects. */
@@ -126,27 +138,25 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     return this.#host.goOn(Array.isArray(decisions) ? decisions : entriesOf(interrupts, decisions));
   }
 
-  readonly #shelf: Shelf = {
-    enter: (reader) => this.#readers.add(reader),
-    leave: (reader) => {
-      this.#readers.delete(reader);
+  // What its readers may do. A failure is told by an event and by `text`, not by a loop.
+  readonly #handle: ReadRun = {
+    open: () => this.#events.open(),
+    close: (cursor) => {
+      this.#events.close(cursor);
       this.#room?.();
-      if (this.#readers.size === 0 && this.#waiters === 0) this.stop();
-    },
-    at: (index) => {
-      if (index < this.#dropped) throw new MillraceError('run_not_kept', tooLong);
-      this.#room?.();
-      return this.#events[index - this.#dropped]?.event;
+      if (this.#events.readers === 0 && this.#waiters === 0) this.stop();
     },
     isOver: () => this.#over,
+    error: () => undefined,
     wait: () => new Promise<void>((resolve) => this.#wake.push(resolve)),
+    took: () => this.#room?.(),
   };
 
   async #read(): Promise<AgentResult> {
     try {
       for (let output = await this.#call.read(); output; output = await this.#call.read()) {
-        this.#take(JSON.parse(output as string) as Item[], output.length);
-        while (this.#lag() > mostLag) await this.#hasRoom();
+        this.#take(output as string);
+        while (this.#events.lag > mostLag) await this.#hasRoom();
       }
     } catch (error) {
       this.#failure = asError(error);
@@ -173,19 +183,16 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     });
   }
 
-  #take(items: Item[], size: number): void {
-    const events: (AGUIEvent | string)[] = [];
-    for (const item of items) {
-      if (typeof item === 'string' || !own.has(item.type)) events.push(item as AGUIEvent);
-      else this.#takeOwn(item as Exclude<Item, AGUIEvent | string>);
-    }
-    this.#reader.loadItems(events);
-    const share = Math.ceil(size / Math.max(1, events.length));
-    for (let event = this.#reader.next(); event; event = this.#reader.next()) {
-      this.#events.push({ event, size: share });
-      this.#size += share;
-    }
-    this.#forget();
+  #take(output: string): void {
+    const before = this.#reader.fork();
+    const items = JSON.parse(output) as Item[];
+    const events = eventsOf(items, this.#reader);
+    for (const item of items) if (!isEvent(item)) this.#takeOwn(item);
+    this.#events.add({
+      events,
+      size: output.length,
+      again: () => eventsOf(JSON.parse(output) as Item[], before.fork()),
+    });
     this.#wakeAll();
   }
 
@@ -218,27 +225,6 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     if (onStep) this.#scope.runInAsyncScope(() => queueMicrotask(() => onStep(saved)));
   }
 
-  // How far the slowest reader is behind.
-  #lag(): number {
-    if (this.#readers.size === 0) return 0;
-    let first = this.#dropped + this.#events.length;
-    for (const reader of this.#readers) first = Math.min(first, reader.next_);
-    let lag = 0;
-    for (let i = first - this.#dropped; i < this.#events.length; i += 1) {
-      lag += this.#events[i]?.size ?? 0;
-    }
-    return lag;
-  }
-
-  // What is too much to be kept, and what every reader has seen, goes.
-  #forget(): void {
-    if (this.#size <= this.#host.keptSize) return;
-    let last = this.#dropped + this.#events.length;
-    for (const reader of this.#readers) last = Math.min(last, reader.next_);
-    for (const { size } of this.#events.splice(0, last - this.#dropped)) this.#size -= size;
-    this.#dropped = last;
-  }
-
   #wakeAll(): void {
     const waiting = this.#wake;
     this.#wake = [];
@@ -246,54 +232,6 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 }
 
-interface Shelf {
-  enter(reader: AgentRunReader): void;
-  leave(reader: AgentRunReader): void;
-  at(index: number): AGUIEvent | undefined;
-  isOver(): boolean;
-  wait(): Promise<void>;
-}
-
-class AgentRunReader implements AsyncIterableIterator<AGUIEvent> {
-  readonly #shelf: Shelf;
-  #done = false;
-  next_ = 0;
-
-  constructor(shelf: Shelf) {
-    this.#shelf = shelf;
-    shelf.enter(this);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    while (!this.#done) {
-      const event = this.#shelf.at(this.next_);
-      if (event) {
-        this.next_ += 1;
-        return { value: event, done: false };
-      }
-      if (this.#shelf.isOver()) this.#leave();
-      else await this.#shelf.wait();
-    }
-    return { value: undefined, done: true };
-  }
-
-  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    this.#leave();
-    return { value: undefined, done: true };
-  }
-
-  #leave(): void {
-    if (this.#done) return;
-    this.#done = true;
-    this.#shelf.leave(this);
-  }
-}
-
-const tooLong = 'The beginning of the run is not kept any more. Read it once, or raise keptSize.';
 const noResult = { status: 'error' as const, reason: 'error', text: '', steps: 0 };
 
 function asError(error: unknown): MillraceError {

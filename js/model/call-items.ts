@@ -15,15 +15,8 @@ export interface CallBatch {
   text: string;
   /** How much it was, in characters. */
   size: number;
-  /** What it was read from, and a reader that stands before it. */
-  readonly output: string;
-  readonly before: EngineEventReader;
-}
-
-/** The events of a batch that were given away. */
-export function readAgain({ output, before }: CallBatch): AGUIEvent[] {
-  const items = JSON.parse(output) as Item[];
-  return eventsOf(items.filter(isEvent), before.fork());
+  /** The events once more. */
+  readonly again: () => AGUIEvent[];
 }
 
 function eventsOf(items: (AGUIEvent | string)[], reader: EngineEventReader): AGUIEvent[] {
@@ -79,12 +72,15 @@ export class CallItems {
   }
 
   async #take(output: Output): Promise<CallBatch> {
+    const before = this.#reader.fork();
     const batch: CallBatch = {
       events: [],
       text: '',
       size: output.length,
-      output: output as string,
-      before: this.#reader.fork(),
+      again: () => {
+        const items = JSON.parse(output as string) as Item[];
+        return eventsOf(items.filter(isEvent), before.fork());
+      },
     };
     const events: (AGUIEvent | string)[] = [];
     const questions: Question[] = [];

@@ -4,11 +4,12 @@ import type { AGUIEvent } from '../../types/events';
 import type { CallAttempt, CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
 import { toAGUIResponse } from '../runs/ag-ui';
+import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
+import type { ReadRun } from '../runs/run-reader';
+import { RunReader } from '../runs/run-reader';
 import type { CallBatch, CallItems } from './call-items';
 import { AnswerText, mostAnswer } from './answer-text';
-import type { EventCursor } from './kept-events';
-import { KeptEvents } from './kept-events';
 
 /** What a run needs of the call behind it. */
 export interface RunCall {
@@ -119,7 +120,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
   }
 
   // What its readers may do.
-  readonly #handle: RunHandle = {
+  readonly #handle: ReadRun = {
     open: () => this.#events.open(),
     close: (cursor) => {
       this.#events.close(cursor);
@@ -127,7 +128,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     },
     isOver: () => this.#over,
     error: () => this.#error,
-    pull: () => this.#pull(),
+    wait: () => this.#pull(),
   };
 
   async #finish(): Promise<void> {
@@ -177,55 +178,6 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     if (!failure || failure.code === 'output_limit_reached') return;
     const aborted = failure.code === 'cancelled' ? this.#call.abortReason() : undefined;
     throw aborted ? aborted.value : failure;
-  }
-}
-
-interface RunHandle {
-  open(): EventCursor;
-  close(cursor: EventCursor): void;
-  isOver(): boolean;
-  error(): { value: unknown } | undefined;
-  pull(): Promise<void>;
-}
-
-class RunReader implements AsyncIterableIterator<AGUIEvent> {
-  readonly #run: RunHandle;
-  readonly #cursor: EventCursor;
-  #done = false;
-
-  constructor(run: RunHandle) {
-    this.#run = run;
-    this.#cursor = run.open();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    while (!this.#done) {
-      const event = this.#cursor.next();
-      if (event) return { value: event, done: false };
-      if (this.#run.isOver()) {
-        this.#leave();
-        const error = this.#run.error();
-        if (error) throw error.value;
-      } else {
-        await this.#run.pull();
-      }
-    }
-    return { value: undefined, done: true };
-  }
-
-  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    this.#leave();
-    return { value: undefined, done: true };
-  }
-
-  #leave(): void {
-    if (this.#done) return;
-    this.#done = true;
-    this.#run.close(this.#cursor);
   }
 }
 

@@ -2,13 +2,20 @@
 // as, a tenth of what its events weigh, and only so much of it.
 import type { AGUIEvent } from '../../types/events';
 import { MillraceError } from '../errors';
-import type { CallBatch } from './call-items';
-import { readAgain } from './call-items';
+
+/** Events that came at once. */
+export interface KeptBatch {
+  readonly events: readonly AGUIEvent[];
+  /** How much they were, in characters. */
+  readonly size: number;
+  /** The events once more. */
+  readonly again: () => AGUIEvent[];
+}
 
 /** Some batches of a run, at least so many events. */
 interface Chunk {
   readonly number: number;
-  batches: CallBatch[];
+  batches: (() => AGUIEvent[])[];
   /** Of the newest chunk, and of one that somebody reads. */
   events: AGUIEvent[] | undefined;
   size: number;
@@ -19,23 +26,38 @@ interface Chunk {
 export class KeptEvents {
   /** Characters. */
   readonly #limit: number;
+  readonly #waits: boolean;
   readonly #cursors = new Set<EventCursor>();
   #first = newChunk(0);
   #last = this.#first;
   #size = 0;
 
-  constructor(limit: number) {
+  /** With `waits` nothing goes that a reader has not seen: whoever adds looks at `lag`. */
+  constructor(limit: number, { waits = false }: { waits?: boolean } = {}) {
     this.#limit = limit;
+    this.#waits = waits;
   }
 
   get readers(): number {
     return this.#cursors.size;
   }
 
-  add(batch: CallBatch): void {
+  /** How far the slowest reader is behind, in characters; of the chunk that it reads, all. */
+  get lag(): number {
+    let first: Chunk | undefined;
+    for (const cursor of this.#cursors) {
+      const unread = cursor.unread;
+      if (unread && (!first || unread.number < first.number)) first = unread;
+    }
+    let lag = 0;
+    for (let chunk = first; chunk; chunk = chunk.next) lag += chunk.size;
+    return lag;
+  }
+
+  add(batch: KeptBatch): void {
     if ((this.#last.events?.length ?? 0) >= chunkEvents) this.#beginChunk();
     const chunk = this.#last;
-    chunk.batches.push({ ...batch, events: [] });
+    chunk.batches.push(batch.again);
     for (const event of batch.events) chunk.events?.push(event);
     chunk.size += batch.size;
     this.#size += batch.size;
@@ -66,7 +88,7 @@ export class KeptEvents {
     if (this.#size <= this.#limit) return;
     let needed = this.#last.number;
     for (const cursor of this.#cursors) needed = Math.min(needed, cursor.chunk);
-    const most = Math.max(this.#limit, leastLag);
+    const most = this.#waits ? Infinity : Math.max(this.#limit, leastLag);
     while (this.#first.next && (this.#first.number < needed || this.#size > most)) {
       this.#size -= this.#first.size;
       this.#first.batches = [];
@@ -95,6 +117,13 @@ export class EventCursor {
     return next && this.#events && this.#at === this.#events.length ? number + 1 : number;
   }
 
+  /** The chunk that it has not read to its end, if there is one. */
+  get unread(): Chunk | undefined {
+    const { next, batches } = this.#chunk;
+    const at = this.#events ? this.#events.length : batches.length === 0 ? 0 : Infinity;
+    return this.#at < at ? this.#chunk : next;
+  }
+
   /** The next event; undefined when none has come yet. */
   next(): AGUIEvent | undefined {
     for (;;) {
@@ -116,8 +145,8 @@ const chunkEvents = 512;
 // What a reader may lag behind, however little is kept, in characters.
 const leastLag = 1 << 20;
 const tooLong =
-  'The beginning of the run is not kept any more. Read it once and as fast as others do, or give ' +
-  'stream() a larger keptSize.';
+  'The beginning of the run is not kept any more. Read it once and as fast as others do, or raise ' +
+  'keptSize.';
 
 const gone = { events: undefined, dropped: true };
 
@@ -127,5 +156,5 @@ function newChunk(number: number): Chunk {
 
 function eventsOf({ dropped, events, batches }: Chunk): AGUIEvent[] {
   if (dropped) throw new MillraceError('run_not_kept', tooLong);
-  return events ?? batches.flatMap(readAgain);
+  return events ?? batches.flatMap((again) => again());
 }
