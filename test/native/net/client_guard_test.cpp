@@ -210,7 +210,9 @@ TEST(ClientGuard, TakesNoProxyUnlessItIsTrusted) {
   EXPECT_EQ(proxy.accepted(), 0);
   GuardOptions options;
   options.trusts_proxy = true;
-  EXPECT_EQ(get_over(rig, proxy, "http://example.com/", options)->body(), "over the proxy");
+  const auto through = get_over(rig, proxy, "http://example.com/", options);
+  EXPECT_EQ(through->outcome(), "ok");
+  EXPECT_EQ(through->body(), "over the proxy");
   // The address says enough, and a host that is reached without the proxy is looked up here.
   EXPECT_EQ(get_over(rig, proxy, "http://10.0.0.1/", options)->outcome(), "address_blocked");
   EXPECT_EQ(get_over(rig, proxy, "http://localhost/", options)->outcome(), "address_blocked");
