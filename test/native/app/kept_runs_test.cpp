@@ -132,7 +132,7 @@ TEST(AgentPlan, SaysWhoIsAskedByPolicy) {
     const auto plan = app::read_agent_plan(
         R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1","model":"m"}],"approve":")" +
             std::string(approve) + R"(","tools":[{"name":"f","effect":")" + effect + R"("}]})",
-        tool::Registry());
+        {tool::Registry()});
     EXPECT_TRUE(plan.ok()) << plan.error().message;
     return std::string(plan.value()->manifests["f"]["humanIntervention"].string());
   };
@@ -152,7 +152,7 @@ TEST(AgentPlan, RefusesWhatItDoesNotKnow) {
        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"builtin":["none"]})",
        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"tools":[{"name":"a b"}]})",
        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"tools":[{"name":"f","effect":"x"}]})"}) {
-    EXPECT_FALSE(app::read_agent_plan(json, tool::Registry()).ok()) << json;
+    EXPECT_FALSE(app::read_agent_plan(json, {tool::Registry()}).ok()) << json;
   }
 }
 

@@ -106,6 +106,11 @@ INSTANTIATE_TEST_SUITE_P(Golden, Turn, testing::ValuesIn(rows()),
                                                      std::regex("[^A-Za-z0-9]+"), "_");
                          });
 
+// A format that leaves out ids of others gets new ones each time it is read.
+std::string without_made_ids(const std::string& json) {
+  return std::regex_replace(json, std::regex("back-[0-9]+"), "back");
+}
+
 TEST(RecordedTurns, GoIntoEveryFormat) {
   if (!std::filesystem::is_directory(test::recordings_folder())) {
     GTEST_SKIP() << "no recordings in " << test::recordings_folder();
@@ -123,7 +128,7 @@ TEST(RecordedTurns, GoIntoEveryFormat) {
     for (const format::Format& format : format::formats()) {
       SCOPED_TRACE(format.name);
       const std::string once = there_and_back(format, message::to_json(messages));
-      EXPECT_EQ(there_and_back(format, once), once);
+      EXPECT_EQ(without_made_ids(there_and_back(format, once)), without_made_ids(once));
     }
   }
   EXPECT_GT(filled, 0U);
