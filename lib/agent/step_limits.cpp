@@ -170,7 +170,7 @@ void StepMachine::count_llm(const Tree& result, std::int64_t elapsed) {
   Tree& llm = state_.at("usage").at("llm");
   add(llm, "apiCalls", 1);
   add(llm, "processingTimeMs", elapsed);
-  const Tree usage = result["usage"];
+  const Tree& usage = result["usage"];
   if (!usage.is_object()) return;
   const double input =
       first_number(usage, {"totalInputTokens", "inputTokens", "prompt_tokens", "input_tokens"});

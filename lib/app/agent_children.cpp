@@ -198,10 +198,11 @@ void AgentSession::on_child(std::uint64_t action) {
     const Error error = outcome.error.value_or(make_error(Errc::cancelled));
     result = {error.message, true, std::string(error.code_name())};
   }
-  end_child(action, *child, std::move(result));
+  end_child(action, *child, result);
 }
 
-void AgentSession::end_child(std::uint64_t action, const Child& child, tool::ToolOutcome outcome) {
+void AgentSession::end_child(std::uint64_t action, const Child& child,
+                             const tool::ToolOutcome& outcome) {
   Tree event = Tree::object();
   event.set("type", outcome.is_error ? "SUBAGENT_ERROR" : "SUBAGENT_FINISHED");
   event.set("subagentRunId", child.run_id());
@@ -210,7 +211,7 @@ void AgentSession::end_child(std::uint64_t action, const Child& child, tool::Too
     event.set("code", outcome.code);
   }
   emit(event["type"].string(), event);
-  if (machine_) return end_tool(action, child.call_id(), std::move(outcome));
+  if (machine_) return end_tool(action, child.call_id(), outcome);
   // It was resumed: its result goes into the state that waits for it.
   tell_result(child.call_id(), outcome);
   waiting_children_.erase(child.call_id());

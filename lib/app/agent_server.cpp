@@ -86,8 +86,8 @@ struct AgentServer::State {
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
   void on_chat(const model::CallChain& asked, const http::Request& request,
                std::shared_ptr<http::ResponseStream> response);
-  void on_capabilities(std::shared_ptr<http::ResponseStream> response) const;
-  void on_health(std::shared_ptr<http::ResponseStream> response) const;
+  void on_capabilities(const std::shared_ptr<http::ResponseStream>& response) const;
+  void on_health(const std::shared_ptr<http::ResponseStream>& response) const;
 };
 
 Result<void> AgentServer::State::open_demo() {
@@ -246,8 +246,8 @@ http::Router AgentServer::State::router() {
          when_settled([this, response = std::move(response)] { on_capabilities(response); });
        }},
       {"GET", "/health",
-       [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
-         on_health(std::move(response));
+       [this](http::Request&&, const std::shared_ptr<http::ResponseStream>& response) {
+         on_health(response);
        }},
   };
   for (const auto& entry : chats) {
@@ -327,12 +327,13 @@ void AgentServer::State::on_chat(const model::CallChain& asked, const http::Requ
       ->start();
 }
 
-void AgentServer::State::on_capabilities(std::shared_ptr<http::ResponseStream> response) const {
+void AgentServer::State::on_capabilities(
+    const std::shared_ptr<http::ResponseStream>& response) const {
   (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
                        agent_capabilities(*plan, options.version, options.max_steps));
 }
 
-void AgentServer::State::on_health(std::shared_ptr<http::ResponseStream> response) const {
+void AgentServer::State::on_health(const std::shared_ptr<http::ResponseStream>& response) const {
   std::string body = R"({"ok":true)";
   json::append_member(body, "service", "millrace");
   json::append_member(body, "version", options.version);

@@ -125,7 +125,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void on_turn();
   void call_tool(std::uint64_t action, const Tree& payload);
   void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
-  void end_tool(std::uint64_t action, const std::string& call_id, tool::ToolOutcome outcome);
+  void end_tool(std::uint64_t action, const std::string& call_id, const tool::ToolOutcome& outcome);
   bool retry_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
   void refuse(std::uint64_t action, const std::string& call_id, const Error& error);
   void tell_result(const std::string& call_id, const tool::ToolOutcome& outcome);
@@ -144,7 +144,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void start_queued();
   void resume_children();
   void on_child(std::uint64_t action);
-  void end_child(std::uint64_t action, const Child& child, tool::ToolOutcome outcome);
+  void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
   void keep_child(std::uint64_t action, const Child& child);
   void settle_resumed();
 

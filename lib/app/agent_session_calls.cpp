@@ -141,8 +141,8 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const bool hosted = plan_->host_tools.contains(spec.name);
   ToolJob::Events events;
-  events.finished = [weak, action, id](tool::ToolOutcome outcome) {
-    if (const auto self = weak.lock()) self->end_tool(action, id, std::move(outcome));
+  events.finished = [weak, action, id](const tool::ToolOutcome& outcome) {
+    if (const auto self = weak.lock()) self->end_tool(action, id, outcome);
   };
   events.progress = [weak, id](std::string_view json) {
     if (const auto self = weak.lock()) self->tell_progress(id, json);
@@ -202,7 +202,7 @@ void AgentSession::complete(std::uint64_t id, std::string_view json) {
 }
 
 void AgentSession::end_tool(std::uint64_t action, const std::string& call_id,
-                            tool::ToolOutcome outcome) {
+                            const tool::ToolOutcome& outcome) {
   jobs_.erase(action);
   if (!machine_) return;
   const auto self = shared_from_this();

@@ -130,8 +130,8 @@ class Transport::State {
   StreamId next_id = 1;
 };
 
-Transport::Transport(Waker& waker, TransportOptions options)
-    : state_(std::make_unique<State>(waker, std::move(options))) {}
+Transport::Transport(Waker& waker, const TransportOptions& options)
+    : state_(std::make_unique<State>(waker, options)) {}
 
 Transport::~Transport() = default;
 

@@ -57,7 +57,7 @@ class Transport {
     Shape shape = Shape::bytes;
   };
 
-  Transport(Waker& waker, TransportOptions options);
+  Transport(Waker& waker, const TransportOptions& options);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
