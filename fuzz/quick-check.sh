@@ -7,6 +7,7 @@ seconds=${1:-60}
 build=build/fuzz
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMILLRACE_ADDON=OFF -DMILLRACE_FUZZ=ON \
   -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -g1 -DNDEBUG' \
   -DMILLRACE_SANITIZE=fuzzer-no-link,address,undefined >/dev/null
 ninja -C "$build" -j"$(nproc)" fuzzers >"$build/ninja.log" 2>&1 || { tail -40 "$build/ninja.log"; exit 1; }
 mapfile -t fuzzers < <(find "$build/fuzz" -maxdepth 1 -type f -name '*_fuzzer' | sort)
