@@ -24,8 +24,9 @@ export type StandardResult<Output> =
     };
 
 /**
- * A JSON Schema; a validator that knows its JSON Schema (zod 4.2 on, arktype); a validator with its JSON
- * Schema beside it; or a named schema.
+ * A JSON Schema; a validator; a validator with its JSON Schema beside it; or a named schema. The JSON Schema
+ * of a validator comes from itself (zod 4, arktype) or from `@valibot/to-json-schema` or
+ * `zod-to-json-schema` where that is installed; of any other validator the model is told nothing.
  */
 export type ObjectSchema =
   | StandardSchema

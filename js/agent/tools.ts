@@ -10,6 +10,7 @@ import type {
 import type { StandardSchema } from '../../types/objects';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { ask } from './ask';
 import { engineToolOf } from './engine-tools';
 import { AgentRuntime, type RuntimeConfig, within } from './runtime';
@@ -79,7 +80,7 @@ export function createAgentToolsEngine(options: { tools: HostTool[] }): AgentToo
       function: {
         name: host.name,
         ...(host.description !== undefined && { description: host.description }),
-        parameters: jsonSchemaOf(host) ?? { type: 'object', properties: {} },
+        parameters: inputSchemaOf(host) ?? { type: 'object', properties: {} },
       },
     });
     made.toolManifestMap[host.name] = {
@@ -104,14 +105,8 @@ function policyOf(approve: HostTool['approve']): HumanInterventionConfig {
   return approve === true ? 'required' : approve;
 }
 
-function isStandard(schema: object | undefined): schema is StandardSchema<never> {
-  return schema !== undefined && '~standard' in schema;
-}
-
-function jsonSchemaOf({ input }: HostTool): object | undefined {
-  if (!isStandard(input)) return input;
-  const { jsonSchema } = input['~standard'];
-  return jsonSchema?.input?.({ target: 'draft-2020-12' }) as object | undefined;
+function inputSchemaOf({ input }: HostTool): object | undefined {
+  return isStandard(input) ? jsonSchemaOf(input, 'give a JSON Schema as `input`') : input;
 }
 
 function callable(host: HostTool): AgentTool {
@@ -165,7 +160,7 @@ export function toolPlan(tool: HostTool): object {
     name: agentToolName(tool),
     engine: engineToolOf(tool),
     description,
-    parameters: jsonSchemaOf(tool),
+    parameters: inputSchemaOf(tool),
     effect,
     approve: policyOf(approve),
     timeoutMs,

@@ -10,6 +10,7 @@ import type {
 } from '../../types/objects';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { isStandard, jsonSchemaOf } from '../standard-schema';
 
 /** A chat as this file needs it: events, a text, tokens. */
 export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
@@ -41,6 +42,7 @@ type Verdict =
 
 const defaultRepairs = 1;
 const mostRepairs = 3;
+const giveBoth = 'give both: schema: { schema: validator, jsonSchema }';
 
 /** Asks for an object, or for tool calls when the request has `tools` and no schema. */
 export async function generateObject(
@@ -269,7 +271,8 @@ class GatheredAnswer {
 }
 
 interface ReadySchema {
-  json: object;
+  /** Undefined: nobody can tell the model, and the validator judges alone. */
+  json: object | undefined;
   /** Validates instead of the JSON Schema. */
   standard: StandardSchema['~standard'] | undefined;
 }
@@ -278,7 +281,8 @@ interface ReadySchema {
 // with or without its JSON Schema beside it.
 function readSchema(given: ObjectSchema | undefined): ReadySchema {
   const schema: unknown = given;
-  if (isStandard(schema)) return { json: jsonSchemaOf(schema), standard: schema['~standard'] };
+  if (isStandard(schema))
+    return { json: jsonSchemaOf(schema, giveBoth), standard: schema['~standard'] };
   if (typeof schema !== 'object' || schema === null) {
     throw new MillraceError(
       'invalid_argument',
@@ -288,32 +292,13 @@ function readSchema(given: ObjectSchema | undefined): ReadySchema {
   const { schema: inner, jsonSchema } = schema as { schema?: unknown; jsonSchema?: unknown };
   if (isStandard(inner)) {
     const json = typeof jsonSchema === 'object' && jsonSchema !== null;
-    return { json: json ? jsonSchema : jsonSchemaOf(inner), standard: inner['~standard'] };
+    return {
+      json: json ? jsonSchema : jsonSchemaOf(inner, giveBoth),
+      standard: inner['~standard'],
+    };
   }
   const isInner = typeof inner === 'object' && inner !== null && !('type' in schema);
   return { json: isInner ? inner : schema, standard: undefined };
-}
-
-function isStandard(schema: unknown): schema is StandardSchema {
-  const holder = typeof schema === 'function' || (typeof schema === 'object' && schema !== null);
-  if (!holder) return false;
-  const own = (schema as Partial<StandardSchema>)['~standard'];
-  return typeof own === 'object' && typeof own.validate === 'function';
-}
-
-// What the model is told. Validators differ in how they give it.
-function jsonSchemaOf(schema: StandardSchema): object {
-  const { vendor, jsonSchema } = schema['~standard'];
-  const converted =
-    jsonSchema?.input?.({ target: 'draft-2020-12' }) ??
-    (schema as { toJSONSchema?: () => unknown }).toJSONSchema?.() ??
-    (schema as { toJsonSchema?: () => unknown }).toJsonSchema?.();
-  if (typeof converted === 'object' && converted !== null) return converted;
-  throw new MillraceError(
-    'invalid_argument',
-    `A schema of '${vendor}' does not say its JSON Schema by itself. Give both: ` +
-      'schema: { schema: validator, jsonSchema: toJSONSchema(validator) }.',
-  );
 }
 
 function planOf(
@@ -326,11 +311,11 @@ function planOf(
   const outer = 'schema' in (given as object) ? given : {};
   const text = JSON.stringify({
     model: request.model,
-    schema: json,
+    schema: json ?? {},
     name: request.name ?? outer.name,
     description: outer.description,
     strict: outer.strict,
-    mode: request.mode,
+    mode: json === undefined && request.mode !== 'tool' ? 'json' : request.mode,
   });
   try {
     return addon().planObject(JSON.stringify(host.settings), text);

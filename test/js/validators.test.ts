@@ -1,9 +1,10 @@
 // generateObject with the validators that people use, over HTTP: what the model is told, what is checked,
 // what the caller gets, and the one repair.
 import type { GenerateObjectRequest } from 'millrace';
-import { createModelRuntime } from 'millrace';
+import { createAgentToolsEngine, createModelRuntime, tool } from 'millrace';
 import * as v from 'valibot';
 import { z } from 'zod';
+import { z as z3 } from 'zod3';
 
 import type { Provider } from '../support/provider';
 import { startProvider } from '../support/provider';
@@ -72,7 +73,17 @@ const validators: Record<string, GenerateObjectRequest['schema']> = {
     age: z.int().nonnegative(),
     kind: z.union([z.literal('person'), z.literal('robot')]),
   }),
-  valibot: {
+  'zod 3': z3.object({
+    name: z3.string(),
+    age: z3.number().int().min(0),
+    kind: z3.enum(['person', 'robot']),
+  }),
+  valibot: v.object({
+    name: v.string(),
+    age: v.pipe(v.number(), v.integer(), v.minValue(0)),
+    kind: v.picklist(['person', 'robot']),
+  }),
+  'valibot with a JSON Schema': {
     schema: v.object({
       name: v.string(),
       age: v.pipe(v.number(), v.integer(), v.minValue(0)),
@@ -147,13 +158,42 @@ it('waits for a validator that takes its time', async () => {
   expect(await openai().generateObject({ model: 'm', messages, schema })).toEqual({ name: 'Ada' });
 });
 
-it('asks for the JSON Schema that valibot does not say by itself', async () => {
-  const schema = v.object({ name: v.string() });
+it('asks for any JSON for a validator that nobody can describe', async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const schema = {
+    '~standard': {
+      version: 1,
+      vendor: 'homemade',
+      validate: (value: unknown) =>
+        Array.isArray(value) ? { value } : { issues: [{ message: 'a list is wanted' }] },
+    },
+  };
+  texts = ['{"value":7}', '{"value":["a"]}', '["b"]'];
+  const ask = () => openai().generateObject({ model: 'm', messages, schema });
+  expect(await ask()).toEqual(['a']);
+  expect(await ask()).toEqual(['b']);
+  expect(fake.calls[0]?.body).toContain('"json_object"');
+  expect(fake.calls[1]?.body).toContain('a list is wanted');
+  expect(warn.mock.calls.map(([message]) => message)).toEqual([
+    expect.stringContaining("'homemade' validator"),
+  ]);
+  warn.mockRestore();
+});
+
+it('refuses a validator that no JSON can satisfy', async () => {
+  const schema = z.object({ when: z.date() });
   await expect(openai().generateObject({ model: 'm', messages, schema })).rejects.toMatchObject({
-    code: 'invalid_argument',
-    message: expect.stringContaining('jsonSchema') as string,
+    code: 'invalid_schema',
+    message: expect.stringContaining('Date') as string,
   });
   expect(fake.calls).toHaveLength(0);
+});
+
+it("tells an agent's model what a tool of valibot takes", () => {
+  const input = v.object({ city: v.pipe(v.string(), v.description('Where?')) });
+  const weather = tool({ name: 'weather', input, run: () => 'fine' });
+  const { definitions } = createAgentToolsEngine({ tools: [weather] });
+  expect(JSON.stringify(definitions)).toContain('Where?');
 });
 
 it('tells recursive schemas', async () => {
