@@ -59,8 +59,8 @@ Result<void> read_providers(AgentServerOptions& options, std::string_view key,
   return {};
 }
 
-// Shape: [{"name": string, "settings": what read_mcp_client reads, "trusted"?: boolean, "allow"?,
-// "deny"?: [name]}].
+// Shape: [{"name": string, "settings": what read_mcp_client reads, "trusted"?: boolean, and the
+// other members that mcp::read_rules reads}].
 Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const json::Value& value) {
   if (!value.is_array()) return wrong(key, "an array of objects");
   for (const json::Value item : value.items()) {

@@ -26,23 +26,26 @@ bool matches(std::string_view pattern, std::string_view name) {
   }
 }
 
-bool is_listed(const std::vector<std::string>& patterns, std::string_view name) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& pattern) { return matches(pattern, name); });
+bool is_listed(const std::vector<std::string>& patterns,
+               std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const std::string& pattern) { return matches(pattern, name); });
+  });
 }
 
 }  // namespace
 
-bool allows(const ToolPolicy& policy, std::string_view name) {
-  if (is_listed(policy.deny, name)) return false;
-  return !policy.has_allow || is_listed(policy.allow, name);
+bool allows(const ToolPolicy& policy, std::initializer_list<std::string_view> names) {
+  if (is_listed(policy.deny, names)) return false;
+  return !policy.has_allow || is_listed(policy.allow, names);
 }
 
 Registry exposed(const Registry& registry, const ToolPolicy& policy) {
   Registry result;
   for (const auto& [name, entry] : registry.entries()) {
     // What was in one registry can be in another.
-    if (allows(policy, name)) static_cast<void>(result.add(entry.tool).ok());
+    if (allows(policy, {name})) static_cast<void>(result.add(entry.tool).ok());
   }
   return result;
 }

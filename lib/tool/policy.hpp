@@ -1,6 +1,7 @@
 // Which of the tools there are an agent gets to see.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@ struct ToolPolicy {
   std::vector<std::string> deny;
 };
 
-bool allows(const ToolPolicy& policy, std::string_view name);
+// A tool that goes by several names is denied by any of them, and allowed by any.
+bool allows(const ToolPolicy& policy, std::initializer_list<std::string_view> names);
 
 // The tools of a registry that a policy lets through.
 Registry exposed(const Registry& registry, const ToolPolicy& policy);

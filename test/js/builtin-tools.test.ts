@@ -125,6 +125,14 @@ describe('builtin tools', () => {
       { httpFetch: { ports: [0] } },
       { httpFetch: { methods: ['CONNECT'] } },
       { time: { zone: 'Nowhere/City' } },
+      { time: 'UTC' },
+      { calculator: { aprove: true } },
+      { httpFetch: { method: ['POST'] } },
+      { httpFetch: { methods: 'POST' } },
+      { files: { root: '/tmp', writable: true } },
+      { runProcess: { programs: 'ls' } },
+      { runProcess: { programs: [1] } },
+      { calculator: true, expose: 'calculator' },
     ]) {
       expect(() => builtinTools(options as never)).toThrow(
         expect.objectContaining({ code: 'invalid_option' }),
@@ -193,13 +201,18 @@ describe('builtin tools', () => {
   });
 
   it.each([
-    ['searxng', '/search?format=json&q=what%20is%20%26', ''],
-    ['tavily', '/search', 'Bearer secret'],
-    ['brave', '/res/v1/web/search?count=2&q=what%20is%20%26', 'secret'],
-  ] as const)('search with %s', async (provider, url, key) => {
+    ['searxng', '/', '/search?format=json&q=what%20is%20%26', ''],
+    ['searxng', '/search', '/search?format=json&q=what%20is%20%26', ''],
+    ['searxng', '/?language=de', '/search?language=de&format=json&q=what%20is%20%26', ''],
+    ['searxng', '/search?q=<query>&safe=1', '/search?safe=1&format=json&q=what%20is%20%26', ''],
+    ['tavily', '', '/search', 'Bearer secret'],
+    ['tavily', '/search/', '/search', 'Bearer secret'],
+    ['brave', '/', '/res/v1/web/search?count=2&q=what%20is%20%26', 'secret'],
+    ['brave', '/res/v1/web/search', '/res/v1/web/search?count=2&q=what%20is%20%26', 'secret'],
+  ] as const)('search with %s at %s', async (provider, place, url, key) => {
     const webSearch = {
       provider,
-      url: `http://${host}/`,
+      url: `http://${host}${place}`,
       maxResults: 2,
       ...(key && { apiKey: 'secret' }),
     };
@@ -289,6 +302,10 @@ describe('builtin tools', () => {
     expect(late).toMatchObject({ success: false, error: { type: 'tool_timeout' } });
     const other = await run({ runProcess: { programs: ['git'] } }, 'run_process', { argv: ['sh'] });
     expect(other).toMatchObject({ success: false, error: { type: 'program_not_allowed' } });
+    const nothing = await run({ runProcess: { programs: [] } }, 'run_process', { argv: ['id'] });
+    expect(nothing).toMatchObject({ success: false, error: { type: 'program_not_allowed' } });
+    const nul = await run(options, 'run_process', { argv: ['echo', 'a\0b', 'c'] });
+    expect(nul).toMatchObject({ success: false, error: { type: 'invalid_argument' } });
     const none = await run(options, 'run_process', { argv: ['/no/such/program'] });
     expect(none.success).toBe(false);
   });

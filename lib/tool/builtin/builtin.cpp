@@ -17,30 +17,22 @@ using json::Tree;
 struct Row {
   std::string_view name;
   Result<Tools> (*make)(const Tree& options, const Surroundings& around);
+  // What its options may hold, each between commas.
+  std::string_view members;
 };
 
-constexpr std::array rows{Row{"time", make_time},
-                          Row{"calculator", make_calculator},
-                          Row{"httpFetch", make_http_fetch},
-                          Row{"readPage", make_read_page},
-                          Row{"webSearch", make_web_search},
-                          Row{"files", make_files},
-                          Row{"runProcess", make_run_process}};
-
-Result<std::vector<std::string>> read_names(const Tree& options, std::string_view member) {
-  std::vector<std::string> names;
-  const Tree& list = options[member];
-  const bool is_list =
-      list.is_null() ||
-      (list.is_array() && std::all_of(list.items().begin(), list.items().end(),
-                                      [](const Tree& item) { return item.is_string(); }));
-  if (!is_list) {
-    return make_error(Errc::invalid_option,
-                      "`" + std::string(member) + "` must be a list of texts.");
-  }
-  for (const Tree& item : list.items()) names.emplace_back(item.string());
-  return names;
-}
+constexpr std::array rows{
+    Row{"time", make_time, ",zone,approve,"},
+    Row{"calculator", make_calculator, ",approve,"},
+    Row{"httpFetch", make_http_fetch,
+        ",methods,allow,ports,httpsOnly,allowedOnly,trustsProxy,maxBytes,timeoutMs,userAgent,"
+        "approve,"},
+    Row{"readPage", make_read_page,
+        ",allow,ports,httpsOnly,allowedOnly,trustsProxy,maxBytes,timeoutMs,userAgent,approve,"},
+    Row{"webSearch", make_web_search, ",provider,url,apiKey,maxResults,timeoutMs,approve,"},
+    Row{"files", make_files, ",root,write,maxBytes,approve,"},
+    Row{"runProcess", make_run_process,
+        ",programs,directory,environment,timeoutMs,maxBytes,approve,"}};
 
 // The model's arguments; the caller has checked them against the schema.
 Tree arguments_of(const ToolCall& call) {
@@ -71,6 +63,28 @@ class PooledCall final : public RunningTool {
   os::BlockingPool::Ticket ticket_;
   std::shared_ptr<Waiter> waiter_;
 };
+
+// A misspelt option would leave a tool more open than it was meant to be.
+Result<void> check_members(const Row& row, const Tree& wish) {
+  const auto quoted = [](std::string_view name) { return "`" + std::string(name) + "`"; };
+  const bool is_wish = wish.is_null() || wish.is_object() || wish == Tree::flag(wish.is_true());
+  if (!is_wish) {
+    return make_error(Errc::invalid_option,
+                      quoted(row.name) + " must be true, false or an object of options.");
+  }
+  for (const auto& [name, value] : wish.members()) {
+    const std::string wanted = "," + std::string(name) + ",";
+    const bool is_word = name.find(',') == name.npos;
+    if (is_word && row.members.find(wanted) != std::string_view::npos) continue;
+    std::string known(row.members.substr(1, row.members.size() - 2));
+    for (std::size_t at = 0; (at = known.find(',', at)) != std::string::npos; at += 2) {
+      known.insert(at + 1, " ");
+    }
+    return make_error(Errc::invalid_option, quoted(row.name) + " has no option " + quoted(name) +
+                                                ": there are " + known + ".");
+  }
+  return {};
+}
 
 Error unknown_option(std::string_view name) {
   std::string known;
@@ -115,6 +129,21 @@ std::unique_ptr<RunningTool> FetchingTool::start(ToolCall call, std::shared_ptr<
   return start_(arguments_of(call), std::move(host));
 }
 
+Result<std::vector<std::string>> read_names(const Tree& options, std::string_view member) {
+  std::vector<std::string> names;
+  const Tree& list = options[member];
+  const bool is_list =
+      list.is_null() ||
+      (list.is_array() && std::all_of(list.items().begin(), list.items().end(),
+                                      [](const Tree& item) { return item.is_string(); }));
+  if (!is_list) {
+    return make_error(Errc::invalid_option,
+                      "`" + std::string(member) + "` must be a list of texts.");
+  }
+  for (const Tree& item : list.items()) names.emplace_back(item.string());
+  return names;
+}
+
 Result<std::shared_ptr<const net::AddressGuard>> read_guard(const Tree& options) {
   net::GuardOptions read;
   auto allow = read_names(options, "allow");
@@ -155,6 +184,7 @@ Result<Registry> make_builtin_tools(const Tree& options, const Surroundings& aro
         std::find_if(rows.begin(), rows.end(),
                      [wanted = std::string_view(name)](const Row& r) { return r.name == wanted; });
     if (row == rows.end()) return unknown_option(name);
+    MILLRACE_TRY(check_members(*row, wish));
     if (!wish.truthy()) continue;
     auto tools = row->make(wish.is_object() ? wish : Tree::object(), around);
     if (!tools) return std::move(tools).error();

@@ -93,6 +93,10 @@ class FetchingTool final : public Tool {
   Start start_;
 };
 
+// A member that is a list of texts, or absent.
+// Errors: invalid_option.
+Result<std::vector<std::string>> read_names(const json::Tree& options, std::string_view member);
+
 // Members that tools share: "allow": [string], "ports": [number], "httpsOnly", "allowedOnly",
 // "trustsProxy": boolean.
 // Errors: invalid_option.

@@ -1,7 +1,8 @@
 // The tool `run_process`: one program with its arguments, no shell, behind approval. Options:
-// "programs": [names that may be run], "directory", "environment": {name: text} besides PATH,
+// "programs": [names that may be run] (any), "directory", "environment": {name: text} besides PATH,
 // "timeoutMs" (60000), "maxBytes" of its output (64 KiB), "approve" ("required").
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "os/event_loop.hpp"
@@ -18,7 +19,7 @@ using json::Tree;
 
 struct Rules {
   os::EventLoop& loop;
-  std::vector<std::string> programs;  // empty: any
+  std::optional<std::vector<std::string>> programs;  // without a list any
   os::ProcessOptions options;
   std::size_t most = 0;
   std::chrono::milliseconds timeout{0};
@@ -108,9 +109,9 @@ class RunningProcess final : public RunningTool {
 
 Result<Rules> read_rules(const Tree& options, const Surroundings& around) {
   Rules rules{around.loop, {}, {}, 0, {}};
-  for (const Tree& program : options["programs"].items()) {
-    rules.programs.emplace_back(program.string());
-  }
+  auto programs = read_names(options, "programs");
+  if (!programs) return std::move(programs).error();
+  if (options["programs"].is_array()) rules.programs = std::move(programs).value();
   constexpr std::int64_t standard_bytes = 64 << 10;
   constexpr std::int64_t most_bytes = 4 << 20;
   constexpr std::int64_t standard_timeout = 60'000;
@@ -155,14 +156,18 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
                          std::shared_ptr<ToolHost> host) -> std::unique_ptr<RunningTool> {
     os::ProcessOptions wanted = rules.options;
     for (const Tree& word : arguments["argv"].items()) {
-      if (word.string().find('\0') != std::string_view::npos) continue;
+      if (word.string().find('\0') != std::string_view::npos) {
+        host->finished(failed(
+            make_error(Errc::invalid_argument, "An argument of a program cannot hold a NUL.")));
+        return nullptr;
+      }
       wanted.arguments.emplace_back(word.string());
     }
     wanted.program = wanted.arguments.empty() ? std::string() : wanted.arguments.front();
     if (!wanted.arguments.empty()) wanted.arguments.erase(wanted.arguments.begin());
     const auto& programs = rules.programs;
-    const bool is_known = programs.empty() || std::find(programs.begin(), programs.end(),
-                                                        wanted.program) != programs.end();
+    const bool is_known = !programs || std::find(programs->begin(), programs->end(),
+                                                 wanted.program) != programs->end();
     if (wanted.program.empty() || !is_known) {
       host->finished(failed(make_error(Errc::program_not_allowed, "The program '" + wanted.program +
                                                                       "' is none of those that may "

@@ -87,15 +87,15 @@ std::string method_list(const std::vector<std::string>& methods) {
 
 Result<std::vector<std::string>> read_methods(const Tree& options) {
   constexpr std::array<std::string_view, 6> known{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
-  std::vector<std::string> methods;
-  for (const Tree& item : options["methods"].items()) {
-    if (std::find(known.begin(), known.end(), item.string()) == known.end()) {
+  auto methods = read_names(options, "methods");
+  if (!methods) return methods;
+  for (const std::string& method : methods.value()) {
+    if (std::find(known.begin(), known.end(), method) == known.end()) {
       return make_error(Errc::invalid_option,
                         "`methods` must hold GET, HEAD, POST, PUT, PATCH or DELETE.");
     }
-    methods.emplace_back(item.string());
   }
-  if (methods.empty()) methods.emplace_back("GET");
+  if (methods.value().empty()) methods.value().emplace_back("GET");
   return methods;
 }
 

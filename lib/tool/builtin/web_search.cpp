@@ -1,5 +1,6 @@
 // The tool `web_search`. Options: "provider": "searxng" | "tavily" | "brave", "url" of the service
-// (searxng has none of its own), "apiKey", "maxResults" (5), "timeoutMs" (20000), "approve".
+// or of its endpoint, with or without a query (searxng has none of its own), "apiKey", "maxResults"
+// (5), "timeoutMs" (20000), "approve".
 //
 // The service's address is the operator's word: it may be on a private network.
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace {
 using json::Tree;
 
 struct Service {
-  std::string url;
+  std::string url;    // of the endpoint
+  std::string query;  // "?" and what every request says, each followed by "&"
   std::string key;
   std::int64_t most = 5;
   std::chrono::milliseconds timeout{20'000};
@@ -27,6 +29,7 @@ struct Service {
 struct Provider {
   std::string_view name;
   std::string_view url;
+  std::string_view path;  // of the endpoint
   net::Request (*ask)(const Service& service, std::string_view query);
   const Tree& (*results)(const Tree& answer);
   std::string_view snippet;
@@ -51,7 +54,7 @@ std::string percent_encoded(std::string_view text) {
 
 net::Request ask_searxng(const Service& service, std::string_view query) {
   net::Request request;
-  request.url = service.url + "/search?format=json&q=" + percent_encoded(query);
+  request.url = service.url + service.query + "format=json&q=" + percent_encoded(query);
   if (!service.key.empty()) request.headers.push_back({"Authorization", "Bearer " + service.key});
   return request;
 }
@@ -62,7 +65,8 @@ net::Request ask_tavily(const Service& service, std::string_view query) {
   body.set("max_results", Tree::integer(service.most));
   net::Request request;
   request.method = "POST";
-  request.url = service.url + "/search";
+  request.url = service.url + service.query;
+  request.url.pop_back();
   request.headers = {{"Authorization", "Bearer " + service.key},
                      {"Content-Type", "application/json"}};
   request.body = body.to_json();
@@ -72,7 +76,7 @@ net::Request ask_tavily(const Service& service, std::string_view query) {
 
 net::Request ask_brave(const Service& service, std::string_view query) {
   net::Request request;
-  request.url = service.url + "/res/v1/web/search?count=" + std::to_string(service.most) +
+  request.url = service.url + service.query + "count=" + std::to_string(service.most) +
                 "&q=" + percent_encoded(query);
   request.headers = {{"X-Subscription-Token", service.key}};
   return request;
@@ -86,11 +90,11 @@ const Tree& web_results(const Tree& answer) {
 }
 
 constexpr std::array providers{
-    Provider{"searxng", "", ask_searxng, plain_results, "content", "publishedDate"},
-    Provider{"tavily", "https://api.tavily.com", ask_tavily, plain_results, "content",
+    Provider{"searxng", "", "/search", ask_searxng, plain_results, "content", "publishedDate"},
+    Provider{"tavily", "https://api.tavily.com", "/search", ask_tavily, plain_results, "content",
              "published_date"},
-    Provider{"brave", "https://api.search.brave.com", ask_brave, web_results, "description",
-             "page_age"}};
+    Provider{"brave", "https://api.search.brave.com", "/res/v1/web/search", ask_brave, web_results,
+             "description", "page_age"}};
 
 // Snippets come with the marks of what was found in them.
 std::string plain(std::string_view html) {
@@ -143,10 +147,30 @@ ToolOutcome told(const Provider& provider, const Service& service, const Fetched
   return {.content = std::move(content), .extra = "\"citations\":" + citations.to_json()};
 }
 
+// The endpoint of an address that leads to it or to the root above it; a query stays, but for what
+// is said anew with each search.
+void read_url(std::string_view url, const Provider& provider, Service& service) {
+  constexpr std::array<std::string_view, 3> own{"q", "format", "count"};
+  url = url.substr(0, url.find('#'));
+  const std::size_t mark = url.find('?');
+  service.url = url.substr(0, mark);
+  service.query = "?";
+  while (service.url.ends_with('/')) service.url.pop_back();
+  if (!service.url.ends_with(provider.path)) service.url.append(provider.path);
+  std::string_view rest = mark == url.npos ? std::string_view() : url.substr(mark + 1);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view pair = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view name = pair.substr(0, pair.find('='));
+    const bool is_own = std::find(own.begin(), own.end(), name) != own.end();
+    if (!pair.empty() && !is_own) service.query.append(pair).append("&");
+  }
+}
+
 Result<Service> read_service(const Tree& options, const Provider& provider) {
   Service service;
-  service.url = options["url"].is_string() ? options["url"].string() : provider.url;
-  while (service.url.ends_with('/')) service.url.pop_back();
+  read_url(options["url"].is_string() ? options["url"].string() : provider.url, provider, service);
   if (!net::parse_url(service.url)) {
     return make_error(Errc::invalid_option,
                       "`url` must be the address of the search service, such as "

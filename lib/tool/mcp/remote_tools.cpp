@@ -38,10 +38,6 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-bool is_listed(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 tool::Effect effect_of(const Tree& annotations, bool trusted) {
   if (!trusted) return tool::Effect::once;
   if (annotations["readOnlyHint"].is_true()) return tool::Effect::read;
@@ -174,9 +170,10 @@ ToolRules read_rules(const Tree& given) {
   ToolRules rules;
   rules.server = given["server"].string();
   rules.trusted = given["trusted"].is_true();
-  rules.has_allow = given["allow"].is_array();
-  for (const Tree& name : given["allow"].items()) rules.allow.emplace_back(name.string());
-  for (const Tree& name : given["deny"].items()) rules.deny.emplace_back(name.string());
+  const Tree& allow = given["allow"].is_array() ? given["allow"] : given["expose"];
+  rules.policy.has_allow = allow.is_array();
+  for (const Tree& name : allow.items()) rules.policy.allow.emplace_back(name.string());
+  for (const Tree& name : given["deny"].items()) rules.policy.deny.emplace_back(name.string());
   rules.has_pins = given["pins"].is_true();
   for (const auto& [name, fingerprint] : given["known"].members()) {
     if (fingerprint.is_string()) rules.known.emplace(name, fingerprint.string());
@@ -210,8 +207,8 @@ std::vector<RemoteTool> remote_tools(const Tree& listed, const ToolRules& rules)
   std::set<std::string> names;
   for (const Tree& item : listed["tools"].items()) {
     const std::string_view name = item["name"].string();
-    const bool is_shown = !name.empty() && (!rules.has_allow || is_listed(rules.allow, name)) &&
-                          !is_listed(rules.deny, name);
+    const bool is_shown =
+        !name.empty() && tool::allows(rules.policy, {name, tool_name(rules.server, name)});
     if (!is_shown) continue;
     RemoteTool remote = remote_tool(item, rules);
     if (names.insert(remote.spec.name).second) tools.push_back(std::move(remote));

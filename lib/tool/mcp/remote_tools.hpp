@@ -13,6 +13,7 @@
 
 #include "base/json_tree.hpp"
 #include "tool/mcp/remote_calls.hpp"
+#include "tool/policy.hpp"
 #include "tool/result_text.hpp"
 #include "tool/tool.hpp"
 
@@ -20,11 +21,9 @@ namespace millrace::mcp {
 
 // How the tools of a server are taken.
 struct ToolRules {
-  std::string server;    // stands in the names of its tools
-  bool trusted = false;  // its hints about effects count, and its tools run unasked
-  bool has_allow = false;
-  std::vector<std::string> allow;  // the server's names; without a list all
-  std::vector<std::string> deny;
+  std::string server;       // stands in the names of its tools
+  bool trusted = false;     // its hints about effects count, and its tools run unasked
+  tool::ToolPolicy policy;  // of the server's names, and of those that models are told
   // The fingerprints by which tools are known, by their names for models; a tool with another one
   // is asked for. Without pins a trusted server's tools need not be known.
   bool has_pins = false;
@@ -32,8 +31,8 @@ struct ToolRules {
 };
 
 // Reads rules; what they do not say is as above.
-// Shape: {"server", "trusted"?, "allow"?, "deny"?: [name], "pins"?: boolean, "known"?: {name:
-// fingerprint}}.
+// Shape: {"server", "trusted"?, "allow"? or "expose"?, "deny"?: [pattern], "pins"?: boolean,
+// "known"?: {name: fingerprint}}.
 ToolRules read_rules(const json::Tree& given);
 
 // A tool as a server lists it.
@@ -42,7 +41,7 @@ struct RemoteTool {
   std::string name;           // the server's
   std::string fingerprint;    // of everything that a model or a person goes by
   std::string output_schema;  // "" for none
-  // Between a request and its answer or last progress; 0 is the client's own limit.
+  // Of a call; 0 is what the client allows.
   std::chrono::milliseconds timeout{0};
 };
 

@@ -87,21 +87,21 @@ TEST(ResultText, IsStableAndValidForAnyBytes) {
 
 TEST(ToolPolicy, DeniesBeforeItAllows) {
   ToolPolicy policy;
-  EXPECT_TRUE(allows(policy, "anything"));
+  EXPECT_TRUE(allows(policy, {"anything"}));
   policy.deny = {"*_delete", "shell"};
-  EXPECT_FALSE(allows(policy, "files_delete"));
-  EXPECT_FALSE(allows(policy, "shell"));
-  EXPECT_TRUE(allows(policy, "shell_safe"));
+  EXPECT_FALSE(allows(policy, {"files_delete"}));
+  EXPECT_FALSE(allows(policy, {"shell"}));
+  EXPECT_TRUE(allows(policy, {"shell_safe"}));
   policy.has_allow = true;
-  EXPECT_FALSE(allows(policy, "time"));
+  EXPECT_FALSE(allows(policy, {"time"}));
   policy.allow = {"time", "files_*", "a*b*c"};
-  EXPECT_TRUE(allows(policy, "time"));
-  EXPECT_TRUE(allows(policy, "files_read"));
-  EXPECT_FALSE(allows(policy, "files_delete"));
-  EXPECT_TRUE(allows(policy, "abc"));
-  EXPECT_TRUE(allows(policy, "axxbxxc"));
-  EXPECT_FALSE(allows(policy, "axxbxx"));
-  EXPECT_FALSE(allows(policy, "timer"));
+  EXPECT_TRUE(allows(policy, {"time"}));
+  EXPECT_TRUE(allows(policy, {"files_read"}));
+  EXPECT_FALSE(allows(policy, {"files_delete"}));
+  EXPECT_TRUE(allows(policy, {"abc"}));
+  EXPECT_TRUE(allows(policy, {"axxbxxc"}));
+  EXPECT_FALSE(allows(policy, {"axxbxx"}));
+  EXPECT_FALSE(allows(policy, {"timer"}));
 }
 
 }  // namespace

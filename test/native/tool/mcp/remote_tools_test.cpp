@@ -89,7 +89,7 @@ TEST(RemoteTools, WhoseSchemaIsNoneTakeAnyObject) {
             good);
 }
 
-TEST(RemoteTools, AreChosenByTheServersNames) {
+TEST(RemoteTools, AreChosenByTheirNames) {
   const Tree listed =
       tree(R"({"tools":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"a"},{"name":7},"x",{}]})");
   const auto names = [&](const ToolRules& rules) {
@@ -99,11 +99,21 @@ TEST(RemoteTools, AreChosenByTheServersNames) {
   };
   ToolRules rules = rules_of(true);
   EXPECT_EQ(names(rules), "abc");
-  rules.deny = {"b"};
+  rules.policy.deny = {"b"};
   EXPECT_EQ(names(rules), "ac");
-  rules.has_allow = true;
-  rules.allow = {"b", "c"};
+  rules.policy.has_allow = true;
+  rules.policy.allow = {"b", "c"};
   EXPECT_EQ(names(rules), "c");
+  // Patterns, and the names that models and people see.
+  const auto given = [&](std::string_view json) {
+    Tree told = tree(json);
+    told.set("server", "s");
+    return names(read_rules(told));
+  };
+  EXPECT_EQ(given(R"({"deny":["s__a","c*"]})"), "b");
+  EXPECT_EQ(given(R"({"allow":["*"],"deny":["s__*"]})"), "");
+  EXPECT_EQ(given(R"({"expose":["?","b*"]})"), "b");
+  EXPECT_EQ(given(R"({"allow":[]})"), "");
 }
 
 TEST(RemoteTools, GiveTextThatIsData) {
