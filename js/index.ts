@@ -66,7 +66,8 @@ export type {
   MCPClientOptions,
   MCPCommonOptions,
   MCPProgramOptions,
-} from './mcp/client';
+} from './mcp/reach';
+export type { MCPToolCall } from './mcp/client';
 export type { MCPAuthorization, MCPAuthorizer } from './mcp/authorization';
 export { CloudConnector } from './mcp/connectors';
 export type { CloudConnection, CloudConnectorOptions, CloudInstance } from './mcp/connectors';

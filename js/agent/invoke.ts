@@ -5,8 +5,8 @@ import { MillraceError } from '../errors';
 import type { MCPClient } from '../mcp/client';
 import { invokeMCPTypePlugin } from '../mcp/plugin';
 import { resultText } from './http-tools';
+import { payloadArguments, toolFailure } from './payload';
 import { type PluginOptions, invokeDefaultTypePlugin } from './plugins';
-import { errorRecord } from './serialize';
 import { type HostTool, checkArguments } from './tools';
 import { within } from './runtime';
 
@@ -54,15 +54,8 @@ export interface ToolSources {
 
 const defaultLength = 25_000;
 
-function failure(thrown: unknown, began: number): ToolInvocation {
-  const { type, message } = errorRecord(thrown);
-  const error = { type: type === 'AgentRuntimeError' ? 'tool_failed' : type, message };
-  return {
-    content: resultText(message),
-    success: false,
-    error,
-    executionTime: Date.now() - began,
-  };
+function failure(thrown: unknown, began: number, signal: AbortSignal | undefined): ToolInvocation {
+  return { ...toolFailure(thrown, signal), executionTime: Date.now() - began };
 }
 
 function isRecord(value: unknown): value is ToolInvocation {
@@ -91,7 +84,7 @@ export async function invokeBuiltinTool(
   const { signal, maxLength = defaultLength } = options;
   try {
     const tool = found(payload, tools);
-    const args = JSON.parse(payload.arguments.trim() || '{}') as never;
+    const args = payloadArguments(payload.arguments) as never;
     const limit = options.timeoutMs ?? tool.timeoutMs ?? 0;
     const context = { signal, toolCallId: payload.id } as unknown as AgentToolContext;
     const value = await within(
@@ -108,7 +101,7 @@ export async function invokeBuiltinTool(
     const content = resultText(record.content, maxLength);
     return { ...record, content, executionTime: Date.now() - began };
   } catch (thrown) {
-    return failure(thrown, began);
+    return failure(thrown, began, signal);
   }
 }
 
@@ -122,10 +115,11 @@ const invokePlugin: Invoke = async (
   { signal, timeoutMs, maxLength },
 ) => {
   const began = Date.now();
-  const plugin = plugins[payload.identifier];
+  const { identifier } = payload;
+  const plugin = Object.hasOwn(plugins, identifier) ? plugins[identifier] : undefined;
   if (!plugin) {
-    const missing = `There is no plugin ${payload.identifier}.`;
-    return failure(new MillraceError('tool_not_found', missing), began);
+    const missing = `There is no plugin ${identifier}.`;
+    return failure(new MillraceError('tool_not_found', missing), began, signal);
   }
   const limits = {
     ...(timeoutMs !== undefined && { timeoutMs }),
@@ -135,7 +129,7 @@ const invokePlugin: Invoke = async (
     const result = await invokeDefaultTypePlugin(payload, { ...plugin, ...limits }, { signal });
     return { ...result, executionTime: Date.now() - began };
   } catch (thrown) {
-    return failure(thrown, began);
+    return failure(thrown, began, signal);
   }
 };
 
@@ -148,11 +142,21 @@ const kinds: Record<string, Invoke> = {
   standalone: invokePlugin,
 };
 
-/** Calls a tool of the kind that the payload's type names; plugins when it names none. */
-export function invokeTool(
+/**
+ * Calls a tool of the kind that the payload's type names; plugins when it names none. Never rejects: whatever
+ * happens is a record.
+ */
+export async function invokeTool(
   payload: ToolPayload,
-  sources: ToolSources,
+  sources: ToolSources = {},
   options: ToolInvocationOptions = {},
 ): Promise<ToolInvocation> {
-  return (kinds[payload.type ?? 'default'] ?? invokePlugin)(payload, sources, options);
+  const began = Date.now();
+  try {
+    const { type = 'default' } = payload;
+    const invoke = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+    return await (invoke ?? invokePlugin)(payload, sources, options);
+  } catch (thrown) {
+    return failure(thrown, began, options.signal);
+  }
 }

@@ -4,7 +4,8 @@
 import type { MCPProtocolVersion, MCPTool } from '../../types/mcp';
 import { MillraceError } from '../errors';
 import type { RpcError } from '../mcp/connection';
-import { createMCPClient, type MCPClient, type MCPClientOptions } from '../mcp/client';
+import { createMCPClient, type MCPClient } from '../mcp/client';
+import type { MCPClientOptions } from '../mcp/reach';
 import { OAuth, type OAuthClientInformation } from '../mcp/oauth';
 import { UsageError } from './command';
 

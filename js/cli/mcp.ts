@@ -1,18 +1,23 @@
 // millrace mcp: tries MCP servers from the command line.
-import { createMCPClient, type MCPClient, type MCPClientOptions } from '../mcp/client';
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+import { createMCPClient, type MCPClient } from '../mcp/client';
+import type { MCPClientOptions } from '../mcp/reach';
 import type { Command } from './command';
 import { integerOption, readArgs, UsageError } from './command';
 import { conformanceClient } from './mcp-conformance';
 import { tableOf } from './table';
 import { mcpResultText } from '../mcp/tools';
-import type { MCPProtocolVersion } from '../../types/mcp';
+import type { MCPProtocolVersion, MCPToolResult } from '../../types/mcp';
 
 const help = `Usage: millrace mcp test [options] <url>
-       millrace mcp test [options] -- <command> [arguments]
+       millrace mcp test [options] <command> [arguments]
        millrace mcp conformance-client <url>
 
 test connects to an MCP server, prints what it announces and lists its tools, resources and prompts.
 conformance-client is what the protocol's conformance runner starts.
+What follows the command and is no option of test belongs to the command; all that follows -- does.
 
 Options of test:
   --call <tool>        call this tool
@@ -23,7 +28,7 @@ Options of test:
   --protocol <version> speak only this version of the protocol
   --sse                use the transport of 2024-11-05
   --timeout <ms>       for each request; default 60000
-  --json               print one JSON object
+  --json               print one JSON object, also of a failure
   --help               print this
 `;
 
@@ -39,6 +44,8 @@ const options = {
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
+
+type OwnValues = ReturnType<typeof readArgs<typeof options>>['values'];
 
 function pairs(texts: readonly string[] | undefined, sign: string): Record<string, string> {
   return Object.fromEntries(
@@ -60,18 +67,18 @@ function argumentsOf(text: string | undefined): object {
   throw new UsageError('--args must be a JSON object.');
 }
 
-/** What a server announces. */
-async function survey(client: MCPClient): Promise<Record<string, unknown>> {
+/** Finds what a server announces; what was found before a failure stays. */
+async function survey(client: MCPClient, found: Record<string, unknown>): Promise<void> {
   const { capabilities, serverInfo, protocolVersion, instructions } = client;
-  return {
+  Object.assign(found, {
     protocolVersion,
     serverInfo,
     capabilities,
     ...(instructions !== undefined && { instructions }),
-    tools: capabilities['tools'] ? await client.listTools() : [],
-    resources: capabilities['resources'] ? await client.listResources() : [],
-    prompts: capabilities['prompts'] ? await client.listPrompts() : [],
-  };
+  });
+  found['tools'] = capabilities['tools'] ? await client.listTools() : [];
+  found['resources'] = capabilities['resources'] ? await client.listResources() : [];
+  found['prompts'] = capabilities['prompts'] ? await client.listPrompts() : [];
 }
 
 function firstLine(text: unknown): string {
@@ -94,15 +101,52 @@ function print(found: Record<string, unknown>): void {
   }
 }
 
-async function test(args: readonly string[]): Promise<number> {
-  const { values, positionals } = readArgs(args, options, true);
-  if (values.help === true) {
-    process.stdout.write(help);
-    return 0;
+const isUrl = (text: string): boolean => /^https?:\/\//.test(text);
+
+// The words of a command line that was given as one word, as a shell takes them apart.
+function wordsOf(text: string): string[] {
+  const words = text.match(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\])+/g) ?? [];
+  return words.map((word) =>
+    word.replace(
+      /"((?:\\.|[^"\\])*)"|'([^']*)'|\\(.)/g,
+      (_all, double?: string, single?: string, escaped?: string) =>
+        double?.replace(/\\(["\\$`])/g, '$1') ?? single ?? escaped ?? '',
+    ),
+  );
+}
+
+/**
+ * Parts the options of `mcp test` from the command that it starts: what stands behind the command's name and is
+ * none of the former belongs to the latter, and so does all behind `--`.
+ */
+function parted(args: readonly string[]): { own: string[]; target: string[] } {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const end = tokens.find(({ kind }) => kind === 'option-terminator')?.index ?? args.length;
+  const named = tokens.find(({ kind }) => kind === 'positional')?.index ?? args.length;
+  const own = new Set<number>();
+  for (const token of tokens) {
+    if (token.kind !== 'option' || token.index > end) continue;
+    if (token.index > named && !Object.hasOwn(options, token.name)) continue;
+    own.add(token.index);
+    if (token.value !== undefined && !token.inlineValue) own.add(token.index + 1);
   }
-  const [first, ...rest] = positionals;
+  const target = args.filter((_, index) => !own.has(index) && index !== end);
+  const [first = ''] = target;
+  const isLine = target.length === 1 && /\s/.test(first) && !isUrl(first) && !existsSync(first);
+  return {
+    own: args.filter((_, index) => own.has(index)),
+    target: isLine ? wordsOf(first) : target,
+  };
+}
+
+function reachOf(values: OwnValues, [first, ...rest]: string[]): MCPClientOptions {
   if (first === undefined) throw new UsageError('Name the url or the command of an MCP server.');
-  const isUrl = /^https?:\/\//.test(first);
   const timeoutMs = integerOption('timeout', values.timeout, 1, 86_400_000);
   const common = {
     ...(values.protocol !== undefined && {
@@ -110,29 +154,49 @@ async function test(args: readonly string[]): Promise<number> {
     }),
     ...(timeoutMs !== undefined && { timeoutMs, startMs: timeoutMs }),
   };
-  const reach: MCPClientOptions = isUrl
-    ? { url: first, headers: pairs(values.header, ':'), type: values.sse === true ? 'sse' : 'http' }
-    : {
-        command: first,
-        args: rest,
-        env: pairs(values.env, '='),
-        ...(values.cwd !== undefined && { cwd: values.cwd }),
-      };
+  if (isUrl(first)) {
+    if (rest.length > 0) throw new UsageError(`'${rest[0]}' cannot stand behind a url.`);
+    const headers = pairs(values.header, ':');
+    return { ...common, url: first, headers, type: values.sse === true ? 'sse' : 'http' };
+  }
+  const { cwd } = values;
+  const env = pairs(values.env, '=');
+  return { ...common, command: first, args: rest, env, ...(cwd !== undefined && { cwd }) };
+}
+
+async function test(args: readonly string[]): Promise<number> {
+  const { own, target } = parted(args);
+  const { values } = readArgs(own, options, false);
+  if (values.help === true) {
+    process.stdout.write(help);
+    return 0;
+  }
+  const isJson = values.json === true;
+  const reach = reachOf(values, target);
   const toolArguments = argumentsOf(values.args);
-  const client = await createMCPClient({ ...reach, ...common });
+  const found: Record<string, unknown> = {};
+  const tell = (): void => {
+    if (isJson) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+  };
+  let client: MCPClient | undefined;
   try {
-    const found = await survey(client);
-    const result =
-      values.call === undefined ? undefined : await client.callTool(values.call, toolArguments);
-    if (values.json === true) {
-      process.stdout.write(`${JSON.stringify({ ...found, ...(result && { result }) }, null, 2)}\n`);
-    } else {
-      print(found);
-      if (result) process.stdout.write(`\n${values.call}:\n${mcpResultText(result)}\n`);
+    client = await createMCPClient(reach);
+    await survey(client, found);
+    if (!isJson) print(found);
+    if (values.call !== undefined) {
+      const result = await client.callTool(values.call, toolArguments);
+      found['result'] = result;
+      if (!isJson) process.stdout.write(`\n${values.call}:\n${mcpResultText(result)}\n`);
     }
-    return result?.isError === true ? 1 : 0;
+    tell();
+    return (found['result'] as MCPToolResult | undefined)?.isError === true ? 1 : 0;
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    found['error'] = { code: typeof code === 'string' ? code : 'internal', message };
+    tell();
+    throw error;
   } finally {
-    await client.close();
+    await client?.close();
   }
 }
 

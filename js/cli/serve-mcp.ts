@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 import { MillraceError } from '../errors';
-import { reachOf } from '../mcp/client';
+import { reachOf } from '../mcp/reach';
 import { entriesOf, optionsOf } from '../mcp/servers';
 import type { McpServerSettings, McpServerStatus, Server } from '../server';
 import { UsageError } from './command';
@@ -41,12 +41,13 @@ export function readMcpFile(file: string, env: NodeJS.ProcessEnv): McpPlan {
   for (const [name, entry] of entries) {
     try {
       const settings = reachOf(optionsOf(name, entry, env));
-      const { trusted, allow, deny } = entry;
+      const { trusted, allow, expose, deny } = entry;
       plan.servers.push({
         name,
         settings,
         ...(trusted !== undefined && { trusted }),
         ...(allow && { allow }),
+        ...(expose && { expose }),
         ...(deny && { deny }),
       });
     } catch (thrown) {

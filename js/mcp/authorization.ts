@@ -1,4 +1,5 @@
 // How requests to an MCP server are authorized.
+import { MillraceError } from '../errors';
 
 /** Gives the headers of an authorization after a refusal; throws when there is none. */
 export type MCPAuthorizer = (refusal: {
@@ -28,9 +29,16 @@ export async function headersOf(
   auth: MCPAuthorization | undefined,
   url: string,
 ): Promise<Record<string, string>> {
-  if (!auth) return {};
+  if (auth === undefined || auth === null) return {};
+  const wrong = (what: string): never => {
+    throw new MillraceError('invalid_option', `\`auth\` of an MCP server ${what}.`);
+  };
+  if (typeof auth !== 'object') return wrong('must be an object: { type, token } or an OAuth');
   if ('authorize' in auth) return (await auth.headers?.(url)) ?? {};
   if (auth.type === 'none') return {};
-  const token = auth.type === 'bearer' ? auth.token : auth.accessToken;
-  return { Authorization: `Bearer ${token}` };
+  const { type, token, accessToken = token } = auth as { [member: string]: unknown };
+  if (type !== 'bearer' && type !== 'oauth2') return wrong('has the type none, bearer or oauth2');
+  const sent = type === 'bearer' ? (token ?? accessToken) : accessToken;
+  if (typeof sent !== 'string' || sent === '') return wrong('holds no token');
+  return { Authorization: `Bearer ${sent}` };
 }

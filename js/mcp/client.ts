@@ -1,124 +1,21 @@
 // createMCPClient: a connection to one MCP server.
 import type {
-  MCPElicitation,
-  MCPElicitationResult,
   MCPImplementation,
   MCPPrompt,
   MCPPromptResult,
-  MCPProtocolVersion,
   MCPRequestOptions,
   MCPResource,
   MCPResourceContents,
   MCPResourceTemplate,
-  MCPRoot,
   MCPTool,
   MCPToolResult,
 } from '../../types/mcp';
-import { version } from '../version';
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
-import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
+import { authorizationOf, headersOf } from './authorization';
 import { type ConnectionHost, MCPConnection, type MCPServer } from './connection';
-import { type MCPAuthorization, authorizationOf, headersOf } from './authorization';
+import { checkReach, type MCPClientOptions, reachOf } from './reach';
 import { type MCPToolsOptions, hostTools } from './tools';
-
-type Awaitable<T> = T | Promise<T>;
-
-/** A server that is started as a program and spoken to over its standard input and output. */
-export interface MCPProgramOptions {
-  type?: 'stdio';
-  command: string;
-  args?: readonly string[];
-  /** Added to HOME, LANG, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ and USER; nothing else is inherited. */
-  env?: Readonly<Record<string, string>>;
-  cwd?: string;
-  /** Milliseconds between the polite signal and the one that cannot be ignored; default 1 s. */
-  graceMs?: number;
-  /** Milliseconds that it may take to end when its input is closed; default 2 s. */
-  closeMs?: number;
-}
-
-/** A server that is reached over HTTP. */
-export interface MCPAddressOptions extends RouteOptions {
-  type?: 'http' | 'sse';
-  url: string | URL;
-  headers?: Readonly<Record<string, string>>;
-  /** How requests are authorized; see OAuth. */
-  auth?: MCPAuthorization;
-  connectMs?: number;
-}
-
-/** What every client may have. */
-export interface MCPCommonOptions {
-  /** The server's name in the names of its tools; default its own. */
-  name?: string;
-  /** Who asks; default Millrace itself. */
-  clientInfo?: MCPImplementation;
-  /** The only version to speak; default: what the server speaks. */
-  protocolVersion?: MCPProtocolVersion;
-  /** Milliseconds until the connection is open; default 60 s. */
-  startMs?: number;
-  /** Milliseconds for a request without its own limit; default 60 s. */
-  timeoutMs?: number;
-  /** Bytes of one message; default 16 MiB. */
-  maxMessageBytes?: number;
-  /** What the server says of its tools' effects is believed, and its tools run unasked. */
-  trusted?: boolean;
-  /** Folders that the server may know of. */
-  roots?: readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>);
-  /** Asks a person. */
-  onElicitation?: (
-    question: MCPElicitation,
-    context: { signal: AbortSignal },
-  ) => Awaitable<MCPElicitationResult>;
-  /** Asks a model for the server. */
-  onSampling?: (
-    request: Record<string, unknown>,
-    context: { signal: AbortSignal },
-  ) => Awaitable<object>;
-  onLog?: (message: { level: string; logger?: string; data: unknown }) => void;
-  onToolsChanged?: () => void;
-  onResourcesChanged?: () => void;
-  onPromptsChanged?: () => void;
-  onResourceUpdated?: (uri: string) => void;
-  /** Every notification, by its method. */
-  onNotification?: (method: string, params: Record<string, unknown>) => void;
-}
-
-export type MCPClientOptions = (MCPProgramOptions | MCPAddressOptions) & MCPCommonOptions;
-
-const inherited = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
-
-// Exported shell functions would run code.
-function environmentOf(given: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const safe = inherited.flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined || value.startsWith('()') ? [] : [[name, value] as const];
-  });
-  return { ...Object.fromEntries(safe), ...given };
-}
-
-/** How a server is reached, as the engine takes it. */
-export function reachOf(options: MCPClientOptions): object {
-  const common = {
-    client: options.clientInfo ?? { name: 'millrace', version: version() },
-    protocol: options.protocolVersion,
-    openMs: options.startMs,
-    callMs: options.timeoutMs,
-    messageBytes: options.maxMessageBytes,
-  };
-  if ('command' in options) {
-    const { command, args, env, cwd, graceMs, closeMs } = options;
-    return { ...common, command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
-  }
-  if (!('url' in options)) {
-    throw new MillraceError('invalid_option', 'An MCP server needs a command or a url.');
-  }
-  const { url, headers, type, connectMs, proxy = proxyFromEnvironment() } = options;
-  const transport = type === 'sse' ? 'sse' : 'auto';
-  const route = routeOf({ ...options, proxy });
-  return { ...common, url: String(url), headers, transport, connectMs, ...route };
-}
 
 /**
  * A connection to one MCP server. A program that ended, or a session that the server forgot, is opened
@@ -172,6 +69,7 @@ export class MCPClient {
 
   /** Resolves when the server has opened the connection. */
   static async connect(options: MCPClientOptions): Promise<MCPClient> {
+    checkReach('The MCP server', options);
     const reach = { ...options };
     if ('url' in reach) {
       const authorized = await headersOf(reach.auth, String(reach.url));
@@ -214,7 +112,8 @@ export class MCPClient {
 
   /** All tools, from all pages. */
   async listTools(options?: MCPRequestOptions): Promise<MCPTool[]> {
-    return this.#list('tools/list', 'tools', options);
+    const tools = await this.#list<MCPTool>('tools/list', 'tools', options);
+    return tools.filter(({ name }) => typeof name === 'string' && name !== '');
   }
 
   /**
@@ -230,8 +129,21 @@ export class MCPClient {
     });
   }
 
-  callTool(name: string, args: object = {}, options?: MCPRequestOptions): Promise<MCPToolResult> {
-    const params = { name, arguments: args };
+  callTool(name: string, args?: object, options?: MCPRequestOptions): Promise<MCPToolResult>;
+  /** The same with a record, as clients of the official SDK give it. */
+  callTool(call: MCPToolCall, options?: MCPRequestOptions): Promise<MCPToolResult>;
+  async callTool(
+    call: string | MCPToolCall,
+    given?: object | MCPRequestOptions,
+    last?: MCPRequestOptions,
+  ): Promise<MCPToolResult> {
+    const [params, options] =
+      typeof call === 'string' ? [{ name: call, arguments: given }, last] : [call, last ?? given];
+    const { name, arguments: args } = checkedCall(params);
+    return this.#call({ name, arguments: args }, options);
+  }
+
+  #call(params: object, options?: MCPRequestOptions): Promise<MCPToolResult> {
     const level = this.#isPerRequest ? this.#logLevel : undefined;
     const meta = level && { _meta: { 'io.modelcontextprotocol/logLevel': level } };
     return this.#connection.request('tools/call', { ...params, ...meta }, options);
@@ -280,7 +192,7 @@ export class MCPClient {
     args: Record<string, string> = {},
     options?: MCPRequestOptions,
   ): Promise<MCPPromptResult> {
-    return this.#connection.request('prompts/get', { name, arguments: args }, options);
+    return this.#connection.request('prompts/get', { name, arguments: args ?? {} }, options);
   }
 
   /** What could stand for an argument of a prompt or of a resource template. */
@@ -327,7 +239,8 @@ export class MCPClient {
     const { signal, timeoutMs, maxTotalMs } = options ?? {};
     const limits = { signal, timeoutMs, maxTotalMs };
     const answer = await this.#connection.request<Record<string, T[]>>(method, {}, limits, key);
-    return answer[key] ?? [];
+    // A server may list anything; what is no object is nothing.
+    return (answer[key] ?? []).filter((one) => typeof one === 'object' && one !== null);
   }
 
   get #isPerRequest(): boolean {
@@ -394,6 +307,21 @@ export class MCPClient {
     options.onNotification?.(method, params);
     listeners[method]?.();
   }
+}
+
+/** A call of a tool as a record. */
+export interface MCPToolCall {
+  name: string;
+  arguments?: object | null | undefined;
+}
+
+function checkedCall({ name, arguments: args }: MCPToolCall): Required<MCPToolCall> {
+  if (typeof name !== 'string' || name === '') {
+    throw new MillraceError('invalid_argument', 'A call of a tool needs the name of the tool.');
+  }
+  const given = args ?? {};
+  if (typeof given === 'object' && !Array.isArray(given)) return { name, arguments: given };
+  throw new MillraceError('invalid_argument', `The arguments of ${name} must be an object.`);
 }
 
 /** Connects to an MCP server; rejects with a MillraceError that says why it cannot. */

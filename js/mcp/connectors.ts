@@ -2,7 +2,8 @@
 // authorizes it, and its address is connected to. A service is one row.
 import { MillraceError } from '../errors';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
-import { type MCPClient, type MCPCommonOptions, createMCPClient } from './client';
+import { type MCPClient, createMCPClient } from './client';
+import type { MCPCommonOptions } from './reach';
 import { type Fetcher, fetchJson } from './oauth-discovery';
 
 /** An instance that a service has made. */

@@ -1,6 +1,7 @@
 // Calls of MCP tools in LobeHub's shape: a payload in, a result record out, that never throws.
 import type { ChatToolPayload } from '../../types/agent';
 import type { MCPToolResult } from '../../types/mcp';
+import { payloadArguments, toolFailure } from '../agent/payload';
 import { MillraceError } from '../errors';
 import type { MCPClient } from './client';
 import { mcpResultText } from './tools';
@@ -26,29 +27,27 @@ export interface MCPPluginOptions {
 
 const defaultLength = 25_000;
 
-// LobeHub's classes of errors.
+// LobeHub's classes of errors; it has none for what befalls a call after the server was reached.
+const ownTypes = new Set(['tool_timeout', 'cancelled']);
 const errorTypes: Record<string, string> = {
   mcp_unauthorized: 'AUTHORIZATION_ERROR',
   mcp_connection_failed: 'CONNECTION_FAILED',
   mcp_session_lost: 'NoValidSessionId',
   process_start_failed: 'PROCESS_SPAWN_ERROR',
-  tool_timeout: 'INITIALIZATION_TIMEOUT',
   invalid_argument: 'VALIDATION_ERROR',
   invalid_json: 'VALIDATION_ERROR',
   tool_not_found: 'VALIDATION_ERROR',
 };
 
-function argumentsOf(text: string): object {
-  const value = (text.trim() === '' ? {} : JSON.parse(text)) as unknown;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new MillraceError('invalid_argument', 'The arguments of a tool must be a JSON object.');
-}
-
-function failure(error: unknown): MCPPluginResult['error'] & object {
-  const code = MillraceError.is(error) ? error.code : 'invalid_json';
-  const message = error instanceof Error ? error.message : String(error);
-  const { cause } = error as { cause?: unknown };
-  return { type: errorTypes[code] ?? 'UNKNOWN_ERROR', message, ...(cause ? { body: cause } : {}) };
+function failure(
+  thrown: unknown,
+  signal: AbortSignal | undefined,
+): Pick<MCPPluginResult, 'content' | 'success'> & Required<Pick<MCPPluginResult, 'error'>> {
+  const record = toolFailure(thrown, signal);
+  const { type } = record.error;
+  const known = Object.hasOwn(errorTypes, type) ? errorTypes[type] : undefined;
+  const shown = known ?? (ownTypes.has(type) ? type : 'UNKNOWN_ERROR');
+  return { ...record, error: { ...record.error, type: shown } };
 }
 
 /**
@@ -63,11 +62,12 @@ export async function invokeMCPTypePlugin(
   const begin = Date.now();
   const { signal, timeoutMs, maxLength = defaultLength } = options;
   try {
-    const client = clients[payload.identifier];
+    const { identifier } = payload;
+    const client = Object.hasOwn(clients, identifier) ? clients[identifier] : undefined;
     if (!client) {
-      throw new MillraceError('tool_not_found', `There is no MCP server ${payload.identifier}.`);
+      throw new MillraceError('tool_not_found', `There is no MCP server ${identifier}.`);
     }
-    const args = argumentsOf(payload.arguments);
+    const args = payloadArguments(payload.arguments);
     const state = await client.callTool(payload.apiName, args, { signal, timeoutMs });
     const content = mcpResultText(state, maxLength);
     const success = state.isError !== true;
@@ -76,7 +76,6 @@ export async function invokeMCPTypePlugin(
     const error = { type: 'TOOL_ERROR', message: content };
     return { content, success, state, error, executionTime };
   } catch (thrown) {
-    const error = failure(thrown);
-    return { content: error.message, success: false, error, executionTime: Date.now() - begin };
+    return { ...failure(thrown, signal), executionTime: Date.now() - begin };
   }
 }

@@ -1,12 +1,8 @@
 // Several MCP servers at a time, as configuration files name them.
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
-import {
-  type MCPClient,
-  type MCPClientOptions,
-  type MCPCommonOptions,
-  createMCPClient,
-} from './client';
+import { type MCPClient, createMCPClient } from './client';
+import { checkReach, type MCPClientOptions, type MCPCommonOptions } from './reach';
 import type { MCPToolsOptions } from './tools';
 
 /** One entry of `mcpServers`. */
@@ -21,10 +17,16 @@ export interface MCPServerEntry {
   disabled?: boolean;
   /** What the server says of its tools' effects is believed, and its tools run unasked. */
   trusted?: boolean;
-  /** Only these tools, by the server's names. */
+  /** Only these tools: patterns with `*` of the server's names, or of those that models are told. */
   allow?: string[];
+  /** The same. */
+  expose?: string[];
   /** All but these. */
   deny?: string[];
+  /** Milliseconds until the connection is open. */
+  startMs?: number;
+  /** Milliseconds for a request without its own limit. */
+  timeoutMs?: number;
 }
 
 /** The usual configuration file: `{"mcpServers": {"name": {"command": ...}}}`. */
@@ -67,54 +69,21 @@ export function entriesOf(config: unknown): [name: string, entry: MCPServerEntry
   return Object.entries(mcpServers).filter(([, entry]) => entry?.disabled !== true);
 }
 
-const transports = ['stdio', 'http', 'sse', 'streamable-http', 'streamableHttp'];
-
-function isTexts(value: unknown): boolean {
-  return (
-    value === undefined ||
-    (typeof value === 'object' &&
-      value !== null &&
-      Object.values(value).every((text) => typeof text === 'string'))
-  );
-}
-
-function checkEntry(name: string, entry: unknown): void {
-  const wrong = (what: string): never => {
-    throw new MillraceError('invalid_option', `The MCP server ${name} ${what}.`);
-  };
-  if (typeof entry !== 'object' || entry === null) return wrong('is described by no object');
-  const { type, command, url, args, env, headers, allow, deny } = entry as Record<string, unknown>;
-  if (command !== undefined && typeof command !== 'string') wrong('has a command that is no text');
-  if (url !== undefined && typeof url !== 'string') wrong('has a url that is no text');
-  if (command === undefined && url === undefined) wrong('has no command and no url');
-  if (command !== undefined && url !== undefined) wrong('has both a command and a url');
-  if (type !== undefined && !transports.includes(type as string)) {
-    wrong(`has the type ${JSON.stringify(type)}: use ${transports.slice(0, 3).join(', ')}`);
-  }
-  if (type !== undefined && (type === 'stdio') !== (command !== undefined)) {
-    wrong(
-      `has the type ${type as string}, which ${type === 'stdio' ? 'a url' : 'a command'} is not`,
-    );
-  }
-  const lists = Object.entries({ args, allow, deny });
-  for (const [key, list] of lists) {
-    if (list !== undefined && !(Array.isArray(list) && isTexts(list))) {
-      wrong(`has \`${key}\` that are no list of texts`);
-    }
-  }
-  if (!isTexts(env)) wrong('has an `env` that does not hold texts');
-  if (!isTexts(headers)) wrong('has `headers` that are no texts');
-}
-
 /** How the server of an entry is reached; throws `invalid_option` for one that cannot be used. */
 export function optionsOf(
   name: string,
   entry: MCPServerEntry,
   env: NodeJS.ProcessEnv,
 ): MCPClientOptions {
-  checkEntry(name, entry);
+  checkReach(`The MCP server ${name}`, entry);
+  const { startMs, timeoutMs } = entry;
+  const limits = {
+    ...(startMs !== undefined && { startMs }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
   if (entry.command !== undefined) {
     return {
+      ...limits,
       name,
       command: filled(entry.command, env),
       args: (entry.args ?? []).map((text) => filled(text, env)),
@@ -124,7 +93,7 @@ export function optionsOf(
   }
   const url = filled(entry.url ?? '', env);
   const type = entry.type === 'sse' ? 'sse' : 'http';
-  return { name, url, type, headers: mapped(entry.headers, env) };
+  return { ...limits, name, url, type, headers: mapped(entry.headers, env) };
 }
 
 /**
@@ -156,8 +125,13 @@ export async function connectMCPServers(
     failures,
     tools: async (wanted) => {
       const lists = Object.entries(clients).map(([name, client]) => {
-        const { allow, deny } = config.mcpServers[name] ?? {};
-        return client.tools({ ...(allow && { allow }), ...(deny && { deny }), ...wanted });
+        const { allow, expose, deny } = config.mcpServers[name] ?? {};
+        const rules = {
+          ...(allow && { allow }),
+          ...(expose && { expose }),
+          ...(deny && { deny }),
+        };
+        return client.tools({ ...rules, ...wanted });
       });
       return (await Promise.all(lists)).flat();
     },

@@ -7,6 +7,7 @@ import { inEngine } from '../agent/engine-tools';
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import type { MCPClient } from './client';
+import { isList } from './reach';
 
 /** Remembers how approved tools were described, so that a changed one is asked for again. */
 export interface MCPToolPins {
@@ -17,12 +18,17 @@ export interface MCPToolPins {
 export interface MCPToolsOptions extends Pick<MCPRequestOptions, 'signal' | 'timeoutMs'> {
   /** Overrides the client's `trusted`. */
   trusted?: boolean;
-  /** Only these tools, by the server's names. */
+  /** Only these tools: patterns with `*` of the server's names, or of those that models are told. */
   allow?: readonly string[];
+  /** The same. */
+  expose?: readonly string[];
   /** All but these. */
   deny?: readonly string[];
   pins?: MCPToolPins;
-  /** Milliseconds of one call; default the client's. */
+  /**
+   * Milliseconds of one call, progress or not; default the client's `timeoutMs`, which each progress begins
+   * anew, five times at most.
+   */
   callTimeoutMs?: number;
 }
 
@@ -105,7 +111,12 @@ export async function hostTools(
   listed: readonly MCPTool[],
   settings: Settings,
 ): Promise<HostTool<Record<string, unknown>>[]> {
-  const { allow, deny, trusted, seen, pins, callTimeoutMs, stream } = settings;
+  const { expose, allow = expose, deny, trusted, seen, pins, callTimeoutMs, stream } = settings;
+  for (const [name, list] of Object.entries({ expose, allow, deny })) {
+    if (!isList(list)) {
+      throw new MillraceError('invalid_option', `\`${name}\` must be a list of texts.`);
+    }
+  }
   const rules = { server: client.name, trusted, allow, deny, tools: listed };
   const first = described(rules);
   const known = Object.fromEntries(seen);
@@ -125,8 +136,11 @@ export async function hostTools(
         input: parameters,
         ...(effect && { effect }),
         approve: approve !== 'never',
-        async run(input: Record<string, unknown>, { signal }: { signal?: AbortSignal }) {
-          const options = { signal, timeoutMs: callTimeoutMs };
+        async run(
+          input: Record<string, unknown>,
+          { signal }: { signal?: AbortSignal } = {},
+        ): Promise<string> {
+          const options = { signal, timeoutMs: callTimeoutMs, maxTotalMs: callTimeoutMs };
           const result = await client.callTool(tool, input, options);
           const text = mcpResultText(result);
           if (result.isError === true) {

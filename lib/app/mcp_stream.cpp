@@ -33,6 +33,9 @@ Result<void> read_program(const json::Value& value, mcp::ClientOptions& options)
   os::ProcessOptions& process = options.process.emplace();
   process.program = value["command"].string();
   process.directory = value["cwd"].string();
+  if (const json::Value given = value["args"]; !given.is_nothing() && !given.is_array()) {
+    return make_error(Errc::invalid_option, "`args` of an MCP server must be a list of texts.");
+  }
   for (const json::Value argument : value["args"].items()) {
     if (!argument.is_string()) {
       return make_error(Errc::invalid_option, "The arguments of an MCP server must be strings.");
@@ -58,6 +61,9 @@ Result<void> read_program(const json::Value& value, mcp::ClientOptions& options)
 Result<void> read_address(const json::Value& value, mcp::ClientOptions& options) {
   options.http.url = value["url"].string();
   for (const json::Member header : value["headers"].members()) {
+    if (!header.value.is_string()) {
+      return make_error(Errc::invalid_option, "The headers of an MCP server must be texts.");
+    }
     mcp::HttpField& field = options.http.headers.emplace_back();
     field.name = header.key;
     field.value = header.value.string();

@@ -163,6 +163,7 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
           if (error) {
             if (error == asio::error::operation_aborted) return;
             close(self->output);
+            if (const auto to = self->handler; to && self->watcher_pid > 0) to->on_output_end();
             return self->finish_when_over();
           }
           if (self->handler) {

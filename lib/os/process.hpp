@@ -42,13 +42,15 @@ struct ProcessExit {
   std::string error_text;  // the end of what it wrote to standard error
 };
 
-// Calls come on the engine thread: on_output any number of times, then one on_exit, when the
-// program and all its output have ended.
+// Calls come on the engine thread: on_output any number of times, on_output_end where the output
+// ends while the program may still run, then one on_exit, when the program and all its output have
+// ended.
 class ProcessHandler {
  public:
   virtual ~ProcessHandler() = default;
   // Lifetime: during the call.
   virtual void on_output(std::string_view bytes) = 0;
+  virtual void on_output_end() {}
   virtual void on_exit(ProcessExit exit) = 0;
 };
 

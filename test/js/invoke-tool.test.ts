@@ -63,6 +63,16 @@ describe('invokeTool', () => {
       '1024',
     ],
     ['an MCP server', { type: 'mcp', apiName: 'echo' }, 'hi'],
+    [
+      'an MCP server with an object',
+      { type: 'mcp', apiName: 'arguments', arguments: { a: 1 } as never },
+      '{"a":1}',
+    ],
+    [
+      'an MCP server with nothing',
+      { type: 'mcp', apiName: 'arguments', arguments: undefined as never },
+      '{}',
+    ],
     ['a plugin', { type: 'default' }, 'plugin got {"text":"hi"}'],
     ['a plugin with a page', { type: 'standalone' }, 'plugin got {"text":"hi"}'],
     ['a plugin of Markdown', { type: 'markdown' }, 'plugin got {"text":"hi"}'],
@@ -76,20 +86,64 @@ describe('invokeTool', () => {
     });
   });
 
-  it.each<[string, Partial<ToolPayload>]>([
-    ['no builtin tool', { type: 'builtin', apiName: 'none' }],
-    ['no MCP server', { type: 'mcp', identifier: 'none' }],
-    ['no tool of an MCP server', { type: 'mcp', apiName: 'none' }],
-    ['no plugin', { identifier: 'none' }],
-    ['no function of a plugin', { apiName: 'none' }],
-    ['no JSON', { type: 'builtin', arguments: '{"text":' }],
-    ['no JSON, of an MCP server', { type: 'mcp', apiName: 'echo', arguments: '{' }],
-    ['no JSON, of a plugin', { arguments: '{' }],
-  ])('gives a record where there is %s', async (_what, more) => {
+  it.each<[string, Partial<ToolPayload>, string]>([
+    ['no builtin tool', { type: 'builtin', apiName: 'none' }, 'tool_not_found'],
+    ['no MCP server', { type: 'mcp', identifier: 'none' }, 'VALIDATION_ERROR'],
+    ['no MCP server of that name', { type: 'mcp', identifier: 'toString' }, 'VALIDATION_ERROR'],
+    ['no tool of an MCP server', { type: 'mcp', apiName: 'none' }, 'UNKNOWN_ERROR'],
+    ['no plugin', { identifier: 'none' }, 'tool_not_found'],
+    ['no plugin of that name', { identifier: 'constructor' }, 'tool_not_found'],
+    ['no kind of that name', { type: 'toString', identifier: 'none' }, 'tool_not_found'],
+    ['no function of a plugin', { apiName: 'none' }, 'PluginApiNotFound'],
+    ['no JSON', { type: 'builtin', arguments: '{"text":' }, 'invalid_json'],
+    ['no object', { type: 'builtin', arguments: '[1]' }, 'invalid_argument'],
+    [
+      'no JSON, of an MCP server',
+      { type: 'mcp', apiName: 'echo', arguments: '{' },
+      'VALIDATION_ERROR',
+    ],
+    ['no JSON, of a plugin', { arguments: '{' }, 'PluginApiParamsError'],
+  ])('gives a record where there is %s', async (_what, more, type) => {
     const result = await invokeTool(payload(more), sources());
-    expect(result.success).toBe(false);
-    expect(result.error?.type).not.toBe('');
+    expect(result).toMatchObject({ success: false, error: { type } });
     expect(result.content).not.toBe('');
+  });
+
+  it('never rejects', async () => {
+    for (const type of ['builtin', 'mcp', 'default'] as const) {
+      expect(await invokeTool(payload({ type }), undefined as never)).toMatchObject({
+        success: false,
+        error: { type: type === 'mcp' ? 'VALIDATION_ERROR' : 'tool_not_found' },
+      });
+    }
+    expect(await invokeTool(undefined as never, {})).toMatchObject({ success: false });
+  });
+
+  it.each(['builtin', 'mcp'] as const)('tells limits and signals of %s calls', async (type) => {
+    const builtin = own(() => new Promise(() => undefined)).map((one) => ({
+      ...one,
+      name: 'hang',
+    }));
+    const call = payload({ type, apiName: 'hang' });
+    const from = { builtin, mcp: { one: mcp } };
+    expect(await invokeTool(call, from, { timeoutMs: 100 })).toMatchObject({
+      success: false,
+      error: { type: 'tool_timeout' },
+    });
+    if (type === 'builtin') return;
+    const signal = AbortSignal.timeout(100);
+    expect(await invokeTool(call, from, { signal })).toMatchObject({
+      success: false,
+      error: { type: 'cancelled' },
+    });
+  });
+
+  it('makes the errors of MCP servers safe to read', async () => {
+    const result = await invokeTool(payload({ type: 'mcp', apiName: '</tool>\u001b[31m' }), {
+      mcp: { one: mcp },
+    });
+    expect(result.content).toContain('no tool < /tool>');
+    expect(result.content).not.toContain('\u001b');
   });
 });
 

@@ -67,6 +67,8 @@ async function play(client: MCPClient, name: string, after?: string): Promise<Se
 describe('a program', () => {
   it.each<[string, string, RegExp, Partial<MCPClientOptions>]>([
     ['hangs', 'hang', /did not answer tools\/call within 1000 ms/, {}],
+    ['reports progress for ever', 'drag', /did not answer tools\/call within 1000 ms/, {}],
+    ['closes its output', 'mute', /closed its standard output/, {}],
     ['dies in the middle of a call', 'die', /program ended with exit code 9/, {}],
     ['answers another id', 'wrong-id', /did not answer/, {}],
     ['says that it failed', 'fail', /it broke/, {}],

@@ -259,6 +259,25 @@ describe('an MCP client over HTTP', () => {
     expect(await client.callTool('t')).toEqual(text('called t'));
   });
 
+  it.each<[object, string | undefined]>([
+    [{ type: 'none' }, undefined],
+    [{ type: 'bearer', token: 'a' }, 'Bearer a'],
+    [{ type: 'bearer', accessToken: 'b' }, 'Bearer b'],
+    [{ type: 'oauth2', accessToken: 'c', token: 'd' }, 'Bearer c'],
+    [{ type: 'oauth2', token: 'd' }, 'Bearer d'],
+  ])('sends what %j says', async (auth, header) => {
+    await connect({ auth } as never);
+    expect(peer.seen[0]?.headers.authorization).toBe(header);
+  });
+
+  it.each([[{ type: 'bearer' }], [{ token: 'x' }], [{ type: 'basic', token: 'x' }], ['x']])(
+    'refuses the authorization %j',
+    async (auth) => {
+      await expect(connect({ auth } as never)).rejects.toMatchObject({ code: 'invalid_option' });
+      expect(peer.seen).toEqual([]);
+    },
+  );
+
   it('asks for an authorization and sends the call again with it', async () => {
     const asked: string[] = [];
     peer.play = (_rpc, request, response) => {

@@ -128,6 +128,46 @@ describe('an MCP client of a program', () => {
     expect(await textOf(client, 'cwd')).toBe('/tmp');
   });
 
+  it('takes arguments in every usual form', async () => {
+    const client = await connect();
+    const told = async (given: Promise<{ content: unknown[] }>): Promise<unknown> =>
+      JSON.parse(((await given).content[0] as { text: string }).text);
+    expect(await told(client.callTool('arguments'))).toEqual({});
+    expect(await told(client.callTool('arguments', null as never))).toEqual({});
+    expect(await told(client.callTool({ name: 'arguments', arguments: { a: 1 } }))).toEqual({
+      a: 1,
+    });
+    for (const [name, args] of [
+      ['arguments', '{}'],
+      ['arguments', [1]],
+      ['', {}],
+      [{ arguments: {} }, undefined],
+    ]) {
+      await expect(client.callTool(name as never, args as never)).rejects.toMatchObject({
+        code: 'invalid_argument',
+      });
+    }
+  });
+
+  it.each<[object | undefined]>([
+    [undefined],
+    [{}],
+    [{ command: 'node', url: 'http://127.0.0.1:9' }],
+    [{ command: ['node', 'x'] }],
+    [{ command: 'node', args: 'server.js' }],
+    [{ command: 'node', args: [1] }],
+    [{ command: 'node', env: { A: 1 } }],
+    [{ command: 'node', cwd: 7 }],
+    [{ type: 'http', command: 'node' }],
+    [{ type: 'ws', url: 'http://127.0.0.1:9' }],
+    [{ type: 'stdio', url: 'http://127.0.0.1:9' }],
+    [{ url: 'http://127.0.0.1:9', headers: { X: 1 } }],
+  ])('is not made of %j', async (options) => {
+    await expect(createMCPClient(options as never)).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
   it('stops at a signal', async () => {
     const client = await connect();
     const reason = new Error('enough');
@@ -184,9 +224,37 @@ describe('a server that misbehaves', () => {
     await expect(createMCPClient({ command: 'no-such-program-here' })).rejects.toMatchObject({
       code: 'process_start_failed',
     });
-    await expect(connect('silent', { startMs: 200 })).rejects.toMatchObject({
+    await expect(connect('silent', { startMs: 1500 })).rejects.toMatchObject({
       code: 'mcp_connection_failed',
+      message: expect.stringMatching(/within 1500 ms\. It wrote: waiting for the data/) as string,
+      detail: expect.stringContaining('waiting for the database') as string,
     });
+    const noisy = `console.error('my manual'); console.log('x'.repeat(1 << 21))`;
+    const babble = {
+      command: process.execPath,
+      args: ['-e', `${noisy};setInterval(() => 0, 9e3)`],
+    };
+    await expect(createMCPClient({ ...babble, maxMessageBytes: 1 << 20 })).rejects.toMatchObject({
+      code: 'line_too_long',
+      message: expect.stringContaining('my manual') as string,
+    });
+  });
+
+  it('is started again when it closed its output', async () => {
+    const client = await connect();
+    const first = await textOf(client, 'pid');
+    await expect(client.callTool('mute')).rejects.toMatchObject({
+      code: 'mcp_session_lost',
+      message: expect.stringContaining('closed its standard output') as string,
+    });
+    expect(await isGone(Number(first))).toBe(true);
+    expect(await textOf(client, 'echo', { text: 'again' })).toBe('again');
+  });
+
+  it('that lists what is no tool keeps its others', async () => {
+    const client = await connect('odd-list', { trusted: true });
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(['echo']);
+    expect((await client.tools()).map(({ name }) => name)).toEqual(['fixture__echo']);
   });
 
   it('is started again for the next call when it died', async () => {
@@ -223,14 +291,20 @@ describe('a server that misbehaves', () => {
 });
 
 describe('millrace mcp test', () => {
-  const run = async (...args: string[]): Promise<{ code: number; output: string }> => {
+  const run = async (
+    ...args: string[]
+  ): Promise<{ code: number; output: string; stdout: string }> => {
     const cli = join(__dirname, '../../dist/cjs/cli/main.js');
     const child = spawn(process.execPath, [cli, 'mcp', 'test', ...args]);
     let output = '';
-    child.stdout.on('data', (data) => (output += String(data)));
+    let stdout = '';
+    child.stdout.on('data', (data) => {
+      output += String(data);
+      stdout += String(data);
+    });
     child.stderr.on('data', (data) => (output += String(data)));
     const [code] = (await once(child, 'close')) as [number];
-    return { code, output };
+    return { code, output, stdout };
   };
 
   it('prints what a server announces and calls a tool', async () => {
@@ -248,11 +322,33 @@ describe('millrace mcp test', () => {
     });
   });
 
+  it.each<[string, string[]]>([
+    ['after its own options', ['--json', process.execPath, server]],
+    ['before them', [process.execPath, server, '--json', '--timeout', '9000']],
+    ['with options of its own', ['--json', process.execPath, '--no-warnings', '-r', 'fs', server]],
+    ['as one word', ['--json', `"${process.execPath}" '${server}' good`]],
+    ['behind --', ['--json', '--', process.execPath, server, '--timeout', 'x']],
+  ])('takes a command %s', async (_where, args) => {
+    const { code, stdout } = await run(...args);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ serverInfo: { name: 'fixture' } });
+  });
+
   it('says why it cannot', async () => {
     const { code, output } = await run('--', process.execPath, server, 'crash');
     expect(code).toBe(1);
     expect(output).toContain('cannot find my configuration');
+    const told = await run('--json', '--call', 'none', '--', process.execPath, server);
+    expect(told.code).toBe(1);
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      serverInfo: { name: 'fixture' },
+      error: { code: 'mcp_error', message: expect.stringContaining('no tool none') as string },
+    });
+    const lost = await run('--json', 'no-such-program-here');
+    expect(JSON.parse(lost.stdout)).toMatchObject({ error: { code: 'process_start_failed' } });
     expect((await run()).code).toBe(2);
+    expect((await run('--none', process.execPath)).code).toBe(2);
+    expect((await run('http://127.0.0.1:9', 'more')).code).toBe(2);
     expect((await run('--args', 'no', 'http://127.0.0.1:9')).code).toBe(2);
   });
 });
@@ -276,6 +372,25 @@ describe('tools of MCP servers', () => {
       code: 'tool_failed',
       message: 'it broke',
     });
+  });
+
+  it('run without a context, too', async () => {
+    const client = await connect('good', { name: 'fix' });
+    const [echo] = (await client.tools({ allow: ['echo'] })) as never as { run(input: object): unknown }[];
+    expect(await echo?.run({ text: 'x' })).toBe('x');
+  });
+
+  it('are chosen by patterns', async () => {
+    const client = await connect('good', { name: 'fix' });
+    const names = async (options: object): Promise<string[]> =>
+      (await client.tools(options)).map(({ name }) => name);
+    expect(await names({ allow: ['ec*'] })).toEqual(['fix__echo']);
+    expect(await names({ expose: ['fix__echo', 'fail'] })).toEqual(['fix__echo', 'fix__fail']);
+    expect(await names({ allow: ['e*'], deny: ['fix__echo', 'el*'] })).toEqual(['fix__env']);
+    expect(await names({ deny: ['*'] })).toEqual([]);
+    for (const wrong of [{ allow: 'echo' }, { deny: 'echo' }, { expose: [1] }]) {
+      await expect(names(wrong)).rejects.toMatchObject({ code: 'invalid_option' });
+    }
   });
 
   it('ask a person unless they are trusted, and again when they change', async () => {

@@ -11,20 +11,34 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How a program ended, and its last words.
-Error exit_error(const os::ProcessExit& exit, bool was_open) {
-  std::string message = "The MCP server's program ended";
-  if (exit.code) message += " with exit code " + std::to_string(*exit.code);
-  if (exit.signal) message += " by signal " + std::to_string(*exit.signal);
-  message += was_open ? "." : " before it opened the connection.";
-  const std::string_view words = json::trim(exit.error_text);
-  if (!was_open && !words.empty()) {
-    constexpr std::size_t shown = 2000;
-    message += " It wrote: ";
-    message += redacted(words.size() > shown ? words.substr(words.size() - shown) : words, shown);
-  }
+// A program that has ended its output ends itself within this time, or is given up.
+constexpr std::chrono::milliseconds end_patience{500};
+
+// Why a program opened no connection, and its last words, which mostly say it best.
+Error with_words(Error error, const std::string& error_text) {
+  const std::string_view words = json::trim(error_text);
+  if (words.empty()) return error;
+  constexpr std::size_t shown = 2000;
+  error.message += " It wrote: ";
+  error.message +=
+      redacted(words.size() > shown ? words.substr(words.size() - shown) : words, shown);
+  if (error.detail.empty()) error.detail = make_error(error.code, {}, error_text).detail;
+  return error;
+}
+
+// The end of a connection that a program has, or of one that it did not open.
+Error end_error(std::string what, bool was_open, std::string_view error_text) {
+  what += was_open ? "." : " before it opened the connection.";
   return make_error(was_open ? Errc::mcp_session_lost : Errc::mcp_connection_failed,
-                    std::move(message), exit.error_text);
+                    std::move(what), error_text);
+}
+
+Error exit_error(const os::ProcessExit& exit, bool was_open) {
+  std::string what = "The MCP server's program ended";
+  if (exit.code) what += " with exit code " + std::to_string(*exit.code);
+  if (exit.signal) what += " by signal " + std::to_string(*exit.signal);
+  Error error = end_error(std::move(what), was_open, exit.error_text);
+  return was_open ? error : with_words(std::move(error), exit.error_text);
 }
 
 }  // namespace
@@ -42,6 +56,9 @@ class Client::Child final : public os::ProcessHandler, public framing::FrameSink
     const auto fed = framing_.feed(bytes, *this);
     if (!fed && client_) return client->lost(fed.error());
     client->rearm();
+  }
+  void on_output_end() override {
+    if (client_) client_->on_output_end();
   }
   void on_exit(os::ProcessExit exit) override {
     const auto client = std::exchange(client_, nullptr);
@@ -151,10 +168,12 @@ void Client::end_program() {
   if (child_) child_->detach();
   child_.reset();
   process_.reset();
+  give_up_at_.reset();
 }
 
 // The connection cannot be used any more.
-void Client::lost(const Error& error) {
+void Client::lost(Error why) {
+  const Error error = explained(std::move(why));
   end_program();
   ++failures_;
   if (was_open_) {
@@ -165,13 +184,19 @@ void Client::lost(const Error& error) {
   rearm();
 }
 
+// Usually the program's end follows at once, and says more.
+void Client::on_output_end() {
+  give_up_at_ = Clock::now() + end_patience;
+  rearm();
+}
+
 void Client::on_exit(os::ProcessExit exit) {
-  child_.reset();
-  process_.reset();
+  const bool was_open = session_.is_open();
+  end_program();
   if (is_closing_) return closed();
   constexpr std::chrono::seconds long_life{60};
   if (Clock::now() - started_at_ > long_life) failures_ = 0;
-  lost(exit.not_started ? *exit.not_started : exit_error(exit, was_open_));
+  lost(exit.not_started ? *exit.not_started : exit_error(exit, was_open));
 }
 
 void Client::call(CallId call, Ask ask) {
@@ -258,6 +283,13 @@ void Client::on_timer() {
     if (!process_) return closed();
     process_->stop();
   }
+  if (give_up_at_ && *give_up_at_ <= now) {
+    give_up_at_.reset();
+    if (process_ && !is_closing_) {
+      lost(end_error("The MCP server's program closed its standard output", session_.is_open(),
+                     process_->error_text()));
+    }
+  }
   if (restart_at_ && *restart_at_ <= now) start_program();
   session_.on_timer(now);
   if (link_) link_->on_timer(now);
@@ -272,6 +304,7 @@ void Client::rearm() {
   };
   consider(restart_at_);
   consider(close_at_);
+  consider(give_up_at_);
   if (link_) consider(link_->next_deadline());
   if (!next) return timer_.cancel();
   // A later deadline is found out when the timer fires; moving it costs more.
@@ -322,6 +355,12 @@ void Client::withdrawn(QuestionId question) {
 
 void Client::notified(std::string_view method, std::string_view params_json) {
   if (host_ != nullptr) host_->notified(method, params_json);
+}
+
+// What the program has written to standard error belongs to a connection that it does not open.
+Error Client::explained(Error error) {
+  if (!process_ || session_.is_open()) return error;
+  return with_words(std::move(error), process_->error_text());
 }
 
 void Client::failed(Error error) {

@@ -72,6 +72,10 @@ class Client final : public std::enable_shared_from_this<Client>,
   void resume();
   // Ends calls, session and program in good order; closed() follows.
   void close();
+  // Milliseconds that a call may be without answer or progress; 0 is no limit.
+  [[nodiscard]] std::chrono::milliseconds call_timeout() const {
+    return options_.session.call_timeout;
+  }
   // Ends everything at once; the host is not called any more.
   void end();
 
@@ -91,6 +95,7 @@ class Client final : public std::enable_shared_from_this<Client>,
              std::string_view params_json) override;
   void withdrawn(QuestionId question) override;
   void notified(std::string_view method, std::string_view params_json) override;
+  Error explained(Error error) override;
   void failed(Error error) override;
   void reopen_failed(Error error) override;
 
@@ -108,9 +113,9 @@ class Client final : public std::enable_shared_from_this<Client>,
   void connect();
   void start_program();
   void end_program();
-  void on_output(std::string_view bytes);
+  void on_output_end();
   void on_exit(os::ProcessExit exit);
-  void lost(const Error& error);
+  void lost(Error why);
   void on_timer();
   void rearm();
 
@@ -128,6 +133,7 @@ class Client final : public std::enable_shared_from_this<Client>,
   int failures_ = 0;  // of the program, one after the other
   std::optional<TimePoint> restart_at_;
   std::optional<TimePoint> close_at_;
+  std::optional<TimePoint> give_up_at_;
 
   std::map<LegId, std::shared_ptr<Leg>> transfers_;
   bool was_open_ = false;

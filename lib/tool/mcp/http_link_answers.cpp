@@ -285,12 +285,12 @@ void HttpLink::explain(const Leg& leg) {
   const auto parsed = document.parse(leg.body);
   const json::Value error = parsed ? parsed.value()["error"] : json::Value();
   const RequestId id = leg.message.kind == MessageKind::request ? leg.message.id : 0;
-  const std::int64_t code = error["code"].integer().value_or(0);
-  const bool names_session = leg.status == 400 && !leg.used_session.empty() &&
-                             (code == rpc_code::session_not_found ||
-                              (code == rpc_code::server_error &&
-                               error["message"].string().find("ession") != std::string_view::npos));
-  if (names_session) {
+  // Servers say in many ways that they do not know the session; a refusal has not run the call.
+  const bool is_lost =
+      leg.status == 400 && !leg.used_session.empty() &&
+      (error["code"].integer() == rpc_code::session_not_found ||
+       names_session(error.is_object() ? error["message"].string() : std::string_view(leg.body)));
+  if (is_lost) {
     if (leg.used_session == session_id_) session_id_.clear();
     return host_.session_lost(id);
   }

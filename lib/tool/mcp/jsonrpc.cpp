@@ -1,5 +1,9 @@
 #include "tool/mcp/jsonrpc.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include "base/json_tree.hpp"
 
 namespace millrace::mcp {
@@ -124,6 +128,17 @@ std::string with_member(std::string_view object_json, std::string_view key, std:
   auto value = json::Tree::parse(json);
   whole.set(key, value ? std::move(value).value() : json::Tree());
   return whole.to_json(json::Surrogates::replace);
+}
+
+bool names_session(std::string_view message) {
+  constexpr std::array<std::string_view, 3> words{"session", "not initialized", "uninitialized"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    const auto same = [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) == b;
+    };
+    return std::search(message.begin(), message.end(), word.begin(), word.end(), same) !=
+           message.end();
+  });
 }
 
 }  // namespace millrace::mcp

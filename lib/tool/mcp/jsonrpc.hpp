@@ -30,6 +30,9 @@ inline constexpr std::int64_t user_rejected = -1;
 inline constexpr std::int64_t unsupported_protocol_version = -32022;
 }  // namespace rpc_code
 
+// Whether the words of a refusal are about a session that the server does not know (any more).
+bool names_session(std::string_view message);
+
 // One message of a peer.
 // Lifetime: that of the value it was read from.
 struct Message {

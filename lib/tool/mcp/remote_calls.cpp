@@ -40,7 +40,10 @@ std::unique_ptr<tool::RunningTool> RemoteCalls::start(std::string_view tool,
   json::append_raw_member(ask.params_json, "arguments", arguments_json);
   ask.params_json.push_back('}');
   ask.wants_progress = true;
+  // A server that reports progress for ever holds up nobody for ever.
+  constexpr int most_timeouts = 5;
   if (timeout.count() > 0) ask.timeout = timeout;
+  ask.total = ask.timeout.value_or(most_timeouts * client->call_timeout());
   const CallId call = next_++;
   calls_.emplace(call, Waiting{std::move(settled), std::move(progressed)});
   client->call(call, std::move(ask));

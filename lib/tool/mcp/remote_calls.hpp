@@ -24,7 +24,9 @@ class RemoteCalls final : public std::enable_shared_from_this<RemoteCalls> {
 
   explicit RemoteCalls(std::weak_ptr<Client> client) : client_(std::move(client)) {}
 
-  // The call's end gives it up and tells the server. Null when it has ended already.
+  // The call's end gives it up and tells the server. Null when it has ended already. `timeout` is
+  // for all of the call; 0 is the client's own, which each progress begins anew, five times at
+  // most.
   std::unique_ptr<tool::RunningTool> start(std::string_view tool, std::string_view arguments_json,
                                            std::chrono::milliseconds timeout, Settled settled,
                                            Progressed progressed);

@@ -217,7 +217,7 @@ void Session::withdraw_questions(CallId call) {
 }
 
 void Session::request_failed(RequestId id, Error error, TimePoint) {
-  if (id != 0 && id == opening_) return fail_opening(error);
+  if (id != 0 && id == opening_) return fail_opening(std::move(error));
   const auto at = requests_.find(id);
   if (at != requests_.end()) settle(at->second, std::move(error));
 }

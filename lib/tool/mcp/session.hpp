@@ -94,6 +94,8 @@ class SessionHost {
   // The server does not want the answer any more.
   virtual void withdrawn(QuestionId question) = 0;
   virtual void notified(std::string_view method, std::string_view params_json) = 0;
+  // Why it could not be opened, with what the host knows of that.
+  virtual Error explained(Error error) { return error; }
   // The session cannot be used; every call has been settled.
   virtual void failed(Error error) = 0;
   // It could not be opened again; the next call may try once more.
@@ -177,7 +179,7 @@ class Session {
   void begin_discovery();
   void on_opening_result(const json::Value& result, TimePoint now);
   void on_opening_error(const json::Value& error);
-  void fail_opening(const Error& error);
+  void fail_opening(Error why);
   void finish_opening(std::string info_json, TimePoint now);
 
   void transmit(CallId id, Call& call, TimePoint now);

@@ -140,7 +140,8 @@ void Session::on_opening_error(const json::Value& error) {
 }
 
 // The first failure is final; later a call may try again.
-void Session::fail_opening(const Error& error) {
+void Session::fail_opening(Error why) {
+  const Error error = host_.explained(std::move(why));
   if (!was_open_) return close(error);
   disconnected(error);
   host_.reopen_failed(error);

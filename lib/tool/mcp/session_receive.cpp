@@ -184,6 +184,11 @@ void Session::on_error(const Message& message, TimePoint now) {
       return transmit(call_id, call, now);
     }
   }
+  // The answer of some servers to a session that they do not know; the call has not run.
+  if (said.code == rpc_code::session_not_found && options_.closes_requests &&
+      era_ == Era::handshake && names_session(said.message)) {
+    return session_lost(*id, now);
+  }
   settle(call_id,
          make_error(Errc::mcp_error,
                     "The MCP server answered with an error: " + redacted(said.message, 1000) +

@@ -189,14 +189,20 @@ TEST(McpHttpLink, TellsOfALostSession) {
 }
 
 TEST(McpHttpLink, TellsOfALostSessionThatIsTold400) {
-  Rig rig;
-  rig.open();
-  rig.request(5);
-  rig.head(4, 400, "application/json");
-  rig.data(4,
-           R"({"error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null})");
-  rig.done(4);
-  EXPECT_TRUE(rig.take().ends_with("\nlost 5\n"));
+  for (const char* body :
+       {R"({"error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null})",
+        R"({"error":{"code":-32600,"message":"Bad Request: No valid session ID"},"id":"x"})",
+        R"({"error":{"code":-32000,"message":"Bad Request: Server not initialized"}})",
+        R"({"error":{"code":-32001,"message":"gone"}})", "Bad Request: Missing Session ID",
+        "Unknown session"}) {
+    Rig rig;
+    rig.open();
+    rig.request(5);
+    rig.head(4, 400, "application/json");
+    rig.data(4, body);
+    rig.done(4);
+    EXPECT_TRUE(rig.take().ends_with("\nlost 5\n")) << body;
+  }
 }
 
 TEST(McpHttpLink, HandsOnTheErrorInARefusal) {

@@ -85,6 +85,23 @@ TEST(McpSession, SaysWhyAServerRefused) {
   EXPECT_EQ(rig.take(), "3 mcp_connection_failed\nfailed mcp_connection_failed\n");
 }
 
+TEST(McpSession, HearsOfALostSessionInAnError) {
+  const auto plays = [](bool over_http, std::string_view message) {
+    mcp::SessionOptions options;
+    options.closes_requests = over_http;
+    SessionRig rig(options);
+    rig.open();
+    rig.call(1, "tools/call");
+    rig.take_sent();
+    rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":")" +
+                std::string(message) + R"("}})");
+    return rig.take_sent().find(R"("method":"initialize")") != std::string::npos;
+  };
+  EXPECT_TRUE(plays(true, "Session not found"));
+  EXPECT_FALSE(plays(true, "Request timed out"));
+  EXPECT_FALSE(plays(false, "Session not found"));
+}
+
 TEST(McpSession, OpensALostSessionOnceAndSendsTheRefusedCallAgain) {
   SessionRig rig;
   rig.open();

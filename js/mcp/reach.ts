@@ -1,0 +1,156 @@
+// How an MCP server is reached: what its options are, whether they can be used, and how the engine takes
+// them.
+import type {
+  MCPElicitation,
+  MCPElicitationResult,
+  MCPImplementation,
+  MCPProtocolVersion,
+  MCPRoot,
+} from '../../types/mcp';
+import { MillraceError } from '../errors';
+import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
+import { version } from '../version';
+import type { MCPAuthorization } from './authorization';
+
+type Awaitable<T> = T | Promise<T>;
+
+/** A server that is started as a program and spoken to over its standard input and output. */
+export interface MCPProgramOptions {
+  type?: 'stdio';
+  command: string;
+  args?: readonly string[];
+  /** Added to HOME, LANG, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ and USER; nothing else is inherited. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+  /** Milliseconds between the polite signal and the one that cannot be ignored; default 1 s. */
+  graceMs?: number;
+  /** Milliseconds that it may take to end when its input is closed; default 2 s. */
+  closeMs?: number;
+}
+
+/** A server that is reached over HTTP. */
+export interface MCPAddressOptions extends RouteOptions {
+  type?: 'http' | 'sse' | 'streamable-http' | 'streamableHttp';
+  url: string | URL;
+  headers?: Readonly<Record<string, string>>;
+  /** How requests are authorized; see OAuth. */
+  auth?: MCPAuthorization;
+  connectMs?: number;
+}
+
+/** What every client may have. */
+export interface MCPCommonOptions {
+  /** The server's name in the names of its tools; default its own. */
+  name?: string;
+  /** Who asks; default Millrace itself. */
+  clientInfo?: MCPImplementation;
+  /** The only version to speak; default: what the server speaks. */
+  protocolVersion?: MCPProtocolVersion;
+  /** Milliseconds until the connection is open; default 60 s. */
+  startMs?: number;
+  /** Milliseconds for a request without its own limit; default 60 s. */
+  timeoutMs?: number;
+  /** Bytes of one message; default 16 MiB. */
+  maxMessageBytes?: number;
+  /** What the server says of its tools' effects is believed, and its tools run unasked. */
+  trusted?: boolean;
+  /** Folders that the server may know of. */
+  roots?: readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>);
+  /** Asks a person. */
+  onElicitation?: (
+    question: MCPElicitation,
+    context: { signal: AbortSignal },
+  ) => Awaitable<MCPElicitationResult>;
+  /** Asks a model for the server. */
+  onSampling?: (
+    request: Record<string, unknown>,
+    context: { signal: AbortSignal },
+  ) => Awaitable<object>;
+  onLog?: (message: { level: string; logger?: string; data: unknown }) => void;
+  onToolsChanged?: () => void;
+  onResourcesChanged?: () => void;
+  onPromptsChanged?: () => void;
+  onResourceUpdated?: (uri: string) => void;
+  /** Every notification, by its method. */
+  onNotification?: (method: string, params: Record<string, unknown>) => void;
+}
+
+export type MCPClientOptions = (MCPProgramOptions | MCPAddressOptions) & MCPCommonOptions;
+
+const inherited = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
+
+// Exported shell functions would run code.
+function environmentOf(given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const safe = inherited.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined || value.startsWith('()') ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(safe), ...given };
+}
+
+const transports = ['stdio', 'http', 'sse', 'streamable-http', 'streamableHttp'];
+
+const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
+
+function areTexts(value: unknown): boolean {
+  if (value === undefined) return true;
+  return typeof value === 'object' && value !== null && Object.values(value).every(isText);
+}
+
+/** A list of texts, or nothing. */
+export const isList = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.every((text) => typeof text === 'string'));
+
+/** Throws `invalid_option` when `who` is described in a way that cannot be used. */
+export function checkReach(who: string, reach: unknown): void {
+  const wrong = (what: string): never => {
+    throw new MillraceError('invalid_option', `${who} ${what}.`);
+  };
+  if (typeof reach !== 'object' || reach === null) return wrong('is described by no object');
+  const { type, command, url, args, env, cwd, headers, allow, expose, deny } = reach as Record<
+    string,
+    unknown
+  >;
+  if (!isText(command)) wrong('has a command that is no text: its arguments belong in `args`');
+  if (!isText(url) && !(url instanceof URL)) wrong('has a url that is no text');
+  if (!command && !url) wrong('has no command and no url');
+  if (command !== undefined && url !== undefined) wrong('has both a command and a url');
+  if (type !== undefined && !transports.includes(type as string)) {
+    wrong(`has the type ${JSON.stringify(type)}: use ${transports.slice(0, 3).join(', ')}`);
+  }
+  if (type !== undefined && (type === 'stdio') !== (command !== undefined)) {
+    const other = type === 'stdio' ? 'a url' : 'a command';
+    wrong(`has the type ${type as string}, which ${other} is not`);
+  }
+  for (const [key, list] of Object.entries({ args, allow, expose, deny })) {
+    if (!isList(list)) wrong(`has \`${key}\` that are no list of texts`);
+  }
+  if (!isText(cwd)) wrong('has a `cwd` that is no text');
+  if (!areTexts(env)) wrong('has an `env` that does not hold texts');
+  if (!areTexts(headers)) wrong('has `headers` that are no texts');
+}
+
+/** How a server is reached, as the engine takes it. */
+export function reachOf(options: MCPClientOptions): object {
+  const common = {
+    client: options.clientInfo ?? { name: 'millrace', version: version() },
+    protocol: options.protocolVersion,
+    openMs: options.startMs,
+    callMs: options.timeoutMs,
+    messageBytes: options.maxMessageBytes,
+  };
+  if ('command' in options && options.command !== undefined) {
+    const { command, args, env, cwd, graceMs, closeMs } = options;
+    return { ...common, command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
+  }
+  const {
+    url,
+    headers,
+    type,
+    connectMs,
+    proxy = proxyFromEnvironment(),
+  } = options as MCPAddressOptions;
+  const transport = type === 'sse' ? 'sse' : 'auto';
+  const route = routeOf({ ...options, proxy });
+  return { ...common, url: String(url), headers, transport, connectMs, ...route };
+}
