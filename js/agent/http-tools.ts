@@ -72,10 +72,10 @@ export async function send(
       guard: options.guard ?? {},
       ...(options.proxy !== undefined && { proxy: options.proxy }),
       timeouts: { total: options.timeoutMs ?? defaultTimeoutMs },
-      limits: { decodedBytes: mostBytes },
+      // What is longer is cut here.
+      limits: { decodedBytes: 0 },
     });
-    const text = await response.text();
-    const content = resultText(text, options.maxResult);
+    const content = await contentOf(response, options.maxResult);
     if (response.ok) return { content, success: true };
     return refused(response.status, content);
   } catch (error) {
@@ -85,6 +85,20 @@ export async function send(
   }
 }
 
+// As much of an answer as a result may need; the rest is not waited for.
+async function contentOf(response: Response, limit: number | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    bytes += chunk.length;
+    if (bytes <= mostBytes) continue;
+    return `${resultText(text, limit)}\n[the answer is longer than ${mostBytes} bytes]`;
+  }
+  return resultText(text + decoder.decode(), limit);
+}
+
 // A gateway says `{ errorType, body }`; anybody else what they like.
 function refused(status: number, content: string): HttpToolResult {
   try {
@@ -92,7 +106,7 @@ function refused(status: number, content: string): HttpToolResult {
     if (typeof said.errorType === 'string') {
       const { message } = (said.body ?? {}) as { message?: unknown };
       const sentence = typeof message === 'string' ? `: ${message}` : '.';
-      return failed(said.errorType, `The plugin failed${sentence}`, said.body);
+      return failed(said.errorType, resultText(`The plugin failed${sentence}`), said.body);
     }
   } catch {
     // Not JSON, or cut.

@@ -2,17 +2,18 @@
 import { MillraceError } from '../errors';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, send } from './http-tools';
+import type { OpenApiBody, OpenApiOperation, OpenApiParameter } from './openapi-document';
+import { documentOf, operationsOf } from './openapi-document';
+import type { Json } from './openapi-schema';
 import { wireName } from './plugins';
 import type { HostTool, ToolEffect } from './tools';
 
-type Json = Record<string, unknown>;
-
 export interface OpenApiOptions extends HttpToolOptions {
-  /** The document as an object. */
-  document: object;
+  /** The document as an object, or its JSON text. */
+  document: object | string;
   /** Names the tools; the document's title when absent. */
   identifier?: string;
-  /** Replaces the document's first server. */
+  /** Replaces the servers that the document names. */
   baseUrl?: string;
   /** Which operations become tools; all when absent. */
   filter?: (operation: { operationId: string; method: string; path: string }) => boolean;
@@ -20,36 +21,12 @@ export interface OpenApiOptions extends HttpToolOptions {
   approve?: boolean;
 }
 
-interface Operation {
-  id: string;
-  method: string;
-  path: string;
-  description: string;
-  parameters: { name: string; in: string; required: boolean }[];
-  bodyType: string | undefined;
-  input: object;
-}
-
-const methods = ['get', 'put', 'post', 'delete', 'head', 'patch'];
 const reading = new Set(['get', 'head']);
 const mostTools = 128;
 
 /** Makes a tool of each operation. Throws `invalid_option` for a document that cannot be used. */
 export function openApiTools(options: OpenApiOptions): HostTool[] {
-  const document = options.document as Json;
-  if (!/^3\.[01]/.test(String(document.openapi))) {
-    throw new MillraceError('invalid_option', 'openApiTools() reads OpenAPI 3.0 and 3.1.');
-  }
-  const [server] = (document.servers ?? []) as { url?: string }[];
-  const base = options.baseUrl ?? server?.url;
-  if (base === undefined || !/^https?:\/\//.test(base)) {
-    throw new MillraceError(
-      'invalid_option',
-      'The document names no absolute server: give baseUrl.',
-    );
-  }
-  const { title = 'api' } = (document.info ?? {}) as { title?: string };
-  const identifier = options.identifier ?? title;
+  const document = documentOf(options?.document);
   const filter = options.filter ?? (() => true);
   const found = operationsOf(document).filter(({ id, method, path }) =>
     filter({ operationId: id, method, path }),
@@ -60,15 +37,35 @@ export function openApiTools(options: OpenApiOptions): HostTool[] {
       `The document has ${found.length} operations: choose at most ${mostTools} with filter.`,
     );
   }
-  return found.map((operation) => toolOf(operation, identifier, base, options));
+  const { title } = (document['info'] ?? {}) as { title?: unknown };
+  const label = typeof title === 'string' && title !== '' ? title : 'api';
+  // A title of plain words stays readable.
+  const identifier =
+    options.identifier ?? (/^[ -~]+$/.test(label) ? label.replace(/[^\w-]+/g, '_') : label);
+  const names = new Set<string>();
+  return found.map((operation) => {
+    const { id, method, path } = operation;
+    const own = wireName(identifier, id.replace(/^([a-z]+_)\//, '$1'));
+    const name = names.has(own) ? wireName(identifier, `${method} ${path}`) : own;
+    names.add(name);
+    const base = options.baseUrl ?? operation.server;
+    if (base === undefined || !/^https?:\/\/[^{}]*$/.test(base)) {
+      throw new MillraceError(
+        'invalid_option',
+        'The document names no absolute server: give baseUrl.',
+      );
+    }
+    return toolOf(operation, { name, identifier, base }, options);
+  });
 }
 
-function toolOf(
-  operation: Operation,
-  identifier: string,
-  base: string,
-  options: OpenApiOptions,
-): HostTool {
+interface Place {
+  name: string;
+  identifier: string;
+  base: string;
+}
+
+function toolOf(operation: OpenApiOperation, place: Place, options: OpenApiOptions): HostTool {
   const isReading = reading.has(operation.method);
   const effect: ToolEffect = isReading
     ? 'read'
@@ -76,20 +73,19 @@ function toolOf(
       ? 'idempotent'
       : 'once';
   return {
-    name: wireName(identifier, operation.id),
+    name: place.name,
     description: operation.description,
     input: operation.input,
     effect,
     approve: options.approve ?? !isReading,
     run: (input: never, { signal }: { signal?: AbortSignal } = {}) =>
-      callOperation(operation, identifier, base, input ?? {}, options, signal),
+      callOperation(operation, place, input ?? {}, options, signal),
   };
 }
 
 async function callOperation(
-  operation: Operation,
-  identifier: string,
-  base: string,
+  operation: OpenApiOperation,
+  { identifier, base }: Place,
   input: Json,
   options: OpenApiOptions,
   signal: AbortSignal | undefined,
@@ -97,11 +93,11 @@ async function callOperation(
   const headers: Record<string, string> = { Accept: 'application/json, text/*;q=0.8' };
   const query = new URLSearchParams();
   let { path } = operation;
-  for (const { name, in: place } of operation.parameters) {
-    const value = input[name];
+  for (const parameter of operation.parameters) {
+    const { name, in: place, argument } = parameter;
+    const value = input[argument];
     if (value === undefined || value === null) continue;
-    const values = Array.isArray(value) ? value.map(textOf) : [textOf(value)];
-    const text = values.join();
+    const text = (Array.isArray(value) ? value.map(textOf) : [textOf(value)]).join();
     if (place === 'path') {
       // A dot segment would leave the operation's path.
       if (/^\.{1,2}$/.test(text) || text === '') {
@@ -109,14 +105,13 @@ async function callOperation(
       }
       path = path.replaceAll(`{${name}}`, encodeURIComponent(text));
     } else if (place === 'query') {
-      for (const one of values) query.append(name, one);
+      appendPairs(query, name, value, parameter);
     } else if (place === 'header' && /^[\x20-\x7e]*$/.test(text)) {
       headers[name] = text;
     }
   }
-  const body =
-    operation.bodyType && input.body !== undefined ? JSON.stringify(input.body) : undefined;
-  if (body !== undefined) headers['Content-Type'] = operation.bodyType ?? 'application/json';
+  const body = operation.body && (await written(operation.body, input['body']));
+  if (body) headers['Content-Type'] = body.type;
   const search = query.size > 0 ? `?${query.toString()}` : '';
   return send(
     {
@@ -125,7 +120,7 @@ async function callOperation(
       method: operation.method.toUpperCase(),
       url: `${base.replace(/\/+$/, '')}${path}${search}`,
       headers,
-      body,
+      body: body?.text,
       signal,
     },
     options,
@@ -135,100 +130,45 @@ async function callOperation(
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-function operationsOf(document: Json): Operation[] {
-  const found: Operation[] = [];
-  for (const [path, item] of Object.entries((document.paths ?? {}) as Record<string, Json>)) {
-    const common = resolved(document, item);
-    for (const method of methods) {
-      const operation = common[method] as Json | undefined;
-      if (!operation) continue;
-      const { operationId } = operation;
-      const id = typeof operationId === 'string' ? operationId : `${method}_${path}`;
-      const description = [operation.summary, operation.description].filter(Boolean).join('. ');
-      found.push({
-        id,
-        method,
-        path,
-        description: description || `${method.toUpperCase()} ${path}`,
-        ...inputOf(document, common, operation),
-      });
+// A value as pairs of a query or a form: lists by repetition or with commas, deep objects in brackets.
+function appendPairs(
+  pairs: URLSearchParams | FormData,
+  name: string,
+  value: unknown,
+  { style, explode }: Partial<Pick<OpenApiParameter, 'style' | 'explode'>>,
+): void {
+  if (style === 'deepObject' && typeof value === 'object' && value !== null) {
+    for (const [key, one] of Object.entries(value)) {
+      if (one !== undefined) appendPairs(pairs, `${name}[${key}]`, one, { style });
     }
+  } else if (Array.isArray(value) && explode !== false) {
+    for (const one of value) pairs.append(name, textOf(one));
+  } else {
+    pairs.append(name, Array.isArray(value) ? value.map(textOf).join() : textOf(value));
   }
-  return found;
 }
 
-function inputOf(
-  document: Json,
-  item: Json,
-  operation: Json,
-): Pick<Operation, 'parameters' | 'bodyType' | 'input'> {
-  const named = new Map<string, Json>();
-  for (const one of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
-    const parameter = resolved(document, one);
-    named.set(`${String(parameter.in)} ${String(parameter.name)}`, parameter);
+// The body in the type that the operation takes.
+async function written(
+  { type, encoding }: OpenApiBody,
+  value: unknown,
+): Promise<{ type: string; text: string } | undefined> {
+  if (value === undefined) return undefined;
+  if (type.startsWith('text/')) return { type, text: textOf(value) };
+  const isForm = type.startsWith('multipart/');
+  if (!isForm && !type.includes('x-www-form-urlencoded')) {
+    return { type: type.includes('*') ? 'application/json' : type, text: JSON.stringify(value) };
   }
-  const properties: Json = {};
-  const required: string[] = [];
-  const parameters: Operation['parameters'] = [];
-  for (const parameter of named.values()) {
-    const name = String(parameter.name);
-    const place = String(parameter.in);
-    if (place === 'cookie') continue;
-    const isRequired = parameter.required === true || place === 'path';
-    parameters.push({ name, in: place, required: isRequired });
-    const schema = expanded(document, parameter.schema ?? {}) as Json;
-    const told = parameter.description ? { description: parameter.description } : {};
-    properties[name] = { ...schema, ...told };
-    if (isRequired) required.push(name);
+  const pairs = isForm ? new FormData() : new URLSearchParams();
+  for (const [name, one] of Object.entries(Object(value) as Json)) {
+    if (one === undefined || one === null) continue;
+    const { style, explode } = encoding[name] ?? {};
+    appendPairs(pairs, name, one, {
+      style: typeof style === 'string' ? style : undefined,
+      explode: typeof explode === 'boolean' ? explode : undefined,
+    });
   }
-  const content = Object.entries(
-    (resolved(document, operation.requestBody ?? {}).content ?? {}) as Json,
-  );
-  const [bodyType, body] = content.find(([type]) => /\bjson\b/.test(type)) ?? [];
-  if (bodyType !== undefined) {
-    properties.body = expanded(document, (body as Json).schema ?? {});
-    if (resolved(document, operation.requestBody).required === true) required.push('body');
-  }
-  const input = { type: 'object', properties, required, additionalProperties: false };
-  return { parameters, bodyType, input };
-}
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-
-// A reference within the document; others are not followed.
-function target(document: Json, reference: string): unknown {
-  if (!reference.startsWith('#/')) return {};
-  let at: unknown = document;
-  for (const part of reference.slice(2).split('/')) {
-    const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Json)[key] : {};
-  }
-  return at;
-}
-
-function resolved(document: Json, value: unknown, depth = 0): Json {
-  const { $ref: reference } = (value ?? {}) as { $ref?: unknown };
-  if (typeof reference !== 'string' || depth > 20) return (value ?? {}) as Json;
-  return resolved(document, target(document, reference), depth + 1);
-}
-
-// A schema without references. One that holds itself ends in "anything".
-function expanded(document: Json, value: unknown, open: readonly string[] = []): unknown {
-  if (Array.isArray(value)) return value.map((one) => expanded(document, one, open));
-  if (typeof value !== 'object' || value === null) return value;
-  const { $ref: reference, nullable, ...rest } = value as Json;
-  if (typeof reference === 'string') {
-    const most = 12;
-    if (open.includes(reference) || open.length > most) return {};
-    return expanded(document, target(document, reference), [...open, reference]);
-  }
-  const schema: Json = {};
-  for (const [key, member] of Object.entries(rest)) {
-    if (key !== 'example' && key !== 'xml' && key !== 'discriminator') {
-      schema[key] = expanded(document, member, open);
-    }
-  }
-  // OpenAPI 3.0 says so what JSON Schema says by a type.
-  if (nullable === true && typeof schema.type === 'string') schema.type = [schema.type, 'null'];
-  return schema;
+  if (pairs instanceof URLSearchParams) return { type, text: pairs.toString() };
+  const encoded = new Response(pairs);
+  return { type: encoded.headers.get('content-type') ?? type, text: await encoded.text() };
 }

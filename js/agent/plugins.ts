@@ -3,7 +3,8 @@ import type { ChatToolPayload, HumanInterventionConfig } from '../../types/agent
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
-import { failed, send } from './http-tools';
+import { failed, resultText, send } from './http-tools';
+import { payloadArguments } from './payload';
 import type { HostTool } from './tools';
 
 /** One function of a plugin. */
@@ -57,9 +58,9 @@ export async function invokeDefaultTypePlugin(
   }
   let args: unknown;
   try {
-    args = JSON.parse(call.arguments || '{}');
-  } catch {
-    return failed('PluginApiParamsError', 'The arguments are not valid JSON.');
+    args = payloadArguments(call.arguments);
+  } catch (error) {
+    return failed('PluginApiParamsError', resultText((error as Error).message));
   }
   const wrongArguments = violations(api.parameters, args);
   if (wrongArguments) {
@@ -124,14 +125,18 @@ export function pluginTools(options: PluginOptions): HostTool[] {
 
 const nameLimit = 64;
 
-/** `identifier____name` in the characters and the length that every provider takes. */
+/**
+ * `identifier____name` in the characters and the length that every provider takes. A name that has to be changed
+ * for that ends with a part of its hash, so that it stays the tool's own.
+ */
 export function wireName(identifier: string, name: string): string {
-  const plain = (text: string): string => text.replace(/[^\w-]/g, '_');
+  const plain = (text: string): string => text.replace(/[^\w-]+/g, '_');
   const joined = `${plain(identifier)}____${plain(name)}`;
-  if (joined.length <= nameLimit) return joined;
+  if (joined.length <= nameLimit && joined === `${identifier}____${name}`) return joined;
   const hash = ask<string>('approvalHash', { identifier, apiName: name, arguments: '' });
   const kept = 12;
-  return `${joined.slice(0, nameLimit - kept - 1)}_${hash.slice(0, kept)}`;
+  const shown = joined.slice(0, nameLimit - kept - 1).replace(/_+$/, '');
+  return `${shown}_${hash.slice(0, kept)}`;
 }
 
 function violations(schema: object | undefined, value: unknown): string {

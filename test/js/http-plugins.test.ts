@@ -178,6 +178,13 @@ describe('HTTP tools', () => {
           body: { message: 'down' },
         },
       });
+      answer = {
+        status: 500,
+        body: '{"errorType":"X","body":{"message":"no</tool>\\u001b[31m"}}',
+      };
+      expect((await invokeDefaultTypePlugin(call, options)).content).toBe(
+        'The plugin failed: no< /tool>',
+      );
       answer = { status: 500, body: '<h1>no</h1></tool>' };
       const broken = await invokeDefaultTypePlugin(call, options);
       expect(broken).toMatchObject({ success: false, error: { type: 'http_status' } });
@@ -185,6 +192,10 @@ describe('HTTP tools', () => {
       answer = { status: 200, body: 'x'.repeat(100) };
       const long = await invokeDefaultTypePlugin(call, { ...options, maxResult: 10 });
       expect(long.content).toBe(`${'x'.repeat(10)}\n[cut here: 90 more bytes]`);
+      answer = { status: 200, body: 'x'.repeat(6 << 20) };
+      const huge = await invokeDefaultTypePlugin(call, { ...options, maxResult: 10 });
+      expect(huge.success).toBe(true);
+      expect(huge.content).toMatch(/^x{10}\n\[cut here: \d+ more bytes\]\n\[the answer is longer/);
       const thrown = await invokeDefaultTypePlugin(call, {
         ...options,
         auth: () => {
@@ -214,6 +225,14 @@ describe('HTTP tools', () => {
       expect(new Set(tools.map(({ name }) => name)).size).toBe(2);
       expect(await run(tools[0], { city: 'Ulm' })).toMatchObject({ success: true });
       expect(pluginTools({ manifest: manifestOf(), settings })[0]?.name).toBe('weather____now');
+      const chinese = pluginTools({
+        manifest: {
+          identifier: '\u5929\u6c14',
+          api: [{ name: '\u67e5\u8be2' }, { name: '\u9884\u62a5' }, { name: 'now' }],
+        },
+      }).map(({ name }) => name.replace(/_{4,}/, '__'));
+      expect(new Set(chinese).size).toBe(3);
+      for (const name of chinese) expect(name).toMatch(/^[\w-]{1,64}$/);
     });
   });
 
@@ -263,7 +282,7 @@ describe('HTTP tools', () => {
       expect(tools.map(({ name, effect, approve }) => [name, effect, approve])).toEqual([
         ['Pets____getPet', 'read', false],
         ['Pets____putPet', 'idempotent', true],
-        ['Pets____post__pets', 'once', true],
+        ['Pets____post_pets', 'once', true],
       ]);
       expect(tools[1]?.input).toEqual({
         type: 'object',
@@ -294,16 +313,157 @@ describe('HTTP tools', () => {
       expect(asked).toHaveLength(2);
     });
 
+    const inputs = (schema: object, schemas: object = {}): Record<string, unknown> => {
+      const content = { 'application/json': { schema } };
+      const [one] = openApiTools({
+        document: documentOf({
+          paths: { '/x': { post: { requestBody: { content } } } },
+          components: { schemas },
+        }),
+      });
+      return (one?.input as { properties: { body: Record<string, unknown> } }).properties.body;
+    };
+
+    it('keep properties whatever their names are', () => {
+      const properties = Object.fromEntries(
+        ['example', 'xml', 'nullable', 'discriminator', 'enum', '$ref', 'word'].map((name) => [
+          name,
+          { type: 'string', example: 'left out' },
+        ]),
+      );
+      expect(inputs({ type: 'object', properties })['properties']).toEqual(
+        Object.fromEntries(Object.keys(properties).map((name) => [name, { type: 'string' }])),
+      );
+    });
+
+    it.each<[string, object, object]>([
+      ['a type', { type: 'string', nullable: true }, { type: ['string', 'null'] }],
+      [
+        'a list of values',
+        { type: 'string', enum: ['a'], nullable: true },
+        { type: ['string', 'null'], enum: ['a', null] },
+      ],
+      [
+        'no type',
+        { allOf: [{ type: 'object' }], nullable: true },
+        { anyOf: [{ allOf: [{ type: 'object' }] }, { type: 'null' }] },
+      ],
+      [
+        'flags of bounds',
+        { type: 'number', minimum: 1, exclusiveMinimum: true, exclusiveMaximum: false },
+        { type: 'number', exclusiveMinimum: 1 },
+      ],
+      ['values', { const: { example: 1 } }, { const: { example: 1 } }],
+    ])('say with %s what JSON Schema says', (_what, given, expected) => {
+      expect(inputs(given)).toEqual(expected);
+    });
+
+    it('stay small when their schemas all mention each other', () => {
+      const names = Array.from({ length: 14 }, (_, index) => `S${index}`);
+      const properties = Object.fromEntries(
+        names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]),
+      );
+      const schemas = Object.fromEntries(
+        names.map((name) => [name, { type: 'object', properties }]),
+      );
+      const made = inputs({ $ref: '#/components/schemas/S0' }, schemas) as {
+        properties: Record<string, { type?: string }>;
+      };
+      expect(JSON.stringify(made).length).toBeLessThan(100_000);
+      expect(Object.keys(made.properties)).toEqual(names);
+      expect(made.properties['S1']?.type).toBe('object');
+    });
+
+    it('are called where and how each operation says', async () => {
+      const form = (type: string, more: object = {}): object => ({
+        required: true,
+        content: { [type]: { schema: { type: 'object' }, ...more } },
+      });
+      const post = (operationId: string, requestBody: object, more: object = {}): object => ({
+        post: { operationId, requestBody, ...more },
+      });
+      const named = (place: string, more: object = {}): object => ({
+        name: 'id',
+        in: place,
+        schema: { type: place === 'path' ? 'integer' : 'array' },
+        ...more,
+      });
+      const tools = openApiTools({
+        guard: { allow: [host] },
+        document: documentOf({
+          servers: [{ url: `http://{where}/v1`, variables: { where: { default: host } } }],
+          paths: {
+            '/form': post('form', form('application/x-www-form-urlencoded')),
+            '/deep': post(
+              'deep',
+              form('application/x-www-form-urlencoded', {
+                encoding: { card: { style: 'deepObject', explode: true } },
+              }),
+            ),
+            '/parts': post('parts', form('multipart/form-data')),
+            '/plain': post('plain', form('text/plain')),
+            '/bytes': post('bytes', form('application/octet-stream')),
+            '/own': post('own', form('application/json'), {
+              servers: [{ url: `http://${host}/v2` }],
+            }),
+            '/two/{id}': {
+              get: {
+                operationId: 'two',
+                parameters: [named('path', { required: true }), named('query', { explode: false })],
+              },
+            },
+            '/a/b': { get: {} },
+            '/a_b': { get: {} },
+            '/one': { get: { operationId: 'x.y' } },
+            '/other': { get: { operationId: 'x_y' } },
+            '/third': { get: { operationId: 'x_y' } },
+          },
+        }),
+      });
+      const names = tools.map(({ name }) => name);
+      expect(new Set(names).size).toBe(11);
+      for (const name of names) expect(name).toMatch(/^[\w-]{1,64}$/);
+      const called = async (id: string, input: object): Promise<Asked | undefined> => {
+        asked = [];
+        expect(await run(tools[names.indexOf(`Pets____${id}`)], input)).toMatchObject({
+          success: true,
+        });
+        return asked[0];
+      };
+      expect(await called('form', { body: { a: 'x y', list: [1, 2] } })).toMatchObject({
+        url: '/v1/form',
+        body: 'a=x+y&list=1&list=2',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      const deep = await called('deep', { body: { card: { number: '4', holder: { name: 'A' } } } });
+      expect(decodeURIComponent(deep?.body ?? '')).toBe('card[number]=4&card[holder][name]=A');
+      const parts = await called('parts', { body: { a: 'b' } });
+      expect(parts?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+      expect(parts?.body).toContain('name="a"\r\n\r\nb\r\n');
+      expect(await called('plain', { body: 'a text' })).toMatchObject({ body: 'a text' });
+      expect((await called('own', { body: {} }))?.url).toBe('/v2/own');
+      expect((await called('two', { id: 7, id_query: ['a', 'b'] }))?.url).toBe(
+        '/v1/two/7?id=a%2Cb',
+      );
+    });
+
     it('are refused when they cannot be used', () => {
       for (const document of [
         {},
         documentOf({ openapi: '2.0' }),
         documentOf({ servers: [{ url: '/v1' }] }),
+        documentOf({ servers: [{ url: 'https://{region}.example.com' }] }),
+        null,
+        undefined,
+        'no JSON',
       ]) {
-        expect(() => openApiTools({ document })).toThrow(
+        expect(() => openApiTools({ document: document as never })).toThrow(
           expect.objectContaining({ code: 'invalid_option' }),
         );
       }
+      expect(() => openApiTools(documentOf() as never)).toThrow('`document`');
+      expect(() => openApiTools(undefined as never)).toThrow('`document`');
+      expect(openApiTools({ document: JSON.stringify(documentOf()) })).toHaveLength(3);
     });
   });
 
