@@ -138,14 +138,20 @@ export interface Addon {
   /** The request for a token, where the provider's calls need one. */
   tokenRequest(name: string, settings: string, empty: '', auth: string): NativeRequest | undefined;
   readToken(name: string, settings: string, body: string, status: number): string;
-  /** A poll address or a wait above 0 says that the work is not done. */
+  /** A poll address or a wait above 0 says that the work is not done; a list may go on at another page. */
   readCapability(
     name: string,
     settings: string,
     options: string,
     contentType: string,
     body: Uint8Array,
-  ): [json: string, audio: Buffer | undefined, pollUrl: string | undefined, pollAfterMs: number];
+  ): [
+    json: string,
+    audio: Buffer | undefined,
+    pollUrl: string | undefined,
+    pollAfterMs: number,
+    nextPage: string | undefined,
+  ];
   /** Throws what an answer without a good status means. */
   failCapability(name: string, settings: string, head: string, body: Uint8Array): never;
   /** How many texts one embeddings request takes; 0: any number. */

@@ -6,6 +6,7 @@ export type * from '../types/capabilities';
 export type * from '../types/channels';
 export type * from '../types/chat-stream';
 export type * from '../types/errors';
+export type * from '../types/providers';
 export type * from '../types/events';
 export type * from '../types/mcp';
 export type * from '../types/messages';
@@ -94,12 +95,13 @@ export type { ConfigContext, EnvironmentSource, ProviderConfigSource } from './m
 export { chatErrorBody, chatErrorResponse } from './model/error-body';
 export type { ChatErrorBody } from './model/error-body';
 export { anthropicCompatibleFactory, openaiCompatibleFactory } from './model/factories';
+export type { RuntimeClass } from './model/factories';
 export type {
   AnthropicCompatibleOptions,
   FactoryHooks,
+  FactoryInstance,
   OpenAICompatibleOptions,
-  RuntimeClass,
-} from './model/factories';
+} from './model/factory-options';
 export { fetchSSE } from './model/fetch-sse';
 export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
 export { createRouterRuntime } from './model/router';

@@ -149,7 +149,7 @@ Napi::Value read_token(const Napi::CallbackInfo& info) {
 }
 
 // readCapability(capability, settingsJson, optionsJson, contentType, body)
-//   -> [json, audio | undefined, pollUrl | undefined, pollAfterMs]
+//   -> [json, audio | undefined, pollUrl | undefined, pollAfterMs, nextPage | undefined]
 Napi::Value read(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto call = call_at(info);
@@ -161,12 +161,13 @@ Napi::Value read(const Napi::CallbackInfo& info) {
   const auto result = model::read_capability(call.value().config, call.value().capability,
                                              call.value().options, {type.value(), body.value()});
   if (!result) return raise(env, model::without_secrets(result.error(), call.value().config));
-  Napi::Array parts = Napi::Array::New(env, 4);
+  Napi::Array parts = Napi::Array::New(env, 5);
   const model::CapabilityResult& got = result.value();
   parts.Set(0U, to_text(env, got.json));
   parts.Set(1U, got.bytes ? to_bytes(env, *got.bytes) : env.Undefined());
   parts.Set(2U, got.poll_url.empty() ? env.Undefined() : to_text(env, got.poll_url));
   parts.Set(3U, Napi::Number::New(env, got.poll_after_ms));
+  parts.Set(4U, got.next_page.empty() ? env.Undefined() : to_text(env, got.next_page));
   return parts;
 }
 

@@ -1,6 +1,7 @@
-// Writes docs/providers.md from lib/model/providers.def and quirks.def, the tables of the vendors.
-//   node scripts/generate-providers.mjs            writes the file
-//   node scripts/generate-providers.mjs --check    fails when it differs
+// Writes docs/providers.md and types/providers.d.ts from lib/model/providers.def and quirks.def, the tables of the
+// vendors.
+//   node scripts/generate-providers.mjs            writes the files
+//   node scripts/generate-providers.mjs --check    fails when one differs
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +39,7 @@ const columns =
 const providers = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER').map((row) =>
   Object.fromEntries(columns.split(' ').map((column, at) => [column, row[at]])),
 );
+const aliases = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER_ALIAS');
 const quirks = rowsOf('lib/model/quirks.def', 'MILLRACE_QUIRK');
 
 // As prettier lays a table out.
@@ -109,7 +111,9 @@ elsewhere and may have changed. ${verified} rows are verified.
 ${markdownTable([table.map(([title]) => title), ...providers.map((row) => table.map(([, cell]) => cell(row)))])}
 
 Parts of an address in braces are settings: \`region\`, \`project\`, \`location\`, \`accountId\`, \`apiVersion\`; what follows
-a colon is used when there is none.
+a colon is used when there is none. Other names are taken as well: ${aliases
+  .map(([name, id]) => `\`${name}\` (\`${id}\`)`)
+  .join(', ')}.
 
 ## Capabilities
 
@@ -126,12 +130,37 @@ What a server wants otherwise than its dialect says. Each can be switched for on
 ${markdownTable([['quirk', 'meaning'], ...quirks.map(([name, sentence]) => [`\`${name}\``, sentence])])}
 `;
 
-const target = join(root, 'docs/providers.md');
-if (!process.argv.includes('--check')) {
-  writeFileSync(target, page);
-} else if (!existsSync(target) || readFileSync(target, 'utf8') !== page) {
-  console.error(
-    'docs/providers.md is out of date: run node scripts/generate-providers.mjs and commit it.',
-  );
-  process.exitCode = 1;
+// A name as a member of an interface.
+const member = (name) => (/^\w+$/.test(name) && !/^\d/.test(name) ? name : `'${name}'`);
+const about = ({ name, keys, baseURL }) =>
+  [
+    `${name}.`,
+    ...(keys ? [`Key: ${list(keys).join(' or ')}.`] : []),
+    ...(baseURL ? [] : ['Needs `baseURL`.']),
+  ].join(' ');
+const types = `// Written by scripts/generate-providers.mjs from lib/model/providers.def. Do not edit.
+
+/** Every provider of the table, and what its API speaks; docs/providers.md tells more. */
+export interface ProviderDialects {
+${providers.map((row) => `  /** ${about(row)} */\n  ${member(row.id)}: '${row.dialect}';\n`).join('')}}
+
+/** What else providers are called. */
+export interface ProviderAliases {
+${aliases.map(([name, id]) => `  ${member(name)}: '${id}';\n`).join('')}}
+
+export type ProviderId = keyof ProviderDialects;
+
+/** A provider by its id or another name of it, in any case. */
+export type ProviderName = ProviderId | keyof ProviderAliases | (string & {});
+`;
+
+const files = { 'docs/providers.md': page, 'types/providers.d.ts': types };
+for (const [name, text] of Object.entries(files)) {
+  const target = join(root, name);
+  if (!process.argv.includes('--check')) {
+    writeFileSync(target, text);
+  } else if (!existsSync(target) || readFileSync(target, 'utf8') !== text) {
+    console.error(`${name} is out of date: run node scripts/generate-providers.mjs and commit it.`);
+    process.exitCode = 1;
+  }
 }

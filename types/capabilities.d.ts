@@ -24,6 +24,15 @@ export interface CapabilityOptions {
   signal?: AbortSignal | null | undefined;
   /** Told of the tokens, where the provider counts them. */
   onUsage?: ((usage: ModelUsage) => void) | undefined;
+  /** Sent to the provider, besides the runtime's headers. */
+  requestHeaders?: Record<string, string> | undefined;
+  /** The same; LobeHub's word. */
+  headers?: Record<string, string> | undefined;
+  /** The end user, told to providers that ask for one. */
+  user?: string | undefined;
+  maxRetries?: number | undefined;
+  /** In milliseconds; each stands for itself, the others stay the runtime's. */
+  timeouts?: { connect?: number; firstByte?: number; idle?: number; total?: number } | undefined;
 }
 
 export interface EmbeddingsPayload {

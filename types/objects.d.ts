@@ -58,6 +58,8 @@ export interface GenerateObjectOptions {
   repairs?: number | undefined;
   /** Told of the tokens of each request. */
   onUsage?: ((usage: ModelUsage) => void) | undefined;
+  /** Sent to the provider, as `requestHeaders` are; LobeHub's word. */
+  headers?: Record<string, string> | undefined;
   /** Further options of `stream`. */
   [member: string]: unknown;
 }

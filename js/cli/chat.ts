@@ -7,7 +7,7 @@ import type { ModelRun } from '../model/run';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
 import type { Command } from './command';
-import { integerOption, readArgs, UsageError } from './command';
+import { exitCodeOf, integerOption, messageOf, readArgs, UsageError } from './command';
 import { chooseModel, modelWithKey } from './model-choice';
 
 const help = `Usage: millrace chat "question" [options]
@@ -23,7 +23,7 @@ Options:
   --max-tokens <n>        limit of the answer
   --temperature <n>       from 0 to 2
   --quiet                 neither thoughts nor usage
-  --json                  print one JSON object at the end instead
+  --json                  print one JSON object at the end instead, of an error as well
   --help                  print this
 
 Exit code: 0 when the answer is complete, 1 when it failed, 2 for a wrong use, 130 after Ctrl-C.
@@ -139,55 +139,83 @@ export const chat: Command = {
       process.stdout.write(help);
       return 0;
     }
-    const maxTokens = integerOption('max-tokens', values['max-tokens'], 1, 1e9);
-    const temperature = temperatureOf(values.temperature);
-    const named = values.model ?? process.env['MILLRACE_MODEL']?.trim();
-    const wanted = named || modelWithKey(process.env);
-    const choice = chooseModel(wanted, values['base-url'], process.env);
-    if (choice.model === 'demo:demo' && !wanted) {
-      throw new UsageError(
-        "No model is configured. Set OPENAI_API_KEY or another provider's key, or use --model; " +
-          '--model demo:demo needs no key.',
-      );
+    if (values.json !== true) return ask(values, positionals);
+    try {
+      return await ask(values, positionals);
+    } catch (error) {
+      // Programs read standard output, whatever went wrong.
+      process.stdout.write(`${JSON.stringify({ error: toldError(error) })}\n`);
+      return exitCodeOf(error);
     }
+  },
+};
+
+type Values = ReturnType<typeof readArgs<typeof options>>['values'];
+
+async function ask(values: Values, positionals: readonly string[]): Promise<number> {
+  const maxTokens = integerOption('max-tokens', values['max-tokens'], 1, 1e9);
+  const temperature = temperatureOf(values.temperature);
+  const { runtime, model } = runtimeOf(values);
+  const system =
+    values.system === undefined ? [] : [{ role: 'system' as const, content: values.system }];
+  const run = runtime.stream({
+    model,
+    messages: [...system, { role: 'user', content: await questionOf(positionals) }],
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...temperature,
+  });
+  const wasStopped = stopOnSignal(run);
+  const terminal = new Terminal(values.quiet === true);
+  let text = '';
+  for await (const event of run) {
+    if (values.json !== true) terminal.show(event);
+    else if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
+  }
+  const report = await run.report;
+  const stopped = wasStopped();
+  const { cost } = report.usage;
+  const failure = await run.text().then(
+    () => undefined,
+    (error: unknown) => error as Error,
+  );
+  if (values.json === true) {
+    const error = failure === undefined ? {} : { error: toldError(failure) };
+    const told = { ...report, text, ...(cost === undefined ? {} : { cost }), stopped, ...error };
+    process.stdout.write(`${JSON.stringify(told)}\n`);
+  } else {
+    terminal.end();
+    if (values.quiet !== true) process.stderr.write(shownUsage(report, cost));
+  }
+  if (stopped) return 130;
+  if (failure !== undefined && values.json !== true) throw failure;
+  return failure === undefined ? 0 : 1;
+}
+
+function toldError(error: unknown): object {
+  const cause = error instanceof UsageError ? error.cause : error;
+  const code = MillraceError.is(cause) ? cause.code : 'invalid_option';
+  return { code, message: messageOf(error) };
+}
+
+// What the model is called wrongly is a wrong use.
+function runtimeOf(values: Values): { runtime: ModelRuntime; model: string } {
+  const named = values.model ?? process.env['MILLRACE_MODEL']?.trim();
+  const wanted = named || modelWithKey(process.env);
+  const choice = chooseModel(wanted, values['base-url'], process.env);
+  if (choice.model === 'demo:demo' && !wanted) {
+    throw new UsageError(
+      "No model is configured. Set OPENAI_API_KEY or another provider's key, or use --model; " +
+        '--model demo:demo needs no key.',
+    );
+  }
+  try {
     const { provider, model } = splitModel(choice.model);
     const runtime = new ModelRuntime(provider, {
       ...(choice.baseURL === '' ? {} : { baseURL: choice.baseURL }),
       ...(choice.apiKey === '' ? {} : { apiKey: choice.apiKey }),
     });
-    const system = values.system === undefined ? [] : [{ role: 'system', content: values.system }];
-    const run = runtime.stream({
-      model,
-      messages: [...system, { role: 'user', content: await questionOf(positionals) }],
-      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-      ...temperature,
-    });
-    const wasStopped = stopOnSignal(run);
-    const terminal = new Terminal(values.quiet === true);
-    let text = '';
-    for await (const event of run) {
-      if (values.json !== true) terminal.show(event);
-      else if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
-    }
-    const report = await run.report;
-    const stopped = wasStopped();
-    const { cost } = report.usage;
-    const failure = await run.text().then(
-      () => undefined,
-      (error: unknown) => error as Error,
-    );
-    if (values.json === true) {
-      const error = MillraceError.is(failure)
-        ? { error: { code: failure.code, message: failure.message } }
-        : {};
-      const told = { ...report, text, ...(cost === undefined ? {} : { cost }), stopped, ...error };
-      process.stdout.write(`${JSON.stringify(told)}\n`);
-    } else {
-      terminal.end();
-      if (values.quiet !== true) process.stderr.write(shownUsage(report, cost));
-    }
-    if (stopped) return 130;
-    if (failure !== undefined && values.json !== true) throw failure;
-    return failure === undefined ? 0 : 1;
-  },
-};
+    return { runtime, model };
+  } catch (error) {
+    throw MillraceError.is(error) ? new UsageError(error.message, { cause: error }) : error;
+  }
+}

@@ -42,14 +42,19 @@ export function integerOption(
   return value;
 }
 
+/** The exit code of an error. */
+export function exitCodeOf(error: unknown): number {
+  return error instanceof UsageError ? 2 : 1;
+}
+
+/** The sentence of an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Writes an error to stderr. Returns the exit code. */
 export function fail(error: unknown): number {
-  if (error instanceof UsageError) {
-    process.stderr.write(`millrace: ${error.message}\n`);
-    return 2;
-  }
   const code = MillraceError.is(error) ? ` (${error.code})` : '';
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`millrace: ${message}${code}\n`);
-  return 1;
+  process.stderr.write(`millrace: ${messageOf(error)}${code}\n`);
+  return exitCodeOf(error);
 }

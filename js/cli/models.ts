@@ -4,7 +4,7 @@ import { addon } from '../addon';
 import { configFromEnvironment } from '../model/config-source';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderRow } from '../model/settings';
-import { hasKey, providerRows } from '../model/settings';
+import { hasKey, providerRow, providerRows } from '../model/settings';
 import { modelCard, modelCards } from '../model/usage';
 import type { Command } from './command';
 import { readArgs, UsageError } from './command';
@@ -78,12 +78,12 @@ function isAsked(row: ProviderRow, named: boolean): boolean {
 }
 
 async function allRows(provider: string | undefined, offline: boolean): Promise<Row[]> {
-  const wanted = provider?.toLowerCase();
-  const rows = providerRows().filter(({ id }) => wanted === undefined || id === wanted);
-  if (wanted !== undefined && rows.length === 0) {
-    throw new UsageError(`There is no provider '${wanted}'. 'millrace providers' lists them.`);
+  const named = provider === undefined ? undefined : providerRow(provider);
+  if (provider !== undefined && !named) {
+    throw new UsageError(`There is no provider '${provider}'. 'millrace providers' lists them.`);
   }
-  const asked = (row: ProviderRow): boolean => !offline && isAsked(row, wanted !== undefined);
+  const rows = named ? [named] : providerRows();
+  const asked = (row: ProviderRow): boolean => !offline && isAsked(row, named !== undefined);
   const lists = rows.map(async (row) => (asked(row) ? rowsOf(row) : builtIn(row)));
   return (await Promise.all(lists)).flat();
 }

@@ -14,17 +14,24 @@ import type { ModelUsage } from '../../types/chat-stream';
 import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
-import type { EngineRequest } from '../transport/engine';
+import { checkTimeouts } from '../transport/choose';
+import type { EngineRequest, Timeouts } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { routeOf } from '../transport/route';
 
 export type Capability = 'models' | 'embeddings' | 'image' | 'speech' | 'pull';
 
+type CapabilitySettings = RouteOptions & {
+  maxRetries?: number | undefined;
+  headers?: Record<string, string> | undefined;
+  timeouts?: Timeouts | undefined;
+};
+
 /** Whose capabilities they are. */
 export interface CapabilityHost {
   /** The settings as the engine reads them. */
-  readonly settings: RouteOptions & { maxRetries?: number | undefined };
+  readonly settings: CapabilitySettings;
   /** Sends the requests; undefined: the engine. */
   readonly send: typeof fetch | undefined;
 }
@@ -32,33 +39,49 @@ export interface CapabilityHost {
 interface Answer {
   json: string;
   audio: Buffer | undefined;
+  nextPage: string | undefined;
+}
+
+/** One call with its options. */
+interface Call extends CapabilityOptions {
+  capability: Capability;
+  /** The payload, as JSON. */
+  text: string;
+  /** The settings, with what the call's options change in them. */
+  settings: string;
 }
 
 const defaultRetries = 2;
 const firstWaitMs = 500;
 const longestWaitMs = 60_000;
 const pollLimitMs = 300_000;
+const mostPages = 100;
 
 /** The capabilities of one provider. Safe to be used for many calls at a time. */
 export class Capabilities {
-  readonly #settings: string;
+  readonly #own: CapabilitySettings;
   readonly #route: RouteOptions;
-  readonly #retries: number;
   readonly #send: typeof fetch | undefined;
   #token: { value: string; refreshAt: number } | undefined;
   // Keys are taken in turn.
   #turn = 0;
 
   constructor({ settings, send }: CapabilityHost) {
-    this.#settings = JSON.stringify(settings);
+    this.#own = settings;
     this.#route = routeOf(settings);
-    this.#retries = settings.maxRetries ?? defaultRetries;
     this.#send = send;
   }
 
   async models(options: CapabilityOptions = {}): Promise<ProviderModel[]> {
-    const { json } = await this.#call('models', {}, options);
-    return JSON.parse(json) as ProviderModel[];
+    const models: ProviderModel[] = [];
+    let page: string | undefined;
+    for (let pages = 0; pages < mostPages; pages += 1) {
+      const { json, nextPage } = await this.#call('models', { page }, options);
+      models.push(...(JSON.parse(json) as ProviderModel[]));
+      if (nextPage === undefined || nextPage === page) break;
+      page = nextPage;
+    }
+    return models;
   }
 
   /** One vector for each text, in their order. */
@@ -66,9 +89,13 @@ export class Capabilities {
     payload: EmbeddingsPayload,
     options: CapabilityOptions = {},
   ): Promise<number[][]> {
-    const texts = typeof payload.input === 'string' ? [payload.input] : [...payload.input];
+    checkPayload('embeddings', payload, 'input');
+    const texts = typeof payload.input === 'string' ? [payload.input] : payload.input;
+    if (!Array.isArray(texts)) {
+      throw wrongPayload('embeddings', '`input` must be a text or a list of texts');
+    }
     const size = this.#native((native) =>
-      native.textsInOneRequest('embeddings', this.#settings, JSON.stringify(payload)),
+      native.textsInOneRequest('embeddings', JSON.stringify(this.#own), textOf(payload)),
     );
     const vectors: number[][] = [];
     const used = { totalInputTokens: 0, totalTokens: 0 };
@@ -88,6 +115,7 @@ export class Capabilities {
   }
 
   async createImage(payload: ImagePayload, options: CapabilityOptions = {}): Promise<ImageResult> {
+    checkPayload('createImage', payload, 'params');
     const { json } = await this.#call('image', payload, options);
     const image = JSON.parse(json) as ImageResult;
     const usage = image.modelUsage
@@ -102,6 +130,7 @@ export class Capabilities {
     payload: SpeechPayload,
     options: CapabilityOptions = {},
   ): Promise<ArrayBuffer> {
+    checkPayload('textToSpeech', payload, 'input');
     const { audio } = await this.#call('speech', payload, options);
     const bytes = audio ?? Buffer.alloc(0);
     return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
@@ -109,8 +138,10 @@ export class Capabilities {
 
   /** The provider's own progress, NDJSON as it comes. */
   async pullModel(payload: PullPayload, options: CapabilityOptions = {}): Promise<Response> {
-    const response = await this.#request('pull', JSON.stringify(payload), options);
-    if (!response.ok) await this.#fail('pull', response);
+    checkPayload('pullModel', payload);
+    const call = this.#callOf('pull', payload, options);
+    const response = await this.#request(call);
+    if (!response.ok) await this.#fail(call, response);
     return response;
   }
 
@@ -119,93 +150,106 @@ export class Capabilities {
     payload: object,
     options: CapabilityOptions,
   ): Promise<Answer> {
-    const text = textOf(payload);
+    const call = this.#callOf(capability, payload, options);
+    const retries = options.maxRetries ?? this.#own.maxRetries ?? defaultRetries;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#once(capability, text, options);
+        return await this.#once(call);
       } catch (error) {
-        const again = MillraceError.is(error) && error.retryable && attempt < this.#retries;
+        const again = MillraceError.is(error) && error.retryable && attempt < retries;
         if (!again) throw error;
         await pause(waitFor(error, attempt), options.signal);
       }
     }
   }
 
-  async #once(capability: Capability, text: string, options: CapabilityOptions): Promise<Answer> {
-    let response = await this.#request(capability, text, options);
+  #callOf(capability: Capability, payload: object, options: CapabilityOptions): Call {
+    const { timeouts, user } = options;
+    const asked = { ...options.headers, ...options.requestHeaders };
+    checkTimeouts('a call', timeouts);
+    const { headers, timeouts: own } = this.#own;
+    const settings = {
+      ...this.#own,
+      headers: { ...headers, ...asked },
+      ...(timeouts ? { timeouts: { ...own, ...timeouts } } : {}),
+    };
+    const text = textOf(user === undefined ? payload : { user, ...payload });
+    return { ...options, capability, text, settings: JSON.stringify(settings) };
+  }
+
+  async #once(call: Call): Promise<Answer> {
+    const { capability, settings, text } = call;
+    let response = await this.#request(call);
     const end = Date.now() + pollLimitMs;
     let address: string | undefined;
     for (;;) {
-      if (!response.ok) await this.#fail(capability, response);
+      if (!response.ok) await this.#fail(call, response);
       const body = new Uint8Array(await response.arrayBuffer());
       const type = response.headers.get('content-type') ?? '';
-      const [json, audio, poll, after] = this.#native((native) =>
-        native.readCapability(capability, this.#settings, text, type, body),
+      const [json, audio, poll, after, nextPage] = this.#native((native) =>
+        native.readCapability(capability, settings, text, type, body),
       );
       // A state without an address is asked for again where it came from.
       address = poll ?? (after > 0 ? address : undefined);
-      if (after === 0) return { json, audio };
+      if (after === 0) return { json, audio, nextPage };
       if (address === undefined || Date.now() > end) {
         throw new MillraceError('provider_error', 'The provider did not finish the work in time.', {
           retryable: false,
         });
       }
-      await pause(after, options.signal);
-      response = await this.#poll(capability, address, options);
+      await pause(after, call.signal);
+      response = await this.#poll(call, address);
     }
   }
 
-  async #request(
-    capability: Capability,
-    text: string,
-    options: CapabilityOptions,
-  ): Promise<Response> {
-    options.signal?.throwIfAborted();
-    const credential = await this.#credential(capability, options);
+  async #request(call: Call): Promise<Response> {
+    call.signal?.throwIfAborted();
+    const credential = await this.#credential(call);
     const request = this.#native((native) =>
-      native.buildCapability(capability, this.#settings, text, credential),
+      native.buildCapability(call.capability, call.settings, call.text, credential),
     );
-    return this.#carry(request, options);
+    return this.#carry(request, call);
   }
 
-  async #poll(capability: Capability, url: string, options: CapabilityOptions): Promise<Response> {
-    const credential = await this.#credential(capability, options);
+  async #poll(call: Call, url: string): Promise<Response> {
+    const credential = await this.#credential(call);
     const request = this.#native((native) =>
-      native.buildPoll(capability, this.#settings, url, credential),
+      native.buildPoll(call.capability, call.settings, url, credential),
     );
-    return this.#carry(request, options);
+    return this.#carry(request, call);
   }
 
   // What proves who asks: a key in its turn, or a token that is exchanged first and kept.
-  async #credential(capability: Capability, options: CapabilityOptions): Promise<string> {
+  async #credential(call: Call): Promise<string> {
+    const { capability, settings } = call;
     const key = this.#turn++;
     if (this.#token && Date.now() < this.#token.refreshAt) {
       return JSON.stringify({ key, token: this.#token.value });
     }
     const request = this.#native((native) =>
-      native.tokenRequest(capability, this.#settings, '', JSON.stringify({ key })),
+      native.tokenRequest(capability, settings, '', JSON.stringify({ key })),
     );
     if (!request) return JSON.stringify({ key });
-    const response = await this.#carry(request, options);
+    const response = await this.#carry(request, call);
     const body = await response.text();
     const token = this.#native((native) =>
-      native.readToken(capability, this.#settings, body, response.status),
+      native.readToken(capability, settings, body, response.status),
     );
     this.#token = JSON.parse(token) as { value: string; refreshAt: number };
     return JSON.stringify({ key, token: this.#token.value });
   }
 
-  async #carry([json, body]: NativeRequest, options: CapabilityOptions): Promise<Response> {
+  async #carry([json, body]: NativeRequest, call: Call): Promise<Response> {
     const request = JSON.parse(json) as EngineRequest & { limits: { decodedBytes: number } };
-    const signal = options.signal ?? undefined;
+    const signal = call.signal ?? undefined;
     if (!this.#send) return engineFetch({ ...request, ...this.#route, body, signal });
     return throughFetch(this.#send, request, body, signal);
   }
 
-  async #fail(capability: Capability, response: Response): Promise<never> {
+  async #fail({ capability, settings }: Call, response: Response): Promise<never> {
     const head = JSON.stringify({ status: response.status, headers: [...response.headers] });
     const body = new Uint8Array(await response.arrayBuffer());
-    return this.#native((native) => native.failCapability(capability, this.#settings, head, body));
+    return this.#native((native) => native.failCapability(capability, settings, head, body));
   }
 
   #native<T>(work: (native: ReturnType<typeof addon>) => T): T {
@@ -280,6 +324,27 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
     const settled = onAbort(signal, stop);
     if (signal?.aborted) stop();
   });
+}
+
+// What the engine says of a member's value it says better; here is what it could not be asked.
+function checkPayload(method: string, payload: unknown, member?: string): void {
+  if (typeof payload !== 'object' || payload === null) {
+    throw wrongPayload(method, 'an object is wanted');
+  }
+  const { model } = payload as { model?: unknown };
+  if (typeof model !== 'string' || model === '') {
+    throw wrongPayload(method, '`model` must be the name of a model');
+  }
+  if (member !== undefined && (payload as Record<string, unknown>)[member] == null) {
+    throw wrongPayload(method, `\`${member}\` is missing`);
+  }
+}
+
+function wrongPayload(method: string, why: string): MillraceError {
+  return new MillraceError(
+    'invalid_argument',
+    `The payload of ${method}() cannot be sent: ${why}.`,
+  );
 }
 
 function textOf(payload: object): string {

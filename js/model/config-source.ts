@@ -2,7 +2,7 @@
 // host's own.
 import { MillraceError } from '../errors';
 import type { ProviderSettings } from './settings';
-import { providerRows } from './settings';
+import { providerRow } from './settings';
 
 /** Who asks, for a source that keeps settings of many users. */
 export interface ConfigContext {
@@ -43,7 +43,7 @@ export interface EnvironmentSource extends ProviderConfigSource {
 export function configFromEnvironment(environment?: Environment): EnvironmentSource {
   return {
     settingsOf(provider) {
-      const row = providerRows().find(({ id }) => id === provider);
+      const row = providerRow(provider);
       if (!row) return undefined;
       const env = environment ?? process.env;
       const name = row.id.toUpperCase();

@@ -1,7 +1,7 @@
 // A vendor's own client in the place of HTTP: what it gives is read as the stream that the vendor would
 // have sent.
 import { MillraceError } from '../errors';
-import type { FactoryInstance } from './factories';
+import type { FactoryInstance } from './factory-options';
 import type { ModelRuntimeOptions } from './runtime';
 
 /** The chunks of an answer as the vendor's stream holds them. */

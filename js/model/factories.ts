@@ -5,129 +5,26 @@ import type {
   ImageResult,
   ProviderModel,
 } from '../../types/capabilities';
-import type { AGUIEvent } from '../../types/events';
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
-import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
-import type { Chunks, CustomClient } from './custom-client';
+import type { Chunks } from './custom-client';
 import { withSender } from './custom-client';
-import type { ContextPreFlight, DebugOptions, MediaOptions } from './factory-hooks';
+import type { ContextPreFlight } from './factory-hooks';
 import { checkContext, withDebug, withMedia } from './factory-hooks';
+import type {
+  AnthropicCompatibleOptions,
+  FactoryHooks,
+  FactoryInstance,
+  FactoryOptions,
+  ObjectHooks,
+  OpenAICompatibleOptions,
+  PricingHook,
+} from './factory-options';
 import type { ObjectRun } from './object';
 import type { ModelRun } from './run';
 import type { CallOptions, ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
 import { ModelRuntime } from './runtime';
-
-type PayloadHook = NonNullable<ModelHooks['handlePayload']>;
-type PricingHook = (payload: ChatStreamPayload) => CostOptions | undefined;
-type ErrorHook = NonNullable<ModelHooks['handleError']>;
-
-/** User code on the way of each call, see ModelHooks. */
-export interface FactoryHooks {
-  /** Changes the body of each request; nothing leaves it as it is. */
-  handlePayload?: PayloadHook | undefined;
-  handleError?: ErrorHook | undefined;
-  /** Changes the events of the answer, in batches. */
-  handleStream?: ((events: AGUIEvent[]) => unknown) | undefined;
-}
-
-/** What a function of the factory's user is told of the runtime that it works for. */
-export interface FactoryInstance {
-  apiKey: string;
-  baseURL: string;
-  /** Asks with the vendor's client, where `customClient` made one. */
-  client?: unknown;
-}
-
-interface FactoryOptions {
-  /** The id of the vendor, as it stands in errors and usage. */
-  provider: string;
-  /** Default of the runtime's own option. */
-  baseURL?: string | undefined;
-  /** Default of the runtime's own option; a placeholder for servers that need none. */
-  apiKey?: string | undefined;
-  constructorOptions?:
-    | {
-        defaultHeaders?: Record<string, string> | undefined;
-        defaultQuery?: Record<string, string> | undefined;
-        /** Milliseconds until the first byte of an answer. */
-        timeout?: number | undefined;
-        maxRetries?: number | undefined;
-      }
-    | undefined;
-  /** What this vendor's two commonest errors are called, as the `errorType` that chat() rejects with. */
-  errorType?: { bizError?: string; invalidAPIKey?: string } | undefined;
-  /** Environment variables of the key. */
-  keyNames?: readonly string[] | undefined;
-  /** The vendor's own client instead of HTTP. */
-  customClient?: CustomClient | undefined;
-  /** The models of the vendor, or what becomes of each that its endpoint lists; undefined drops it. */
-  models?:
-    | ((instance: FactoryInstance) => ProviderModel[] | Promise<ProviderModel[]>)
-    | { transformModel: (model: ProviderModel) => ProviderModel | undefined }
-    | undefined;
-}
-
-/** Hooks on the requests of generateObject. */
-export interface ObjectHooks {
-  /** Changes the JSON Schema. */
-  handleSchema?: ((schema: Record<string, unknown>) => Record<string, unknown>) | undefined;
-  /** Changes the payload of the chat that asks for the object. */
-  handlePayload?: ((payload: Record<string, unknown>) => Record<string, unknown>) | undefined;
-  /** Ask for the arguments of a tool instead of an answer in a schema. */
-  useToolsCalling?: boolean | undefined;
-  /** Ask by the Responses API. */
-  useResponse?: boolean | undefined;
-  useResponseModels?: readonly (string | RegExp)[] | undefined;
-}
-
-export interface OpenAICompatibleOptions extends FactoryOptions {
-  baseURL: string;
-  chatCompletion?:
-    | (FactoryHooks &
-        MediaOptions & {
-          /** The vendor refuses `stream_options`. */
-          excludeUsage?: boolean | undefined;
-          /** The vendor refuses `user`. */
-          noUserId?: boolean | undefined;
-          /** Default true; false refuses conversations with sounds before they are sent. */
-          supportsAudioInput?: boolean | undefined;
-          /** Ask by the Responses API unless the payload says otherwise. */
-          useResponse?: boolean | undefined;
-          /** Models to ask by the Responses API: part of the name, or a pattern. */
-          useResponseModels?: readonly (string | RegExp)[] | undefined;
-          /** What an error inside an answer is called; undefined leaves it. */
-          handleStreamBizErrorType?:
-            ((error: { message: string; name: string }) => string | undefined) | undefined;
-          /** Makes the chunks of a stream of an answer that came in one piece. */
-          handleTransformResponseToStream?: ((answer: unknown) => Chunks) | undefined;
-          /** Refuses conversations that are too long before they are sent. */
-          contextPreFlight?: ContextPreFlight | undefined;
-        })
-    | undefined;
-  responses?: { handlePayload?: PayloadHook | undefined } | undefined;
-  generateObject?: ObjectHooks | undefined;
-  createImage?:
-    | ((payload: ImagePayload, instance: FactoryInstance) => ImageResult | Promise<ImageResult>)
-    | undefined;
-  /** Tells standard error what is sent. */
-  debug?: DebugOptions | undefined;
-}
-
-export interface AnthropicCompatibleOptions extends FactoryOptions {
-  baseURL: string;
-  chatCompletion?:
-    | (FactoryHooks & {
-        /** What prices depend on, such as the time that the payload's cache is kept. */
-        getPricingOptions?: PricingHook | undefined;
-      })
-    | undefined;
-  /** Asks for an object in the vendor's own way. */
-  generateObject?:
-    ((instance: FactoryInstance, request: GenerateObjectRequest) => unknown) | undefined;
-  debug?: DebugOptions | undefined;
-}
 
 /** A class of runtimes for one vendor. */
 export type RuntimeClass = new (options?: ModelRuntimeOptions) => ModelRuntime;
@@ -162,6 +59,7 @@ export function openaiCompatibleFactory(options: OpenAICompatibleOptions): Runti
     objectRequest: object && ((request) => objectRequest(object, request)),
     toStream: chat.handleTransformResponseToStream,
     createImage: options.createImage,
+    onlyChats: true,
   });
 }
 
@@ -195,7 +93,12 @@ interface Plan {
   generateObject?: AnthropicCompatibleOptions['generateObject'];
   toStream?: ((answer: unknown) => Chunks) | undefined;
   createImage?: OpenAICompatibleOptions['createImage'];
+  /** Leaves models that have names of other models than chats' out of the list. */
+  onlyChats?: boolean | undefined;
 }
+
+// Source: LobeHub's model runtime (the default list of its factory).
+const otherModels = /embedding|davinci|curie|moderation|ada|babbage|tts|whisper|dall-e/i;
 
 function matches(patterns: readonly (string | RegExp)[], model: string): boolean {
   return patterns.some((one) => (typeof one === 'string' ? model.includes(one) : one.test(model)));
@@ -298,27 +201,30 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       return super.stream(withMode(plan, payload), withPrices(plan, payload, call));
     }
 
-    override async models(call?: CapabilityOptions): Promise<ProviderModel[]> {
+    override async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {
       const { models } = options;
-      if (typeof models === 'function') return models(this.#instance);
+      if (typeof models === 'function') return models(this.#instance, call);
       const all = await super.models(call);
-      if (!models) return all;
+      if (!models) return plan.onlyChats ? all.filter(({ id }) => !otherModels.test(id)) : all;
       return all.map(models.transformModel).filter((model) => model !== undefined);
     }
 
     override async createImage(
       payload: ImagePayload,
-      call?: CapabilityOptions,
+      call: CapabilityOptions = {},
     ): Promise<ImageResult> {
-      if (plan.createImage) return plan.createImage(payload, this.#instance);
+      if (plan.createImage) return plan.createImage(payload, this.#instance, call);
       return super.createImage(payload, call);
     }
 
     override async generateObject<T = unknown>(
       request: GenerateObjectRequest,
-      call?: GenerateObjectOptions,
+      call: GenerateObjectOptions = {},
     ): Promise<T> {
-      if (plan.generateObject) return (await plan.generateObject(this.#instance, request)) as T;
+      if (plan.generateObject) {
+        const pricing = plan.pricing?.(request as ChatStreamPayload);
+        return (await plan.generateObject(this.#instance, request, call, pricing)) as T;
+      }
       return super.generateObject<T>(plan.objectRequest?.(request) ?? request, call);
     }
 

@@ -1,9 +1,7 @@
 // What the factories' smaller options do: media by value, the check of the context, what is sent shown.
-import { lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
-
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import { MillraceError } from '../errors';
+import { engineFetch } from '../transport/engine';
 import { estimateTokens } from './usage';
 
 /** How much a model takes. */
@@ -123,7 +121,6 @@ function mediaOf(value: unknown, names: ReadonlySet<string>): Place[] {
 
 const mediaLimit = 20 << 20;
 const mediaTimeoutMs = 60_000;
-const mostRedirects = 3;
 
 async function dataUriOf(url: string): Promise<string> {
   const response = await fetched(url);
@@ -132,65 +129,35 @@ async function dataUriOf(url: string): Promise<string> {
     await response.body?.cancel();
     throw refused(url, `it answers ${response.status} with ${type || 'no type'}`);
   }
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
-    size += piece.byteLength;
-    if (size > mediaLimit) throw refused(url, `it is larger than ${mediaLimit} bytes`);
-    pieces.push(piece);
-  }
-  return `data:${type};base64,${Buffer.concat(pieces).toString('base64')}`;
+  const body = await response.arrayBuffer().catch((error: unknown) => {
+    const tooLarge = MillraceError.is(error, 'response_too_large');
+    throw refused(url, tooLarge ? `it is larger than ${mediaLimit} bytes` : String(error), error);
+  });
+  return `data:${type};base64,${Buffer.from(body).toString('base64')}`;
 }
 
-// Addresses come from those who chat: they must not reach what only this machine reaches, and neither
-// must what they redirect to.
+// Addresses come from those who chat: they must not reach what only this machine reaches, and neither must
+// what they redirect to. The engine checks the addresses that it connects to.
 async function fetched(url: string): Promise<Response> {
-  const signal = AbortSignal.timeout(mediaTimeoutMs);
-  let address = new URL(url);
-  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    await refusePrivate(address);
-    const response = await fetch(address, { redirect: 'manual', signal });
-    const location = response.headers.get('location');
-    if (response.status < 300 || response.status > 399 || location === null) return response;
-    await response.body?.cancel();
-    address = new URL(location, address);
-    if (!/^https?:$/.test(address.protocol)) break;
+  try {
+    return await engineFetch({
+      method: 'GET',
+      url,
+      headers: [],
+      signal: AbortSignal.timeout(mediaTimeoutMs),
+      guard: {},
+      limits: { decodedBytes: mediaLimit },
+    });
+  } catch (error) {
+    throw refused(url, error instanceof Error ? error.message : String(error), error);
   }
-  throw refused(url, 'it redirects too often');
 }
 
-function refused(url: string, why: string): MillraceError {
+function refused(url: string, why: string, cause?: unknown): MillraceError {
+  const reason = why.replace(/\.$/, '');
   return new MillraceError(
     'invalid_body',
-    `The medium at ${new URL(url).origin} cannot be sent by value: ${why}.`,
+    `The medium at ${new URL(url).origin} cannot be sent by value: ${reason}.`,
+    cause === undefined ? {} : { cause },
   );
-}
-
-async function refusePrivate({ hostname, href }: URL): Promise<void> {
-  const bare = hostname.replace(/^\[|\]$/g, '');
-  const found = isIP(bare) ? [{ address: bare }] : await lookup(bare, { all: true });
-  for (const { address } of found) {
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (privateAddresses.check(address, family)) throw refused(href, 'its address is private');
-  }
-}
-
-const privateAddresses = new BlockList();
-for (const [net, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const) {
-  privateAddresses.addSubnet(net, bits, 'ipv4');
-}
-for (const [net, bits] of [
-  ['::', 127],
-  ['fc00::', 7],
-  ['fe80::', 10],
-] as const) {
-  privateAddresses.addSubnet(net, bits, 'ipv6');
 }

@@ -155,8 +155,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
   async #answer(messages: object[]): Promise<string> {
     const { model, schema, tools, name, mode, ...rest } = this.#request;
     void [schema, tools, name, mode];
-    const { onUsage, repairs, ...options } = this.#options;
-    void repairs;
+    const { onUsage, ...options } = callOptions(this.#options);
     const payload = { ...rest, model, messages, ...this.#plan.payload };
     const run = this.#host.stream(payload, options);
     this.#run = run;
@@ -200,9 +199,9 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
 async function generateToolCalls(
   host: ObjectHost,
   request: GenerateObjectRequest,
-  { onUsage, repairs, ...options }: GenerateObjectOptions,
+  given: GenerateObjectOptions,
 ): Promise<ToolArguments[]> {
-  void repairs;
+  const { onUsage, ...options } = callOptions(given);
   const run = host.stream({ tool_choice: 'required', ...request }, options);
   const answer = await gathered(run, () => undefined);
   onUsage?.(await run.usage);
@@ -216,6 +215,18 @@ async function generateToolCalls(
       });
     }
   });
+}
+
+// What a chat takes of the options.
+function callOptions({
+  repairs,
+  headers,
+  ...options
+}: GenerateObjectOptions): Pick<GenerateObjectOptions, 'onUsage'> {
+  void repairs;
+  if (!headers) return options;
+  const { requestHeaders } = options as { requestHeaders?: object };
+  return { ...options, requestHeaders: { ...headers, ...requestHeaders } } as object;
 }
 
 // Rejects with the error of the call.

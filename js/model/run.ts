@@ -68,6 +68,13 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
   /** An AG-UI response of the run, as toAGUIResponse makes it. */
   response(options: Omit<RunOptions, 'adapter'> = {}): Response {
     const { threadId, runId } = this.#call;
+    const { protocol = 'ag-ui' } = options as { protocol?: unknown };
+    if (protocol !== 'ag-ui') {
+      throw new MillraceError(
+        'invalid_option',
+        "The response of a run speaks AG-UI; chat(payload, { protocol: 'lobe' }) gives LobeHub's stream.",
+      );
+    }
     return toAGUIResponse(this, { threadId, runId, ...options });
   }
 

@@ -13,6 +13,7 @@ import type {
 } from '../../types/capabilities';
 import type { ChatCallbacks, ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import type { ProviderName } from '../../types/providers';
 import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
@@ -29,7 +30,7 @@ import type { ObjectHost, ObjectRun } from './object';
 import { generateObject, streamObject } from './object';
 import { ModelRun } from './run';
 import type { ProviderSettings } from './settings';
-import { checkSettings, engineSettings, splitModel } from './settings';
+import { checkOptionNames, checkSettings, engineSettings, splitModel } from './settings';
 
 /** Whom to ask when a provider fails: "provider:model", or the same with settings of its own. */
 export type Fallback = string | ({ provider: string; model: string } & ProviderSettings);
@@ -99,7 +100,7 @@ export class ModelRuntime {
   readonly #own: Pick<ModelRuntimeOptions, Own>;
   #capabilities: Capabilities | undefined;
 
-  constructor(provider: string, options: ModelRuntimeOptions = {}) {
+  constructor(provider: ProviderName, options: ModelRuntimeOptions = {}) {
     if (typeof provider !== 'string' || typeof options !== 'object' || options === null) {
       throw new MillraceError(
         'invalid_argument',
@@ -128,6 +129,8 @@ export class ModelRuntime {
       ...(handleStream ? { handleStream } : {}),
     };
     checkHooks(this.#own);
+    checkOptionNames('createModelRuntime', options);
+    checkFallback('createModelRuntime', fallback);
     checkTimeouts('createModelRuntime', settings.timeouts);
     this.#settings = withDemo(provider, settings);
     this.provider = checkSettings(provider, this.#settings);
@@ -288,6 +291,7 @@ export class ModelRuntime {
   #texts(payload: ChatStreamPayload, options: CallOptions, output: object): CallTexts {
     const { requestHeaders, maxRetries, timeouts, user, fallback } = options;
     checkTimeouts('a call', timeouts);
+    checkFallback('a call', fallback);
     const settings: ProviderSettings = { ...this.#settings };
     if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
     if (maxRetries !== undefined) settings.maxRetries = maxRetries;
@@ -334,7 +338,7 @@ export class ModelRuntime {
 
 /** A runtime for a provider of the table; docs/providers.md lists them. */
 export function createModelRuntime(
-  provider: string,
+  provider: ProviderName,
   options: ModelRuntimeOptions = {},
 ): ModelRuntime {
   return new ModelRuntime(provider, options);
@@ -357,6 +361,14 @@ function checkPayload(payload: unknown): void {
       'The payload of a chat needs an array of messages.',
     );
   }
+}
+
+function checkFallback(owner: string, fallback: unknown): void {
+  if (fallback === undefined || Array.isArray(fallback)) return;
+  throw new MillraceError(
+    'invalid_option',
+    `${owner}: fallback must be a list, for instance ['openai:gpt-5-mini'].`,
+  );
 }
 
 function checkHooks(hooks: ModelHooks): void {

@@ -1,6 +1,7 @@
 // The settings of providers: what the user gives, what the environment knows, as the engine reads it.
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { checkNames } from '../transport/choose';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';
@@ -61,6 +62,8 @@ export interface ProviderRow {
   baseURL: string;
   keyNames: string[];
   models: string[];
+  /** What else it is called. */
+  aliases: string[];
   [member: string]: unknown;
 }
 
@@ -70,6 +73,12 @@ let rows: ProviderRow[] | undefined;
 export function providerRows(): readonly ProviderRow[] {
   rows ??= JSON.parse(addon().providers()) as ProviderRow[];
   return rows;
+}
+
+/** The row of a provider, by its id or another name of it in any case. */
+export function providerRow(name: string): ProviderRow | undefined {
+  const wanted = name.toLowerCase();
+  return providerRows().find(({ id, aliases }) => id === wanted || aliases.includes(wanted));
 }
 
 /** True when the environment holds a key of the provider. */
@@ -87,6 +96,59 @@ export function engineSettings(provider: string, settings: ProviderSettings): ob
     ...(proxy === undefined ? {} : { proxy }),
     ...(typeof credentials === 'object' ? { credentials: JSON.stringify(credentials) } : {}),
   };
+}
+
+const limitNames = [
+  ...['headerBytes', 'decodedBytes', 'lineBytes', 'eventBytes', 'toolArgumentsBytes', 'parts'],
+];
+const circuitNames = ['failures', 'windowMs', 'pauseMs'];
+
+// Other names are let through: settings may come from a store that keeps more of a provider.
+const optionNames = [
+  ...['apiKey', 'baseURL', 'headers', 'timeouts', 'limits', 'maxRetries', 'circuit', 'region'],
+  ...['project', 'location', 'accountId', 'apiVersion', 'deployment', 'deployments', 'query'],
+  ...[
+    'credentials',
+    'accessKeyId',
+    'secretAccessKey',
+    'sessionToken',
+    'apiMode',
+    'quirks',
+    'custom',
+  ],
+  ...['proxy', 'passphrase', 'http2', 'transport', 'origin', 'fallback', 'provider', 'providers'],
+  ...['handlePayload', 'handleError', 'handleStream'],
+];
+
+/** Throws for a name that is one of a runtime's options but for its spelling, or none of a group's. */
+export function checkOptionNames(owner: string, options: ProviderSettings): void {
+  for (const name of Object.keys(options)) {
+    const meant = optionNames.includes(name) ? undefined : optionNames.find(isLike(name));
+    if (meant === undefined || options[name] === undefined) continue;
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: there is no option '${name}'. Did you mean '${meant}'?`,
+    );
+  }
+  checkNames(`${owner}: limits`, options.limits, limitNames);
+  checkNames(`${owner}: circuit`, options.circuit, circuitNames);
+}
+
+function isLike(name: string): (known: string) => boolean {
+  const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, '');
+  return (known) => {
+    const [a, b] = [plain(known), plain(name)];
+    return a === b || (a.length > 5 && isOneEditAway(a, b));
+  };
+}
+
+// One letter more, less or other.
+function isOneEditAway(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same += 1;
+  const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
+  return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
 }
 
 /** Throws when the engine would not take the settings; gives the provider's id in the table. */
@@ -118,7 +180,7 @@ const awsNames = {
 };
 
 function environmentOf(provider: string, settings: ProviderSettings): Record<string, string> {
-  const row = providerRows().find(({ id }) => id === provider.toLowerCase());
+  const row = providerRow(provider);
   const found: Record<string, string> = {};
   if (row?.id === 'bedrock') {
     if (settings.accessKeyId !== undefined) return found;

@@ -116,11 +116,26 @@ export function checkTimeouts(owner: string, timeouts: unknown): void {
   if (typeof timeouts !== 'object' || timeouts === null) {
     throw new MillraceError('invalid_option', `${owner}: timeouts must be an object.`);
   }
+  checkNames(`${owner}: timeouts`, timeouts, timeoutNames);
   for (const [name, value] of Object.entries(timeouts)) {
     if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) continue;
     throw new MillraceError(
       'invalid_option',
       `${owner}: timeouts.${name} must be a number of milliseconds, 0 or more.`,
+    );
+  }
+}
+
+const timeoutNames = ['connect', 'firstByte', 'idle', 'total'];
+
+/** Throws for a member that a group of options has not got. */
+export function checkNames(group: string, given: unknown, names: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) return;
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue;
+    throw new MillraceError(
+      'invalid_option',
+      `${group} has no member '${name}'. There are ${names.join(', ')}.`,
     );
   }
 }

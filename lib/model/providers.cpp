@@ -20,7 +20,6 @@ constexpr std::array provider_table{
       id,     name,    base_url,          path,          Dialect::dialect, Auth::auth, key_names, \
       models, headers, Quirks::of quirks, documentation, verified},
 #include "model/providers.def"
-#undef MILLRACE_PROVIDER
 };
 
 constexpr std::array quirk_table{
@@ -62,19 +61,8 @@ struct Alias {
   std::string_view id;
 };
 constexpr std::array aliases{
-    Alias{"gemini", "google"},
-    Alias{"vertex", "vertexai"},
-    Alias{"azure-openai", "azure"},
-    Alias{"azure-ai", "azureai"},
-    Alias{"aws-bedrock", "bedrock"},
-    Alias{"copilot", "githubcopilot"},
-    Alias{"together", "togetherai"},
-    Alias{"fireworks", "fireworksai"},
-    Alias{"siliconflow", "siliconcloud"},
-    Alias{"router", "newapi"},
-    Alias{"grok", "xai"},
-    Alias{"kimi", "moonshot"},
-    Alias{"dashscope", "qwen"},
+#define MILLRACE_PROVIDER_ALIAS(name, id) Alias{name, id},
+#include "model/providers.def"
 };
 
 constexpr std::array<std::string_view, 12> auth_names{
@@ -113,6 +101,11 @@ void write_provider(message::JsonBuilder& out, const Provider& row) {
   out.open_array("quirks");
   for (const QuirkRow& quirk : quirk_table) {
     if (row.quirks.has(quirk.quirk)) out.text(quirk.name);
+  }
+  out.close_array();
+  out.open_array("aliases");
+  for (const Alias& alias : aliases) {
+    if (alias.id == row.id) out.text(alias.name);
   }
   out.close_array();
   out.text("documentation", row.documentation);

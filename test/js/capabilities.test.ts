@@ -218,6 +218,106 @@ describe('Capabilities', () => {
     expect(fake.calls).toEqual([]);
   });
 
+  it.each([
+    ['anthropic', 'after_id', { data: [{ id: 'a' }], has_more: true, last_id: 'a b' }],
+    ['google', 'pageToken', { models: [{ name: 'models/a' }], nextPageToken: 'a b' }],
+    ['cohere', 'page_token', { models: [{ name: 'a' }], next_page_token: 'a b' }],
+  ])('reads every page of the list of %s', async (provider, name, first) => {
+    const own = fake.answer;
+    fake.answer = (response, { url }) => {
+      const last = { data: [{ id: 'b' }], models: [{ name: 'b' }], has_more: false };
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(url.includes(`&${name}=a%20b`) ? last : first));
+    };
+    const models = await capabilitiesOf(provider).models();
+    fake.answer = own;
+    expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(fake.calls).toHaveLength(2);
+  });
+
+  it('does not ask for the same page for ever', async () => {
+    const own = fake.answer;
+    fake.answer = (response) => {
+      response.writeHead(200).end('{"models":[{"name":"a"}],"nextPageToken":"again"}');
+    };
+    expect(await capabilitiesOf('google').models()).toHaveLength(2);
+    fake.answer = own;
+  });
+
+  it.each([
+    ['words', [{ index: 0, embedding: ['a', null] }]],
+    ['nothing', [{ index: 0, embedding: [] }]],
+    [
+      'one text twice',
+      [
+        { index: 0, embedding: [1] },
+        { index: 0, embedding: [2] },
+      ],
+    ],
+  ])('refuses embeddings of %s', async (_what, data) => {
+    const own = fake.answer;
+    fake.answer = (response) => {
+      response.writeHead(200).end(JSON.stringify({ data }));
+    };
+    const input = data.map(() => 'x');
+    const promise = capabilitiesOf('openai').embeddings({ model: 'm', input });
+    await expect(promise).rejects.toMatchObject({ code: 'provider_error' });
+    fake.answer = own;
+  });
+
+  it('takes the options of a call', async () => {
+    const one = capabilitiesOf('openai', { headers: { 'x-own': '1', 'x-both': 'own' } });
+    await one.embeddings(
+      { model: 'm', input: 'a' },
+      {
+        requestHeaders: { 'x-call': '2', 'x-both': 'call' },
+        headers: { 'x-lobe': '3' },
+        user: 'ann',
+      },
+    );
+    expect(fake.calls[0]?.headers).toMatchObject({
+      'x-own': '1',
+      'x-both': 'call',
+      'x-call': '2',
+      'x-lobe': '3',
+    });
+    expect(JSON.parse(fake.calls[0]?.body ?? '')).toMatchObject({ user: 'ann' });
+    await one.models();
+    expect(fake.calls[1]?.headers).toMatchObject({ 'x-both': 'own' });
+  });
+
+  it('ends at the limits of a call', async () => {
+    const own = fake.answer;
+    fake.answer = (response) => void response.writeHead(503).end('{}');
+    const one = capabilitiesOf('openai', { maxRetries: 5 });
+    await expect(one.models({ maxRetries: 0 })).rejects.toMatchObject({ status: 503 });
+    expect(fake.calls).toHaveLength(1);
+    fake.answer = () => undefined;
+    const late = one.models({ maxRetries: 0, timeouts: { firstByte: 20 } });
+    await expect(late).rejects.toMatchObject({ code: 'first_byte_timeout' });
+    const wrong = one.models({ timeouts: { fistByte: 20 } as never });
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_option' });
+    fake.answer = own;
+  });
+
+  const odd = [
+    ...[undefined, null, 'm', {}, { model: '' }, { model: 'm' }, { model: 'm', input: 7 }],
+    ...[
+      { model: 'm', params: null },
+      { model: 'm', input: [1] },
+      { model: 'm', input: [] },
+    ],
+  ];
+  it.each(odd)('says what is wrong with the payload %j', async (payload) => {
+    const one = capabilitiesOf('openai');
+    for (const method of ['embeddings', 'createImage', 'textToSpeech', 'pullModel'] as const) {
+      const error = await one[method](payload as never).catch((thrown: unknown) => thrown);
+      expect([method, MillraceError.is(error)]).toEqual([method, true]);
+    }
+    expect(fake.calls).toEqual([]);
+  });
+
   it('takes the keys in turn', async () => {
     const one = capabilitiesOf('openai', { apiKey: 'key-a,key-b' });
     for (let i = 0; i < 3; i += 1) await one.models();

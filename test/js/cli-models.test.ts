@@ -171,11 +171,29 @@ describe('millrace chat', () => {
     [['chat', '-', '--model', 'openai:x'], 'standard input is empty'],
     [['chat', 'Hi', '--temperature', 'hot'], '--temperature'],
     [['chat', '--wrong'], 'wrong'],
+    [['chat', 'Hi', '--model', 'nope:x'], 'There is no model provider "nope"'],
     [['models', '--provider', 'nobody'], 'There is no provider'],
   ])('refuses %j', async (args, message) => {
     const { code, err } = await millrace(args);
-    expect(code).toBeGreaterThan(0);
+    expect(code).toBe(2);
     expect(err).toContain(message);
+  });
+
+  it.each([
+    [['--model', 'nope:x'], 2, 'unknown_provider'],
+    [['--model', 'nonsense'], 2, 'invalid_option'],
+    [['--temperature', 'hot'], 2, 'invalid_option'],
+    [['--model', 'groq:x'], 1, 'missing_api_key'],
+  ])('tells programs what is wrong with %j', async (args, exit, code) => {
+    const told = await millrace(['chat', 'Hi', '--json', ...args]);
+    expect(told.code).toBe(exit);
+    expect(JSON.parse(told.out)).toMatchObject({ error: { code } });
+  });
+
+  it('knows a provider by another name', async () => {
+    const { code, out } = await millrace(['models', '--provider', 'Gemini', '--offline']);
+    expect(code).toBe(0);
+    expect(out).toContain('google:gemini-');
   });
 
   it.each(['chat', 'models', 'providers'])('%s explains itself', async (command) => {

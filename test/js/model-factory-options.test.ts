@@ -7,6 +7,7 @@ import {
   openaiCompatibleFactory,
 } from 'millrace';
 
+import * as engine from '../../dist/cjs/transport/engine';
 import { sse } from './support/responses';
 
 type Body = Record<string, unknown>;
@@ -111,31 +112,86 @@ describe('openaiCompatibleFactory', () => {
       { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
     ];
     const web = jest
-      .spyOn(globalThis, 'fetch')
+      .spyOn(engine, 'engineFetch')
       .mockImplementation(
         async () => new Response('PNG', { headers: { 'content-type': 'image/png' } }),
       );
-    try {
-      await runtime.stream({ model: 'm', messages: picture('http://203.0.113.7/a.png') }).text();
-      expect(JSON.stringify(bodies[0])).toContain('data:image/png;base64,UE5H');
-      for (const url of [
-        'http://127.0.0.1/a.png',
-        'http://[::1]/a.png',
-        'http://169.254.169.254/',
-        'http://localhost/x',
-      ]) {
-        const run = runtime.stream({ model: 'm', messages: picture(url) });
-        expect(await codeOf(() => run.text())).toBe('invalid_body');
-      }
-      web.mockImplementation(
-        async () => new Response(null, { status: 302, headers: { location: 'http://10.0.0.1/' } }),
-      );
-      const led = runtime.stream({ model: 'm', messages: picture('http://203.0.113.7/b') });
-      expect(await codeOf(() => led.text())).toBe('invalid_body');
-      expect(bodies).toHaveLength(1);
-    } finally {
-      web.mockRestore();
+    await runtime.stream({ model: 'm', messages: picture('http://203.0.113.7/a.png') }).text();
+    // The engine checks the addresses that it connects to, after the names are looked up.
+    expect(web.mock.calls[0]?.[0]).toMatchObject({ guard: {} });
+    web.mockRestore();
+    expect(JSON.stringify(bodies[0])).toContain('data:image/png;base64,UE5H');
+    for (const url of [
+      'http://127.0.0.1/a.png',
+      'http://[::1]/a.png',
+      'http://169.254.169.254/',
+      'http://localhost/x',
+    ]) {
+      const run = runtime.stream({ model: 'm', messages: picture(url) });
+      expect(await codeOf(() => run.text())).toBe('invalid_body');
     }
+    expect(bodies).toHaveLength(1);
+  });
+
+  it('embeds, draws and speaks as OpenAI does', async () => {
+    const urls: string[] = [];
+    const send = (async (url: string) => {
+      urls.push(url);
+      if (url.endsWith('/embeddings')) return Response.json({ data: [{ embedding: [1, 2] }] });
+      if (url.endsWith('/speech')) return new Response('ID3');
+      return Response.json({ data: [{ b64_json: 'UE5H' }] });
+    }) as typeof fetch;
+    const runtime = new (openaiCompatibleFactory(vendor))({ fetch: send });
+    expect(await runtime.embeddings({ model: 'm', input: 'a' })).toEqual([[1, 2]]);
+    const { imageUrl } = await runtime.createImage({ model: 'm', params: { prompt: 'a cat' } });
+    expect(imageUrl).toContain('UE5H');
+    const audio = await runtime.textToSpeech({ model: 'm', input: 'Hi', voice: 'v' });
+    expect(Buffer.from(audio).toString()).toBe('ID3');
+    const edited = { prompt: 'a hat', imageUrl: 'data:image/png;base64,UE5H' };
+    await runtime.createImage({ model: 'm', params: edited });
+    expect(urls).toEqual(
+      ['embeddings', 'images/generations', 'audio/speech', 'images/edits'].map(
+        (path) => `${vendor.baseURL}/${path}`,
+      ),
+    );
+    const claude = new (anthropicCompatibleFactory(vendor))({ fetch: send });
+    const refused = () => claude.embeddings({ model: 'm', input: 'a' });
+    expect(await codeOf(refused)).toBe('capability_not_supported');
+  });
+
+  it('lists the models of chats only, unless it is told otherwise', async () => {
+    const ids = ['gpt-4o', 'text-embedding-3', 'TTS-1', 'whisper', 'dall-e-3', 'davinci'];
+    const send = (async () => Response.json({ data: ids.map((id) => ({ id })) })) as typeof fetch;
+    const listed = async (options: object) => {
+      const runtime = new (openaiCompatibleFactory({ ...vendor, ...options }))({ fetch: send });
+      return (await runtime.models()).map(({ id }) => id);
+    };
+    expect(await listed({})).toEqual(['gpt-4o']);
+    expect(await listed({ models: { transformModel: (model: unknown) => model } })).toEqual(ids);
+  });
+
+  it('tells its own functions the options of the call', async () => {
+    const told: unknown[] = [];
+    const tell = (...given: unknown[]) => {
+      told.push(...given);
+      return [] as never;
+    };
+    const call = { signal: new AbortController().signal, onUsage: () => undefined };
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      models: (_, options) => tell(options),
+      createImage: (_payload, _instance, options) => tell(options),
+    });
+    await new Acme().models(call);
+    await new Acme().createImage({ model: 'm', params: { prompt: 'x' } }, call);
+    const pricing = { parameters: { ttl: '1h' } };
+    const Claude = anthropicCompatibleFactory({
+      ...vendor,
+      chatCompletion: { getPricingOptions: () => pricing },
+      generateObject: (_instance, _request, options, prices) => tell(options, prices),
+    });
+    await new Claude().generateObject({ model: 'm', messages, schema: {} }, call);
+    expect(told).toEqual([call, call, call, pricing]);
   });
 
   it('names errors inside an answer as the vendor does', async () => {

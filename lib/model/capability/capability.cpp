@@ -32,6 +32,10 @@ const CapabilityName& row_of(Capability capability) {
 }
 
 bool serves(const CapabilityRow& row, const Provider& provider) {
+  if (row.unknown_vendors != Dialect::none && row.unknown_vendors == provider.dialect &&
+      find_provider(provider.id) == nullptr) {
+    return true;
+  }
   if (!row.providers.empty()) return list_has(row.providers, provider.id);
   return row.dialect == provider.dialect && !list_has(row.except, provider.id);
 }
@@ -146,8 +150,11 @@ Result<net::Request> build_capability(const ProviderConfig& config, Capability c
   Redirected made;
   redirect(made, config, *row);
   const bool has_body = row->method != "GET";
-  const std::string path =
+  std::string path =
       row->path_of != nullptr ? row->path_of(options.value()) : std::string(row->path);
+  if (const auto page = options.value()["page"].filled_string(); page && !row->page.empty()) {
+    path.append("&").append(row->page).append("=").append(percent_encoded(*page));
+  }
   const Endpoint endpoint{row->method, path, model,
                           has_body ? std::string_view(body.content_type) : std::string_view()};
   return build_request(made.config, endpoint, std::move(body.bytes), credential);

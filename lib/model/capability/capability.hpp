@@ -28,7 +28,7 @@ bool supports(const ProviderConfig& config, Capability capability);
 std::string capabilities_json();
 
 // Options of each capability, as JSON:
-//   models      {}
+//   models      { page? }, what the answer before gave as `next_page`
 //   embeddings  { model, input: string | string[], dimensions?, inputType?, user? }
 //   image       { model, params: { prompt, imageUrl?, imageUrls?, width?, height?, size?,
 //   aspectRatio?,
@@ -58,6 +58,7 @@ struct CapabilityResult {
   // The vendor is not done: the same options are to be sent again to this address after the wait.
   std::string poll_url = {};
   int poll_after_ms = 0;
+  std::string next_page = {};  // models: the list goes on there
 };
 
 // Reads an answer with a good status. `options_json` is what the request was built from.

@@ -204,6 +204,12 @@ std::vector<Value> vectors_of(const Value& answer) {
   return {};
 }
 
+bool is_vector(const Value& vector) {
+  bool numbers = vector.size() > 0;
+  for (const Value item : vector.items()) numbers = numbers && item.is_number();
+  return numbers;
+}
+
 void write_usage(JsonBuilder& out, const Value& answer) {
   constexpr std::array<std::string_view, 6> paths = {
       "usage.prompt_tokens", "usage.total_tokens",  "meta.billed_units.input_tokens",
@@ -230,6 +236,10 @@ Result<CapabilityResult> read_embeddings(const Value& options, const CapabilityA
     return make_error(Errc::provider_error,
                       "The provider answered with " + std::to_string(vectors.size()) +
                           " embeddings for " + std::to_string(texts.value().size()) + " texts.",
+                      answer.body.substr(0, 200));
+  }
+  if (!std::all_of(vectors.begin(), vectors.end(), is_vector)) {
+    return make_error(Errc::provider_error, "The provider's embeddings are not lists of numbers.",
                       answer.body.substr(0, 200));
   }
   JsonBuilder out;
@@ -272,8 +282,14 @@ constexpr std::string_view openai_family =
     "vllm,xinference,novita,openrouter,vercelaigateway,upstage,hunyuan,baichuan,ai302,aihubmix,"
     "cometapi,ppio,giteeai,infiniai,modelscope,wenxin,nebius,newapi,sambanova,huggingface";
 
+constexpr CapabilityRow openai_row() {
+  CapabilityRow made = row(openai_family, "/embeddings", openai_body);
+  made.unknown_vendors = Dialect::openai_chat;
+  return made;
+}
+
 constexpr std::array<CapabilityRow, 12> rows = {{
-    row(openai_family, "/embeddings", openai_body),
+    openai_row(),
     row("azure", "/openai/deployments/{deployment}/embeddings?api-version={api_version:2024-10-21}",
         openai_body),
     row("mistral", "/embeddings", mistral_body),

@@ -38,9 +38,14 @@ constexpr CapabilityRow path_row(std::string_view providers, BuildPath path, Bui
   return made;
 }
 
+constexpr CapabilityRow openai_row(CapabilityRow made) {
+  made.unknown_vendors = Dialect::openai_chat;
+  return made;
+}
+
 constexpr std::array<CapabilityRow, 18> rows = {{
-    edit_row("openai,ai302,cometapi", "/images/edits"),
-    row("openai,ai302,cometapi", "/images/generations", openai_body),
+    openai_row(edit_row("openai,ai302,cometapi", "/images/edits")),
+    openai_row(row("openai,ai302,cometapi", "/images/generations", openai_body)),
     edit_row("azure",
              "/openai/deployments/{deployment}/images/"
              "edits?api-version={api_version:2025-04-01-preview}"),

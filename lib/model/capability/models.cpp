@@ -226,6 +226,14 @@ void write_card(JsonBuilder& out, const Value& model) {
   out.close_object();
 }
 
+// Where the list goes on, in each vendor's words; "" at its end.
+std::string next_page_of(const Value& answer) {
+  for (const std::string_view name : {"nextPageToken", "next_page_token"}) {
+    if (const auto token = answer[name].filled_string()) return std::string(*token);
+  }
+  return answer["has_more"].is_true() ? std::string(answer["last_id"].string()) : std::string();
+}
+
 Result<CapabilityResult> read_models(const Value&, const CapabilityAnswer& answer) {
   json::Document document(message::depth_limit);
   auto parsed = parse_answer(document, answer);
@@ -242,7 +250,7 @@ Result<CapabilityResult> read_models(const Value&, const CapabilityAnswer& answe
   out.open_array();
   for (const Value model : list.items()) write_card(out, model);
   out.close_array();
-  return CapabilityResult{.json = out.take()};
+  return CapabilityResult{.json = out.take(), .next_page = next_page_of(parsed.value())};
 }
 
 constexpr CapabilityRow list_row(std::string_view providers, std::string_view path,
@@ -256,13 +264,18 @@ constexpr CapabilityRow list_row(std::string_view providers, std::string_view pa
           .read = read_models};
 }
 
+constexpr CapabilityRow paged_row(std::string_view page, CapabilityRow made) {
+  made.page = page;
+  return made;
+}
+
 constexpr std::array<CapabilityRow, 10> rows = {{
-    list_row("anthropic", "/v1/models?limit=1000", "/v1/messages,/v1"),
-    list_row("google", "/v1beta/models?pageSize=1000", "/v1beta,/v1"),
+    paged_row("after_id", list_row("anthropic", "/v1/models?limit=1000", "/v1/messages,/v1")),
+    paged_row("pageToken", list_row("google", "/v1beta/models?pageSize=1000", "/v1beta,/v1")),
     list_row("ollama,ollamacloud", "/api/tags", "/v1,/api"),
     list_row("mistral", "/models"),
-    list_row("cohere", "/v1/models?page_size=1000", "/compatibility/v1,/v2,/v1",
-             "https://api.cohere.com"),
+    paged_row("page_token", list_row("cohere", "/v1/models?page_size=1000",
+                                     "/compatibility/v1,/v2,/v1", "https://api.cohere.com")),
     list_row("github", "/catalog/models", "/inference", "https://models.github.ai"),
     list_row("azure", "/openai/models?api-version={api_version:2024-10-21}", "/openai/v1,/openai"),
     list_row("bedrock", "/foundation-models", "",

@@ -38,6 +38,9 @@ struct CapabilityRow {
   BuildPath path_of = nullptr;  // instead of `path`
   bool with_images = false;     // image: only when there are images to start from
   std::size_t texts = 0;        // embeddings: texts in one request
+  // Serves vendors that the table does not know, too, when they speak this.
+  Dialect unknown_vendors = Dialect::none;
+  std::string_view page = {};  // models: what the query calls the beginning of the next page
 };
 
 std::span<const CapabilityRow> models_rows();

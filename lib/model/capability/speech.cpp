@@ -246,8 +246,14 @@ constexpr CapabilityRow eleven_row() {
   return made;
 }
 
+constexpr CapabilityRow openai_row() {
+  CapabilityRow made = row("openai,ai302,cometapi", "/audio/speech", openai_body);
+  made.unknown_vendors = Dialect::openai_chat;
+  return made;
+}
+
 constexpr std::array<CapabilityRow, 7> rows = {{
-    row("openai,ai302,cometapi", "/audio/speech", openai_body),
+    openai_row(),
     row("azure",
         "/openai/deployments/{deployment}/audio/"
         "speech?api-version={api_version:2025-03-01-preview}",

@@ -1,0 +1,78 @@
+// Options of runtimes and runs that cannot be meant as they are written, and the names of providers.
+import type { ModelRuntimeOptions, ProviderId } from 'millrace';
+import { MillraceError, configFromEnvironment, createModelRuntime } from 'millrace';
+
+import { addon } from '../../dist/cjs/addon';
+import { sse } from './support/responses';
+
+const messages = [{ role: 'user' as const, content: 'Hi' }];
+
+function errorOf(work: () => unknown): MillraceError | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (MillraceError.is(error)) return error;
+    throw error;
+  }
+}
+
+const wrong: [options: object, message: string][] = [
+  [{ apikey: 'x' }, "'apikey'. Did you mean 'apiKey'?"],
+  [{ api_key: 'x' }, "Did you mean 'apiKey'?"],
+  [{ baseUrl: 'http://x' }, "Did you mean 'baseURL'?"],
+  [{ timeout: 5 }, "Did you mean 'timeouts'?"],
+  [{ max_retries: 5 }, "Did you mean 'maxRetries'?"],
+  [{ timeouts: { conect: 5 } }, "'conect'. There are connect, firstByte, idle, total."],
+  [{ limits: { lines: 5 } }, "'lines'. There are headerBytes"],
+  [{ circuit: { failure: 5 } }, "'failure'. There are failures"],
+  [{ fallback: 'anthropic:x' }, 'fallback must be a list'],
+];
+
+it.each(wrong)('refuses %j', (options, message) => {
+  const error = errorOf(() => createModelRuntime('openai', { ...options }));
+  expect(error?.code).toBe('invalid_option');
+  expect(error?.message).toContain(message);
+});
+
+it.each<ModelRuntimeOptions>([
+  { provider: 'openai', apiKey: 'x' },
+  { apikey: undefined },
+  { userId: 'ann', sdkType: 'openai' },
+  { noSuchThing: 1 },
+])('lets %j through', (options) => {
+  expect(createModelRuntime('openai', options).provider).toBe('openai');
+});
+
+it('refuses what a call cannot mean', async () => {
+  const send = (async () =>
+    new Response(sse({ choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] }), {
+      headers: { 'content-type': 'text/event-stream' },
+    })) as typeof fetch;
+  const runtime = createModelRuntime('openai', { apiKey: 'k', fetch: send });
+  const payload = { model: 'm', messages };
+  const calls = [
+    () => runtime.stream(payload, { fallback: 'anthropic:x' as never }),
+    () => runtime.stream(payload, { timeouts: { fistByte: 5 } as never }),
+  ];
+  for (const call of calls) expect(errorOf(call)?.code).toBe('invalid_option');
+  const run = runtime.stream(payload);
+  expect(errorOf(() => run.response({ protocol: 'lobe' } as never))?.message).toContain('chat(');
+  expect(await run.response({ protocol: 'ag-ui' } as never).text()).toContain('RUN_FINISHED');
+});
+
+it('knows providers by the names that they have elsewhere', () => {
+  const names: [string, ProviderId][] = [
+    ['LM-Studio', 'lmstudio'],
+    ['zhipuai', 'zhipu'],
+    ['google-vertex', 'vertexai'],
+    ['workersai', 'cloudflare'],
+    ['Gemini', 'google'],
+  ];
+  for (const [name, id] of names) {
+    const config = addon().checkProvider(JSON.stringify({ provider: name, apiKey: 'k' }));
+    expect([name, config]).toEqual([name, id]);
+  }
+  const found = configFromEnvironment({ GEMINI_API_KEY: 'g' }).settingsOf('gemini');
+  expect(found).toMatchObject({ apiKey: 'g' });
+});
