@@ -42,6 +42,7 @@ type Verdict =
 
 const defaultRepairs = 1;
 const mostRepairs = 3;
+const shownLength = 512;
 const giveBoth = 'give both: schema: { schema: validator, jsonSchema }';
 
 /** Asks for an object, or for tool calls when the request has `tools` and no schema. */
@@ -128,15 +129,17 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     const rounds = Math.min(Math.max(repairs, 0), mostRepairs);
     let messages = this.#messages();
     for (let round = 0; ; round += 1) {
-      const answer = await this.#answer(messages);
+      const { text: answer, isCut } = await this.#answer(messages);
       const verdict = await this.#judge(answer);
+      // Asked again it would be cut again.
+      if (isCut && !('object' in verdict)) throw cutAnswer(answer);
       const last = round >= rounds;
       if ('object' in verdict && (last || verdict.repair === undefined)) return verdict.object as T;
       if (last) {
         throw new MillraceError(
           'invalid_object',
           `The answer does not follow the schema: ${verdict.problems}`,
-          { detail: answer.slice(0, 512) },
+          { detail: answer.slice(0, shownLength) },
         );
       }
       messages = [...messages, ...(verdict.repair ?? [])];
@@ -152,7 +155,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
   }
 
   // The text of the answer, or the arguments of the tool that stands for it.
-  async #answer(messages: object[]): Promise<string> {
+  async #answer(messages: object[]): Promise<{ text: string; isCut: boolean }> {
     const { model, schema, tools, name, mode, ...rest } = this.#request;
     void [schema, tools, name, mode];
     const { onUsage, ...options } = callOptions(this.#options);
@@ -161,7 +164,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     this.#run = run;
     const answer = await gathered(run, (so) => this.#show(so));
     onUsage?.(await run.usage);
-    return answer.calls[0]?.arguments ?? answer.text;
+    return { text: answer.calls[0]?.arguments ?? answer.text, isCut: answer.isCut };
   }
 
   #show(answer: GatheredAnswer): void {
@@ -209,8 +212,9 @@ async function generateToolCalls(
     try {
       return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
     } catch (cause) {
+      if (answer.isCut) throw cutAnswer(json);
       throw new MillraceError('invalid_object', `The arguments of '${name}' are not JSON.`, {
-        detail: json.slice(0, 512),
+        detail: json.slice(0, shownLength),
         cause,
       });
     }
@@ -246,6 +250,8 @@ async function gathered(
 class GatheredAnswer {
   text = '';
   calls: { id: string; name: string; arguments: string }[] = [];
+  /** It reached the limit of its tokens. */
+  isCut = false;
   #partial = new (addon().PartialJson)();
   #fed = '';
 
@@ -264,6 +270,8 @@ class GatheredAnswer {
     } else if (event.type === 'CUSTOM' && event.name === 'millrace.reset') {
       this.text = '';
       this.calls = [];
+    } else if (event.type === 'RUN_ERROR') {
+      this.isCut = event.code === 'output_limit_reached';
     }
     return false;
   }
@@ -333,6 +341,14 @@ function planOf(
   } catch (error) {
     rethrow(error);
   }
+}
+
+function cutAnswer(answer: string): MillraceError {
+  return new MillraceError(
+    'output_limit_reached',
+    'The answer reached the limit of output tokens before the object was whole. Raise `max_tokens`.',
+    { detail: answer.slice(0, shownLength) },
+  );
 }
 
 function pathOf(path: readonly (PropertyKey | { key: PropertyKey })[] | undefined): string {

@@ -159,6 +159,39 @@ describe('Standard Schema', () => {
   });
 });
 
+describe('an answer that reached the limit of its tokens', () => {
+  const cut = (text: string) => [
+    { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: text },
+    { type: 'RUN_ERROR', message: 'cut', code: 'output_limit_reached' },
+  ];
+
+  it('fails as such, and is not asked for again', async () => {
+    const host = hostOf('openai', [cut('{"name":"A'), '{"name":"Ada"}']);
+    await expect(generateObject(host, request)).rejects.toMatchObject({
+      code: 'output_limit_reached',
+      detail: '{"name":"A',
+    });
+    expect(host.payloads).toHaveLength(1);
+  });
+
+  it('is taken when the object is whole', async () => {
+    const host = hostOf('openai', [cut('{"name":"Ada"}')]);
+    expect(await generateObject(host, request)).toEqual({ name: 'Ada' });
+  });
+
+  it('has its calls told apart from wrong ones', async () => {
+    const call = { toolCallId: 'c', toolCallName: 'f' };
+    const events = [
+      { type: 'TOOL_CALL_START', ...call },
+      { type: 'TOOL_CALL_ARGS', ...call, delta: '{"a":' },
+      { type: 'RUN_ERROR', message: 'cut', code: 'output_limit_reached' },
+    ];
+    const { schema: _none, ...rest } = request;
+    const asking = generateObject(hostOf('openai', [events]), { ...rest, tools: [{}] });
+    await expect(asking).rejects.toMatchObject({ code: 'output_limit_reached' });
+  });
+});
+
 describe('streamObject', () => {
   it('shows the object as it comes, and nothing that was not written', async () => {
     const run = streamObject(hostOf('openai', ['{"name":"Ada","age":36}'], 3), request);
