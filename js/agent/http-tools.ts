@@ -34,15 +34,22 @@ export interface HttpToolResult {
 const defaultTimeoutMs = 60_000;
 const defaultMaxResult = 25_000;
 const mostBytes = 4 << 20;
-
-export function failed(type: string, message: string, body?: unknown): HttpToolResult {
-  const error = { type, message, ...(body !== undefined && { body }) };
-  return { content: message, success: false, error };
-}
+const nameLimit = 64;
 
 /** Makes foreign text safe to stand in a conversation, and short enough. */
 export function resultText(text: string, most: number = defaultMaxResult): string {
   return addon().resultText(text, most);
+}
+
+/** A failure as a result; the message may be foreign text. */
+export function failed(
+  type: string,
+  message: string,
+  { body, most = defaultMaxResult }: { body?: unknown; most?: number | undefined } = {},
+): HttpToolResult {
+  const content = resultText(message, most);
+  const error = { type, message: content, ...(body !== undefined && { body }) };
+  return { content, success: false, error };
 }
 
 export interface HttpToolRequest {
@@ -51,7 +58,7 @@ export interface HttpToolRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  body?: string | undefined;
+  body?: string | Uint8Array | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -72,44 +79,57 @@ export async function send(
       guard: options.guard ?? {},
       ...(options.proxy !== undefined && { proxy: options.proxy }),
       timeouts: { total: options.timeoutMs ?? defaultTimeoutMs },
-      // What is longer is cut here.
+      // What is longer is cut, not refused.
       limits: { decodedBytes: 0 },
     });
-    const content = await contentOf(response, options.maxResult);
-    if (response.ok) return { content, success: true };
-    return refused(response.status, content);
+    const { text, isCut } = await readText(response);
+    const most = options.maxResult ?? defaultMaxResult;
+    if (!response.ok) return refused(response.status, text, most);
+    const content = resultText(text, most);
+    return { content: isCut ? markedAsCut(content) : content, success: true };
   } catch (error) {
     signal?.throwIfAborted();
     const code = MillraceError.is(error) ? error.code : 'tool_failed';
-    return failed(code, resultText(error instanceof Error ? error.message : String(error)));
+    return failed(code, error instanceof Error ? error.message : String(error));
   }
 }
 
-// As much of an answer as a result may need; the rest is not waited for.
-async function contentOf(response: Response, limit: number | undefined): Promise<string> {
+// The answer up to the limit; the rest is not read.
+async function readText(response: Response): Promise<{ text: string; isCut: boolean }> {
+  const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
+  if (!reader) return { text: '', isCut: false };
   const decoder = new TextDecoder();
   let text = '';
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true });
-    bytes += chunk.length;
-    if (bytes <= mostBytes) continue;
-    return `${resultText(text, limit)}\n[the answer is longer than ${mostBytes} bytes]`;
+  let room = mostBytes;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { text: text + decoder.decode(), isCut: false };
+    text += decoder.decode(value.subarray(0, room), { stream: true });
+    room -= value.length;
+    if (room >= 0) continue;
+    await reader.cancel();
+    return { text, isCut: true };
   }
-  return resultText(text + decoder.decode(), limit);
 }
 
+// Nobody counted what was not read.
+const markedAsCut = (content: string): string =>
+  `${content.replace(/\n\[cut here: \d+ more bytes\]$/, '')}\n[cut here: the answer is longer]`;
+
 // A gateway says `{ errorType, body }`; anybody else what they like.
-function refused(status: number, content: string): HttpToolResult {
+function refused(status: number, text: string, most: number): HttpToolResult {
   try {
-    const said = JSON.parse(content) as { errorType?: unknown; body?: unknown };
-    if (typeof said.errorType === 'string') {
+    const said = JSON.parse(text) as { errorType?: unknown; body?: unknown } | null;
+    if (typeof said?.errorType === 'string') {
       const { message } = (said.body ?? {}) as { message?: unknown };
       const sentence = typeof message === 'string' ? `: ${message}` : '.';
-      return failed(said.errorType, resultText(`The plugin failed${sentence}`), said.body);
+      const type = resultText(said.errorType, nameLimit);
+      return failed(type, `The plugin failed${sentence}`, { body: said.body, most });
     }
   } catch {
-    // Not JSON, or cut.
+    // Not JSON.
   }
-  return failed('http_status', `The server answered with status ${status}.\n${content}`.trim());
+  return failed('http_status', `The server answered with status ${status}.\n${text}`.trim(), {
+    most,
+  });
 }

@@ -1,6 +1,7 @@
 // Calls of tools in LobeHub's shape: a payload in, a result record out, that never throws. The type of the
 // payload says which kind of tool is meant.
 import type { AgentToolContext, ChatToolPayload } from '../../types/agent';
+import { noListener, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { MCPClient } from '../mcp/client';
 import { invokeMCPTypePlugin } from '../mcp/plugin';
@@ -71,13 +72,27 @@ function found(payload: ToolPayload, tools: readonly HostTool[]): HostTool {
   throw new MillraceError('tool_not_found', `There is no builtin tool ${apiName}.`);
 }
 
+// A tool that does not listen to the signal is not waited for.
+async function untilAborted(work: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  if (!signal) return work;
+  let settled = noListener;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    settled = onAbort(signal, () => reject(signal.reason as Error));
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    settled();
+  }
+}
+
 /**
  * Calls a builtin tool or a function of the host by its name. A failure is a result as well, so that the model
  * is told of it.
  */
 export async function invokeBuiltinTool(
   payload: ToolPayload,
-  tools: readonly HostTool[],
+  tools: readonly HostTool[] = [],
   options: ToolInvocationOptions = {},
 ): Promise<ToolInvocation> {
   const began = Date.now();
@@ -87,8 +102,10 @@ export async function invokeBuiltinTool(
     const args = payloadArguments(payload.arguments) as never;
     const limit = options.timeoutMs ?? tool.timeoutMs ?? 0;
     const context = { signal, toolCallId: payload.id } as unknown as AgentToolContext;
+    const input = await checkArguments(tool, args);
+    signal?.throwIfAborted();
     const value = await within(
-      tool.run(await checkArguments(tool, args), context),
+      untilAborted(tool.run(input, context), signal),
       limit,
       `The tool ${tool.name} did not answer within ${limit} ms.`,
     );

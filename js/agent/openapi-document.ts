@@ -1,95 +1,93 @@
-// What an OpenAPI document (3.0 and 3.1) says of its operations: where they are, and what they take.
-import { MillraceError } from '../errors';
-import { expanded, type Json, resolved } from './openapi-schema';
+// What an OpenAPI document says of its operations: where they are, what they take, how that is sent.
+import {
+  type Json,
+  ToolSchemas,
+  freeName,
+  listOf,
+  objectOf,
+  plainKey,
+  resolved,
+} from './openapi-schema';
 
-/** Where one argument of an operation goes. */
-export interface OpenApiParameter {
-  name: string;
-  in: string;
-  /** Its name among the arguments. */
-  argument: string;
-  style: string | undefined;
-  explode: boolean | undefined;
+/** How a value becomes text. */
+export interface Style {
+  style?: string;
+  explode?: boolean;
 }
 
-export interface OpenApiOperation {
+export interface Parameter extends Style {
+  /** Its member of the tool's input. */
+  key: string;
+  name: string;
+  in: 'path' | 'query' | 'header';
+  /** Sent as JSON text. */
+  isJson: boolean;
+}
+
+export type BodyKind = 'json' | 'form' | 'multipart' | 'text';
+
+export interface Body {
+  type: string;
+  kind: BodyKind;
+  /** Of the members of a form. */
+  styles: Record<string, Style>;
+  /** The members of a form that are files. */
+  files: ReadonlySet<string>;
+}
+
+export interface Operation {
   id: string;
   method: string;
   path: string;
-  /** The operation's address without its path; undefined when no server is named. */
+  /** The address that the path is below, when the document says one. */
   server: string | undefined;
   description: string;
-  parameters: OpenApiParameter[];
-  body: OpenApiBody | undefined;
+  parameters: Parameter[];
+  body: Body | undefined;
+  /** JSON Schema. */
   input: object;
 }
 
-export interface OpenApiBody {
-  type: string;
-  /** How members of a form are written, by their names. */
-  encoding: Record<string, { style?: unknown; explode?: unknown } | undefined>;
-}
-
 const methods = ['get', 'put', 'post', 'delete', 'head', 'patch'];
+// Headers that OpenAPI takes from elsewhere.
+const ownHeaders = new Set(['accept', 'authorization', 'content-type']);
 
-/** The document of `openApiTools`, given as an object or as JSON text. */
-export function documentOf(given: unknown): Json {
-  const wrong = (what: string): never => {
-    throw new MillraceError('invalid_option', what);
-  };
-  let document = given;
-  if (typeof given === 'string') {
-    try {
-      document = JSON.parse(given);
-    } catch {
-      return wrong('The document is a text that is no JSON: give it as an object.');
-    }
-  }
-  if (typeof document !== 'object' || document === null) {
-    return wrong('openApiTools() needs `document`: an OpenAPI document as an object.');
-  }
-  const { openapi } = document as Json;
-  if (/^3\.[01]/.test(String(openapi))) return document as Json;
-  return wrong('openApiTools() reads OpenAPI 3.0 and 3.1.');
-}
-
-/** All operations that can be called; one whose body must be of a type that is not known cannot. */
-export function operationsOf(document: Json): OpenApiOperation[] {
-  const found: OpenApiOperation[] = [];
-  for (const [path, item] of Object.entries((document['paths'] ?? {}) as Json)) {
-    const common = resolved(document, item);
+export function operationsOf(document: Json): Operation[] {
+  const found: { path: string; method: string; item: Json; operation: Json }[] = [];
+  for (const [path, given] of Object.entries(objectOf(document.paths))) {
+    const item = resolved(document, given);
     for (const method of methods) {
-      const operation = common[method] as Json | undefined;
-      if (typeof operation !== 'object' || operation === null) continue;
-      const read = inputOf(document, common, operation);
-      if (!read) continue;
-      const { operationId, summary, description } = operation;
-      const told = [summary, description].filter(Boolean).join('. ');
-      found.push({
-        id:
-          typeof operationId === 'string' && operationId !== '' ? operationId : `${method}_${path}`,
-        method,
-        path,
-        server:
-          serverOf(operation['servers']) ??
-          serverOf(common['servers']) ??
-          serverOf(document['servers']),
-        description: told || `${method.toUpperCase()} ${path}`,
-        ...read,
-      });
+      if (item[method] === undefined || item[method] === null) continue;
+      found.push({ path, method, item, operation: objectOf(item[method]) });
     }
   }
-  return found;
+  const uses = new Map<unknown, number>();
+  for (const { operation } of found) {
+    uses.set(operation.operationId, (uses.get(operation.operationId) ?? 0) + 1);
+  }
+  return found.map(({ path, method, item, operation }) => {
+    const { operationId } = operation;
+    const isOwn = typeof operationId === 'string' && uses.get(operationId) === 1;
+    const description = [operation.summary, operation.description].filter(Boolean).join('. ');
+    return {
+      id: isOwn ? operationId : `${method}_${path}`,
+      method,
+      path,
+      server: serverOf([operation, item, document]),
+      description: description || `${method.toUpperCase()} ${path}`,
+      ...inputOf(document, item, operation),
+    };
+  });
 }
 
-// The first of a list, its variables filled with their defaults.
-function serverOf(servers: unknown): string | undefined {
-  const [first] = listOf(servers) as ({ url?: unknown; variables?: unknown } | null)[];
-  if (typeof first?.url !== 'string') return undefined;
-  const variables = (first.variables ?? {}) as Record<string, { default?: unknown } | undefined>;
-  return first.url.replace(/\{([^}]*)\}/g, (all, name: string) => {
-    const value = Object.hasOwn(variables, name) ? variables[name]?.default : undefined;
-    return typeof value === 'string' ? value : all;
+// The nearest that names one counts; its variables have their defaults.
+function serverOf(places: Json[]): string | undefined {
+  const servers = places.map((place) => listOf(place.servers)).find((list) => list.length > 0);
+  const { url, variables } = objectOf(servers?.[0]);
+  if (typeof url !== 'string') return undefined;
+  return url.replace(/\{([^{}]*)\}/g, (whole, name: string) => {
+    const { default: value } = objectOf(objectOf(variables)[name]);
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : whole;
   });
 }
 
@@ -97,67 +95,123 @@ function inputOf(
   document: Json,
   item: Json,
   operation: Json,
-): Pick<OpenApiOperation, 'parameters' | 'body' | 'input'> | undefined {
-  const named = new Map<string, Json>();
-  for (const one of [...listOf(item['parameters']), ...listOf(operation['parameters'])]) {
-    const parameter = resolved(document, one);
-    const { in: place, name } = parameter;
-    if (typeof name !== 'string' || typeof place !== 'string' || place === 'cookie') continue;
-    named.set(`${place} ${name}`, parameter);
-  }
-  const properties: Json = {};
+): Pick<Operation, 'parameters' | 'body' | 'input'> {
+  const schemas = new ToolSchemas(document);
+  const properties: [string, Json][] = [];
   const required: string[] = [];
-  const requestBody = resolved(document, operation['requestBody']);
-  const chosen = bodyOf(requestBody);
-  if (requestBody['required'] === true && !chosen) return undefined;
-  if (chosen) properties['body'] = expanded(document, chosen.schema);
-  const parameters = [...named.values()].map((parameter): OpenApiParameter => {
-    const { name, in: place, style, explode } = parameter as Json & { name: string; in: string };
-    // Parameters of two places may share a name.
-    const argument = Object.hasOwn(properties, name) ? `${name}_${place}` : name;
-    const schema = expanded(document, schemaOf(parameter)) as Json;
-    const { description } = parameter;
-    properties[argument] = { ...schema, ...(description ? { description } : {}) };
-    if (parameter['required'] === true || place === 'path') required.push(argument);
-    return {
-      name,
-      in: place,
-      argument,
-      style: typeof style === 'string' ? style : undefined,
-      explode: typeof explode === 'boolean' ? explode : undefined,
-    };
-  });
-  if (requestBody['required'] === true) required.push('body');
-  const input = { type: 'object', properties, required, additionalProperties: false };
-  const body = chosen && { type: chosen.type, encoding: chosen.encoding };
-  return { parameters, body, input };
+  const request = resolved(document, operation.requestBody);
+  const described = bodyOf(document, schemas, request);
+  const taken = new Set(described && ['body']);
+  const parameters: Parameter[] = [];
+  for (const { parameter, said } of parametersOf(document, item, operation)) {
+    const key = freeName(plainKey(parameter.name), taken, `_${parameter.in}`);
+    parameters.push({ ...parameter, key });
+    const schema = schemas.read(said.schema ?? objectOf(contentOf(said)[0]?.[1]).schema);
+    if (typeof said.description === 'string') schema.description = said.description;
+    properties.push([key, schema]);
+    if (said.required === true || parameter.in === 'path') required.push(key);
+  }
+  if (described) {
+    properties.push(['body', described.schema]);
+    if (request.required === true) required.push('body');
+  }
+  const $defs = schemas.definitions();
+  const input = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required,
+    additionalProperties: false,
+    ...(Object.keys($defs).length > 0 && { $defs }),
+  };
+  return { parameters, body: described?.body, input };
 }
 
-// A parameter says what it holds by a schema, or by a type of content.
-function schemaOf(parameter: Json): unknown {
-  const [content] = Object.values((parameter['content'] ?? {}) as Json) as (Json | null)[];
-  return parameter['schema'] ?? content?.['schema'] ?? {};
+// Those of the operation replace those of its path.
+function parametersOf(
+  document: Json,
+  item: Json,
+  operation: Json,
+): { parameter: Omit<Parameter, 'key'>; said: Json }[] {
+  const found = new Map<string, { parameter: Omit<Parameter, 'key'>; said: Json }>();
+  for (const one of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
+    const said = resolved(document, one);
+    const { name, in: place } = said;
+    if (typeof name !== 'string') continue;
+    if (place !== 'path' && place !== 'query' && place !== 'header') continue;
+    if (place === 'header' && ownHeaders.has(name.toLowerCase())) continue;
+    const isJson = said.schema === undefined && jsonType.test(contentOf(said)[0]?.[0] ?? '');
+    found.set(`${place} ${name}`, {
+      parameter: { name, in: place, isJson, ...styleOf(said) },
+      said,
+    });
+  }
+  return [...found.values()];
 }
 
-// The types that a body can be written in, the best first.
-const bodyTypes = [
-  /\bjson\b/,
-  /^application\/x-www-form-urlencoded\b/,
-  /^multipart\/form-data\b/,
-  /^\*\/\*|^application\/\*/,
-  /^text\//,
+const contentOf = ({ content }: Json): [string, unknown][] => Object.entries(objectOf(content));
+
+function styleOf({ style, explode }: Json): Style {
+  return {
+    ...(typeof style === 'string' && { style }),
+    ...(typeof explode === 'boolean' && { explode }),
+  };
+}
+
+const jsonType = /\bjson\b/i;
+
+// The types that a body can be sent as, the best first. Of any other type it is sent as it is.
+const kinds: [RegExp, BodyKind][] = [
+  [jsonType, 'json'],
+  [/^application\/x-www-form-urlencoded\b/i, 'form'],
+  [/^multipart\//i, 'multipart'],
+  [/^(application\/)?\*(\/\*)?$/, 'json'],
+  [/^/, 'text'],
 ];
 
-function bodyOf(requestBody: Json): (OpenApiBody & { schema: unknown }) | undefined {
-  const content = Object.entries((requestBody['content'] ?? {}) as Json);
-  for (const known of bodyTypes) {
-    const [type, media] = content.find(([one]) => known.test(one)) ?? [];
+// What is sent for a range of types.
+function concreteType(type: string, kind: BodyKind): string {
+  if (!type.includes('*')) return type;
+  if (kind === 'json') return 'application/json';
+  return type.startsWith('text/') ? 'text/plain' : 'application/octet-stream';
+}
+
+function bodyOf(
+  document: Json,
+  schemas: ToolSchemas,
+  request: Json,
+): { body: Body; schema: Json } | undefined {
+  const content = contentOf(request);
+  for (const [pattern, kind] of kinds) {
+    const [type, media] = content.find(([one]) => pattern.test(one)) ?? [];
     if (type === undefined) continue;
-    const { schema = {}, encoding = {} } = (media ?? {}) as Json;
-    const told = type.startsWith('text/') ? { type: 'string', ...(schema as Json) } : schema;
-    return { type, schema: told, encoding: encoding as OpenApiBody['encoding'] };
+    const { schema, encoding } = objectOf(media);
+    const styles = Object.entries(objectOf(encoding)).map(([name, one]) => [
+      name,
+      styleOf(objectOf(one)),
+    ]);
+    const body: Body = {
+      type: concreteType(type, kind),
+      kind,
+      styles: Object.fromEntries(styles) as Record<string, Style>,
+      files: filesOf(document, schema),
+    };
+    const described: Json = kind === 'text' ? { type: 'string' } : schemas.read(schema);
+    if (typeof request.description === 'string') described.description ??= request.description;
+    if (kind === 'text') described.description ??= `Sent as ${body.type}.`;
+    return { body, schema: described };
   }
   return undefined;
 }
 
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+function filesOf(document: Json, schema: unknown): ReadonlySet<string> {
+  const { properties } = resolved(document, schema);
+  const isFile = (given: unknown): boolean => {
+    const { format, contentMediaType, items } = resolved(document, given);
+    return format === 'binary' || contentMediaType !== undefined || (!!items && isFile(items));
+  };
+  return new Set(
+    Object.entries(objectOf(properties))
+      .filter(([, one]) => isFile(one))
+      .map(([name]) => name),
+  );
+}

@@ -6,8 +6,8 @@ import { errorRecord } from './serialize';
 
 /** The arguments of a call: JSON text, mostly; hosts give objects, too, and models nothing at all. */
 export function payloadArguments(given: unknown): object {
-  const value = typeof given === 'string' ? parsed(given) : (given ?? {});
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value;
   throw new MillraceError('invalid_argument', 'The arguments of a tool must be a JSON object.');
 }
 

@@ -3,7 +3,7 @@ import type { ChatToolPayload, HumanInterventionConfig } from '../../types/agent
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
-import { failed, resultText, send } from './http-tools';
+import { failed, send } from './http-tools';
 import { payloadArguments } from './payload';
 import type { HostTool } from './tools';
 
@@ -42,6 +42,16 @@ export interface PluginOptions extends HttpToolOptions {
 
 const settingsHeader = 'X-Lobe-Plugin-Settings';
 
+// What is wrong with a manifest; nothing when it can be used.
+function manifestFault(manifest: Partial<PluginManifest> | undefined): string {
+  const { identifier, api } = manifest ?? {};
+  const isNamed = (one: Partial<PluginApi> | null): boolean => typeof one?.name === 'string';
+  const isUsable = typeof identifier === 'string' && Array.isArray(api) && api.every(isNamed);
+  return isUsable
+    ? ''
+    : 'The manifest of a plugin needs identifier and api, whose entries have names.';
+}
+
 /**
  * Calls a function of an HTTP plugin. Resolves with a result also when the call failed; rejects only
  * with the signal's reason.
@@ -51,16 +61,18 @@ export async function invokeDefaultTypePlugin(
   options: PluginOptions,
   context: { signal?: AbortSignal | undefined } = {},
 ): Promise<HttpToolResult> {
+  const fault = manifestFault((options as PluginOptions | undefined)?.manifest);
+  if (fault) return failed('PluginManifestInvalid', fault);
   const { manifest, settings = {} } = options;
   const api = manifest.api.find(({ name }) => name === call.apiName);
   if (!api) {
     return failed('PluginApiNotFound', `The plugin ${manifest.identifier} has no ${call.apiName}.`);
   }
-  let args: unknown;
+  let args: object;
   try {
     args = payloadArguments(call.arguments);
   } catch (error) {
-    return failed('PluginApiParamsError', resultText((error as Error).message));
+    return failed('PluginApiParamsError', (error as Error).message);
   }
   const wrongArguments = violations(api.parameters, args);
   if (wrongArguments) {
@@ -105,12 +117,15 @@ export async function invokeDefaultTypePlugin(
 
 /** The functions of a plugin as tools of an agent, named `identifier____function`. */
 export function pluginTools(options: PluginOptions): HostTool[] {
+  const fault = manifestFault((options as PluginOptions | undefined)?.manifest);
+  if (fault) throw new MillraceError('invalid_option', fault);
   const { manifest } = options;
-  if (!Array.isArray(manifest.api) || typeof manifest.identifier !== 'string') {
-    throw new MillraceError('invalid_option', 'The manifest of a plugin needs identifier and api.');
-  }
-  return manifest.api.map((api) => ({
-    name: wireName(manifest.identifier, api.name),
+  const names = wireNames(
+    manifest.identifier,
+    manifest.api.map(({ name }) => name),
+  );
+  return manifest.api.map((api, index) => ({
+    name: names[index] ?? '',
     ...(api.description !== undefined && { description: api.description }),
     ...(api.parameters && { input: api.parameters }),
     approve: api.humanIntervention ?? manifest.humanIntervention ?? 'never',
@@ -124,19 +139,33 @@ export function pluginTools(options: PluginOptions): HostTool[] {
 }
 
 const nameLimit = 64;
+const hashLength = 12;
+
+// Everything but letters, digits, _ and - is replaced; what nothing of is left of has another word.
+function plain(text: string, otherwise: string): string {
+  const made = text.replace(/[^\w-]/g, '_');
+  return /^_*$/.test(made) ? otherwise : made;
+}
+
+const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
 /**
- * `identifier____name` in the characters and the length that every provider takes. A name that has to be changed
- * for that ends with a part of its hash, so that it stays the tool's own.
+ * `identifier____name` of each name, in the characters and the length that every provider takes. One
+ * that lost letters for that, is too long or is another's too, ends with a part of its hash.
  */
-export function wireName(identifier: string, name: string): string {
-  const plain = (text: string): string => text.replace(/[^\w-]+/g, '_');
-  const joined = `${plain(identifier)}____${plain(name)}`;
-  if (joined.length <= nameLimit && joined === `${identifier}____${name}`) return joined;
-  const hash = ask<string>('approvalHash', { identifier, apiName: name, arguments: '' });
-  const kept = 12;
-  const shown = joined.slice(0, nameLimit - kept - 1).replace(/_+$/, '');
-  return `${shown}_${hash.slice(0, kept)}`;
+export function wireNames(identifier: string, names: readonly string[]): string[] {
+  const joined = names.map((name) => `${plain(identifier, 'plugin')}____${plain(name, 'call')}`);
+  // Runs of _ are one mark in an agent.
+  const key = (name: string): string => name.replace(/_{4,}/g, '__');
+  const uses = new Map<string, number>();
+  for (const name of joined) uses.set(key(name), (uses.get(key(name)) ?? 0) + 1);
+  return names.map((name, index) => {
+    const made = joined[index] ?? '';
+    const isOwn = made === `${identifier}____${name}` || uses.get(key(made)) === 1;
+    if (isOwn && made.length <= nameLimit && isAscii(identifier + name)) return made;
+    const hash = ask<string>('approvalHash', { identifier, apiName: name, arguments: '' });
+    return `${made.slice(0, nameLimit - hashLength - 1)}_${hash.slice(0, hashLength)}`;
+  });
 }
 
 function violations(schema: object | undefined, value: unknown): string {

@@ -56,7 +56,7 @@ function failure(
  */
 export async function invokeMCPTypePlugin(
   payload: Pick<ChatToolPayload, 'identifier' | 'apiName' | 'arguments'>,
-  clients: Readonly<Record<string, MCPClient>>,
+  clients: Readonly<Record<string, MCPClient>> = {},
   options: MCPPluginOptions = {},
 ): Promise<MCPPluginResult> {
   const begin = Date.now();

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import {
+  createAgentToolsEngine,
   imageTool,
   invokeDefaultTypePlugin,
   openApiTools,
@@ -20,6 +21,9 @@ interface Asked {
   headers: IncomingMessage['headers'];
   body: string;
 }
+
+// What a tool is called in an agent of createAgent.
+const agentName = ({ name }: HostTool) => name.replace(/_{4,}/g, '__');
 
 const run = async (tool: HostTool | undefined, input: object, signal?: AbortSignal) =>
   (await tool?.run(input as never, { signal } as never)) as HttpToolResult;
@@ -192,10 +196,6 @@ describe('HTTP tools', () => {
       answer = { status: 200, body: 'x'.repeat(100) };
       const long = await invokeDefaultTypePlugin(call, { ...options, maxResult: 10 });
       expect(long.content).toBe(`${'x'.repeat(10)}\n[cut here: 90 more bytes]`);
-      answer = { status: 200, body: 'x'.repeat(6 << 20) };
-      const huge = await invokeDefaultTypePlugin(call, { ...options, maxResult: 10 });
-      expect(huge.success).toBe(true);
-      expect(huge.content).toMatch(/^x{10}\n\[cut here: \d+ more bytes\]\n\[the answer is longer/);
       const thrown = await invokeDefaultTypePlugin(call, {
         ...options,
         auth: () => {
@@ -203,6 +203,20 @@ describe('HTTP tools', () => {
         },
       });
       expect(thrown).toMatchObject({ success: false, content: 'no token' });
+    });
+
+    it('are not read further than a result can hold', async () => {
+      answer = { status: 200, body: `${'x'.repeat(5 << 20)}\u20ac` };
+      const options = { manifest: manifestOf(), settings, guard: { allow: [host] } };
+      const long = await invokeDefaultTypePlugin(call, { ...options, maxResult: 10 });
+      expect(long).toEqual({
+        content: `${'x'.repeat(10)}\n[cut here: the answer is longer]`,
+        success: true,
+      });
+      answer = { status: 500, body: 'y'.repeat(5 << 20) };
+      const failed = await invokeDefaultTypePlugin(call, { ...options, maxResult: 50 });
+      expect(failed.content).toMatch(/^The server answered with status 500\.\ny+\n\[cut here/);
+      expect(failed).toMatchObject({ success: false, error: { type: 'http_status' } });
     });
 
     it('end with the signal', async () => {
@@ -225,14 +239,40 @@ describe('HTTP tools', () => {
       expect(new Set(tools.map(({ name }) => name)).size).toBe(2);
       expect(await run(tools[0], { city: 'Ulm' })).toMatchObject({ success: true });
       expect(pluginTools({ manifest: manifestOf(), settings })[0]?.name).toBe('weather____now');
-      const chinese = pluginTools({
-        manifest: {
-          identifier: '\u5929\u6c14',
-          api: [{ name: '\u67e5\u8be2' }, { name: '\u9884\u62a5' }, { name: 'now' }],
-        },
-      }).map(({ name }) => name.replace(/_{4,}/, '__'));
-      expect(new Set(chinese).size).toBe(3);
-      for (const name of chinese) expect(name).toMatch(/^[\w-]{1,64}$/);
+    });
+
+    it.each([
+      ['\u5929\u6c14', ['\u67e5\u8be2', '\u9884\u62a5', 'now']],
+      ['weather', ['\u67e5\u8be2', 'a.b', 'a_b', 'a b']],
+    ])('have names of their own in %s', (identifier, apis) => {
+      const manifestFor = (name: string) =>
+        manifestOf({ identifier: name, api: apis.map((one) => ({ name: one })) });
+      const tools = [
+        ...pluginTools({ manifest: manifestFor(identifier) }),
+        ...pluginTools({ manifest: manifestFor('\u5730\u56fe') }),
+      ];
+      for (const { name } of tools) expect(name).toMatch(/^[A-Za-z][\w-]{0,63}$/);
+      expect(createAgentToolsEngine({ tools }).definitions).toHaveLength(2 * apis.length);
+      expect(new Set(tools.map(agentName)).size).toBe(2 * apis.length);
+      const again = pluginTools({ manifest: manifestFor(identifier) });
+      expect(again.map(({ name }) => name)).toEqual(
+        tools.slice(0, apis.length).map(({ name }) => name),
+      );
+    });
+
+    it.each<[string, unknown]>([
+      ['no manifest', undefined],
+      ['no functions', { identifier: 'x' }],
+      ['a function without a name', { identifier: 'x', api: [null] }],
+    ])('are refused with %s', async (_what, manifest) => {
+      const options = { manifest: manifest as PluginManifest };
+      expect(() => pluginTools(options)).toThrow(
+        expect.objectContaining({ code: 'invalid_option' }),
+      );
+      expect(await invokeDefaultTypePlugin(call, options)).toMatchObject({
+        success: false,
+        error: { type: 'PluginManifestInvalid' },
+      });
     });
   });
 
@@ -288,13 +328,16 @@ describe('HTTP tools', () => {
         type: 'object',
         properties: {
           id: { type: 'string' },
-          body: {
-            type: 'object',
-            properties: { name: { type: ['string', 'null'] }, parent: {} },
-          },
+          body: { $ref: '#/$defs/Pet' },
         },
         required: ['id', 'body'],
         additionalProperties: false,
+        $defs: {
+          Pet: {
+            type: 'object',
+            properties: { name: { type: ['string', 'null'] }, parent: { $ref: '#/$defs/Pet' } },
+          },
+        },
       });
     });
 
@@ -311,140 +354,6 @@ describe('HTTP tools', () => {
       expect(asked[1]).toMatchObject({ method: 'PUT', url: '/v1/pets/1', body: '{"name":null}' });
       expect(await run(get, { id: '..' })).toMatchObject({ success: false });
       expect(asked).toHaveLength(2);
-    });
-
-    const inputs = (schema: object, schemas: object = {}): Record<string, unknown> => {
-      const content = { 'application/json': { schema } };
-      const [one] = openApiTools({
-        document: documentOf({
-          paths: { '/x': { post: { requestBody: { content } } } },
-          components: { schemas },
-        }),
-      });
-      return (one?.input as { properties: { body: Record<string, unknown> } }).properties.body;
-    };
-
-    it('keep properties whatever their names are', () => {
-      const properties = Object.fromEntries(
-        ['example', 'xml', 'nullable', 'discriminator', 'enum', '$ref', 'word'].map((name) => [
-          name,
-          { type: 'string', example: 'left out' },
-        ]),
-      );
-      expect(inputs({ type: 'object', properties })['properties']).toEqual(
-        Object.fromEntries(Object.keys(properties).map((name) => [name, { type: 'string' }])),
-      );
-    });
-
-    it.each<[string, object, object]>([
-      ['a type', { type: 'string', nullable: true }, { type: ['string', 'null'] }],
-      [
-        'a list of values',
-        { type: 'string', enum: ['a'], nullable: true },
-        { type: ['string', 'null'], enum: ['a', null] },
-      ],
-      [
-        'no type',
-        { allOf: [{ type: 'object' }], nullable: true },
-        { anyOf: [{ allOf: [{ type: 'object' }] }, { type: 'null' }] },
-      ],
-      [
-        'flags of bounds',
-        { type: 'number', minimum: 1, exclusiveMinimum: true, exclusiveMaximum: false },
-        { type: 'number', exclusiveMinimum: 1 },
-      ],
-      ['values', { const: { example: 1 } }, { const: { example: 1 } }],
-    ])('say with %s what JSON Schema says', (_what, given, expected) => {
-      expect(inputs(given)).toEqual(expected);
-    });
-
-    it('stay small when their schemas all mention each other', () => {
-      const names = Array.from({ length: 14 }, (_, index) => `S${index}`);
-      const properties = Object.fromEntries(
-        names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]),
-      );
-      const schemas = Object.fromEntries(
-        names.map((name) => [name, { type: 'object', properties }]),
-      );
-      const made = inputs({ $ref: '#/components/schemas/S0' }, schemas) as {
-        properties: Record<string, { type?: string }>;
-      };
-      expect(JSON.stringify(made).length).toBeLessThan(100_000);
-      expect(Object.keys(made.properties)).toEqual(names);
-      expect(made.properties['S1']?.type).toBe('object');
-    });
-
-    it('are called where and how each operation says', async () => {
-      const form = (type: string, more: object = {}): object => ({
-        required: true,
-        content: { [type]: { schema: { type: 'object' }, ...more } },
-      });
-      const post = (operationId: string, requestBody: object, more: object = {}): object => ({
-        post: { operationId, requestBody, ...more },
-      });
-      const named = (place: string, more: object = {}): object => ({
-        name: 'id',
-        in: place,
-        schema: { type: place === 'path' ? 'integer' : 'array' },
-        ...more,
-      });
-      const tools = openApiTools({
-        guard: { allow: [host] },
-        document: documentOf({
-          servers: [{ url: `http://{where}/v1`, variables: { where: { default: host } } }],
-          paths: {
-            '/form': post('form', form('application/x-www-form-urlencoded')),
-            '/deep': post(
-              'deep',
-              form('application/x-www-form-urlencoded', {
-                encoding: { card: { style: 'deepObject', explode: true } },
-              }),
-            ),
-            '/parts': post('parts', form('multipart/form-data')),
-            '/plain': post('plain', form('text/plain')),
-            '/bytes': post('bytes', form('application/octet-stream')),
-            '/own': post('own', form('application/json'), {
-              servers: [{ url: `http://${host}/v2` }],
-            }),
-            '/two/{id}': {
-              get: {
-                operationId: 'two',
-                parameters: [named('path', { required: true }), named('query', { explode: false })],
-              },
-            },
-            '/a/b': { get: {} },
-            '/a_b': { get: {} },
-            '/one': { get: { operationId: 'x.y' } },
-            '/other': { get: { operationId: 'x_y' } },
-            '/third': { get: { operationId: 'x_y' } },
-          },
-        }),
-      });
-      const names = tools.map(({ name }) => name);
-      expect(new Set(names).size).toBe(11);
-      for (const name of names) expect(name).toMatch(/^[\w-]{1,64}$/);
-      const called = async (id: string, input: object): Promise<Asked | undefined> => {
-        asked = [];
-        expect(await run(tools[names.indexOf(`Pets____${id}`)], input)).toMatchObject({
-          success: true,
-        });
-        return asked[0];
-      };
-      expect(await called('form', { body: { a: 'x y', list: [1, 2] } })).toMatchObject({
-        url: '/v1/form',
-        body: 'a=x+y&list=1&list=2',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      });
-      const deep = await called('deep', { body: { card: { number: '4', holder: { name: 'A' } } } });
-      expect(decodeURIComponent(deep?.body ?? '')).toBe('card[number]=4&card[holder][name]=A');
-      const parts = await called('parts', { body: { a: 'b' } });
-      expect(parts?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
-      expect(parts?.body).toContain('name="a"\r\n\r\nb\r\n');
-      expect(await called('plain', { body: 'a text' })).toMatchObject({ body: 'a text' });
-      expect((await called('own', { body: {} }))?.url).toBe('/v2/own');
-      expect((await called('two', { id: 7, id_query: ['a', 'b'] }))?.url).toBe(
-        '/v1/two/7?id=a%2Cb',
-      );
     });
 
     it('are refused when they cannot be used', () => {

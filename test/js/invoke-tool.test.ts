@@ -19,7 +19,9 @@ let web: Loopback;
 let mcp: MCPClient;
 beforeAll(async () => {
   web = await loopback((request, response) => {
-    void bodyOf(request).then((body) => response.end(`plugin got ${body}`));
+    void bodyOf(request).then((body) => {
+      if (request.url !== '/wait') response.end(`plugin got ${body}`);
+    });
   });
   mcp = await createMCPClient({
     command: process.execPath,
@@ -49,7 +51,10 @@ describe('invokeTool', () => {
     mcp: { one: mcp },
     plugins: {
       one: {
-        manifest: { identifier: 'one', api: [{ name: 'f', url: `${web.url}/f` }] },
+        manifest: {
+          identifier: 'one',
+          api: ['f', 'wait'].map((name) => ({ name, url: `${web.url}/${name}` })),
+        },
         guard: { allow: [web.url.slice('http://'.length)] },
       },
     },
@@ -119,22 +124,52 @@ describe('invokeTool', () => {
     expect(await invokeTool(undefined as never, {})).toMatchObject({ success: false });
   });
 
-  it.each(['builtin', 'mcp'] as const)('tells limits and signals of %s calls', async (type) => {
-    const builtin = own(() => new Promise(() => undefined)).map((one) => ({
-      ...one,
-      name: 'hang',
-    }));
-    const call = payload({ type, apiName: 'hang' });
-    const from = { builtin, mcp: { one: mcp } };
-    expect(await invokeTool(call, from, { timeoutMs: 100 })).toMatchObject({
+  const types = ['builtin', 'mcp', 'default'] as const;
+  const waiting = (type: string): ToolPayload =>
+    payload({ type, apiName: type === 'mcp' ? 'hang' : 'wait', arguments: '{}' });
+  const slow = () => {
+    const all = sources();
+    all.builtin.push({ name: 'wait', run: () => new Promise(() => undefined) });
+    return all;
+  };
+
+  it.each(types)('takes arguments as an object, and none (%s)', async (type) => {
+    const given = payload({ type, apiName: type === 'mcp' ? 'arguments' : 'f' });
+    const builtin = own((input) => JSON.stringify(input));
+    for (const [args, text] of [
+      [{ text: 'x' }, '{"text":"x"}'],
+      [undefined, '{}'],
+      [null, '{}'],
+      [' ', '{}'],
+      ['null', '{}'],
+    ] as const) {
+      const result = await invokeTool(
+        { ...given, arguments: args as never },
+        { ...sources(), builtin },
+      );
+      expect(result).toMatchObject({ success: true });
+      expect(result.content).toContain(text);
+    }
+  });
+
+  it.each(types)('ends with the signal (%s)', async (type) => {
+    for (const reason of [undefined, new Error('enough')]) {
+      const abort = new AbortController();
+      setTimeout(() => abort.abort(reason), 30);
+      expect(await invokeTool(waiting(type), slow(), { signal: abort.signal })).toMatchObject({
+        success: false,
+        error: { type: 'cancelled' },
+      });
+    }
+    const late = await invokeTool(waiting(type), slow(), { signal: AbortSignal.abort() });
+    expect(late).toMatchObject({ success: false, error: { type: 'cancelled' } });
+  });
+
+  it.each(types)('ends with its time (%s)', async (type) => {
+    const result = await invokeTool(waiting(type), slow(), { timeoutMs: 50 });
+    expect(result).toMatchObject({
       success: false,
-      error: { type: 'tool_timeout' },
-    });
-    if (type === 'builtin') return;
-    const signal = AbortSignal.timeout(100);
-    expect(await invokeTool(call, from, { signal })).toMatchObject({
-      success: false,
-      error: { type: 'cancelled' },
+      error: { type: type === 'default' ? 'total_timeout' : 'tool_timeout' },
     });
   });
 
