@@ -1,7 +1,16 @@
 // Listening to the AbortSignals that users pass.
 import { setMaxListeners } from 'node:events';
 
+import { MillraceError } from './errors';
+
 type Signal = AbortSignal | null | undefined;
+
+/** Throws for what is no signal; a stand-in of a browser's needs only to be listened to. */
+export function checkSignal(owner: string, signal: unknown): void {
+  if (signal === undefined || signal === null) return;
+  if (typeof (signal as Partial<AbortSignal>).addEventListener === 'function') return;
+  throw new MillraceError('invalid_argument', `${owner}: signal must be an AbortSignal.`);
+}
 
 /** Ends listening where nothing was listened to. */
 export const noListener = (): void => undefined;

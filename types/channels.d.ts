@@ -6,6 +6,9 @@ import type { Message, UserMessage } from './messages';
 /** Reads the body of a response as events. */
 export interface StreamProtocolAdapter {
   parse(response: Response): AsyncIterable<AGUIEvent>;
+  /** Never chosen by a call: lets a value of this type stand where another package's own is asked for. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  parse(response: Response): AsyncIterable<any>;
 }
 
 /**

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { ChatLLM, MessageFormat, StreamProtocolAdapter } from '../../types/channels';
 import type { Message } from '../../types/messages';
+import { checkSignal } from '../abort';
 import { MillraceError } from '../errors';
 import { identityMessageFormat, toApiJson } from '../formats';
 import type { TransportOptions } from '../transport/choose';
@@ -34,7 +35,8 @@ export function fetchLLM<Adapter extends StreamProtocolAdapter>(
   const headers = withContentType(options.headers);
   const transport = chooseTransport('fetchLLM', 'url', url, options);
   return {
-    async send({ threadId, messages, signal }) {
+    async send(params) {
+      const { threadId, messages, signal } = checkParams(params);
       return transport(url, {
         method: 'POST',
         headers,
@@ -64,6 +66,18 @@ function requestBody(
   });
   const text = toApiJson(format, messages);
   return text === undefined ? head : `${head.slice(0, -1)},"messages":${text}}`;
+}
+
+type Params = Parameters<ChatLLM['send']>[0];
+
+function checkParams(params: unknown): Params {
+  const { signal, messages } = (params ?? {}) as Partial<Params>;
+  checkSignal('fetchLLM: send()', signal);
+  if (typeof params === 'object' && Array.isArray(messages)) return params as Params;
+  throw new MillraceError(
+    'invalid_argument',
+    'fetchLLM: send() takes { threadId, messages, signal }, and messages is a list.',
+  );
 }
 
 function checkOptions(options: unknown): void {

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Writable } from 'node:stream';
 
+import { MillraceError } from '../errors';
 import type { RunOptions, RunOut, RunSource } from './run-bytes';
 import { RunBytes } from './run-bytes';
 
@@ -54,9 +55,19 @@ export function pipeAGUI(
   options: RunOptions = {},
 ): Promise<void> {
   return new Promise((resolve) => {
+    checkResponse(response);
     const out = new NodeOut(response, resolve);
     out.start(new RunBytes(source, options, out));
   });
+}
+
+function checkResponse(response: unknown): void {
+  const { writeHead, write, end, on } = (response ?? {}) as Record<string, unknown>;
+  if ([writeHead, write, end, on].every((method) => typeof method === 'function')) return;
+  throw new MillraceError(
+    'invalid_argument',
+    'pipeAGUI() writes into a Node response, as node:http gives it; for a web Response use toAGUIResponse().',
+  );
 }
 
 // What a run knows of the response that it is written to.

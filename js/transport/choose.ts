@@ -12,7 +12,7 @@ export interface TransportOptions {
    * `fetch` is given or the global fetch is not Node's own, as under mocks and instrumentation.
    */
   transport?: 'engine' | 'fetch' | undefined;
-  /** What a relative URL is relative to, for the engine's transport. */
+  /** What a relative URL is relative to. A function given as `fetch`, or a mock, takes relative ones, too. */
   origin?: string | undefined;
   /** Limits in time, for the engine's transport. */
   timeouts?: Timeouts | undefined;
@@ -39,10 +39,15 @@ export function chooseTransport(
   url: string,
   options: TransportOptions,
 ): Transport {
-  const { origin, timeouts } = options;
+  const { fetch: given, origin, timeouts } = options;
   const send = chooseFetch(owner, options);
-  if (send) return throughFetch(send);
-  const base = originOf(owner, urlOption, url, origin);
+  checkOrigin(owner, origin);
+  if (send) {
+    if (URL.canParse(url)) return throughFetch(send, undefined);
+    const takesRelative = given !== undefined || isFetchReplaced();
+    return throughFetch(send, takesRelative ? origin : baseOf(owner, urlOption, url, origin));
+  }
+  const base = baseOf(owner, urlOption, url, origin);
   checkTimeouts(owner, timeouts);
   return (target, request) =>
     engineFetch({
@@ -65,34 +70,38 @@ export function chooseFetch(owner: string, options: TransportOptions): typeof fe
     throw new MillraceError('invalid_option', `${owner}: transport must be 'engine' or 'fetch'.`);
   }
   if (given) return given;
-  if (transport === 'fetch' || (transport === undefined && isFetchReplaced())) {
-    return globalThis.fetch.bind(globalThis);
-  }
-  return undefined;
+  if (transport !== 'fetch' && (transport !== undefined || !isFetchReplaced())) return undefined;
+  if (typeof globalThis.fetch === 'function') return globalThis.fetch.bind(globalThis);
+  throw new MillraceError(
+    'invalid_option',
+    `${owner}: transport is 'fetch', and there is no global fetch. Give the option fetch.`,
+  );
 }
 
 // Members that are absent stay absent: tests of users compare what their fetch is called with.
-function throughFetch(send: typeof fetch): Transport {
+function throughFetch(send: typeof fetch, base: string | undefined): Transport {
   return (url, request) => {
     const init: RequestInit = {};
     if (request.method !== undefined) init.method = request.method;
     init.headers = request.headers;
     if (request.body !== undefined) init.body = request.body;
     if (request.signal !== undefined) init.signal = request.signal;
-    return send(url, init);
+    return send(base === undefined ? url : new URL(url, base).href, init);
   };
 }
 
+function checkOrigin(owner: string, origin: unknown): void {
+  if (origin === undefined || (typeof origin === 'string' && isHttp(origin))) return;
+  throw new MillraceError('invalid_option', `${owner}: origin must be an http or https URL.`);
+}
+
 // The base for relative URLs; undefined when the URL is absolute.
-function originOf(
+function baseOf(
   owner: string,
   urlOption: string,
   url: string,
   origin: string | undefined,
 ): string | undefined {
-  if (origin !== undefined && !isHttp(origin)) {
-    throw new MillraceError('invalid_option', `${owner}: origin must be an http or https URL.`);
-  }
   if (isHttp(url)) return undefined;
   if (/^[a-z][a-z0-9+.-]*:/i.test(url)) {
     throw new MillraceError('invalid_url', `${owner}: ${urlOption} must be an http or https URL.`);

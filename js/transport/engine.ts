@@ -2,7 +2,7 @@
 // thread, answered with a standard Response.
 import type { UnderlyingByteSource } from 'node:stream/web';
 
-import { noListener, onAbort } from '../abort';
+import { checkSignal, noListener, onAbort } from '../abort';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
@@ -80,6 +80,7 @@ export function engine(): Addon {
  * MillraceError, or with the signal's reason when it aborts.
  */
 export async function engineFetch(request: EngineRequest): Promise<Response> {
+  checkSignal('The request', request.signal);
   if (request.signal?.aborted) throw reasonOf(request.signal);
   const stream = new EngineStream(request);
   const head = await stream.head();

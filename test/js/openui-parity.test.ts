@@ -151,7 +151,7 @@ describe("OpenUI's own reader of events", () => {
     const keep = (message: openui.Message) => void messages.set(message.id, message);
     await openui.processStreamedMessage({
       response: responseOf(cut(body, 7)),
-      adapter: from[adapter]() as openui.StreamProtocolAdapter,
+      adapter: from[adapter](),
       createMessage: keep,
       updateMessage: keep,
     });

@@ -40,6 +40,21 @@ describe('types', () => {
     expect(withOurs.streamProtocol).not.toBe(withTheirs.streamProtocol);
   });
 
+  it('of ours fit where values are declared with them and given to theirs', () => {
+    const adapter: millrace.StreamProtocolAdapter = millrace.agUIAdapter();
+    accepts<openui.StreamProtocolAdapter>()(adapter);
+    const llm: millrace.ChatLLM = millrace.fetchLLM({ url, streamAdapter: adapter });
+    accepts<openui.ChatLLM>()(llm);
+    accepts<openui.ChatProviderProps>()({ llm, children: null });
+    const own: millrace.StreamProtocolAdapter = {
+      parse: async function* ({ url: messageId }) {
+        yield { type: 'TEXT_MESSAGE_END', messageId };
+      },
+    };
+    accepts<openui.StreamProtocolAdapter>()(own);
+    expect(llm.streamProtocol).toBe(adapter);
+  });
+
   it('of the options fit where the import is changed', () => {
     const options: openui.FetchLLMOptions = {
       url,
@@ -114,6 +129,13 @@ describe('types', () => {
     no<ReturnType<millrace.MessageFormat['toApi']>>('typed');
     no<millrace.Artifact['content']>('typed');
     no<Awaited<ReturnType<typeof millrace.foldEvents>>>('typed');
+    const read = async (adapter: millrace.StreamProtocolAdapter): Promise<void> => {
+      for await (const event of adapter.parse(new Response())) {
+        no<typeof event>('typed');
+        void event;
+      }
+    };
+    void read;
     expect.assertions(0);
   });
 });

@@ -392,6 +392,41 @@ describe('the choice of the transport', () => {
     expect(() => fetchLLM({ ...relative, origin: 'nowhere' })).toThrow(/origin must be/);
     expect(() => fetchLLM({ ...relative, url: 'ftp://a/' })).toThrow(/must be an http/);
   });
+
+  it('does so for a fetch as well, which may take relative ones without origin', async () => {
+    const relative = { ...options(), url: '/hello', origin: backend.url };
+    const sent = async (more: object) => {
+      const response = await fetchLLM({ ...relative, ...more }).send(params());
+      return response.text();
+    };
+    expect(await sent({ transport: 'fetch' })).toBe(hello);
+    expect(await sent({ fetch: own })).toBe(hello);
+    globalThis.fetch = (...sending) => own(...sending);
+    expect(await sent({})).toBe(hello);
+    globalThis.fetch = own;
+    const withOwn = { ...relative, transport: 'fetch', origin: undefined } as const;
+    expect(() => fetchLLM(withOwn)).toThrow(/url '\/hello' is relative.*origin/);
+    expect(() => fetchLLM({ ...relative, fetch: own, origin: 'nowhere' })).toThrow(/origin must/);
+    const asked: unknown[] = [];
+    const mock = ((address: unknown) => {
+      asked.push(address);
+      return Promise.resolve(new Response('mock'));
+    }) as never;
+    expect(await sent({ fetch: mock, origin: undefined })).toBe('mock');
+    expect(await sent({ fetch: mock, url: `${backend.url}/a b` })).toBe('mock');
+    expect(asked).toEqual(['/hello', `${backend.url}/a b`]);
+  });
+});
+
+describe('wrong arguments of send()', () => {
+  it.each([
+    ['none', undefined],
+    ['no messages', { threadId: 't' }],
+    ['a signal that is none', { threadId: 't', messages: [], signal: 5 }],
+  ])('%s: is refused before anything is sent', async (_what, params) => {
+    const llm = fetchLLM({ url: `${backend.url}/endless`, streamAdapter: openAIAdapter() });
+    await expect(llm.send(params as never)).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
 });
 
 describe('wrong options', () => {
