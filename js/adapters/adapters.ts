@@ -55,8 +55,11 @@ export interface OpenAIResponsesAdapterOptions extends Omit<AdapterOptions, 'onU
 export interface AdapterTraits {
   wire: string;
   limits: StreamLimits;
-  /** Callbacks that need events as objects. */
-  hasHooks: boolean;
+  /**
+   * Of an adapter with callbacks, which need events as objects: reads a response for a run of
+   * AG-UI, that is, everything that a client of a run must know is among the events.
+   */
+  parseForRun?: (response: Response) => EventStream;
 }
 
 const known = new WeakMap<object, AdapterTraits>();
@@ -95,7 +98,13 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
   };
   const hasHooks = Boolean(hooks.onUsage ?? hooks.onState ?? hooks.onInterrupt);
   const spec: PipeSpec = { kind: 'events', options: { wire: row.wire, strict, limits } };
-  const traits = { wire: row.wire, limits, hasHooks };
+  const traits: AdapterTraits = { wire: row.wire, limits };
+  if (hasHooks) {
+    const whole: PipeSpec = { ...spec, options: { ...spec.options, strict: true } };
+    const told: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };
+    traits.parseForRun = (response) =>
+      new EventStream(response, whole, new EngineEventReader(told));
+  }
   return makeAdapter(traits, spec, () => new EngineEventReader(hooks));
 }
 
@@ -103,7 +112,7 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
 export function agUIAdapter(options: AgUIAdapterOptions = {}): StreamAdapter {
   checkOptions('agUIAdapter', options);
   const limits = checkLimits('agUIAdapter', options.limits);
-  const traits = { wire: 'ag_ui', limits, hasHooks: false };
+  const traits = { wire: 'ag_ui', limits };
   const spec: PipeSpec = { kind: 'payloads', options: { limits } };
   return makeAdapter(traits, spec, () => new PayloadEventReader());
 }

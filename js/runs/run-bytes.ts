@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { StreamProtocolAdapter } from '../../types/channels';
 import type { AGUIEvent } from '../../types/events';
-import { noListener, onAbort } from '../abort';
+import { checkSignal, noListener, onAbort } from '../abort';
 import { traitsOf } from '../adapters/adapters';
 import { EventStream } from '../adapters/event-stream';
 import type { NativeRun } from '../addon';
@@ -174,7 +174,8 @@ export class RunBytes implements Sink {
       throw new MillraceError('invalid_option', 'A Response needs the option adapter.');
     }
     const traits = traitsOf(adapter);
-    if (!traits || traits.hasHooks) return openEvents(this.#nativeRun(), adapter.parse(source));
+    if (!traits) return openEvents(this.#nativeRun(), adapter.parse(source));
+    if (traits.parseForRun) return openEvents(this.#nativeRun(), traits.parseForRun(source));
     const { wire, limits } = traits;
     const options = { ...this.#runOptions(), wire, limits, runStarted: true };
     return { source: openSource(source, { kind: 'ag_ui', options }), ended: true };
@@ -362,6 +363,7 @@ function checkOptions(source: unknown, options: RunOptions): void {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'string') fail(`${name} must be a string.`);
   }
+  checkSignal('The run', options.signal);
   const wait = options.keepAliveMs;
   if (wait !== undefined && !(Number.isSafeInteger(wait) && wait >= 0 && wait < 2 ** 31)) {
     fail('keepAliveMs must be a number of milliseconds, 0 or more.');

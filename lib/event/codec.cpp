@@ -125,7 +125,10 @@ class Writer {
     filled("messageId", e.message_id);
     append_raw_member(out_, "citation", e.json);
   }
-  void operator()(const Interrupt& e) { append_raw_member(out_, "interrupt", e.json); }
+  void operator()(const Interrupt& e) {
+    append_raw_member(out_, "interrupt", e.json);
+    filled("reason", e.reason);
+  }
   void operator()(const Reset& e) {
     if (!e.message_ids_json.empty()) append_raw_member(out_, "messageIds", e.message_ids_json);
     if (e.attempt > 0) append_member(out_, "attempt", e.attempt);

@@ -9,6 +9,7 @@ import {
   anthropicAdapter,
   fetchLLM,
   foldEvents,
+  langGraphAdapter,
   openAIAdapter,
   pipeAGUI,
   toAGUIResponse,
@@ -309,10 +310,48 @@ describe('toAGUIResponse()', () => {
     expect(() => toAGUIResponse(responseOf(['x']))).toThrow(/option adapter/);
     expect(() => toAGUIResponse([], { threadId: 5 as never })).toThrow(/threadId must be/);
     expect(() => toAGUIResponse([], { keepAliveMs: -1 })).toThrow(/keepAliveMs must be/);
+    expect(() => toAGUIResponse([], { signal: 5 as never })).toThrow(/signal must be/);
+  });
+});
+
+describe('a run read by an adapter with callbacks', () => {
+  const half = sse(chunk({ content: 'half' })).replace('data: [DONE]\n\n', '');
+  const counted = sse(chunk({ content: 'a' }), chunk({}, 'stop'), {
+    choices: [],
+    usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  }).replace('\n\n', '\n\ndata: {bad\n\n');
+  const paused = 'event: updates\ndata: {"__interrupt__":[{"value":1,"id":"i"}]}\n\n';
+
+  const told: unknown[] = [];
+  const tell = (what: unknown): void => void told.push(what);
+  beforeEach(() => (told.length = 0));
+
+  it.each([
+    ['that is cut', half, openAIAdapter(), openAIAdapter({ onUsage: tell }), 0],
+    ['that is no stream', '<html>', openAIAdapter(), openAIAdapter({ onState: tell }), 0],
+    ['with a bad record and counts', counted, openAIAdapter(), openAIAdapter({ onUsage: tell }), 1],
+    ['that waits', paused, langGraphAdapter(), langGraphAdapter({ onInterrupt: tell }), 1],
+    ['of another wire', counted, anthropicAdapter(), anthropicAdapter({ onUsage: tell }), 0],
+  ])('tells of an answer %s what one without tells', async (_what, text, plain, hooked, times) => {
+    const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const runOf = async (adapter: typeof plain) => {
+      const options = { threadId: 't', runId: 'r', protocolVersion: '1.0', adapter };
+      const list = await events(toAGUIResponse(responseOf([text]), options));
+      return JSON.stringify(list).replace(/"(messageId|id)":"[^"]+"/g, '"$1":"?"');
+    };
+    expect(await runOf(hooked)).toBe(await runOf(plain));
+    expect(told).toHaveLength(times);
+    expect(logged).not.toHaveBeenCalled();
+    logged.mockRestore();
   });
 });
 
 describe('pipeAGUI()', () => {
+  it.each([undefined, null, {}, new Response(), 'x'])('refuses to write into %p', async (into) => {
+    const written = pipeAGUI([], into as never);
+    await expect(written).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
   it('resolves and cancels the source when the client leaves', async () => {
     const before = providerClosed.early;
     const controller = new AbortController();
