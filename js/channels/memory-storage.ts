@@ -47,7 +47,7 @@ function threads(): InMemoryStorage['thread'] {
   let list: Thread[] = [];
   const messages = new Map<string, Message[]>();
   return {
-    listThreads: async () => ({ threads: [...list] }),
+    listThreads: async () => ({ threads: copyOf(list) }),
     createThread: async (firstMessage) => {
       const thread = {
         id: randomUUID(),
@@ -55,18 +55,18 @@ function threads(): InMemoryStorage['thread'] {
         createdAt: new Date().toISOString(),
       };
       list = [thread, ...list];
-      messages.set(thread.id, [firstMessage]);
-      return thread;
+      messages.set(thread.id, [copyOf(firstMessage)]);
+      return { ...thread };
     },
-    getMessages: async (threadId) => [...(messages.get(threadId) ?? [])],
-    setMessages: async (threadId, replacement) => void messages.set(threadId, [...replacement]),
+    getMessages: async (threadId) => copyOf(messages.get(threadId) ?? []),
+    setMessages: async (threadId, replacement) => void messages.set(threadId, copyOf(replacement)),
     updateMessage: async (threadId, message) => {
       const kept = messages.get(threadId);
-      const edited = kept?.map((known) => (known.id === message.id ? message : known));
+      const edited = kept?.map((known) => (known.id === message.id ? copyOf(message) : known));
       if (edited) messages.set(threadId, edited);
     },
     updateThread: async (thread) => {
-      list = list.map((known) => (known.id === thread.id ? thread : known));
+      list = list.map((known) => (known.id === thread.id ? copyOf(thread) : known));
       return thread;
     },
     deleteThread: async (id) => {
@@ -86,37 +86,43 @@ class Artifacts implements InMemoryArtifactStorage {
 
   keep(artifact: NewArtifact): Artifact {
     const kept: Artifact = {
-      ...artifact,
+      ...copyOf(artifact),
       id: artifact.id ?? randomUUID(),
       updatedAt: artifact.updatedAt ?? new Date().toISOString(),
     };
     this.#artifacts.set(kept.id, kept);
-    return { ...kept };
+    return copyOf(kept);
   }
 
   async create(artifact: NewArtifact): Promise<Artifact> {
     return this.keep(artifact);
   }
 
-  async list(params: ArtifactListParams = {}): ReturnType<ArtifactStorage['list']> {
-    const name = params.name?.toLowerCase();
+  async list(params?: ArtifactListParams | null): ReturnType<ArtifactStorage['list']> {
+    const { name: part, type: types, cursor, limit } = params ?? {};
+    const name = part?.toLowerCase();
+    const wanted = types === undefined ? undefined : [types].flat();
     const matching = [...this.#artifacts.values()].filter(
       ({ title, type }) =>
         (name === undefined || title.toLowerCase().includes(name)) &&
-        (params.type === undefined || params.type.includes(type)),
+        (wanted === undefined || wanted.includes(type)),
     );
-    const start = this.#positionOf(params.cursor);
-    const end = params.limit === undefined ? matching.length : start + limitOf(params.limit);
+    const start = this.#positionOf(cursor);
+    const end = limit === undefined ? matching.length : start + limitOf(limit);
     const artifacts = matching.slice(start, end).map(summaryOf);
     return end < matching.length ? { artifacts, nextCursor: String(end) } : { artifacts };
   }
 
   async get(id: string): Promise<Artifact> {
-    return { ...this.#find(id) };
+    return copyOf(this.#find(id));
   }
 
   async update({ id, content }: { id: string; content: unknown }): Promise<ArtifactSummary> {
-    const updated = { ...this.#find(id), content, updatedAt: new Date().toISOString() };
+    const updated = {
+      ...this.#find(id),
+      content: copyOf(content),
+      updatedAt: new Date().toISOString(),
+    };
     this.#artifacts.set(id, updated);
     return summaryOf(updated);
   }
@@ -128,7 +134,7 @@ class Artifacts implements InMemoryArtifactStorage {
   }
 
   #positionOf(cursor: string | undefined): number {
-    if (cursor === undefined) return 0;
+    if (cursor === undefined || cursor === '') return 0;
     if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
     throw new MillraceError('invalid_argument', `'${cursor}' is no cursor of this storage.`);
   }
@@ -141,4 +147,13 @@ function limitOf(limit: number): number {
 
 function summaryOf({ content: _content, ...summary }: Artifact): ArtifactSummary {
   return summary;
+}
+
+// What is kept is nobody else's: lists and plain objects are copied, everything else is as it is.
+function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const shape: unknown = Object.getPrototypeOf(value);
+  if (shape !== null && Object.getPrototypeOf(shape) !== null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)])) as T;
 }

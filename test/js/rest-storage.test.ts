@@ -192,6 +192,42 @@ describe('restStorage()', () => {
 });
 
 describe('inMemoryStorage()', () => {
+  it('keeps what nobody else can change', async () => {
+    const { thread, artifact } = inMemoryStorage();
+    const first = { ...message, content: 'hello' };
+    const made = await thread.createThread(first);
+    first.content = made.title = 'changed';
+    const [known] = await thread.getMessages(made.id);
+    expect(known).toEqual({ ...message, content: 'hello' });
+    Object.assign(known as object, { content: 'changed' });
+    expect(await thread.getMessages(made.id)).toEqual([{ ...message, content: 'hello' }]);
+    expect((await thread.listThreads()).threads[0]?.title).toBe('hello');
+    const content = { rows: [{ value: 1 }], at: new Date(0) };
+    const { id } = await artifact.create({ title: 'a', type: 'doc', threadId: made.id, content });
+    content.rows[0] = { value: 2 };
+    const read = (await artifact.get(id)) as { content: typeof content };
+    expect(read.content).toEqual({ rows: [{ value: 1 }], at: new Date(0) });
+    read.content.rows.length = 0;
+    await artifact.update({ id, content });
+    content.rows.length = 0;
+    expect((await artifact.get(id)).content).toEqual({ rows: [{ value: 2 }], at: new Date(0) });
+  });
+
+  it('lists artifacts for callers who leave everything out', async () => {
+    const artifacts = ['doc', 'docs'].map((type) => ({
+      type,
+      title: type,
+      threadId: 't',
+      content: 0,
+    }));
+    const { artifact } = inMemoryStorage({ artifacts });
+    const typesOf = async (params: unknown) =>
+      (await artifact.list(params as never)).artifacts.map(({ type }) => type);
+    expect(await typesOf(null)).toEqual(['doc', 'docs']);
+    expect(await typesOf({ cursor: '' })).toEqual(['doc', 'docs']);
+    expect(await typesOf({ type: 'docs' })).toEqual(['docs']);
+  });
+
   it('keeps threads, newest first, with the first message', async () => {
     const { thread } = inMemoryStorage();
     const first = await thread.createThread({ ...message, content: 'x'.repeat(50) });
