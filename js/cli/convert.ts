@@ -1,6 +1,6 @@
 // millrace convert: a recorded provider stream in, AG-UI events, messages or text out.
 import { once } from 'node:events';
-import { createReadStream, statSync } from 'node:fs';
+import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 
 import type { AGUIEvent } from '../../types/events';
@@ -161,6 +161,19 @@ function choice<T extends string>(
   return found;
 }
 
+function sizeOf(file: string): number {
+  try {
+    accessSync(file, constants.R_OK);
+    const found = statSync(file);
+    if (!found.isDirectory()) return found.size;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'There is no such file' : 'It cannot be read';
+    throw new UsageError(`${why}: ${file} (${code ?? String(error)}).`);
+  }
+  throw new UsageError(`${file} is a folder; convert takes one file.`);
+}
+
 async function* counted(
   input: AsyncIterable<Uint8Array>,
   progress: Progress,
@@ -189,7 +202,7 @@ export const convert: Command = {
     const target = choice('to', values.to ?? 'ag-ui', targets);
     if (positionals.length > 1) throw new UsageError('convert takes one file.');
     const file = positionals[0] ?? '-';
-    const total = file === '-' ? undefined : statSync(file).size;
+    const total = file === '-' ? undefined : sizeOf(file);
     const input: AsyncIterable<Uint8Array> = file === '-' ? process.stdin : createReadStream(file);
     const progress = new Progress(total);
     const bytes = counted(

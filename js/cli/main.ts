@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(usage());
     return name === undefined ? 2 : 0;
   }
-  const command = commands[name];
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
     process.stderr.write(`millrace: there is no command '${name}'.\n\n${usage()}`);
     return 2;

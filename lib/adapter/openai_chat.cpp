@@ -44,7 +44,8 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
     model_ = record["model"].string();
   }
   if (!saw_citations_) on_citations(record);
-  return true;
+  // Other wires have records with a usage, too.
+  return record["choices"].is_array();
 }
 
 void OpenAiChat::on_choice(const json::Value& choice) {

@@ -14,6 +14,11 @@ bool is_between(char c) {
 
 }  // namespace
 
+bool JsonValuesFraming::is_broken_at(char c) const {
+  if (in_string_) return c == '\n';
+  return c == '{' && last_ != ':' && last_ != ',' && last_ != '[';
+}
+
 // True when the value that began before ends at this character.
 bool JsonValuesFraming::ends_value(char c) {
   if (in_string_) {
@@ -26,6 +31,7 @@ bool JsonValuesFraming::ends_value(char c) {
     }
     return false;
   }
+  if (c != ' ' && c != '\t' && c != '\r' && c != '\n') last_ = c;
   if (c == '"') {
     in_string_ = true;
   } else if (c == '{' || c == '[') {
@@ -57,10 +63,14 @@ Result<void> JsonValuesFraming::feed(std::string_view bytes, FrameSink& sink) {
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     const char c = bytes[at];
     if (depth_ > 0) {
-      if (!ends_value(c)) continue;
-      if (!fits(at + 1 - from)) return too_large();
-      give(bytes.substr(from, at + 1 - from), sink);
-      continue;
+      const bool is_broken = is_broken_at(c);
+      if (!is_broken && !ends_value(c)) continue;
+      const std::size_t size = at + (is_broken ? 0 : 1) - from;
+      if (!fits(size)) return too_large();
+      give(bytes.substr(from, size), sink);
+      if (!is_broken) continue;
+      depth_ = 0;
+      in_string_ = escaped_ = false;
     }
     if (in_word_ && (c == '{' || is_between(c))) {
       if (!fits(at - from)) return too_large();
@@ -70,6 +80,7 @@ Result<void> JsonValuesFraming::feed(std::string_view bytes, FrameSink& sink) {
     if (c == '{') {
       from = at;
       depth_ = 1;
+      last_ = c;
     } else if (!in_word_ && !is_between(c)) {
       from = at;
       in_word_ = true;

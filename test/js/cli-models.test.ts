@@ -257,3 +257,15 @@ describe('millrace models and providers', () => {
     });
   });
 });
+
+describe('millrace', () => {
+  it.each(['nothing', 'toString', '__proto__', 'constructor'])(
+    'knows no command %s',
+    async (name) => {
+      const { code, out, err } = await millrace([name]);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain(`there is no command '${name}'`);
+      expect(err).toContain('Usage: millrace');
+    },
+  );
+});

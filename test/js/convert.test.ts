@@ -72,6 +72,17 @@ describe('millrace convert', () => {
     expect(again).toEqual({ code: 0, out: 'Grüß dich\n', err: '' });
   });
 
+  it('keeps the lines behind one that is broken', async () => {
+    const lines = chat.replaceAll('data: ', '').replaceAll('\n\n', '\n').replace('[DONE]\n', '');
+    const broken = `{"choices":[{"delta":{"role":"assistant"}}]\n${lines}`;
+    const { out, code } = await convert(['--from', 'openai-chat'], [Buffer.from(broken)]);
+    expect(code).toBe(0);
+    expect(readEvents(out)).toContainEqual(
+      expect.objectContaining({ type: 'CUSTOM', name: 'millrace.warning' }),
+    );
+    expect(contentOf(readEvents(out)).text).toBe('Grüß dich');
+  });
+
   it('frames bare lines on request', async () => {
     const lines = chat.replaceAll('data: ', '').replaceAll('\n\n', '\n').replace('[DONE]\n', '');
     const { out } = await convert(
@@ -98,16 +109,12 @@ describe('millrace convert', () => {
     [['--from', 'ag-ui', '--to', 'x'], '--to cannot be'],
     [['--form', 'ag-ui'], '--form'],
     [['--from', 'ag-ui', 'a', 'b'], 'one file'],
+    [['--from', 'ag-ui', folder], 'is a folder'],
+    [['--from', 'ag-ui', join(folder, 'nothing')], 'There is no such file'],
   ])('refuses %j with code 2', async (args, message) => {
     const { code, err } = await convert(args);
     expect(code).toBe(2);
     expect(err).toContain(message);
-  });
-
-  it('names a file that is not there', async () => {
-    const { code, err } = await convert(['--from', 'ag-ui', join(folder, 'nothing')]);
-    expect(code).toBe(1);
-    expect(err).toContain('ENOENT');
   });
 });
 

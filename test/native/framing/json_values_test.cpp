@@ -37,6 +37,10 @@ TEST(JsonValuesFraming, GivesObjectsHoweverTheyAreCut) {
       {"[{}, oops, {}", "{}|oops|{}|"},
       {"oops", "oops|"},
       {"[]", ""},
+      // Objects that are broken: one without its end, one that is cut in a string, one in a list.
+      {"{\"a\":{\"b\":1}\n{\"c\":[{}]}\n", "{\"a\":{\"b\":1}\n|{\"c\":[{}]}|"},
+      {"{\"a\":\"b\n{\"c\":\"\\n{\"}", "{\"a\":\"b|{\"c\":\"\\n{\"}|"},
+      {"[{\"a\":1 {\"b\":2}]", "{\"a\":1 |{\"b\":2}|"},
   };
   for (const Case& row : cases) {
     for (std::size_t cut = 0; cut <= row.input.size(); ++cut) {
