@@ -29,7 +29,10 @@ Result<std::string> optional_text(const json::Value& body, std::string_view key)
 // The canonical messages as the text of an array.
 Result<std::string> read_messages(const json::Value& messages, std::string_view format_name,
                                   IdSource& ids) {
-  if (!messages.is_array() && !messages.is_object()) return wrong_body("`messages` is missing");
+  if (messages.is_nothing()) return wrong_body("`messages` is missing");
+  if (!messages.is_array() && !messages.is_object()) {
+    return wrong_body("`messages` must be an array");
+  }
   const format::Format* format =
       format::find_format(format_name.empty() ? std::string_view("identity") : format_name);
   if (format == nullptr) {

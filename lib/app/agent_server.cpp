@@ -142,8 +142,10 @@ Result<void> AgentServer::State::open_agent() {
     own_tools = std::move(made).value();
   }
   if (demo) {
-    MILLRACE_TRY(own_tools.add(demo_tool()));
-    options.tools.emplace_back("send_postcard");
+    for (const std::shared_ptr<tool::Tool>& each : demo_tools()) {
+      MILLRACE_TRY(own_tools.add(each));
+      options.tools.push_back(each->spec().name);
+    }
   }
   auto made = make_plan();
   if (!made) return std::move(made).error();

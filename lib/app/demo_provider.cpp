@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +58,7 @@ struct Question {
   std::string text;         // of the last user message
   std::string tool_result;  // set when the last message is a tool's
   std::size_t words = 0;
-  bool sends_postcards = false;  // the tool is offered
+  std::set<std::string, std::less<>> tools;  // names of those that are offered
 };
 
 Question read_question(std::string_view body) {
@@ -65,7 +67,7 @@ Question read_question(std::string_view body) {
   const auto parsed = document.parse(body);
   if (!parsed) return question;
   for (const json::Value tool : parsed.value()["tools"].items()) {
-    if (tool["function"]["name"].string() == "send_postcard") question.sends_postcards = true;
+    question.tools.emplace(tool["function"]["name"].string());
   }
   for (const json::Value message : parsed.value()["messages"].items()) {
     const std::string_view role = message["role"].string();
@@ -107,7 +109,7 @@ std::vector<std::string> answer(const Question& question) {
     script.words("reasoning_content",
                  "The user wants to see reasoning. First I look at the question, then I write.");
   }
-  if (contains(question.text, {"postcard"}) && question.sends_postcards) {
+  if (contains(question.text, {"postcard"}) && question.tools.contains("send_postcard")) {
     script.words("content", "[demo] I write a postcard; a person may read it before it goes.");
     call_tool(script, "send_postcard", {"{\\\"to\\\":\\\"Ada\\\",", "\\\"text\\\":\\\"Hello\\\"}"});
     script.finish("tool_calls", question.words);
@@ -117,7 +119,11 @@ std::vector<std::string> answer(const Question& question) {
     script.words("content",
                  "[demo] I look that up with a tool, as a model with tools would do it "
                  "before it answers.");
-    call_tool(script, "get_weather", {"{\\\"city\\\":", "\\\"Paris\\\"}"});
+    // The client's own tool comes first.
+    const bool is_server =
+        !question.tools.contains("get_weather") && question.tools.contains("look_up_weather");
+    call_tool(script, is_server ? "look_up_weather" : "get_weather",
+              {"{\\\"city\\\":", "\\\"Paris\\\"}"});
     script.finish("tool_calls", question.words);
     return script.take();
   }

@@ -1,13 +1,15 @@
-// The tool of the demo model: it changes nothing, and shows how a person is asked.
+// The tools of the demo model: they change nothing, and show how tools run and how a person is
+// asked.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "tool/tool.hpp"
 
 namespace millrace::app {
 
-// `send_postcard`, of effect once.
-std::shared_ptr<tool::Tool> demo_tool();
+// `look_up_weather`, which only reads, and `send_postcard`, of effect once.
+std::vector<std::shared_ptr<tool::Tool>> demo_tools();
 
 }  // namespace millrace::app

@@ -297,10 +297,7 @@ void AgUiEncoder::append_usage() {
   if (!usage_.empty()) json::append_raw_member(out_, "usage", "[" + usage_ + "]");
 }
 
-void AgUiEncoder::finish() {
-  if (ended_) return;
-  if (cancelled_) return fail("cancelled", "The run was cancelled.");
-  start();
+void AgUiEncoder::close_steps() {
   for (const Step& step : open_steps_) {
     frame_begin();
     out_.append(R"({"type":"STEP_FINISHED")");
@@ -309,6 +306,14 @@ void AgUiEncoder::finish() {
     out_.push_back('}');
     frame_end();
   }
+  open_steps_.clear();
+}
+
+void AgUiEncoder::finish() {
+  if (ended_) return;
+  if (cancelled_) return fail("cancelled", "The run was cancelled.");
+  start();
+  close_steps();
   frame_begin();
   out_.append(R"({"type":"RUN_FINISHED")");
   json::append_member(out_, "threadId", options_.thread_id);
@@ -324,6 +329,7 @@ void AgUiEncoder::finish() {
 void AgUiEncoder::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (ended_) return;
   start();
+  close_steps();
   frame_begin();
   out_.append(R"({"type":"RUN_ERROR")");
   json::append_member(out_, "message", message);

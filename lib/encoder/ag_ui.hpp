@@ -67,6 +67,7 @@ class AgUiEncoder final : public event::EventSink {
   void on_foreign(const event::Foreign& foreign);
   void pass_foreign(const event::Foreign& foreign);
   void on_step(const event::Foreign& foreign, const json::Value& value, bool starts);
+  void close_steps();
   void on_finished(const json::Value& value);
   void on_interrupt(const event::Interrupt& interrupt);
   void add_interrupt(const json::Value& value, std::string_view reason);

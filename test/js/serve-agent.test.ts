@@ -52,7 +52,7 @@ describe('the demo agent', () => {
       tools: { items: { name: string }[] };
       humanInTheLoop: object;
     };
-    expect(told.tools.items.map(({ name }) => name)).toEqual(['send_postcard']);
+    expect(told.tools.items.map(({ name }) => name)).toEqual(['look_up_weather', 'send_postcard']);
     expect(told.humanInTheLoop).toMatchObject({ approvals: true, approveWithEdits: true });
   });
 

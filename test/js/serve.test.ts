@@ -124,6 +124,7 @@ describe('millrace serve with a provider', () => {
     ['text that is not JSON', 'nonsense', 'invalid_json'],
     ['an array', '[]', 'invalid_body'],
     ['no messages', '{"threadId":"t"}', 'invalid_body'],
+    ['messages that are no list', '{"threadId":"t","messages":"x"}', 'invalid_body'],
     ['empty messages', '{"threadId":"t","messages":[]}', 'invalid_body'],
     ['a thread id that is a number', '{"threadId":1,"messages":[]}', 'invalid_body'],
     ['a message without role', '{"threadId":"t","messages":[{"id":"1"}]}', 'invalid_messages'],
@@ -155,8 +156,13 @@ describe('millrace serve with a provider', () => {
       response.end('{"error":{"message":"Incorrect API key provided: plain.secret-key-123456"}}');
     };
     const list = await run(server.url, hello);
-    expect(list.map((event) => event.type)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'RUN_ERROR']);
-    expect(list[2]).toMatchObject({ code: 'authentication_failed' });
+    expect(list.map((event) => event.type)).toEqual([
+      'RUN_STARTED',
+      'STEP_STARTED',
+      'STEP_FINISHED',
+      'RUN_ERROR',
+    ]);
+    expect(list[3]).toMatchObject({ code: 'authentication_failed' });
     expect(JSON.stringify(list)).not.toContain('secret-key');
     provider.answer = stream([
       'data: {"error":{"message":"key plain.secret-key-123456 is used up"}}\n\n',
@@ -181,6 +187,7 @@ describe('millrace serve with a provider', () => {
       'TEXT_MESSAGE_START',
       'TEXT_MESSAGE_CONTENT',
       'TEXT_MESSAGE_END',
+      'STEP_FINISHED',
       'RUN_ERROR',
     ]);
     expect(list.at(-1)).toMatchObject({ code: 'connection_lost' });
@@ -296,8 +303,11 @@ describe('millrace serve without a model', () => {
     expect(contentOf(plain ?? []).text).toMatch(/^\[demo\] /);
     expect(contentOf(reasoned ?? []).reasoning).not.toBe('');
     expect(contentOf(tool ?? []).calls).toMatchObject([
-      { name: 'get_weather', args: '{"city":"Paris"}' },
+      { name: 'look_up_weather', args: '{"city":"Paris"}' },
     ]);
+    const results = tool?.filter(({ type }) => type === 'TOOL_CALL_RESULT');
+    expect(results).toMatchObject([{ content: 'It is sunny in Paris' }]);
+    expect(contentOf(tool ?? []).text).toContain('The tool answered: It is sunny in Paris');
     expect(failed?.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'demo_failure' });
   });
 

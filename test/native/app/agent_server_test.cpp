@@ -109,6 +109,15 @@ TEST(AgentInput, PutsContextFirst) {
       R"([{"id":"id-3","role":"system","content":"page: home"},{"id":"1")"));
 }
 
+TEST(AgentInput, TellsMissingMessagesFromWrongOnes) {
+  CountingIds ids("id-");
+  const auto said = [&](std::string_view body) {
+    return app::read_agent_input(body, "", ids).error().message;
+  };
+  EXPECT_NE(said("{}").find("`messages` is missing"), std::string::npos);
+  EXPECT_NE(said(R"({"messages":"x"})").find("`messages` must be an array"), std::string::npos);
+}
+
 TEST(ServerOptions, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(app::read_server_options(R"({"prot":1})").error().code, Errc::invalid_option);
   EXPECT_EQ(app::read_server_options(R"({"port":70000})").error().code, Errc::invalid_option);

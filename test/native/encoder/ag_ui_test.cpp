@@ -51,6 +51,14 @@ TEST(AgUiEncoder, EndsOnce) {
       data(R"({"type":"RUN_ERROR","message":"broken","code":"c","metadata":{}})"));
 }
 
+TEST(AgUiEncoder, ClosesStepsBeforeAnError) {
+  const std::string step = R"("stepName":"s"})";
+  EXPECT_EQ(encoded("1.0", {foreign("STEP_STARTED", R"({"type":"STEP_STARTED",)" + step),
+                            {event::Failed{"broken"}}}),
+            data(R"({"type":"STEP_STARTED",)" + step) + data(R"({"type":"STEP_FINISHED",)" + step) +
+                data(R"({"type":"RUN_ERROR","message":"broken"})"));
+}
+
 TEST(AgUiEncoder, MergesUsageIntoTheTerminalEvent) {
   event::Usage usage;
   usage.input_tokens = 1;
