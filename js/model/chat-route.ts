@@ -116,7 +116,18 @@ class ChatRoute {
 async function providerOf(request: Request, context: RouteContext | undefined): Promise<string> {
   const given = (await context?.params)?.provider;
   const path = new URL(request.url).pathname.replace(/\/+$/, '');
-  return given ?? decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  try {
+    return given ?? decodeURIComponent(name);
+  } catch (cause) {
+    throw new MillraceError(
+      'invalid_argument',
+      `'${name}' is no name of a provider: check its escapes.`,
+      {
+        cause,
+      },
+    );
+  }
 }
 
 async function payloadOf(request: Request, limit: number): Promise<ChatStreamPayload> {

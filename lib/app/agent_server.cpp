@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,8 @@
 
 namespace millrace::app {
 namespace {
+
+constexpr std::string_view chat_path = "/webapi/chat/";
 
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -84,8 +87,7 @@ struct AgentServer::State {
   http::Router router();
   Result<model::ChatPayload> payload_of(const AgentInput& input);
   void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
-  void on_chat(const model::CallChain& asked, const http::Request& request,
-               std::shared_ptr<http::ResponseStream> response);
+  void on_chat(const http::Request& request, std::shared_ptr<http::ResponseStream> response);
   void on_capabilities(const std::shared_ptr<http::ResponseStream>& response) const;
   void on_health(const std::shared_ptr<http::ResponseStream>& response) const;
 };
@@ -235,6 +237,10 @@ void AgentServer::State::close_mcp() {
 
 http::Router AgentServer::State::router() {
   std::vector<http::Route> routes{
+      {"POST", std::string(chat_path) + "*",
+       [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
+         on_chat(request, std::move(response));
+       }},
       {"POST", "/agent",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
          // A function object must be copyable, and a body is not cheap to copy.
@@ -252,14 +258,6 @@ http::Router AgentServer::State::router() {
          on_health(response);
        }},
   };
-  for (const auto& entry : chats) {
-    const model::CallChain& asked = entry.second;
-    routes.push_back(
-        {"POST", "/webapi/chat/" + entry.first,
-         [this, &asked](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
-           on_chat(asked, request, std::move(response));
-         }});
-  }
   return http::Router(std::move(routes));
 }
 
@@ -313,8 +311,15 @@ void AgentServer::State::on_agent(http::Request&& request,
       ->start();
 }
 
-void AgentServer::State::on_chat(const model::CallChain& asked, const http::Request& request,
+void AgentServer::State::on_chat(const http::Request& request,
                                  std::shared_ptr<http::ResponseStream> response) {
+  const std::string_view name = std::string_view(request.path).substr(chat_path.size());
+  const model::Provider* row = model::find_provider(name);
+  const auto found = chats.find(row == nullptr ? name : row->id);
+  if (found == chats.end()) {
+    return send_chat_error(*response, make_error(Errc::unknown_provider), name);
+  }
+  const model::CallChain& asked = found->second;
   auto payload = model::read_payload(request.body, ids);
   if (!payload) return send_chat_error(*response, payload.error(), asked.front().config.id);
   json::Document document;

@@ -11,13 +11,20 @@ void add_method(std::string& allow, std::string_view method) {
   allow.append(method);
 }
 
+bool is_path_of(std::string_view path, std::string_view route) {
+  if (!route.ends_with("/*")) return path == route;
+  route.remove_suffix(1);
+  return path.size() > route.size() && path.starts_with(route) &&
+         path.find('/', route.size()) == std::string_view::npos;
+}
+
 }  // namespace
 
 Router::Match Router::find(std::string_view method, std::string_view path) const {
   Match match;
   const Handler* get = nullptr;
   for (const Route& route : routes_) {
-    if (path != "*" && route.path != path) continue;
+    if (path != "*" && !is_path_of(path, route.path)) continue;
     add_method(match.allow, route.method);
     if (route.method == "GET") add_method(match.allow, "HEAD");
     if (path == "*") continue;

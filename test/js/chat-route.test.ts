@@ -113,6 +113,8 @@ describe('createChatRoute', () => {
       400,
       { errorType: 'NoAvailableProvider', body: { provider: 'nobody' } },
     ]);
+    const odd = await route(new Request('http://x/webapi/chat/%E0%A4%A', { method: 'POST' }));
+    expect([odd.status, await odd.json()]).toMatchObject([400, { errorType: 'BadRequest' }]);
     const keyless = createChatRoute({ config: configFromEnvironment({}), transport: 'engine' });
     const response = await keyless(post(payload, 'anthropic'));
     expect([response.status, await response.json()]).toMatchObject([

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import type { ChatFinishContext } from 'millrace';
-import { fetchSSE } from 'millrace';
+import { createChatRoute, fetchSSE } from 'millrace';
 
 import type { Provider } from '../support/provider';
 import { startProvider, stream } from '../support/provider';
@@ -139,7 +139,26 @@ describe('the chat route of millrace serve', () => {
     expect(response.status).toBe(status);
     if (errorType !== undefined) expect(said.errorType).toBe(errorType);
     expect(said.body.error).toHaveProperty('message');
-    expect((await post('nobody', payload)).status).toBe(404);
+  });
+
+  it('tells of an unknown provider as createChatRoute does', async () => {
+    const name = 'nobody';
+    const response = await post(name, payload);
+    const own = await createChatRoute()(
+      new Request(`http://x/webapi/chat/${name}`, { method: 'POST', body: '{}' }),
+    );
+    expect(response.status).toBe(own.status);
+    const told = (await response.json()) as { body: { error: { code: string } } };
+    expect(told).toMatchObject({ errorType: 'NoAvailableProvider', body: { provider: name } });
+    expect(told.body.error).toMatchObject({ code: 'unknown_provider' });
+    for (const path of ['/webapi/chat/', '/webapi/chat/openai/more', '/webapi/chat']) {
+      expect((await fetch(`${url}${path}`, { method: 'POST' })).status).toBe(404);
+    }
+  });
+
+  it('knows a provider by another name', async () => {
+    const text = await (await post('Azure-OpenAI', payload)).text();
+    expect(JSON.parse(text)).toMatchObject({ body: { provider: 'azure' } });
   });
 
   it('stops the provider when the client goes away', async () => {
