@@ -81,7 +81,7 @@ const can =
     (capabilities[id] ?? []).includes(name);
 const matrix = [
   ['chat', chats],
-  ['tools', chats],
+  ['tools', (provider) => chats(provider) && !list(provider.quirks).includes('no_tools')],
   ['vision', chats],
   ['reasoning', ({ id }) => ['on', 'off', 'responses'].some((one) => sends(settings[id]?.[one]))],
   ['generateObject', ({ id }) => sends(settings[id]?.object)],

@@ -80,7 +80,7 @@ export interface ProviderDialects {
   cloudflare: 'openai_chat';
   /** Cohere. Key: COHERE_API_KEY or CO_API_KEY. */
   cohere: 'cohere';
-  /** CometAPI. Key: COMETAPI_API_KEY or COMETAPI_KEY. */
+  /** CometAPI. Key: COMETAPI_KEY or COMETAPI_API_KEY. */
   cometapi: 'openai_chat';
   /** Fireworks AI. Key: FIREWORKS_API_KEY or FIREWORKSAI_API_KEY. */
   fireworksai: 'openai_chat';
@@ -132,7 +132,7 @@ export interface ProviderDialects {
   siliconcloud: 'openai_chat';
   /** iFLYTEK Spark. Key: SPARK_API_KEY. */
   spark: 'openai_chat';
-  /** StepFun. Key: STEPFUN_API_KEY. */
+  /** StepFun. Key: STEPFUN_API_KEY or STEP_API_KEY. */
   stepfun: 'openai_chat';
   /** Straico. Key: STRAICO_API_KEY. */
   straico: 'openai_chat';
@@ -140,11 +140,11 @@ export interface ProviderDialects {
   streamlake: 'openai_chat';
   /** Taichu. Key: TAICHU_API_KEY. */
   taichu: 'openai_chat';
-  /** Tencent Cloud LKEAP. Key: TENCENT_CLOUD_API_KEY. */
+  /** Tencent Cloud LKEAP. Key: TENCENT_CLOUD_API_KEY or LKEAP_API_KEY. */
   tencentcloud: 'openai_chat';
   /** Together AI. Key: TOGETHER_API_KEY or TOGETHERAI_API_KEY. */
   togetherai: 'openai_chat';
-  /** Unsloth (local server). */
+  /** Unsloth (local server). Key: UNSLOTH_STUDIO_AUTH_TOKEN or UNSLOTH_STUDIO_API_KEY. */
   unsloth: 'openai_chat';
   /** Upstage. Key: UPSTAGE_API_KEY. */
   upstage: 'openai_chat';

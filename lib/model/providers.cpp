@@ -52,6 +52,9 @@ constexpr std::array route_table{
     Route{"aihubmix", "", "gemini", gemini, "https://aihubmix.com/gemini", Auth::x_goog_api_key},
     Route{"zenmux", "anthropic", "", anthropic, "https://zenmux.ai/api/anthropic", Auth::x_api_key},
     Route{"opencodezen", "", "claude", anthropic, "https://opencode.ai/zen", Auth::x_api_key},
+    Route{"opencodezen", "", "gpt-5", openai_responses, "", Auth::bearer},
+    Route{"opencodecodingplan", "", "minimax", anthropic, "https://opencode.ai/zen/go",
+          Auth::x_api_key},
     Route{"newapi", "anthropic", "", anthropic, "{base_url}", Auth::x_api_key},
     Route{"newapi", "gemini", "", gemini, "{base_url}", Auth::x_goog_api_key},
 };

@@ -54,11 +54,17 @@ function answerOf(url: string, body: string, response: ServerResponse<IncomingMe
       base_resp: { status_code: 0 },
     });
   const sent = JSON.parse(body.startsWith('{') ? body : '{}') as Record<string, unknown[]>;
-  const texts = (sent['input'] ?? sent['texts'] ?? sent['requests'] ?? sent['instances'] ?? []).map(
-    (_text, index) => [index, 0.5],
-  );
+  const texts = (
+    sent['input'] ??
+    sent['inputs'] ??
+    sent['texts'] ??
+    sent['requests'] ??
+    sent['instances'] ??
+    []
+  ).map((_text, index) => [index, 0.5]);
   if (path.endsWith(':batchEmbedContents'))
     return void json({ embeddings: texts.map((values) => ({ values })) });
+  if (path.endsWith('/hf-inference/models/m/pipeline/feature-extraction')) return void json(texts);
   if (path.endsWith('/v2/embed')) return void json({ embeddings: { float: texts } });
   if (path.endsWith('/api/embed')) return void json({ embeddings: texts, prompt_eval_count: 3 });
   if (path.endsWith('/invoke')) return void json({ embedding: [0, 0.5], inputTextTokenCount: 1 });

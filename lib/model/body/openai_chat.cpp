@@ -2,6 +2,7 @@
 // Source: OpenAI API reference, Chat Completions; the vendors' pages named in providers.def (2026).
 
 #include <array>
+#include <span>
 
 #include "model/body/bodies.hpp"
 #include "model/body/chat_messages.hpp"
@@ -80,18 +81,24 @@ SearchWay search_of(const Draft& draft) {
   return {};
 }
 
-void write_tools(JsonBuilder& out, const Draft& draft, std::string_view search_tool) {
-  const ChatPayload& payload = draft.payload;
-  if (payload.tools.empty() && search_tool.empty()) return;
+// The payload's tools, as far as the provider takes any.
+std::span<const Tool> offered_tools(const Draft& draft) {
+  const std::span<const Tool> tools = draft.payload.tools;
+  if (tools.empty() || !draft.has(Quirk::no_tools)) return tools;
+  draft.note("tools", "The provider takes none: the model answers without them.");
+  return {};
+}
+
+void write_tools(JsonBuilder& out, std::span<const Tool> tools, std::string_view search_tool) {
+  if (tools.empty() && search_tool.empty()) return;
   out.open_array("tools");
-  for (const Tool& tool : payload.tools) write_chat_tool(out, tool);
+  for (const Tool& tool : tools) write_chat_tool(out, tool);
   if (!search_tool.empty()) out.written(search_tool);
   out.close_array();
 }
 
 void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
-  if (payload.tools.empty()) return;
   ToolChoice::Kind kind = payload.tool_choice.kind;
   const bool demands = kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool;
   if (demands && draft.has(Quirk::tool_choice_auto_only)) {
@@ -291,8 +298,9 @@ Result<std::string> openai_chat_body(const Draft& draft) {
   out.text("model", std::string(draft.model).append(search.suffix));
   out.written("messages", messages.value());
   write_stream(out, draft);
-  write_tools(out, draft, search.tool);
-  write_tool_choice(out, draft);
+  const std::span<const Tool> tools = offered_tools(draft);
+  write_tools(out, tools, search.tool);
+  if (!tools.empty()) write_tool_choice(out, draft);
   write_response_format(out, draft);
   write_limit(out, draft);
   write_sampling(out, draft);

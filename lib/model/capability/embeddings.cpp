@@ -80,6 +80,23 @@ Result<CapabilityBody> ollama_body(const Value& options) {
   return list_body(options, {"input", dimension_name, "", "", ""});
 }
 
+// Hugging Face's pipelines take the texts alone: the model is in the path.
+Result<CapabilityBody> inputs_body(const Value& options) {
+  auto texts = texts_of(options);
+  if (!texts) return std::move(texts).error();
+  JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  out.open_array("inputs");
+  for (const std::string_view text : texts.value()) out.text(text);
+  out.close_array();
+  out.close_object();
+  return CapabilityBody{out.take()};
+}
+std::string huggingface_path(const Value& options) {
+  return "/hf-inference/models/" + segments_of(options["model"].string()) +
+         "/pipeline/feature-extraction";
+}
+
 Result<CapabilityBody> gemini_body(const Value& options) {
   auto texts = texts_of(options);
   if (!texts) return std::move(texts).error();
@@ -270,6 +287,12 @@ constexpr CapabilityRow bedrock_row(std::string_view models, BuildBody body, std
   return made;
 }
 
+constexpr CapabilityRow huggingface_row() {
+  CapabilityRow made = row("huggingface", "", inputs_body, "/v1");
+  made.path_of = huggingface_path;
+  return made;
+}
+
 constexpr CapabilityRow voyage_row() {
   CapabilityRow made = row("voyageai", "/embeddings", voyage_body);
   made.texts = 128;
@@ -280,7 +303,7 @@ constexpr CapabilityRow voyage_row() {
 constexpr std::string_view openai_family =
     "openai,togetherai,fireworksai,siliconcloud,zhipu,qwen,volcengine,github,lmstudio,"
     "vllm,xinference,novita,openrouter,vercelaigateway,upstage,hunyuan,baichuan,ai302,aihubmix,"
-    "cometapi,ppio,giteeai,infiniai,modelscope,wenxin,nebius,newapi,sambanova,huggingface";
+    "cometapi,ppio,giteeai,infiniai,modelscope,wenxin,nebius,newapi,sambanova,higress";
 
 constexpr CapabilityRow openai_row() {
   CapabilityRow made = row(openai_family, "/embeddings", openai_body);
@@ -288,10 +311,13 @@ constexpr CapabilityRow openai_row() {
   return made;
 }
 
-constexpr std::array<CapabilityRow, 12> rows = {{
+constexpr std::array<CapabilityRow, 14> rows = {{
     openai_row(),
     row("azure", "/openai/deployments/{deployment}/embeddings?api-version={api_version:2024-10-21}",
         openai_body),
+    row("azureai", "/models/embeddings?api-version={api_version:2024-05-01-preview}", openai_body,
+        "/models"),
+    huggingface_row(),
     row("mistral", "/embeddings", mistral_body),
     voyage_row(),
     row("jina", "/embeddings", jina_body, "", "https://api.jina.ai/v1"),

@@ -44,8 +44,8 @@ constexpr CapabilityRow openai_row(CapabilityRow made) {
 }
 
 constexpr std::array<CapabilityRow, 18> rows = {{
-    openai_row(edit_row("openai,ai302,cometapi", "/images/edits")),
-    openai_row(row("openai,ai302,cometapi", "/images/generations", openai_body)),
+    openai_row(edit_row("openai,ai302,cometapi,newapi", "/images/edits")),
+    openai_row(row("openai,ai302,cometapi,newapi,higress", "/images/generations", openai_body)),
     edit_row("azure",
              "/openai/deployments/{deployment}/images/"
              "edits?api-version={api_version:2025-04-01-preview}"),

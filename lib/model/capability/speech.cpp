@@ -247,7 +247,7 @@ constexpr CapabilityRow eleven_row() {
 }
 
 constexpr CapabilityRow openai_row() {
-  CapabilityRow made = row("openai,ai302,cometapi", "/audio/speech", openai_body);
+  CapabilityRow made = row("openai,ai302,cometapi,newapi", "/audio/speech", openai_body);
   made.unknown_vendors = Dialect::openai_chat;
   return made;
 }

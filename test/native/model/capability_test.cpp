@@ -120,6 +120,14 @@ TEST(Capability, EmbedsTextsInEachVendorsSpelling) {
   EXPECT_EQ(built("azure", Capability::embeddings, two_texts, R"(,"baseURL":"https://x.example")"),
             "POST https://x.example/openai/deployments/m/embeddings?api-version=2024-10-21\n"
             R"({"model":"m","input":["a","b"],"dimensions":2,"encoding_format":"float"})");
+  EXPECT_EQ(built("azureai", Capability::embeddings, R"({"model":"m","input":"a"})",
+                  R"(,"baseURL":"https://x.example/models")"),
+            "POST https://x.example/models/embeddings?api-version=2024-05-01-preview\n"
+            R"({"model":"m","input":["a"],"encoding_format":"float"})");
+  EXPECT_EQ(built("huggingface", Capability::embeddings, R"({"model":"a/b","input":["a","b"]})"),
+            "POST https://router.huggingface.co/hf-inference/models/a/b/pipeline/"
+            "feature-extraction\n"
+            R"({"inputs":["a","b"]})");
   if (in_table("cohere")) {
     EXPECT_EQ(built("cohere", Capability::embeddings, two_texts),
               "POST https://api.cohere.com/v2/embed\n"
@@ -142,6 +150,8 @@ TEST(Capability, ReadsEmbeddingsInTheOrderOfTheTexts) {
             R"({"embeddings":[[1,2],[3,4]],"usage":{"totalInputTokens":5,"totalTokens":5}})");
   EXPECT_EQ(read("google", Capability::embeddings, two_texts,
                  R"({"embeddings":[{"values":[1]},{"values":[2]}]})"),
+            R"({"embeddings":[[1],[2]]})");
+  EXPECT_EQ(read("huggingface", Capability::embeddings, two_texts, "[[1],[2]]"),
             R"({"embeddings":[[1],[2]]})");
   EXPECT_EQ(read("ollama", Capability::embeddings, two_texts,
                  R"({"embeddings":[[1],[2]],"prompt_eval_count":4})"),

@@ -300,5 +300,24 @@ TEST(Config, LeadsToTheWayThatIsAskedFor) {
   }
 }
 
+TEST(Routes, LeadModelsToTheApiThatServesThem) {
+  struct Row {
+    std::string_view provider;
+    std::string_view model;
+    std::string_view url;
+  };
+  for (const Row& row : {
+           Row{"opencodezen", "kimi-k2.5", "https://opencode.ai/zen/v1/chat/completions"},
+           Row{"opencodezen", "gpt-5.4", "https://opencode.ai/zen/v1/responses"},
+           Row{"opencodezen", "claude-sonnet-4-6", "https://opencode.ai/zen/v1/messages"},
+           Row{"opencodecodingplan", "glm-5", "https://opencode.ai/zen/go/v1/chat/completions"},
+           Row{"opencodecodingplan", "minimax-m2.5", "https://opencode.ai/zen/go/v1/messages"},
+       }) {
+    const auto built = test::build(test::settings_of(row.provider), test::question(row.model));
+    ASSERT_TRUE(built) << row.model;
+    EXPECT_EQ(built.value().request.url, row.url) << row.model;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -64,6 +64,7 @@ const std::vector<Case>& cases() {
        R"("prompt_cache_key":"millrace:u:gpt-4o")", ""},
       {"parallel_tool_calls", ask(tool), R"("parallel_tool_calls":true)", ""},
       {"tool_stream", ask(tool), R"("tool_stream":true)", ""},
+      {"no_tools", ask(tool), "tools: The provider takes none", R"("tools":[)"},
       {"tool_limit_128", ask(many_tools()), "129 tools are more than the 128", R"("t128")"},
       {"tool_choice_auto_only", ask(std::string(tool) + R"(,"tool_choice":"required")"), "",
        R"("tool_choice":"required")"},
