@@ -140,6 +140,7 @@ export function pluginTools(options: PluginOptions): HostTool[] {
 
 const nameLimit = 64;
 const hashLength = 12;
+const joint = '____';
 
 // Everything but letters, digits, _ and - is replaced; what nothing of is left of has another word.
 function plain(text: string, otherwise: string): string {
@@ -149,22 +150,31 @@ function plain(text: string, otherwise: string): string {
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
+// The name says what a call does: the identifier makes room for it.
+function shortened(identifier: string, name: string, most: number): string {
+  const least = 8;
+  const room = Math.max(least, most - joint.length - name.length);
+  return `${identifier.slice(0, room)}${joint}${name}`.slice(0, most);
+}
+
 /**
  * `identifier____name` of each name, in the characters and the length that every provider takes. One
  * that lost letters for that, is too long or is another's too, ends with a part of its hash.
  */
 export function wireNames(identifier: string, names: readonly string[]): string[] {
-  const joined = names.map((name) => `${plain(identifier, 'plugin')}____${plain(name, 'call')}`);
+  const prefix = plain(identifier, 'plugin');
+  const shown = names.map((name) => plain(name, 'call'));
   // Runs of _ are one mark in an agent.
-  const key = (name: string): string => name.replace(/_{4,}/g, '__');
+  const keys = shown.map((name) => `${prefix}${joint}${name}`.replace(/_{4,}/g, '__'));
   const uses = new Map<string, number>();
-  for (const name of joined) uses.set(key(name), (uses.get(key(name)) ?? 0) + 1);
+  for (const key of keys) uses.set(key, (uses.get(key) ?? 0) + 1);
   return names.map((name, index) => {
-    const made = joined[index] ?? '';
-    const isOwn = made === `${identifier}____${name}` || uses.get(key(made)) === 1;
-    if (isOwn && made.length <= nameLimit && isAscii(identifier + name)) return made;
+    const full = `${prefix}${joint}${shown[index]}`;
+    const isOwn = full === `${identifier}${joint}${name}` || uses.get(keys[index] ?? '') === 1;
+    if (isOwn && full.length <= nameLimit && isAscii(identifier + name)) return full;
     const hash = ask<string>('approvalHash', { identifier, apiName: name, arguments: '' });
-    return `${made.slice(0, nameLimit - hashLength - 1)}_${hash.slice(0, hashLength)}`;
+    const readable = shortened(prefix, shown[index] ?? '', nameLimit - hashLength - 1);
+    return `${readable}_${hash.slice(0, hashLength)}`;
   });
 }
 

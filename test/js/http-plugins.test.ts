@@ -237,6 +237,7 @@ describe('HTTP tools', () => {
       expect(tools).toHaveLength(2);
       for (const { name } of tools) expect(name).toMatch(/^[\w-]{1,64}$/);
       expect(new Set(tools.map(({ name }) => name)).size).toBe(2);
+      expect(tools[0]?.name).toMatch(/^a_plugin_with_odd_\w+____now_[0-9a-f]{12}$/);
       expect(await run(tools[0], { city: 'Ulm' })).toMatchObject({ success: true });
       expect(pluginTools({ manifest: manifestOf(), settings })[0]?.name).toBe('weather____now');
     });
