@@ -43,17 +43,45 @@ bool is_hexadecimal(std::wstring_view text) {
          text.find_first_not_of(L"0123456789abcdefABCDEF") == std::wstring_view::npos;
 }
 
-// `\u0041` and `\u{41}` are `\x{41}` in Boost, where `\u` is a class of letters.
+// Where a list of characters in brackets stands, as far as a `-` in it goes.
+enum class List : std::uint8_t {
+  none,    // not in brackets
+  open,    // nothing that a range could begin with
+  single,  // behind a character, where a `-` makes a range
+  range,   // behind that `-`
+};
+
+List list_after(List list, wchar_t next) {
+  if (list == List::none) return next == L'[' ? List::open : List::none;
+  if (next == L']') return List::none;
+  if (list == List::single && next == L'-') return List::range;
+  return list == List::range ? List::open : List::single;
+}
+
+// The pattern in Boost's words. `\u0041`, `\u{41}` and `\x41` are `\x{41}` there, where `\u` is a
+// class of letters; and a `-` behind a range or a class (`[0-9-_]`) is refused unless it is
+// escaped.
 std::wstring translated(std::wstring_view source) {
+  constexpr std::wstring_view classes = L"dDsSwW";
   std::wstring out;
+  List list = List::none;
   for (std::size_t at = 0; at < source.size(); ++at) {
+    const bool is_literal = list == List::open && source[at] == L'-';
+    if (is_literal) out.push_back(L'\\');
     out.push_back(source[at]);
-    if (source[at] != L'\\' || at + 1 == source.size()) continue;
+    if (source[at] != L'\\' || at + 1 == source.size()) {
+      const bool is_negation = source[at] == L'^' && source[at - (at > 0 ? 1 : 0)] == L'[';
+      if (list != List::open || !is_negation) list = list_after(list, source[at]);
+      continue;
+    }
     const wchar_t kind = source[++at];
     const std::wstring_view rest = source.substr(at + 1);
-    if (kind == L'u' && rest.size() >= 4 && is_hexadecimal(rest.substr(0, 4))) {
-      out.append(L"x{").append(rest.substr(0, 4)).push_back(L'}');
-      at += 4;
+    const bool is_class = classes.find(kind) != std::wstring_view::npos;
+    if (list != List::none) list = is_class ? List::open : list_after(list, L'a');
+    const std::size_t digits = kind == L'u' ? 4 : kind == L'x' ? 2 : 0;
+    if (rest.size() >= digits && is_hexadecimal(rest.substr(0, digits))) {
+      out.append(L"x{").append(rest.substr(0, digits)).push_back(L'}');
+      at += digits;
     } else if (kind == L'u' && rest.starts_with(L'{')) {
       out.push_back(L'x');
     } else {

@@ -106,6 +106,16 @@ TEST(Schema, MatchesPatternsAsEcmaScriptDoes) {
   EXPECT_TRUE(fits("^\\u0041\\u{42}$", "AB"));
   EXPECT_TRUE(fits("^(?!no)[a-z]+$", "yes"));
   EXPECT_FALSE(fits("^(?!no)[a-z]+$", "nothing"));
+  for (const std::string_view slug :
+       {"^[a-z0-9-_]+$", "^[\\w-.]+$", "^[-a-z0-9_]+$", "^[a-z_0-9-]+$", "^[^A-Z-!]+$",
+        "^[\\x61-\\x7A0-9-_]+$", "^[\\u0061-\\u007A0-9-_]+$"}) {
+    EXPECT_TRUE(fits(slug, "a_1")) << slug;
+    EXPECT_FALSE(fits(slug, "A!")) << slug;
+  }
+  EXPECT_TRUE(fits("^[a-z-]+$", "a-b"));
+  EXPECT_TRUE(fits("^[0-9-_]+$", "1-2"));
+  EXPECT_FALSE(fits("^[0-9-_]+$", ":"));
+  EXPECT_TRUE(fits("^[^-]$", "^"));
 }
 
 }  // namespace
