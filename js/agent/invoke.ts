@@ -3,6 +3,7 @@
 import type { AgentToolContext, ChatToolPayload } from '../../types/agent';
 import { noListener, onAbort } from '../abort';
 import { MillraceError } from '../errors';
+import type { MCPFileStore } from '../mcp/attachments';
 import type { MCPClient } from '../mcp/client';
 import { invokeMCPTypePlugin } from '../mcp/plugin';
 import { resultText } from './http-tools';
@@ -32,6 +33,8 @@ export interface ToolInvocationOptions {
   timeoutMs?: number;
   /** Bytes of `content`; longer ones are cut and say so. Default 25000. */
   maxLength?: number;
+  /** Keeps images, sounds and files of MCP results, which become `attachments`. */
+  store?: MCPFileStore;
 }
 
 export type ToolPayload = Pick<ChatToolPayload, 'identifier' | 'apiName' | 'arguments'> &

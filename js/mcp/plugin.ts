@@ -1,8 +1,9 @@
 // Calls of MCP tools in LobeHub's shape: a payload in, a result record out, that never throws.
 import type { ChatToolPayload } from '../../types/agent';
-import type { MCPToolResult } from '../../types/mcp';
+import type { MCPContent, MCPToolResult } from '../../types/mcp';
 import { payloadArguments, toolFailure } from '../agent/payload';
 import { MillraceError } from '../errors';
+import { attachmentsOf, type MCPAttachment, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
 import { mcpResultText } from './tools';
 
@@ -11,8 +12,10 @@ export interface MCPPluginResult {
   /** What the model reads. */
   content: string;
   success: boolean;
-  /** The result as the server gave it. */
+  /** The result as the server gave it, without the bytes of images, sounds and files. */
   state?: MCPToolResult;
+  /** What `store` has kept of them. */
+  attachments?: MCPAttachment[];
   error?: { type: string; message: string; body?: unknown };
   /** Milliseconds. */
   executionTime: number;
@@ -23,7 +26,11 @@ export interface MCPPluginOptions {
   timeoutMs?: number;
   /** Bytes of `content`; longer ones are cut and say so. Default 25000. */
   maxLength?: number;
+  /** Keeps images, sounds and files of results; without it they are lost. */
+  store?: MCPFileStore;
 }
+
+type Json = Record<string, unknown>;
 
 const defaultLength = 25_000;
 
@@ -50,6 +57,17 @@ function failure(
   return { ...record, error: { ...record.error, type: shown } };
 }
 
+// A record goes into histories, which hold addresses and never bytes.
+function withoutBytes(result: MCPToolResult): MCPToolResult {
+  const bare = (block: MCPContent): MCPContent => {
+    const { type, data: _data, resource, ...rest } = (block ?? {}) as Json;
+    const { blob: _blob, ...file } = (resource ?? {}) as Json;
+    if (type === 'image' || type === 'audio') return { type, ...rest } as MCPContent;
+    return type === 'resource' ? ({ ...block, resource: file } as MCPContent) : block;
+  };
+  return Array.isArray(result.content) ? { ...result, content: result.content.map(bare) } : result;
+}
+
 /**
  * Calls the tool `apiName` of the server `identifier`. A failure is a result as well, so that the model is
  * told of it.
@@ -60,7 +78,7 @@ export async function invokeMCPTypePlugin(
   options: MCPPluginOptions = {},
 ): Promise<MCPPluginResult> {
   const begin = Date.now();
-  const { signal, timeoutMs, maxLength = defaultLength } = options;
+  const { signal, timeoutMs, maxLength = defaultLength, store } = options;
   try {
     const { identifier } = payload;
     const client = Object.hasOwn(clients, identifier) ? clients[identifier] : undefined;
@@ -68,13 +86,18 @@ export async function invokeMCPTypePlugin(
       throw new MillraceError('tool_not_found', `There is no MCP server ${identifier}.`);
     }
     const args = payloadArguments(payload.arguments);
-    const state = await client.callTool(payload.apiName, args, { signal, timeoutMs });
-    const content = mcpResultText(state, maxLength);
-    const success = state.isError !== true;
-    const executionTime = Date.now() - begin;
-    if (success) return { content, success, state, executionTime };
-    const error = { type: 'TOOL_ERROR', message: content };
-    return { content, success, state, error, executionTime };
+    const result = await client.callTool(payload.apiName, args, { signal, timeoutMs });
+    const content = mcpResultText(result, maxLength);
+    const success = result.isError !== true;
+    const attachments = store && success ? await attachmentsOf(result, store) : [];
+    return {
+      content,
+      success,
+      state: withoutBytes(result),
+      ...(attachments.length > 0 && { attachments }),
+      ...(!success && { error: { type: 'TOOL_ERROR', message: content } }),
+      executionTime: Date.now() - begin,
+    };
   } catch (thrown) {
     return { ...failure(thrown, signal), executionTime: Date.now() - begin };
   }

@@ -182,6 +182,56 @@ describe('invokeTool', () => {
   });
 });
 
+describe('files in the results of MCP tools', () => {
+  const bytes = Buffer.from('a picture').toString('base64');
+  const content = [
+    { type: 'text', text: 'see', data: 'kept' },
+    { type: 'image', data: bytes, mimeType: 'image/png' },
+    { type: 'audio', data: bytes, mimeType: 'audio/wav' },
+    { type: 'resource', resource: { uri: 'test://a', blob: bytes, mimeType: 'a/b' } },
+    null,
+  ];
+  const from = (more: object = {}) => ({
+    mcp: { one: { callTool: async () => ({ content, ...more }) } as unknown as MCPClient },
+  });
+
+  it('are kept elsewhere, never in the record', async () => {
+    const stored: string[] = [];
+    const store = ({ id, bytes: kept }: { id: string; bytes: Uint8Array }) => {
+      stored.push(Buffer.from(kept).toString());
+      return `https://files.example/${id}`;
+    };
+    const structuredContent = { data: 1 };
+    const call = payload({ type: 'mcp' });
+    const result = await invokeTool(call, from({ structuredContent }), { store });
+    expect(stored).toEqual(['a picture', 'a picture', 'a picture']);
+    expect(JSON.stringify(result)).not.toContain(bytes);
+    expect((result.state as { content: unknown[] }).content).toEqual([
+      content[0],
+      { type: 'image', mimeType: 'image/png' },
+      { type: 'audio', mimeType: 'audio/wav' },
+      { type: 'resource', resource: { uri: 'test://a', mimeType: 'a/b' } },
+      null,
+    ]);
+    expect(result).toMatchObject({
+      success: true,
+      content: expect.stringContaining('see') as string,
+      state: { structuredContent },
+      attachments: [
+        { type: 'image', mimeType: 'image/png', url: expect.any(String) as string },
+        { type: 'audio', mimeType: 'audio/wav' },
+        { type: 'file', mimeType: 'a/b' },
+      ],
+    });
+  });
+
+  it('leave no bytes without a place for them', async () => {
+    const result = await invokeTool(payload({ type: 'mcp' }), from());
+    expect(JSON.stringify(result)).not.toContain(bytes);
+    expect(result).not.toHaveProperty('attachments');
+  });
+});
+
 describe('invokeBuiltinTool', () => {
   it('keeps what a record holds, and makes its text safe and short', async () => {
     const run = () => ({

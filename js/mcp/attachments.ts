@@ -1,0 +1,47 @@
+// Images and sounds in results of MCP tools: kept elsewhere, and referred to by their address.
+import { randomUUID } from 'node:crypto';
+
+import type { MCPToolResult } from '../../types/mcp';
+
+/** A file that a tool's result refers to. */
+export interface MCPAttachment {
+  id: string;
+  type: 'image' | 'audio' | 'file';
+  mimeType: string;
+  url: string;
+}
+
+/** Keeps a file that came as bytes; gives its address. */
+export type MCPFileStore = (file: {
+  id: string;
+  mimeType: string;
+  bytes: Uint8Array;
+}) => string | Promise<string>;
+
+interface Block {
+  type?: unknown;
+  data?: unknown;
+  mimeType?: unknown;
+  resource?: { blob?: unknown; mimeType?: unknown } | null;
+}
+
+/** Stores what a result holds as bytes. */
+export async function attachmentsOf(
+  { content }: MCPToolResult,
+  store: MCPFileStore,
+): Promise<MCPAttachment[]> {
+  const attachments: MCPAttachment[] = [];
+  for (const block of (Array.isArray(content) ? content : []) as (Block | null)[]) {
+    const { type, data, mimeType } =
+      block?.type === 'resource'
+        ? { type: 'file', data: block.resource?.blob, mimeType: block.resource?.mimeType }
+        : (block ?? {});
+    if (typeof data !== 'string') continue;
+    if (type !== 'image' && type !== 'audio' && type !== 'file') continue;
+    const id = randomUUID();
+    const known = typeof mimeType === 'string' ? mimeType : 'application/octet-stream';
+    const url = await store({ id, mimeType: known, bytes: Buffer.from(data, 'base64') });
+    attachments.push({ id, type, mimeType: known, url });
+  }
+  return attachments;
+}
