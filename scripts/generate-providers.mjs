@@ -63,7 +63,8 @@ const table = [
 ];
 
 // What each vendor can do through Millrace. Capabilities besides chats come from the golden file that a test
-// holds to the engine's table; each of its entries has a test over HTTP in test/js/capabilities.test.ts. A
+// holds to the engine's table; each of its entries has a test over HTTP in test/js/capabilities.test.ts, and its
+// address in test/golden/model/capability-urls.txt. A
 // chat's request with a tool and an image is written down for each vendor in test/golden/requests.
 const capabilities = JSON.parse(read('test/golden/model/capabilities.json'));
 // What each vendor gets for reasoning and for an object, as a test of the engine writes it down. A note
@@ -117,9 +118,17 @@ a colon is used when there is none. Other names are taken as well: ${aliases
 
 ## Capabilities
 
-What can be asked of each provider through Millrace: \`yes\` means that the request and the reading of the answer are
-tested for this provider. Whether a model has the capability is another matter: \`models()\` tells, where the provider
-does. Under \`reasoning\` stand the providers whose switches for it are known; others take \`reasoning_effort\` as it is.
+What can be asked of each provider through Millrace. What \`yes\` stands on:
+
+- \`chat\`, \`tools\`, \`vision\`: the provider's request with a tool and an image is written down and compared; answers
+  are read, streamed and failed, for each dialect and not for each provider that speaks it.
+- \`reasoning\`, \`generateObject\`: what they change in the provider's request is written down and compared. Under
+  \`reasoning\` stand the providers whose switches for it are known; others take \`reasoning_effort\` as it is.
+- \`models\` to \`speech\`: the provider's address is written down and compared, and the request and the answer go over
+  HTTP in a test of this provider, against a stand-in.
+
+None of it was asked of the vendors' own servers. Whether a model has the capability is another matter: \`models()\`
+tells, where the provider does.
 
 ${markdownTable(matrixLines)}
 

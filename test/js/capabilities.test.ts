@@ -1,10 +1,13 @@
 // Every capability of every provider over real HTTP, against a fake that speaks each vendor's dialect.
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
 
 import { addon } from '../../dist/cjs/addon';
 import { MillraceError } from '../../dist/cjs/errors';
 import { Capabilities } from '../../dist/cjs/model/capabilities';
+import { providerRow } from '../../dist/cjs/model/settings';
 import type { Provider } from '../support/provider';
 import { startProvider } from '../support/provider';
 
@@ -166,6 +169,29 @@ function capabilitiesOf(provider: string, more: object = {}, send?: typeof fetch
 }
 
 describe('the capability table', () => {
+  it('asks each vendor where it is written down', () => {
+    const more = { apiVersion: 'v', location: 'l', region: 'r' };
+    const urls = rows.map(([provider, name]) => {
+      const { baseURL: ours, ...settings } = { ...settingsOf(provider), ...more };
+      const needsOne = ours !== undefined && providerRow(provider)?.baseURL === '';
+      const baseURL = needsOne ? { baseURL: 'https://own.example' } : {};
+      const model = provider === 'vertexai' && name === 'image' ? 'imagen-4' : 'a/m';
+      const [request] = addon().buildCapability(
+        name,
+        JSON.stringify({ ...settings, ...baseURL }),
+        JSON.stringify({ model, input: 'a', params: { prompt: 'p' }, voice: 'v' }),
+        JSON.stringify({ key: 0, token: 't' }),
+      );
+      const { method, url } = JSON.parse(request) as { method: string; url: string };
+      return `${provider} ${name}: ${method} ${url}`;
+    });
+    const file = join(__dirname, '../golden/model/capability-urls.txt');
+    if (process.env['MILLRACE_WRITE_GOLDEN'] !== undefined) {
+      writeFileSync(file, `${urls.join('\n')}\n`);
+    }
+    expect(urls).toEqual(readFileSync(file, 'utf8').trim().split('\n'));
+  });
+
   it('has the breadth that the documentation promises', () => {
     const count = (name: string) => rows.filter(([, one]) => one === name).length;
     expect(count('embeddings')).toBeGreaterThanOrEqual(6);
