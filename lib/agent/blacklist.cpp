@@ -418,17 +418,23 @@ bool is_path_of(std::string_view path) {
 }
 
 bool is_env_file(std::string_view place) {
-  return last_part(place).starts_with(".env");
-}
-
-bool is_ssh_key(std::string_view place) {
   const std::string_view name = last_part(place);
-  const bool key = name.starts_with("id_") && !name.ends_with(".pub");
-  return key && place.find(".ssh/") != std::string_view::npos;
+  // A pattern has to name the dot: no other one finds such a file.
+  return name.starts_with(".env") ||
+         (name.starts_with('.') && is_glob(name) && names(name, ".env"));
 }
 
 bool ends_with_path(std::string_view place, std::string_view tail) {
   return place == tail || (place.ends_with(tail) && place[place.size() - tail.size() - 1] == '/');
+}
+
+// Everything inside the folder is the folder.
+bool is_ssh_key(std::string_view place) {
+  if (ends_with_path(place, ".ssh")) return true;
+  const std::string_view name = last_part(place);
+  const bool key = (name.starts_with("id_") || (is_glob(name) && names(name, "id_rsa"))) &&
+                   !name.ends_with(".pub");
+  return key && place.find(".ssh/") != std::string_view::npos;
 }
 
 bool is_aws(std::string_view place) {

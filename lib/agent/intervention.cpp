@@ -64,12 +64,46 @@ std::string command_text(const Tree& value) {
   return joined;
 }
 
-bool match_shell(std::string_view predicate, const Tree& value) {
+// Every text in the arguments that a shell may be given, by the names that tools have for it.
+void collect_texts(std::vector<std::string>& texts, const Tree& args, int depth) {
+  constexpr std::array<std::string_view, 10> commands{
+      "command",      "cmd",           "script", "commandLine", "command_line",
+      "shellCommand", "shell_command", "argv",   "program",     "executable"};
+  constexpr std::array<std::string_view, 2> arguments{"args", "arguments"};
+  constexpr int deepest = 4;
+  for (const std::string_view name : commands) {
+    if (!args[name].is_null()) texts.push_back(command_text(args[name]));
+  }
+  for (const Tree& command : args["commands"].items()) texts.push_back(text_of(command));
+  for (const std::string_view rest : arguments) {
+    if (!args[rest].is_array()) continue;
+    texts.push_back(command_text(args[rest]));
+    for (const std::string_view name : commands) {
+      if (args[name].is_string()) {
+        texts.push_back(text_of(args[name]) + ' ' + command_text(args[rest]));
+      }
+    }
+  }
+  if (depth >= deepest) return;
+  for (const auto& [name, value] : args.members()) {
+    if (value.is_object()) collect_texts(texts, value, depth + 1);
+    for (const Tree& item : value.items()) {
+      if (item.is_object()) collect_texts(texts, item, depth + 1);
+    }
+  }
+}
+
+std::vector<std::string> command_texts(const Tree& args) {
+  std::vector<std::string> texts;
+  collect_texts(texts, args, 0);
+  return texts;
+}
+
+bool match_shell(std::string_view predicate, const std::string& text) {
   const BlacklistRow* row = find_blacklist_row(predicate);
   if (row == nullptr || row->command == nullptr) return false;
-  const std::string text = command_text(value);
-  const auto commands = commands_of(text);
-  return row->command(commands, text);
+  const ShellReading reading = read_shell(text);
+  return !reading.whole || row->command(reading.commands, text);
 }
 
 bool match_path(std::string_view predicate, const Tree& value) {
@@ -80,32 +114,52 @@ bool match_path(std::string_view predicate, const Tree& value) {
                      [&](const Tree& item) { return row->path(text_of(item)); });
 }
 
-// The arguments by which other tools name the same thing.
-std::vector<std::string_view> spellings(std::string_view argument) {
-  if (argument == "command") {
-    return {"command", "cmd", "script", "commandLine", "command_line", "shellCommand", "argv"};
+// Every path in the arguments, by the names that tools have for it.
+void collect_paths(std::vector<const Tree*>& paths, const Tree& args, int depth) {
+  constexpr std::array<std::string_view, 6> names{"path",      "file",     "filePath",
+                                                  "file_path", "filename", "paths"};
+  constexpr std::array<std::string_view, 2> addresses{"url", "uri"};
+  constexpr int deepest = 4;
+  for (const std::string_view name : names) {
+    if (!args[name].is_null()) paths.push_back(&args[name]);
   }
-  if (argument == "path") return {"path", "file", "filePath", "file_path", "filename", "paths"};
-  return {argument};
+  for (const std::string_view name : addresses) {
+    if (args[name].string().starts_with("file:")) paths.push_back(&args[name]);
+  }
+  if (depth >= deepest) return;
+  for (const auto& [name, value] : args.members()) {
+    if (value.is_object()) collect_paths(paths, value, depth + 1);
+    for (const Tree& item : value.items()) {
+      if (item.is_object()) collect_paths(paths, item, depth + 1);
+    }
+  }
 }
+
+bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown);
 
 bool matches_named(const std::string& argument, const Tree& matcher, const Tree& args,
-                   const RegexTest& regex) {
+                   const RegexTest& regex, bool if_unknown) {
   const std::string_view type = matcher["type"].string();
-  if (type != "semanticShell" && type != "sensitivePath") {
-    const Tree* value = args.find(argument);
-    return value != nullptr && !value->is_null() && matches_argument(matcher, *value, regex);
+  const std::string_view pattern = matcher["pattern"].string();
+  if (type == "semanticShell" && argument == "command") {
+    const auto texts = command_texts(args);
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return match_shell(pattern, text); });
   }
-  const auto names = spellings(argument);
-  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-    const Tree* value = args.find(name);
-    return value != nullptr && !value->is_null() && matches_argument(matcher, *value, regex);
-  });
+  if (type == "sensitivePath" && argument == "path") {
+    std::vector<const Tree*> paths;
+    collect_paths(paths, args, 0);
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](const Tree* path) { return match_path(pattern, *path); });
+  }
+  const Tree* value = args.find(argument);
+  return value != nullptr && !value->is_null() && fits(matcher, *value, regex, if_unknown);
 }
 
-bool matches_rule(const Tree& match, const Tree& args, const RegexTest& regex) {
+// A rule whose pattern cannot be tested counts where it asks, and does not where it allows.
+bool matches_rule(const Tree& match, const Tree& args, const RegexTest& regex, bool allows) {
   return std::all_of(match.members().begin(), match.members().end(), [&](const Tree::Member& row) {
-    return matches_named(row.first, row.second, args, regex);
+    return matches_named(row.first, row.second, args, regex, !allows);
   });
 }
 
@@ -116,8 +170,9 @@ bool passes_prefix(const Tree& match, const Tree& args) {
         row.second.is_string() ? row.second.string() : row.second["pattern"].string();
     if (!pattern.ends_with(":*")) return false;
     const std::string text = text_of(args[row.first]);
-    const auto commands = commands_of(text);
-    return commands.size() > 1 ||
+    const ShellReading reading = read_shell(text);
+    const auto& commands = reading.commands;
+    return !reading.whole || commands.size() > 1 ||
            std::any_of(commands.begin(), commands.end(),
                        [](const ShellCommand& command) { return !command.redirects.empty(); });
   });
@@ -125,21 +180,19 @@ bool passes_prefix(const Tree& match, const Tree& args) {
 
 // The semantic rules of the default list share one reading of the command.
 std::optional<BlacklistHit> check_default(const Tree& args) {
-  std::vector<std::pair<std::string, std::vector<ShellCommand>>> commands;
-  for (const std::string_view name : spellings("command")) {
-    const Tree& value = args[name];
-    if (value.is_null()) continue;
-    const std::string text = command_text(value);
-    commands.emplace_back(text, commands_of(text));
+  std::vector<std::pair<std::string, ShellReading>> commands;
+  for (std::string& text : command_texts(args)) {
+    ShellReading reading = read_shell(text);
+    // What cannot be read to its end may do anything.
+    if (!reading.whole) return BlacklistHit{"securityBlacklist.unreadableCommand", true};
+    commands.emplace_back(std::move(text), std::move(reading));
   }
   std::vector<const Tree*> paths;
-  for (const std::string_view name : spellings("path")) {
-    if (!args[name].is_null()) paths.push_back(&args[name]);
-  }
+  collect_paths(paths, args, 0);
   for (const BlacklistRow& row : blacklist_rows()) {
     const bool hit = std::any_of(commands.begin(), commands.end(),
                                  [&](const auto& command) {
-                                   return row.command(command.second, command.first);
+                                   return row.command(command.second.commands, command.first);
                                  }) ||
                      std::any_of(paths.begin(), paths.end(),
                                  [&](const Tree* path) { return match_path(row.name, *path); });
@@ -261,6 +314,20 @@ Assessment assess(const CallFacts& facts, std::string_view mode, const RegexTest
   return {by_mode(mode, policy, facts, regex), {}};
 }
 
+bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown) {
+  if (matcher.is_string()) return match_pattern(matcher.string(), text_of(value));
+  const std::string_view type = matcher["type"].string();
+  const std::string_view pattern = matcher["pattern"].string();
+  if (type == "semanticShell") return match_shell(pattern, command_text(value));
+  if (type == "sensitivePath") return match_path(pattern, value);
+  const std::string text = text_of(value);
+  if (type == "exact") return text == pattern;
+  if (type == "prefix") return text.starts_with(pattern);
+  if (type == "wildcard") return match_pattern(pattern, text);
+  if (type == "regex" && regex) return regex(pattern, text).value_or(if_unknown);
+  return false;
+}
+
 void sort_keys(const Tree& value, std::vector<const Tree::Member*>& sorted) {
   for (const Tree::Member& member : value.members()) sorted.push_back(&member);
   std::sort(sorted.begin(), sorted.end(),
@@ -281,17 +348,7 @@ bool match_pattern(std::string_view pattern, std::string_view value) {
 }
 
 bool matches_argument(const Tree& matcher, const Tree& value, const RegexTest& regex) {
-  if (matcher.is_string()) return match_pattern(matcher.string(), text_of(value));
-  const std::string_view type = matcher["type"].string();
-  const std::string_view pattern = matcher["pattern"].string();
-  if (type == "semanticShell") return match_shell(pattern, value);
-  if (type == "sensitivePath") return match_path(pattern, value);
-  const std::string text = text_of(value);
-  if (type == "exact") return text == pattern;
-  if (type == "prefix") return text.starts_with(pattern);
-  if (type == "wildcard") return match_pattern(pattern, text);
-  if (type == "regex") return regex && regex(pattern, text);
-  return false;
+  return fits(matcher, value, regex, false);
 }
 
 std::optional<BlacklistHit> check_blacklist(const Tree& blacklist, const Tree& args,
@@ -300,7 +357,7 @@ std::optional<BlacklistHit> check_blacklist(const Tree& blacklist, const Tree& a
   std::optional<BlacklistHit> hit;
   for (const Tree& rule : blacklist.items()) {
     const Tree& match = rule["match"];
-    if (match.members().empty() || !matches_rule(match, args, regex)) continue;
+    if (match.members().empty() || !matches_rule(match, args, regex, false)) continue;
     if (!hit) hit = BlacklistHit{std::string(rule["description"].string()), false};
     hit->hard = rule["policy"].string() != "required";
     if (hit->hard) break;
@@ -315,8 +372,8 @@ std::string should_intervene(const Tree& config, const Tree& blacklist, const Tr
   if (!config.is_array()) return config.is_null() ? "never" : "required";
   for (const Tree& rule : config.items()) {
     const Tree& match = rule["match"];
-    if (!match.is_null() && !matches_rule(match, args, regex)) continue;
     std::string policy(rule["policy"].string());
+    if (!match.is_null() && !matches_rule(match, args, regex, policy == "never")) continue;
     if (policy != "never" || !passes_prefix(match, args)) return policy;
   }
   return "required";

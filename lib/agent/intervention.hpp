@@ -11,9 +11,11 @@
 
 namespace millrace::agent {
 
-// Answers whether a pattern is found in a text. Patterns are written for JavaScript, and so is who
-// answers; without one a pattern never matches.
-using RegexTest = std::function<bool(std::string_view pattern, std::string_view text)>;
+// Answers whether a pattern is found in a text; nothing when the pattern is not valid or takes too
+// long. Patterns are written for JavaScript, and so is who answers; without one a pattern never
+// matches.
+using RegexTest =
+    std::function<std::optional<bool>(std::string_view pattern, std::string_view text)>;
 
 // "*" stands for any run of characters, everything else for itself. "name:*" matches `name` alone
 // and `name` followed by a colon or a blank.

@@ -12,7 +12,8 @@ namespace millrace::agent {
 namespace {
 
 constexpr int deepest = 8;
-constexpr std::size_t most_commands = 512;
+constexpr std::size_t most_commands = 2048;
+constexpr int most_wrappers = 64;
 
 struct Wrapper {
   std::string_view name;
@@ -105,20 +106,23 @@ std::string with_arguments(std::string_view text, const std::vector<std::string>
 
 class Reader {
  public:
-  explicit Reader(std::vector<ShellCommand>& out) : out_(out) {}
+  Reader(std::vector<ShellCommand>& out, bool& whole) : out_(out), whole_(whole) {}
 
   // Gives what the text writes, as far as that is known.
   std::string read(std::string_view text, int depth) {
-    if (depth > deepest || out_.size() > most_commands) return {};
+    if (depth > deepest || out_.size() > most_commands) {
+      whole_ = whole_ && text.empty();
+      return {};
+    }
     std::vector<std::string> nested;
-    const std::vector<Token> tokens =
-        tokens_of(text, variables_, nested, [this, depth](const std::string& inner) {
-          std::vector<ShellCommand> unused;
-          Reader reader(unused);
-          reader.variables_ = variables_;
-          reader.directory_ = directory_;
-          return reader.read(inner, depth + 1);
-        });
+    const Writes writes_of = [this, depth](const std::string& inner) {
+      std::vector<ShellCommand> unused;
+      Reader reader(unused, whole_);
+      reader.variables_ = variables_;
+      reader.directory_ = directory_;
+      return reader.read(inner, depth + 1);
+    };
+    const std::vector<Token> tokens = tokens_of(text, variables_, nested, writes_of, whole_);
     std::string writes;
     std::vector<ShellCommand> pipeline;
     ShellCommand current;
@@ -164,6 +168,14 @@ class Reader {
     text.append(more);
   }
 
+  void keep(ShellCommand command) {
+    if (out_.size() > most_commands) {
+      whole_ = false;
+    } else {
+      out_.push_back(std::move(command));
+    }
+  }
+
   std::string finish(std::vector<ShellCommand>& pipeline, int depth) {
     std::string said;  // what the pipe carries, when that is known
     for (ShellCommand& command : pipeline) {
@@ -186,7 +198,7 @@ class Reader {
     std::string writes = found.empty() ? output_of(command, program, piped) : found;
     if (program == "cd" || program == "pushd") change_directory(command);
     run_inner(command, program, piped, depth);
-    if (out_.size() <= most_commands) out_.push_back(std::move(command));
+    keep(std::move(command));
     return writes;
   }
 
@@ -228,7 +240,11 @@ class Reader {
 
   // Takes wrappers, options of theirs and assignments off the front.
   void unwrap(ShellCommand& command, const std::string& piped, int depth) {
-    for (int round = 0; round < 16 && !command.words.empty(); ++round) {
+    for (int round = 0; !command.words.empty(); ++round) {
+      if (round == most_wrappers) {
+        whole_ = false;
+        return;
+      }
       auto& words = command.words;
       std::size_t skip = 0;
       while (skip < words.size() && is_assignment(words[skip])) ++skip;
@@ -311,7 +327,7 @@ class Reader {
     CodeReading reading = read_code(code);
     for (ShellCommand& command : reading.commands) {
       command.directory = directory_;
-      if (out_.size() <= most_commands) out_.push_back(std::move(command));
+      keep(std::move(command));
     }
     for (const std::string& text : reading.texts) read(text, depth + 1);
   }
@@ -326,7 +342,7 @@ class Reader {
     if ((syncs || drops) && !operands.empty()) {
       ShellCommand removal{{"rm", "-rf"}, {}, command.directory, {}};
       removal.words.emplace_back(syncs ? operands.back() : operands.front());
-      out_.push_back(std::move(removal));
+      keep(std::move(removal));
     }
     static constexpr std::array<std::string_view, 11> hosts{
         "git", "tar", "vim", "vi", "nvim", "ex", "tmux", "screen", "sed", "less", "rlwrap"};
@@ -365,7 +381,7 @@ class Reader {
       if (word == "-delete" && !filtered) {
         ShellCommand removal{{"rm", "-rf"}, {}, command.directory, {}};
         removal.words.insert(removal.words.end(), roots.begin(), roots.end());
-        out_.push_back(std::move(removal));
+        keep(std::move(removal));
       }
       static constexpr std::array<std::string_view, 8> runs{
           "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"};
@@ -383,6 +399,7 @@ class Reader {
   }
 
   std::vector<ShellCommand>& out_;
+  bool& whole_;
   Variables variables_;
   std::string directory_;
 };
@@ -422,10 +439,10 @@ std::vector<std::string_view> ShellCommand::operands() const {
   return operands;
 }
 
-std::vector<ShellCommand> commands_of(std::string_view text) {
-  std::vector<ShellCommand> commands;
-  Reader(commands).read(text, 0);
-  return commands;
+ShellReading read_shell(std::string_view text) {
+  ShellReading reading;
+  Reader(reading.commands, reading.whole).read(text, 0);
+  return reading;
 }
 
 std::string normal_path(std::string_view path) {

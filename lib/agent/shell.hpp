@@ -29,10 +29,15 @@ struct ShellCommand {
   [[nodiscard]] std::vector<std::string_view> operands() const;
 };
 
+struct ShellReading {
+  std::vector<ShellCommand> commands;
+  bool whole = true;  // false when the text is nested too deep or too long to be read to its end
+};
+
 // Every simple command that `text` may run: each segment of lists and pipelines, substitutions,
 // what is given to `sh -c`, `eval`, `find -exec` or through a pipe to a shell. A substitution whose
 // result is known (`$(echo /)`) is its result.
-std::vector<ShellCommand> commands_of(std::string_view text);
+ShellReading read_shell(std::string_view text);
 
 // A path with "//", "." and ".." resolved as text and no slash at its end.
 std::string normal_path(std::string_view path);

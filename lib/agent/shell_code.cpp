@@ -36,11 +36,35 @@ bool mentions(std::string_view code, Names names) {
   });
 }
 
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// What closes a literal that begins at `at`, which then stands at its quote; 0 where none begins.
+// Perl and Ruby have q(...), qq{...}, qx[...] and %x<...> besides the quotes.
+char closing_quote(std::string_view code, std::size_t& at) {
+  const char first = code[at];
+  if (first == '"' || first == '\'' || first == '`') return first;
+  if ((first != 'q' && first != '%') || (at > 0 && is_word(code[at - 1]))) return 0;
+  std::size_t open = at + 1;
+  while (open < code.size() && open - at < 3 &&
+         std::string_view("qxwQ").find(code[open]) != std::string_view::npos) {
+    ++open;
+  }
+  if (open >= code.size()) return 0;
+  constexpr std::string_view opening = "([{</|!";
+  constexpr std::string_view closing = ")]}>/|!";
+  const std::size_t kind = opening.find(code[open]);
+  if (kind == std::string_view::npos) return 0;
+  at = open;
+  return closing[kind];
+}
+
 std::vector<std::string> literals_of(std::string_view code) {
   std::vector<std::string> literals;
   for (std::size_t at = 0; at < code.size(); ++at) {
-    const char quote = code[at];
-    if (quote != '"' && quote != '\'' && quote != '`') continue;
+    const char quote = closing_quote(code, at);
+    if (quote == 0) continue;
     std::string literal;
     for (++at; at < code.size() && code[at] != quote; ++at) {
       if (code[at] == '\\' && at + 1 < code.size()) ++at;

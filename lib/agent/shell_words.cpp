@@ -47,11 +47,48 @@ std::string_view inside(std::string_view text, std::size_t from, std::size_t end
   return text.substr(from, end - from - (closed ? 1 : 0));
 }
 
+// The words that braces stand for: "a{b,c}" is "ab" and "ac".
+std::vector<std::string> expand_braces(std::string_view word, bool& whole) {
+  std::vector<std::string> pending{std::string(word)};
+  std::vector<std::string> done;
+  while (!pending.empty() && done.size() + pending.size() < most_expanded_words) {
+    std::string current = std::move(pending.back());
+    pending.pop_back();
+    const std::size_t open = current.find('{');
+    const std::size_t close =
+        open == std::string::npos ? open : closing(current, open + 1, '{', '}');
+    const std::string_view inner =
+        open == std::string::npos ? std::string_view()
+                                  : std::string_view(current).substr(open + 1, close - open - 2);
+    if (open == std::string::npos || current[close - 1] != '}' ||
+        inner.find(',') == std::string_view::npos) {
+      done.push_back(std::move(current));
+      continue;
+    }
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    for (const char c : inner) {
+      if (c == '{') ++depth;
+      if (c == '}') --depth;
+      if (c == ',' && depth == 0) {
+        parts.emplace_back();
+      } else {
+        parts.back().push_back(c);
+      }
+    }
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      pending.push_back(current.substr(0, open) + *part + current.substr(close));
+    }
+  }
+  whole = whole && pending.empty();
+  return done;
+}
+
 class Lexer {
  public:
   Lexer(std::string_view text, Variables& variables, std::vector<std::string>& nested,
-        const Writes& writes)
-      : text_(text), variables_(variables), nested_(nested), writes_(writes) {}
+        const Writes& writes, bool& whole)
+      : text_(text), variables_(variables), nested_(nested), writes_(writes), whole_(whole) {}
 
   std::vector<Token> run() {
     while (at_ < text_.size()) step();
@@ -323,7 +360,7 @@ class Lexer {
       tokens_.push_back(std::move(token));
       return;
     }
-    for (std::string& word : expand_braces(token.text)) {
+    for (std::string& word : expand_braces(token.text, whole_)) {
       tokens_.push_back({TokenKind::word, std::move(word), false, false});
     }
   }
@@ -346,6 +383,7 @@ class Lexer {
   Variables& variables_;
   std::vector<std::string>& nested_;
   const Writes& writes_;
+  bool& whole_;
   std::vector<Token> tokens_;
   std::string word_;
   std::size_t at_ = 0;
@@ -356,43 +394,8 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> tokens_of(std::string_view text, Variables& variables,
-                             std::vector<std::string>& nested, const Writes& writes) {
-  return Lexer(text, variables, nested, writes).run();
-}
-
-std::vector<std::string> expand_braces(std::string_view word) {
-  std::vector<std::string> pending{std::string(word)};
-  std::vector<std::string> done;
-  while (!pending.empty() && done.size() + pending.size() < most_expanded_words) {
-    std::string current = std::move(pending.back());
-    pending.pop_back();
-    const std::size_t open = current.find('{');
-    const std::size_t close =
-        open == std::string::npos ? open : closing(current, open + 1, '{', '}');
-    const std::string_view inner =
-        open == std::string::npos ? std::string_view()
-                                  : std::string_view(current).substr(open + 1, close - open - 2);
-    if (open == std::string::npos || current[close - 1] != '}' ||
-        inner.find(',') == std::string_view::npos) {
-      done.push_back(std::move(current));
-      continue;
-    }
-    std::vector<std::string> parts(1);
-    int depth = 0;
-    for (const char c : inner) {
-      if (c == '{') ++depth;
-      if (c == '}') --depth;
-      if (c == ',' && depth == 0) {
-        parts.emplace_back();
-      } else {
-        parts.back().push_back(c);
-      }
-    }
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      pending.push_back(current.substr(0, open) + *part + current.substr(close));
-    }
-  }
-  return done;
+                             std::vector<std::string>& nested, const Writes& writes, bool& whole) {
+  return Lexer(text, variables, nested, writes, whole).run();
 }
 
 }  // namespace millrace::agent

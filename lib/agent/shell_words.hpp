@@ -25,10 +25,8 @@ using Writes = std::function<std::string(const std::string& text)>;
 
 // Cuts `text` into tokens; the commands inside substitutions are appended to `nested`, and what
 // they write is put in. Assignments are read into `variables` and put in where they are used later.
+// `whole` becomes false when braces stand for more words than are looked at.
 std::vector<Token> tokens_of(std::string_view text, Variables& variables,
-                             std::vector<std::string>& nested, const Writes& writes);
-
-// The words that braces stand for: "a{b,c}" is "ab" and "ac".
-std::vector<std::string> expand_braces(std::string_view word);
+                             std::vector<std::string>& nested, const Writes& writes, bool& whole);
 
 }  // namespace millrace::agent

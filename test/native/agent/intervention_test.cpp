@@ -19,7 +19,7 @@ Tree tree(std::string_view json) {
   return parsed.ok() ? std::move(parsed).value() : Tree();
 }
 
-bool test_regex(std::string_view pattern, std::string_view text) {
+std::optional<bool> test_regex(std::string_view pattern, std::string_view text) {
   return std::regex_search(std::string(text), std::regex(std::string(pattern)));
 }
 
@@ -414,13 +414,13 @@ TEST(Shell, SurvivesAnything) {
       state = state * 1103515245U + 12345U;
       text.push_back("rm -f/~$(){}'\"`\\|&;<>\n=#,xIFS"[(state >> 16U) % 29U]);
     }
-    commands_of(text);
+    read_shell(text);
   }
-  commands_of(std::string(20000, '('));
-  commands_of(std::string(20000, '`'));
+  read_shell(std::string(20000, '('));
+  read_shell(std::string(20000, '`'));
   std::string nested = "rm -rf /";
   for (int i = 0; i < 50; ++i) nested = "$(" + nested + ")";
-  commands_of(nested);
+  read_shell(nested);
 }
 
 TEST(ToolKeys, DoNotDependOnTheOrderOfArguments) {
