@@ -31,6 +31,7 @@ export interface NativeAgentStep {
   complete(id: number, resultJson: string, nowMs: number): string;
   fail(id: number, errorJson: string, nowMs: number): string;
   progress(id: number, chunkJson: string): string;
+  expire(nowMs: number): string;
   abort(reason: string, nowMs: number): string;
 }
 
@@ -106,7 +107,7 @@ export interface Addon {
     name: string,
     questionJson: string,
     nowMs: number,
-    matchesRegex?: (pattern: string, text: string) => boolean,
+    matchesRegex?: (pattern: string, text: string) => boolean | undefined,
   ): string;
 
   /** Messages in the shape of the format named, as JSON text; and back. */

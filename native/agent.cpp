@@ -6,6 +6,7 @@
 #include "exports.hpp"
 #include "object.hpp"
 #include "os/random_ids.hpp"
+#include "schema/pattern.hpp"
 
 namespace millrace::native {
 namespace {
@@ -23,9 +24,13 @@ Napi::Value agent_answer(const Napi::CallbackInfo& info) {
   agent::RegexTest regex;
   if (info[3].IsFunction()) {
     const auto matches = info[3].As<Napi::Function>();
-    regex = [env, matches](std::string_view pattern, std::string_view text) {
+    regex = [env, matches](std::string_view pattern, std::string_view text) -> std::optional<bool> {
+      // The engine's own reader takes a bounded time; JavaScript's knows the rest of the language.
+      const auto compiled = schema::Pattern::compile(pattern);
+      if (compiled) return compiled.value().found_in(text);
       const Napi::Value found = matches.Call({to_text(env, pattern), to_text(env, text)});
-      return !env.IsExceptionPending() && found.IsBoolean() && found.As<Napi::Boolean>().Value();
+      if (env.IsExceptionPending() || !found.IsBoolean()) return std::nullopt;
+      return found.As<Napi::Boolean>().Value();
     };
   }
   os::RandomIds ids;
@@ -119,6 +124,12 @@ Napi::Value progress(StepObject& self, const Napi::CallbackInfo& info) {
   return take(info.Env(), self);
 }
 
+// expire(nowMs)
+Napi::Value expire(StepObject& self, const Napi::CallbackInfo& info) {
+  self.machine.expire(number_at(info, 0));
+  return take(info.Env(), self);
+}
+
 // abort(reason, nowMs)
 Napi::Value abort(StepObject& self, const Napi::CallbackInfo& info) {
   const auto reason = text_at(info, 0);
@@ -137,6 +148,7 @@ void export_agent(Napi::Env env, Napi::Object exports) {
                          {"complete", method<StepObject, complete>},
                          {"fail", method<StepObject, fail>},
                          {"progress", method<StepObject, progress>},
+                         {"expire", method<StepObject, expire>},
                          {"abort", method<StepObject, abort>}});
 }
 

@@ -20,6 +20,7 @@ export type FinishReason =
   | 'max_steps_exceeded'
   | 'max_steps_completed'
   | 'cost_limit_exceeded'
+  | 'tool_call_repeat_limit'
   | 'timeout'
   | 'agent_decision'
   | 'error_recovery'
@@ -206,6 +207,8 @@ export interface AgentLimits {
   maxDurationMs?: number;
   /** The same call of a tool this often in a row ends tool use; 20 when absent. */
   maxRepeats?: number;
+  /** Calls that one turn may make; the others are answered with an error. createAgent: 16 when absent. */
+  maxCallsPerStep?: number;
 }
 
 // State
@@ -356,7 +359,8 @@ export type AgentInstruction = { stepLabel?: string } & (
       parentMessageId?: string;
       reason?: string;
       skipCreateToolMessage?: boolean;
-      supersedes?: string;
+      /** The batch that this one takes the place of; taken from the calls' rows when absent. */
+      supersedes?: { batchId: string; operationId?: string; toolCallIds: string[] } | string;
     }
   | {
       type: 'request_human_prompt';

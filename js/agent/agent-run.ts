@@ -131,9 +131,13 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
    * Answers the questions of a run that was interrupted and goes on: true or false for all of them, or
    * a decision by the id of the question or of its tool call.
    */
-  async resume(
-    decisions: boolean | AgentDecision | Record<string, boolean | AgentDecision> | ResumeEntry[],
-  ): Promise<AgentRun> {
+  async resume(decisions: AgentDecisions | ResumeEntry[]): Promise<AgentRun> {
+    if (typeof decisions !== 'boolean' && (typeof decisions !== 'object' || decisions === null)) {
+      throw new MillraceError(
+        'invalid_argument',
+        'resume() takes true, false, a decision, or decisions by the id of a question or call.',
+      );
+    }
     const { interrupts = [] } = await this.result;
     return this.#host.goOn(Array.isArray(decisions) ? decisions : entriesOf(interrupts, decisions));
   }
@@ -239,10 +243,13 @@ function asError(error: unknown): MillraceError {
   return new MillraceError('internal', 'The run could not be read.', { cause: error });
 }
 
-/** Resume entries for all questions of a run. */
+/** Answers to all questions of a run, or by the id of a question or of its call. */
+export type AgentDecisions = boolean | AgentDecision | Record<string, boolean | AgentDecision>;
+
+/** Resume entries for the questions of a run that are answered. */
 export function entriesOf(
   interrupts: readonly Interrupt[],
-  decisions: boolean | AgentDecision | Record<string, boolean | AgentDecision>,
+  decisions: AgentDecisions,
 ): ResumeEntry[] {
   const entries: ResumeEntry[] = [];
   for (const { id, toolCallId } of interrupts) {
@@ -251,20 +258,32 @@ export function entriesOf(
     const payload = typeof decision === 'boolean' ? { approved: decision } : decision;
     entries.push({ interruptId: id, status: 'resolved', payload });
   }
-  return entries;
+  if (entries.length > 0) return entries;
+  const open = interrupts.map(({ id, toolCallId }) => toolCallId ?? id).join(', ');
+  throw new MillraceError(
+    'invalid_argument',
+    open === ''
+      ? 'The run asks nothing that could be answered.'
+      : `None of the answers is to an open question; these are open: ${open}.`,
+  );
+}
+
+const decisive = ['approved', 'value', 'stop'];
+
+function isDecision(given: unknown): given is boolean | AgentDecision {
+  if (typeof given === 'boolean') return true;
+  if (typeof given !== 'object' || given === null) return false;
+  return decisive.some((name) => name in given && typeof (given as never)[name] !== 'object');
 }
 
 function decisionFor(
-  decisions: boolean | AgentDecision | Record<string, boolean | AgentDecision>,
+  decisions: AgentDecisions,
   names: readonly (string | undefined)[],
 ): boolean | AgentDecision | undefined {
-  if (typeof decisions === 'boolean') return decisions;
-  if (typeof decisions['approved'] === 'boolean' || 'value' in decisions) {
-    return decisions;
-  }
-  const byName = decisions as Record<string, boolean | AgentDecision>;
+  if (isDecision(decisions) || 'value' in decisions) return decisions;
   for (const name of names) {
-    if (name !== undefined && byName[name] !== undefined) return byName[name];
+    const decision = name === undefined ? undefined : decisions[name];
+    if (decision !== undefined && decision !== null) return decision;
   }
   return undefined;
 }

@@ -5,8 +5,8 @@ import { toJson } from './serialize';
 
 const compiled = new Map<string, RegExp | undefined>();
 
-// Patterns are JavaScript's; one that does not compile matches nothing.
-export function matchesRegex(pattern: string, text: string): boolean {
+// Patterns are JavaScript's; what one that does not compile means is the engine's to say.
+export function matchesRegex(pattern: string, text: string): boolean | undefined {
   if (!compiled.has(pattern)) {
     let regex: RegExp | undefined;
     try {
@@ -17,7 +17,7 @@ export function matchesRegex(pattern: string, text: string): boolean {
     if (compiled.size > 500) compiled.clear();
     compiled.set(pattern, regex);
   }
-  return compiled.get(pattern)?.test(text) ?? false;
+  return compiled.get(pattern)?.test(text);
 }
 
 /** What the engine's function of this name answers. */

@@ -56,8 +56,8 @@ export interface CreateAgentOptions {
   tools?: readonly (HostTool | string)[];
   agents?: readonly SubAgentOptions[];
   approve?: ApprovePolicy;
-  limits?: Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats'> & {
-    /** Turns of the model with tools; one last answer follows. */
+  limits?: Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
+    /** Turns of the model with tools; one last answer follows. 32 when absent, 0 for no limit. */
     maxSteps?: number;
     /** US dollars. */
     maxCost?: number;
@@ -143,8 +143,14 @@ export class EngineAgent {
 
   /** Goes on from a saved step, in this process or another one. */
   continue(saved: SavedRun, options: AgentRunOptions = {}): AgentRun {
-    const { state, context } = saved;
-    return this.#start(inputOf([], options), options, { state, context });
+    const { state, context } = (saved ?? {}) as Partial<SavedRun>;
+    if (typeof state !== 'object' || state === null) {
+      throw new MillraceError(
+        'invalid_argument',
+        'A run goes on from what `state` or `onStep` of an earlier one gave.',
+      );
+    }
+    return this.#start(inputOf([], options), options, { state, context: context ?? null });
   }
 
   /**
@@ -174,11 +180,14 @@ export class EngineAgent {
       signal,
       onStep,
       keptSize,
-      goOn: (resume) => {
-        const { runId: _runId, ...rest } = options;
-        return this.run([], { ...rest, threadId, resume });
-      },
+      goOn: this.#nextRun(options, threadId),
     });
+  }
+
+  // Made where the input is out of reach: the run holds it for as long as it lives.
+  #nextRun(options: AgentRunOptions, threadId: string): (resume: ResumeEntry[]) => AgentRun {
+    const { runId: _runId, ...rest } = options;
+    return (resume) => this.run([], { ...rest, threadId, resume });
   }
 }
 
@@ -194,6 +203,11 @@ function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
     given = { messages: [{ id: randomUUID(), role: 'user', content: input }] };
   } else if (Array.isArray(input)) {
     given = { messages: input as Message[] };
+  } else if (typeof input !== 'object' || input === null) {
+    throw new MillraceError(
+      'invalid_argument',
+      'A run needs a question, a list of messages, or the body of an AG-UI request.',
+    );
   } else {
     given = input as Partial<RunAgentInput>;
   }

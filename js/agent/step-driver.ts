@@ -15,6 +15,8 @@ interface Todo {
   actions: Action[];
   events: AgentEvent[];
   cancelled: number[];
+  /** When the time of the run is over. */
+  deadlineMs?: number;
   outcome?: AgentStepResult;
 }
 
@@ -47,6 +49,8 @@ function isRecord(error: unknown): error is AgentErrorRecord {
   return typeof (error as { message?: unknown } | null)?.message === 'string';
 }
 
+const longestTimer = 2 ** 31 - 1;
+
 export class StepDriver {
   readonly #step: NativeAgentStep;
   readonly #host: StepHost;
@@ -54,6 +58,7 @@ export class StepDriver {
   #resolve!: (result: AgentStepResult) => void;
   #reject!: (error: unknown) => void;
   #over = false;
+  #deadline: NodeJS.Timeout | undefined;
 
   constructor(step: NativeAgentStep, host: StepHost) {
     this.#step = step;
@@ -87,8 +92,23 @@ export class StepDriver {
     }
     for (const id of todo.cancelled) this.#running.get(id)?.abort();
     for (const event of todo.events) this.#deliver(event);
-    if (todo.outcome) this.#finish(todo.outcome);
-    else for (const action of todo.actions) void this.#perform(action);
+    if (todo.outcome) return this.#finish(todo.outcome);
+    if (todo.deadlineMs !== undefined) this.#watch(todo.deadlineMs);
+    for (const action of todo.actions) void this.#perform(action);
+  }
+
+  // Who never answers holds the run no longer than its limit.
+  #watch(deadlineMs: number): void {
+    const rest = Math.max(0, deadlineMs - Date.now());
+    // What no timer can wait for is looked at again.
+    this.#deadline ??= setTimeout(
+      () => {
+        this.#deadline = undefined;
+        if (Date.now() < deadlineMs) this.#watch(deadlineMs);
+        else this.#apply(() => this.#step.expire(Date.now()));
+      },
+      Math.min(rest, longestTimer),
+    );
   }
 
   #deliver(event: AgentEvent): void {
@@ -101,6 +121,7 @@ export class StepDriver {
 
   #finish(outcome: AgentStepResult): void {
     this.#over = true;
+    clearTimeout(this.#deadline);
     for (const controller of this.#running.values()) controller.abort();
     this.#running.clear();
     outcome.events.forEach(withErrors);
@@ -112,6 +133,7 @@ export class StepDriver {
 
   #fail(error: unknown): void {
     this.#over = true;
+    clearTimeout(this.#deadline);
     for (const controller of this.#running.values()) controller.abort();
     try {
       rethrow(error);

@@ -25,7 +25,7 @@ Options:
                           "env", "cwd"} or {"type", "url", "headers"}}}
   --strict                end when one of them cannot be started; otherwise the others go on
   --approve <policy>      who is asked before tools run: never, risky (default), always
-  --max-steps <n>         turns of the model with tools, then one last answer; 0 (default) is no limit
+  --max-steps <n>         turns of the model with tools, then one last answer (default 32); 0 is no limit
   --max-output-tokens <n> limit sent to providers that demand one (default 4096)
   --allow-host <name>     accept this Host header, too; may be repeated
   --allow-origin <origin> accept requests of pages from this origin; may be repeated

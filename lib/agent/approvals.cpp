@@ -45,6 +45,10 @@ void drop_pending(Tree& state, std::string_view id) {
   Tree* pending = state.find("pendingToolsCalling");
   if (pending == nullptr) return;
   std::erase_if(pending->items(), [&](const Tree& call) { return call["id"].string() == id; });
+  if (Tree* rows = state.find("pendingToolMessageIds")) {
+    rows->erase(id);
+    if (rows->members().empty()) state.erase("pendingToolMessageIds");
+  }
   if (pending->items().empty()) state.erase("pendingToolsCalling");
 }
 
@@ -148,7 +152,15 @@ class Decision {
                         "The approval is for other arguments than call '" + id + "' has.");
     }
     Tree* approval = find_in(state_, "pendingApprovals", "toolCallId", id);
-    if (decision_["editedArguments"].is_string()) edit(call, approval);
+    const Tree& edited =
+        decision_[decision_["editedArguments"].is_null() ? "editedArgs" : "editedArguments"];
+    if (!edited.is_null()) {
+      if (!edited.is_string() && !edited.is_object()) {
+        return make_error(Errc::invalid_argument,
+                          "editedArguments must be an object, or the JSON text of one.");
+      }
+      edit(call, approval, edited.is_string() ? std::string(edited.string()) : edited.to_json());
+    }
     if (approval != nullptr) {
       approval->set("status", "approved");
       approval->set("ready", Tree::flag(true));
@@ -163,10 +175,10 @@ class Decision {
   }
 
   // Both sets of arguments are kept; the approval is for the new one.
-  void edit(Tree& call, Tree* approval) {
+  void edit(Tree& call, Tree* approval, std::string_view edited) {
     const Tree before = call["arguments"];
     const std::string old_hash = hash_of(call);
-    call.set("arguments", decision_["editedArguments"]);
+    call.set("arguments", edited);
     const std::string new_hash = hash_of(call);
     if (approval != nullptr) {
       approval->set("hash", new_hash);
@@ -247,6 +259,7 @@ class Decision {
       set_status(call["id"].string(), "aborted");
     }
     state_.erase("pendingToolsCalling");
+    state_.erase("pendingToolMessageIds");
     end_human_wait(state_, now_ms_);
   }
 
@@ -339,8 +352,9 @@ class Decision {
     const Tree call = *found;
     const Tree& result = decision_["result"];
     const Tree* row = find_tool_row(state_, id);
-    const std::string content =
-        result.is_string() ? std::string(result.string()) : result.to_json();
+    // A result in LobeHub's shape is its content.
+    const Tree& text = result["content"].is_string() ? result["content"] : result;
+    const std::string content = text.is_string() ? std::string(text.string()) : text.to_json();
     if (row != nullptr) {
       find_tool_row(state_, id)->set("content", content);
     } else {
@@ -363,8 +377,8 @@ class Decision {
     payload.set("toolCall", call);
     payload.set("toolCallId", call["id"]);
     payload.set("data", result);
-    payload.set("isSuccess",
-                Tree::flag(decision_["success"].is_null() || decision_["success"].truthy()));
+    const Tree& success = decision_["success"].is_null() ? result["success"] : decision_["success"];
+    payload.set("isSuccess", Tree::flag(success.is_null() || success.truthy()));
     payload.set("parentMessageId", (*find_tool_row(state_, id))["id"]);
     go_on("tool_result", std::move(payload));
     return {};

@@ -130,7 +130,7 @@ class Builder {
     const std::int64_t most = input_["historyCount"].integer_or(0);
     if (most > 0) {
       const std::size_t before = rows.items().size();
-      rows = trim_rows(rows, static_cast<std::size_t>(most));
+      rows = newest_rows(rows, static_cast<std::size_t>(most));
       if (rows.items().size() < before) drop("history");
     }
     rows = provider_rows(rows, ids_);

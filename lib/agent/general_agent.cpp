@@ -49,10 +49,43 @@ Tree call_of_row(const Tree& row) {
   return call;
 }
 
+bool has_calls(const Tree& message) {
+  return !message["tool_calls"].items().empty() || !message["tools"].items().empty();
+}
+
+// The last turn in a group of turns that asks for tools; such a group is how LobeHub shows a run.
+const Tree* tool_turn_in(const Tree& group) {
+  const auto& turns = group["children"].items();
+  const auto found = std::find_if(turns.rbegin(), turns.rend(), has_calls);
+  return found == turns.rend() ? nullptr : &*found;
+}
+
 // A row of the assistant that asks for tools.
 bool is_tool_turn(const Tree& message) {
-  return message["role"].string() == "assistant" &&
-         (!message["tool_calls"].items().empty() || !message["tools"].items().empty());
+  const std::string_view role = message["role"].string();
+  if (role == "assistantGroup") return tool_turn_in(message) != nullptr;
+  return role == "assistant" && has_calls(message);
+}
+
+bool is_open_call(const Tree& call) {
+  return call["intervention"]["status"].string() == "pending";
+}
+
+// Calls that a turn in a group says are not approved yet.
+void add_open_calls(Tree& pending, const Tree& turn) {
+  for (const Tree& call : turn["tools"].items()) {
+    if (!is_open_call(call)) continue;
+    Tree made = call;
+    for (const std::string_view member : {"intervention", "result", "result_msg_id"}) {
+      made.erase(member);
+    }
+    pending.push(std::move(made));
+  }
+}
+
+bool holds_call(const Tree& calls, const Tree& call) {
+  return std::any_of(calls.items().begin(), calls.items().end(),
+                     [&](const Tree& other) { return other["id"] == call["id"]; });
 }
 
 class Decider {
@@ -197,8 +230,14 @@ class Decider {
     Tree execute = Tree::array();
     Tree ask = Tree::array();
     Tree block = Tree::array();
+    Tree excess = Tree::array();
+    const std::int64_t most = state_["limits"]["maxCallsPerStep"].integer_or(0);
     for (std::size_t i = 0; i < calls.items().size(); ++i) {
       const Tree& call = calls.items()[i];
+      if (most > 0 && static_cast<std::int64_t>(i) >= most) {
+        excess.push(call);
+        continue;
+      }
       auto parsed = Tree::parse(call["arguments"].string());
       const Tree args =
           parsed && parsed.value().is_object() ? std::move(parsed).value() : Tree::object();
@@ -211,7 +250,28 @@ class Decider {
                                                           : block;
       list.push(call);
     }
-    return done(split(std::move(execute), std::move(block), std::move(ask)));
+    Tree list = split(std::move(execute), std::move(block), too_many(std::move(excess), most));
+    add_question(list, std::move(ask));
+    return done(std::move(list));
+  }
+
+  // Calls beyond the limit of one turn, as an instruction; the model may ask for them again.
+  [[nodiscard]] Tree too_many(Tree calls, std::int64_t most) const {
+    if (calls.items().empty()) return {};
+    Tree made = with_calls("resolve_blocked_tools", payload_["parentMessageId"], std::move(calls));
+    made.at("payload").set("blockedReason", "too_many_calls");
+    made.at("payload").set("blockedContent", "The call was not executed: a turn may call " +
+                                                 std::to_string(most) +
+                                                 " tools. Call this one in your next turn.");
+    return made;
+  }
+
+  static void add_question(Tree& list, Tree calls) {
+    if (calls.items().empty()) return;
+    Tree made = instruction_of("request_human_approve");
+    made.set("pendingToolsCalling", std::move(calls));
+    made.set("reason", "human_intervention_required");
+    list.push(std::move(made));
   }
 
   Tree audit(std::size_t call, const Tree& args, Tree question) const {
@@ -224,7 +284,7 @@ class Decider {
     return result;
   }
 
-  Tree split(Tree execute, Tree block, Tree ask) const {
+  Tree split(Tree execute, Tree block, Tree excess) const {
     const Tree& parent = payload_["parentMessageId"];
     Tree list = Tree::array();
     if (execute.items().size() == 1) {
@@ -239,16 +299,14 @@ class Decider {
     if (!block.items().empty()) {
       list.push(with_calls("resolve_blocked_tools", parent, std::move(block)));
     }
-    if (!ask.items().empty()) {
-      Tree made = instruction_of("request_human_approve");
-      made.set("pendingToolsCalling", std::move(ask));
-      made.set("reason", "human_intervention_required");
-      list.push(std::move(made));
-    }
+    if (!excess.is_null()) list.push(std::move(excess));
     return list;
   }
 
   [[nodiscard]] Tree no_calls() const {
+    if (state_["toolCallRepeatGuard"]["stoppedByRepeatLimit"].truthy()) {
+      return finish("tool_call_repeat_limit", "The same call of a tool was repeated too often");
+    }
     if (state_["forceFinish"].truthy()) {
       return finish("max_steps_completed", "The last answer after the limit of steps");
     }
@@ -312,10 +370,14 @@ class Decider {
     Tree pending = Tree::array();
     const auto turn = std::find_if(messages.rbegin(), messages.rend(), is_tool_turn);
     if (turn == messages.rend()) return pending;
+    const Tree* inner = tool_turn_in(*turn);
+    if (inner != nullptr) add_open_calls(pending, *inner);
     for (const Tree& message : messages) {
-      if (is_pending(message) && message["parentId"] == (*turn)["id"]) {
-        pending.push(call_of_row(message));
-      }
+      if (!is_pending(message)) continue;
+      const Tree& parent = message["parentId"];
+      const bool own = parent == (*turn)["id"] || (inner != nullptr && parent == (*inner)["id"]);
+      Tree call = call_of_row(message);
+      if (own && !holds_call(pending, call)) pending.push(std::move(call));
     }
     return pending;
   }
@@ -326,6 +388,7 @@ class Decider {
       calls = payload_["toolsCalling"].is_array() ? payload_["toolsCalling"] : calls;
     } else {
       for (const Tree& message : state_["messages"].items()) {
+        for (const Tree& turn : message["children"].items()) add_open_calls(calls, turn);
         if (is_pending(message)) calls.push(call_of_row(message));
       }
     }

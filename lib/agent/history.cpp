@@ -55,6 +55,64 @@ void name_calls(Tree& row) {
   }
 }
 
+// A call of LobeHub's shape as a provider reads it.
+Tree provider_call(const Tree& call) {
+  Tree made = Tree::object();
+  made.set("id", call["id"]);
+  made.set("type", "function");
+  const std::string_view name = call["apiName"].string();
+  const std::string_view identifier = call["identifier"].string();
+  const bool plain = identifier.empty() || identifier == name;
+  made.at("function")
+      .set("name",
+           plain ? std::string(name) : std::string(identifier) + "____" + std::string(name));
+  made.at("function").set("arguments", call["arguments"]);
+  return made;
+}
+
+// One turn of a group of turns, and the results that stand with its calls.
+void push_turn(Tree& rows, const Tree& turn) {
+  Tree row = turn;
+  Tree results = Tree::array();
+  Tree calls = Tree::array();
+  for (const Tree& call : turn["tools"].items()) {
+    calls.push(provider_call(call));
+    if (!call["result"].is_object()) continue;
+    Tree result = Tree::object();
+    result.set("id", call["result"]["id"]);
+    result.set("role", "tool");
+    result.set("content", call["result"]["content"]);
+    result.set("tool_call_id", call["id"]);
+    results.push(std::move(result));
+  }
+  row.erase("tools");
+  row.set("role", "assistant");
+  if (row["content"].is_null()) row.set("content", "");
+  if (!calls.items().empty()) row.set("tool_calls", std::move(calls));
+  rows.push(std::move(row));
+  for (Tree& result : results.items()) rows.push(std::move(result));
+}
+
+// Rows that hold others, as LobeHub shows a run, and results of tasks, as rows of providers.
+Tree flat_rows(const Tree& messages) {
+  Tree rows = Tree::array();
+  for (const Tree& message : messages.items()) {
+    if (is_role(message, "assistantGroup")) {
+      for (const Tree& turn : message["children"].items()) push_turn(rows, turn);
+    } else if (is_role(message, "task")) {
+      Tree row = message;
+      row.set("role", "user");
+      row.set("content", "Result of the task \"" +
+                             std::string(message["metadata"]["instruction"].string()) + "\":\n" +
+                             std::string(message["content"].string()));
+      rows.push(std::move(row));
+    } else {
+      rows.push(message);
+    }
+  }
+  return rows;
+}
+
 // Some providers take no conversation that an assistant begins; its beginning may have been edited
 // away.
 void begin_with_user(std::vector<Tree>& rows) {
@@ -136,16 +194,43 @@ Tree truncate_turns(const Tree& messages, std::int64_t most_tokens) {
   return kept;
 }
 
+Tree newest_rows(const Tree& messages, std::size_t most) {
+  const auto& items = messages.items();
+  std::size_t head = 0;
+  while (head < items.size() && is_role(items[head], "system")) ++head;
+  if (items.size() - head <= most) return messages;
+  const std::size_t from = std::max(head, whole_place(items, items.size() - most));
+  Tree kept = Tree::array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i < head || i >= from) kept.push(items[i]);
+  }
+  return kept;
+}
+
 Tree trim_rows(const Tree& messages, std::size_t most) {
   const auto& items = messages.items();
   std::size_t head = 0;
   while (head < items.size() && is_role(items[head], "system")) ++head;
-  const std::size_t rest = items.size() - head;
-  std::size_t from = rest > most ? items.size() - most : head;
-  while (from > head && from < items.size() && is_tool_result(items[from])) --from;
+  if (items.size() - head <= most) return messages;
+  const auto starts = turn_starts(items);
+  std::size_t from = items.size() - most;
+  std::size_t question = items.size();
+  const auto whole = std::lower_bound(starts.begin(), starts.end(), from);
+  if (whole != starts.end()) {
+    from = *whole;
+  } else {
+    // One turn is longer than that: its question stays, and of its work what is newest.
+    if (!starts.empty()) {
+      question = starts.back();
+      ++from;
+    }
+    std::size_t next = from;
+    while (next < items.size() && is_tool_result(items[next])) ++next;
+    from = next < items.size() ? next : whole_place(items, std::min(from, items.size() - 1));
+  }
   Tree kept = Tree::array();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i < head || i >= from) kept.push(items[i]);
+    if (i < head || i >= from || i == question) kept.push(items[i]);
   }
   return kept;
 }
@@ -193,7 +278,7 @@ Tree repair_rows(const Tree& messages, IdSource& ids) {
 }
 
 Tree provider_rows(const Tree& messages, IdSource& ids) {
-  Tree rows = repair_rows(messages, ids);
+  Tree rows = repair_rows(flat_rows(messages), ids);
   for (Tree& row : rows.items()) {
     name_calls(row);
     if (!is_role(row, "compressedGroup")) continue;

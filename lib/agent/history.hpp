@@ -28,6 +28,10 @@ json::Tree provider_rows(const json::Tree& messages, IdSource& ids);
 
 // The system rows at the head and the last `most` of the others, or more where the cut would part
 // a call from its results.
+json::Tree newest_rows(const json::Tree& messages, std::size_t most);
+
+// The system rows at the head and the newest whole turns of at most `most` rows together. Of a turn
+// that is longer, its question and its newest rows; a call and its results stay together.
 json::Tree trim_rows(const json::Tree& messages, std::size_t most);
 
 // Gives every call one result right behind its row, drops results of no call, gives calls that

@@ -1,4 +1,5 @@
 // Other agents that a step gives work to.
+#include <algorithm>
 #include <string>
 
 #include "agent/deltas.hpp"
@@ -14,6 +15,20 @@ namespace {
 constexpr std::size_t sub_agents_at_once = 4;
 constexpr std::int64_t deepest_sub_agent = 4;
 constexpr std::int64_t sub_agent_timeout_ms = 30LL * 60 * 1000;
+
+std::string text_of_result(const Tree& result) {
+  const bool worked = result["success"].truthy();
+  const Tree& said = result[worked ? "result" : "error"];
+  const Tree& text = said["message"].is_string() ? said["message"] : said;
+  std::string told = text.is_string() ? std::string(text.string()) : text.to_json();
+  if (text.is_null()) told = "(no result)";
+  return worked ? told : "Failed: " + told;
+}
+
+std::string title_of(const Tree& task) {
+  const Tree& title = task["description"].is_string() ? task["description"] : task["instruction"];
+  return std::string(title.string());
+}
 
 }  // namespace
 
@@ -35,6 +50,43 @@ void StepMachine::exec_sub_agents(const Tree& instruction) {
   sub_agents_->results.resize(sub_agents_->tasks.size());
   state_.set("status", "running");
   pump_sub_agents();
+}
+
+// The model reads of the tasks in the row of the tool that asked for them, or in rows of their own.
+void StepMachine::write_results() {
+  const auto& agents = *sub_agents_;
+  auto& messages = state_.at("messages").items();
+  const auto asked = std::find_if(messages.begin(), messages.end(), [&](const Tree& row) {
+    return !agents.parent.empty() && row["role"].string() == "tool" &&
+           row["id"].string() == agents.parent;
+  });
+  if (asked != messages.end()) {
+    asked->set("content", joined_results());
+    return;
+  }
+  for (std::size_t i = 0; i < agents.tasks.size(); ++i) {
+    Tree row = Tree::object();
+    row.set("id", new_id());
+    row.set("role", "task");
+    row.set("content", text_of_result(agents.results[i]));
+    if (!agents.parent.empty()) row.set("parentId", agents.parent);
+    row.at("metadata").set("instruction", title_of(agents.tasks[i]));
+    const Tree& thread = agents.results[i]["threadId"];
+    if (!thread.is_null()) row.set("threadId", thread);
+    messages.push_back(std::move(row));
+  }
+}
+
+std::string StepMachine::joined_results() const {
+  const auto& agents = *sub_agents_;
+  if (!agents.type.ends_with('s')) return text_of_result(agents.results.front());
+  std::string all;
+  for (std::size_t i = 0; i < agents.tasks.size(); ++i) {
+    if (!all.empty()) all.append("\n\n");
+    all.append(std::to_string(i + 1)).append(". ").append(title_of(agents.tasks[i])).append("\n");
+    all.append(text_of_result(agents.results[i]));
+  }
+  return all;
 }
 
 void StepMachine::pump_sub_agents() {
@@ -78,7 +130,7 @@ void StepMachine::pump_sub_agents() {
           end(index, std::move(result));
           pump_sub_agents();
         },
-        [this, index, end](Tree error) {
+        [this, index, end](const Tree& error) {
           --sub_agents_->running;
           Tree result = Tree::object();
           result.set("error", error["message"].is_string() ? error["message"] : error);
@@ -86,7 +138,12 @@ void StepMachine::pump_sub_agents() {
           pump_sub_agents();
         });
   }
-  if (agents.over < agents.tasks.size()) return;
+  if (agents.over == agents.tasks.size()) finish_sub_agents();
+}
+
+void StepMachine::finish_sub_agents() {
+  auto& agents = *sub_agents_;
+  if (options_.history) write_results();
   const bool several = agents.type.ends_with('s');
   const bool older = agents.type.find("task") != std::string::npos;
   Tree payload = Tree::object();

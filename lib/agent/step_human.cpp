@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/approvals.hpp"
+#include "agent/state.hpp"
 #include "agent/step_machine.hpp"
 
 namespace millrace::agent {
@@ -37,37 +38,95 @@ void StepMachine::wait_for_human(std::string_view counter) {
   next_context_ = Tree();
 }
 
+// The batch that the calls are a part of already: `{batchId, operationId, toolCallIds}`, or null.
+// Errors: invalid_instruction when they are of several, or some of none.
+Result<Tree> StepMachine::batch_of(const Tree& calls) {
+  Tree batch;
+  std::size_t bound = 0;
+  for (const Tree& call : calls.items()) {
+    const Tree* row = find_tool_row(state_, call["id"].string());
+    const Tree& own = call["intervention"];
+    const Tree& known =
+        own["batchId"].is_string() || row == nullptr ? own : (*row)["pluginIntervention"];
+    if (!known["batchId"].is_string()) continue;
+    ++bound;
+    const bool other = batch.is_object() && (!(batch["batchId"] == known["batchId"]) ||
+                                             !(batch["operationId"] == known["operationId"]));
+    if (other) {
+      bound = 0;
+      break;
+    }
+    batch.set("batchId", known["batchId"]);
+    if (!known["operationId"].is_null()) batch.set("operationId", known["operationId"]);
+  }
+  if (batch.is_null()) return batch;
+  if (bound != calls.items().size()) {
+    return make_error(Errc::invalid_instruction,
+                      "The calls of one request_human_approve are of several batches; ask for each "
+                      "batch on its own.");
+  }
+  batch.set("toolCallIds", Tree::array());
+  for (const Tree& call : calls.items()) batch.at("toolCallIds").push(call["id"]);
+  return batch;
+}
+
+// Makes the rows of calls that wait for a person a part of the batch, and rows where there are
+// none.
+void StepMachine::bind_rows(const Tree& calls, const std::string& parent,
+                            const std::string& batch_id, bool make) {
+  for (std::size_t i = 0; i < calls.items().size(); ++i) {
+    const Tree& call = calls.items()[i];
+    Tree* row = find_tool_row(state_, call["id"].string());
+    if (row == nullptr && make) {
+      Tree made = Tree::object();
+      made.set("id", new_id());
+      made.set("role", "tool");
+      made.set("content", "");
+      made.set("tool_call_id", call["id"]);
+      if (!parent.empty()) made.set("parentId", parent);
+      made.set("plugin", call);
+      row = &state_.at("messages").push(std::move(made));
+    }
+    if (row == nullptr) continue;
+    Tree& intervention = row->at("pluginIntervention");
+    intervention.set("status", "pending");
+    if (!parent.empty()) intervention.set("batchId", batch_id);
+    intervention.set("itemIndex", Tree::integer(static_cast<std::int64_t>(i)));
+    intervention.set("operationId", state_["operationId"]);
+    intervention.set("stepIndex", Tree::integer(step_count_));
+    state_.at("pendingToolMessageIds").set(call["id"].string(), (*row)["id"]);
+  }
+}
+
 void StepMachine::request_human_approve(const Tree& instruction) {
-  const Tree calls = instruction["pendingToolsCalling"];
+  const Tree& calls = instruction["pendingToolsCalling"];
+  const bool make = !instruction["skipCreateToolMessage"].truthy();
   const Tree& given = instruction["parentMessageId"].is_null()
                           ? context_["payload"]["parentMessageId"]
                           : instruction["parentMessageId"];
-  const std::string parent(given.string());
+  std::string parent(given.string());
+  // Rows that are there know the turn that they are of.
+  if (!make && !calls.items().empty()) {
+    const Tree* row = find_tool_row(state_, calls.items().front()["id"].string());
+    if (row != nullptr && (*row)["parentId"].is_string()) parent = (*row)["parentId"].string();
+  }
+  auto before = batch_of(calls);
+  if (!before) return fail_step(error_tree(before.error()));
   wait_for_human("approvalRequests");
   state_.set("pendingToolsCalling", calls);
   open_approvals(state_, calls);
-  if (options_.history && !instruction["skipCreateToolMessage"].truthy()) {
-    for (const Tree& call : calls.items()) {
-      if (find_tool_row(state_, call["id"].string()) != nullptr) continue;
-      Tree row = Tree::object();
-      row.set("id", new_id());
-      row.set("role", "tool");
-      row.set("content", "");
-      row.set("tool_call_id", call["id"]);
-      if (!parent.empty()) row.set("parentId", parent);
-      row.set("plugin", call);
-      row.at("pluginIntervention").set("status", "pending");
-      state_.at("messages").push(std::move(row));
-    }
-  }
+  std::string batch_id(state_["operationId"].string());
+  batch_id.append(":").append(std::to_string(step_count_)).append(":").append(parent);
+  if (options_.history) bind_rows(calls, parent, batch_id, make);
   if (!parent.empty()) {
     Tree batch = Tree::object();
-    batch.set("id", std::string(state_["operationId"].string()) + ':' +
-                        std::to_string(step_count_) + ':' + parent);
+    batch.set("id", batch_id);
     batch.set("assistantMessageId", parent);
     batch.set("stepIndex", Tree::integer(step_count_));
     batch.set("sealed", Tree::flag(true));
-    if (!instruction["supersedes"].is_null()) batch.set("supersedes", instruction["supersedes"]);
+    const Tree& supersedes =
+        instruction["supersedes"].is_null() ? before.value() : instruction["supersedes"];
+    if (!supersedes.is_null()) batch.set("supersedes", supersedes);
     state_.set("pendingApprovalBatch", std::move(batch));
   }
   Tree content = Tree::object();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "agent/approvals.hpp"
 #include "agent/history.hpp"
@@ -69,12 +70,16 @@ void StepMachine::call_llm(const Tree& instruction) {
   answer_ = Tree::object();
   answer_.set("content", "");
   answer_.set("tool_calls", Tree::array());
+  answering_ = Tree::object();
+  for (const std::string_view member :
+       {"assistantMessageId", "parentMessageId", "model", "provider"}) {
+    if (!payload[member].is_null()) answering_.set(member, payload[member]);
+  }
   Tree action = Tree::object();
-  action.set("payload", payload);
+  action.set("payload", std::move(payload));
   const std::int64_t started = now_ms_;
-  request("model", std::move(action), [this, payload = std::move(payload), started](const Tree&) {
-    finish_llm(payload, started);
-  });
+  request("model", std::move(action),
+          [this, started](const Tree&) { finish_llm(std::exchange(answering_, Tree()), started); });
 }
 
 // What an instruction leaves open is the run's.
@@ -120,6 +125,21 @@ Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
   Tree id = row["id"];
   if (found == messages.end()) messages.push_back(std::move(made));
   return id;
+}
+
+// What the model said before it was stopped; calls that it began would have no results.
+void StepMachine::keep_partial_answer() {
+  const Tree call = std::exchange(answering_, Tree());
+  const Tree said = std::exchange(answer_, Tree());
+  if (!options_.history || !call.is_object() || said["content"].string().empty()) return;
+  Tree partial = Tree::object();
+  for (const std::string_view member : {"content", "messageId"}) {
+    if (!said[member].is_null()) partial.set(member, said[member]);
+  }
+  const Tree id = write_answer(call, partial);
+  for (Tree& row : state_.at("messages").items()) {
+    if (row["id"] == id) row.at("metadata").set("interruptedMidStream", Tree::flag(true));
+  }
 }
 
 void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {

@@ -107,7 +107,6 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   step_count_ = state_["stepCount"].integer_or(0) + 1;
   state_.set("stepCount", Tree::integer(step_count_));
   state_.set("lastModified", iso_time(now_ms));
-  checkpoint_ = state_;
   if (context.is_object()) {
     context_ = std::move(context);
   } else {
@@ -120,8 +119,10 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
     }
     context_ = context_of(asked ? "user_input" : "init", std::move(payload));
   }
+  const bool approved = context_["phase"].string() == "human_approved_tool";
+  if (!options_.lean || approved) checkpoint_ = state_;
   if (!pass_gate()) return;
-  if (context_["phase"].string() == "human_approved_tool") {
+  if (approved) {
     Tree call = approved_call();
     if (!done_) take_instructions(std::move(call));
     return;
@@ -277,6 +278,11 @@ void StepMachine::take_instructions(Tree answer) {
   } else {
     list.push_back(std::move(answer));
   }
+  if (list.empty()) {
+    return fail_step(error_tree(
+        make_error(Errc::invalid_instruction,
+                   "The agent answered with an empty list; return a `finish` to end the run.")));
+  }
   for (Tree& instruction : list) {
     if (!instruction.is_object() || !instruction["type"].is_string()) {
       return fail_step(error_tree(make_error(
@@ -288,6 +294,8 @@ void StepMachine::take_instructions(Tree answer) {
     finish_seen_ = finish_seen_ || instruction["type"].string() == "finish";
   }
   instructions_ = std::move(list);
+  // A lean state changes only where an instruction ends.
+  if (options_.lean) checkpoint_ = Tree();
   advance();
 }
 
@@ -304,7 +312,8 @@ void StepMachine::advance() {
       end_step();
       break;
     }
-    const Tree instruction = instructions_[next_++];
+    Tree& asked = instructions_[next_++];
+    const Tree instruction = options_.lean ? std::move(asked) : asked;
     const std::string_view type = instruction["type"].string();
     if (parked && next_ > 1 && type != "resolve_blocked_tools") {
       if (type == "request_human_approve") state_.set("deferredHumanApproval", instruction);
@@ -363,7 +372,7 @@ void StepMachine::finish_instruction() {
   batch_.reset();
   sub_agents_.reset();
   state_.set("stepCount", Tree::integer(step_count_));
-  checkpoint_ = state_;
+  if (!options_.lean) checkpoint_ = state_;
   advance();
 }
 
@@ -383,7 +392,6 @@ void StepMachine::settle(Tree next_context) {
   waiting_.clear();
   outcome_ = Tree::object();
   outcome_.set("events", events_);
-  if (options_.lean) checkpoint_ = Tree();
   outcome_.set("newState", options_.lean ? std::move(state_) : state_);
   if (next_context.is_object()) outcome_.set("nextContext", std::move(next_context));
 }
@@ -398,21 +406,42 @@ void StepMachine::fail_step(Tree error) {
   settle(Tree());
 }
 
+// Tools that ran keep their results; the others get one that says what became of them.
+void StepMachine::drop_open_work(std::string_view why) {
+  if (!batch_ || batch_->custom) {
+    if (checkpoint_.is_object()) state_ = checkpoint_;
+    return keep_partial_answer();
+  }
+  for (ToolRun& run : batch_->runs) {
+    if (run.over && !run.parked) {
+      write_tool_row(run, run.error.is_null() ? run.result : run.error);
+    } else if (!run.parked) {
+      write_tool_row(run, Tree::text(why));
+    }
+  }
+}
+
+std::optional<std::int64_t> StepMachine::deadline_ms() const {
+  const Tree& limits = state_["limits"];
+  const std::int64_t longest = limits["maxDurationMs"].integer_or(0);
+  const std::int64_t started = limits["startedAtMs"].integer_or(0);
+  if (done_ || longest <= 0 || started <= 0) return std::nullopt;
+  return started + longest;
+}
+
+void StepMachine::expire(std::int64_t now_ms) {
+  if (done_) return;
+  now_ms_ = now_ms;
+  const std::int64_t longest = state_["limits"]["maxDurationMs"].integer_or(0);
+  drop_open_work("The call was not finished when the time of the run was over.");
+  stop_run("timeout", "The run took longer than " + std::to_string(longest) + " ms");
+  settle(Tree());
+}
+
 void StepMachine::abort(std::string_view reason, std::int64_t now_ms) {
   if (done_) return;
   now_ms_ = now_ms;
-  // Tools that ran keep their results; the others get one that says what became of them.
-  if (batch_ && !batch_->custom) {
-    for (ToolRun& run : batch_->runs) {
-      if (run.over && !run.parked) {
-        write_tool_row(run, run.error.is_null() ? run.result : run.error);
-      } else if (!run.parked) {
-        write_tool_row(run, Tree::text("The call was aborted before it was finished."));
-      }
-    }
-  } else {
-    state_ = checkpoint_;
-  }
+  drop_open_work("The call was aborted before it was finished.");
   const std::string at = iso_time(now_ms);
   Tree& interruption = state_.at("interruption");
   interruption.set("reason", reason);
@@ -423,7 +452,7 @@ void StepMachine::abort(std::string_view reason, std::int64_t now_ms) {
   event.set("reason", reason);
   event.set("interruptedAt", at);
   event.set("canResume", Tree::flag(true));
-  if (next_ > 0 && executing_) {
+  if (next_ > 0 && executing_ && !options_.lean) {
     interruption.set("interruptedInstruction", instructions_[next_ - 1]);
     event.set("interruptedInstruction", instructions_[next_ - 1]);
   }
@@ -437,6 +466,7 @@ Tree StepMachine::take() {
   taken.set("actions", std::move(actions_));
   taken.set("events", std::move(live_));
   taken.set("cancelled", std::move(cancelled_));
+  if (const auto deadline = deadline_ms()) taken.set("deadlineMs", Tree::integer(*deadline));
   if (done_) taken.set("outcome", std::move(outcome_));
   actions_ = Tree::array();
   live_ = Tree::array();

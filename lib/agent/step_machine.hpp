@@ -68,9 +68,15 @@ class StepMachine {
   void progress(std::uint64_t id, json::Tree chunk);
   // Ends the step without the answers that are still out.
   void abort(std::string_view reason, std::int64_t now_ms);
+  // The run's limit of time passed: ends the run without the answers that are still out.
+  void expire(std::int64_t now_ms);
+  // When expire() is due, for runs with a limit of time.
+  // Units: milliseconds since 1970.
+  [[nodiscard]] std::optional<std::int64_t> deadline_ms() const;
 
-  // What happened since the last call: `{actions, events, cancelled, outcome?}`. `events` are in
-  // the order they happened; those of the outcome begin with the one that ended the step.
+  // What happened since the last call: `{actions, events, cancelled, deadlineMs?, outcome?}`.
+  // `events` are in the order they happened; those of the outcome begin with the one that ended the
+  // step.
   json::Tree take();
   [[nodiscard]] bool done() const { return done_; }
 
@@ -98,7 +104,7 @@ class StepMachine {
   struct ToolBatch {
     std::vector<ToolRun> runs;
     std::string parent;
-    Tree base;                  // the state each custom executor starts from
+    Tree base;                  // the state each custom executor starts from; null without one
     std::vector<Tree> results;  // of custom executors
     bool single = false;
     bool custom = false;
@@ -123,6 +129,7 @@ class StepMachine {
   void fail_step(Tree error);
   void settle(Tree next_context);
   bool pass_gate();
+  void drop_open_work(std::string_view why);
   Tree approved_call();
   [[nodiscard]] Tree context_of(std::string_view phase, Tree payload) const;
   [[nodiscard]] bool is_custom(std::string_view type) const;
@@ -143,6 +150,7 @@ class StepMachine {
   void call_llm(const Tree& instruction);
   void fill_call(Tree& payload);
   Tree write_answer(const Tree& payload, const Tree& result);
+  void keep_partial_answer();
   void finish_llm(const Tree& payload, std::int64_t started);
   void compress_context(const Tree& instruction);
   void finish_compression(Tree messages, std::size_t kept, std::int64_t threshold,
@@ -168,8 +176,14 @@ class StepMachine {
                      std::string_view content);
   void exec_sub_agents(const Tree& instruction);
   void pump_sub_agents();
+  void finish_sub_agents();
+  void write_results();
+  [[nodiscard]] std::string joined_results() const;
 
   // People (step_human.cpp)
+  Result<Tree> batch_of(const Tree& calls);
+  void bind_rows(const Tree& calls, const std::string& parent, const std::string& batch_id,
+                 bool make);
   void request_human_approve(const Tree& instruction);
   void request_human_prompt(const Tree& instruction);
   void request_human_select(const Tree& instruction);
@@ -181,7 +195,7 @@ class StepMachine {
   std::int64_t now_ms_ = 0;
 
   Tree state_;
-  Tree checkpoint_;  // after the last whole instruction
+  Tree checkpoint_;  // after the last whole instruction; null in a lean step
   Tree context_;
   Tree next_context_;
   std::vector<Tree> instructions_;
@@ -201,7 +215,8 @@ class StepMachine {
   Tree cancelled_ = Tree::array();
   Tree outcome_;
 
-  Tree answer_;  // of the model, while it streams
+  Tree answer_;     // of the model, while it streams
+  Tree answering_;  // members of the call that it answers; null while there is none
   std::optional<ToolBatch> batch_;
   struct SubAgents {
     std::string type;

@@ -54,6 +54,11 @@ bool ends_run(const Tree& data) {
          !data["state"]["type"].string().starts_with("exec");
 }
 
+// A tool may say in its result that it failed.
+bool succeeded(const Tree& error, const Tree& result) {
+  return error.is_null() && result["success"].type() != json::Type::boolean_false;
+}
+
 // What a result holds beside its text stays with its row: LobeHub's state of the plugin, and files
 // that the answer refers to.
 void keep_beside(Tree& row, const Tree& result) {
@@ -81,7 +86,7 @@ void StepMachine::start_tools(std::vector<Tree> calls, const Tree& payload, bool
   batch_->single = single;
   batch_->custom = !single && is_custom("call_tool");
   batch_->parent = payload["parentMessageId"].string();
-  batch_->base = state_;
+  if (batch_->custom) batch_->base = state_;
   std::set<std::string> ids;
   for (Tree& call : calls) {
     std::string id(call["id"].string());
@@ -216,7 +221,7 @@ void StepMachine::account_tools() {
   result.set("toolCall", run.call);
   result.set("result", run.error.is_null() ? run.result : message_of(run.error));
   result.set("executionTime", Tree::integer(run.elapsed));
-  result.set("isSuccess", Tree::flag(run.error.is_null()));
+  result.set("isSuccess", Tree::flag(succeeded(run.error, run.result)));
   account("tool", std::move(result), run.elapsed, [this] {
     ++batch_->accounted;
     account_tools();
@@ -270,14 +275,13 @@ void StepMachine::finish_tools() {
     event.set("id", run.call["id"]);
     event.set("result", data);
     emit(std::move(event));
-    const bool succeeded = ok && !(data["success"].type() == json::Type::boolean_false);
     stop = stop || ends_run(data);
     Tree entry = Tree::object();
     entry.set("toolCall", run.call);
     entry.set("toolCallId", run.call["id"]);
     entry.set("data", data);
     entry.set("result", data);
-    entry.set("isSuccess", Tree::flag(succeeded));
+    entry.set("isSuccess", Tree::flag(succeeded(run.error, run.result)));
     entry.set("executionTime", Tree::integer(run.elapsed));
     if (data["stop"].truthy()) entry.set("stop", Tree::flag(true));
     results.push(std::move(entry));

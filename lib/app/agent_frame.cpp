@@ -19,8 +19,10 @@ Tree run_finished(const AgentOutcome& outcome, std::string_view thread_id,
   event.set("type", "RUN_FINISHED");
   event.set("threadId", thread_id);
   event.set("runId", run_id);
-  if (outcome.kind == Kind::finished) event.at("result").set("reason", outcome.reason);
-  if (outcome.kind == Kind::cancelled) event.at("outcome").set("type", "cancelled");
+  // A run that did what the answer wanted is no broken one to clients that know no outcomes.
+  const bool ended = outcome.kind == Kind::finished || outcome.decided;
+  if (ended) event.at("result").set("reason", outcome.reason);
+  if (outcome.kind == Kind::cancelled && !ended) event.at("outcome").set("type", "cancelled");
   if (outcome.kind == Kind::waiting) {
     event.at("outcome").set("type", "interrupt");
     event.at("outcome").set("interrupts", outcome.interrupts);

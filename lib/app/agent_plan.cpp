@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "app/model_stream.hpp"
@@ -92,15 +93,59 @@ Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& so
   return {};
 }
 
-void read_limits(AgentPlan& plan, const Tree& limits) {
-  plan.max_turns = std::max<std::int64_t>(0, limits["maxSteps"].integer_or(0));
-  for (const std::string_view member : {"maxTokens", "maxDurationMs", "maxRepeats"}) {
-    if (limits[member].is_number()) plan.state.at("limits").set(member, limits[member]);
+struct LimitRow {
+  std::string_view name;
+  std::int64_t least;
+  bool whole;
+  std::int64_t absent;  // 0 is none
+};
+
+constexpr std::array limit_rows{
+    LimitRow{"maxSteps", 0, true, 32},  LimitRow{"maxCallsPerStep", 1, true, 16},
+    LimitRow{"maxTokens", 1, true, 0},  LimitRow{"maxDurationMs", 1, true, 0},
+    LimitRow{"maxRepeats", 1, true, 0}, LimitRow{"maxCost", 0, false, 0}};
+
+Result<void> check_limit(const LimitRow& row, const Tree& value) {
+  const double number = value.number_or(-1);
+  const bool fits = value.is_number() && number >= static_cast<double>(row.least) &&
+                    (!row.whole || number == std::floor(number));
+  if (fits) return {};
+  return wrong("limits." + std::string(row.name),
+               std::string(row.whole ? "a whole number" : "a number") + " of at least " +
+                   std::to_string(row.least));
+}
+
+Error unknown_limit(std::string_view name) {
+  std::string text = "There is no limit '";
+  text.append(name).append("'. Use one of ");
+  for (const LimitRow& row : limit_rows) {
+    text.append(row.name).append(&row == &limit_rows.back() ? "." : ", ");
   }
-  if (limits["maxCost"].is_number()) {
-    plan.state.at("costLimit").set("maxTotalCost", limits["maxCost"]);
-    plan.state.at("costLimit").set("onExceeded", "stop");
+  return make_error(Errc::invalid_option, text);
+}
+
+Result<void> read_limits(AgentPlan& plan, const Tree& limits) {
+  for (const Tree::Member& limit : limits.members()) {
+    const auto* row = std::find_if(limit_rows.begin(), limit_rows.end(),
+                                   [&](const LimitRow& r) { return r.name == limit.first; });
+    if (row == limit_rows.end()) return unknown_limit(limit.first);
+    if (!limit.second.is_null()) MILLRACE_TRY(check_limit(*row, limit.second));
   }
+  for (const LimitRow& row : limit_rows) {
+    const Tree& given = limits[row.name];
+    const bool none = given.is_null() && row.absent == 0;
+    if (none) continue;
+    const Tree value = given.is_null() ? Tree::integer(row.absent) : given;
+    if (row.name == "maxSteps") {
+      plan.max_turns = value.integer_or(0);
+    } else if (row.name == "maxCost") {
+      plan.state.at("costLimit").set("maxTotalCost", value);
+      plan.state.at("costLimit").set("onExceeded", "stop");
+    } else {
+      plan.state.at("limits").set(row.name, value);
+    }
+  }
+  return {};
 }
 
 // A window that is known decides when the conversation is compressed.
@@ -173,7 +218,7 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
   plan->compression = given["compression"];
   plan->concurrency = static_cast<std::size_t>(
       std::clamp<std::int64_t>(given["concurrency"].integer_or(8), 1, 256));
-  read_limits(*plan, given["limits"]);
+  MILLRACE_TRY(read_limits(*plan, given["limits"]));
   read_window(*plan);
   MILLRACE_TRY(add_tools(*plan, given, sources));
   MILLRACE_TRY(add_agents(*plan, given["agents"], sources, depth));

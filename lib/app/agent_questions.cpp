@@ -125,6 +125,34 @@ class Answers {
                                                    "' waits for an answer in this thread.");
   }
 
+  // Ends the run; answers to its other questions do not count any more.
+  Result<void> stop_all(const Tree& reason) {
+    stopped_ = true;
+    const Tree pending = made_.state["pendingToolsCalling"];
+    Tree decision = Tree::object();
+    decision.set("action", "stop");
+    if (reason.is_string()) decision.set("reason", reason);
+    MILLRACE_TRY(apply(decision));
+    made_.state.erase("subAgentRuns");
+    made_.state.set("endReason", "user_aborted");
+    made_.children = Tree::object();
+    made_.context = Tree();
+    approved_ = Tree::array();
+    tell_rows(pending);
+    return {};
+  }
+
+  // The rows of calls that wait no longer are results that nobody has been told.
+  void tell_rows(const Tree& pending) {
+    for (const Tree& call : pending.items()) {
+      const std::string_view id = call["id"].string();
+      if (find_by(made_.state["pendingToolsCalling"], "id", id) != nullptr) continue;
+      const Tree* row = agent::find_tool_row(made_.state, id);
+      made_.results.push_back(
+          {std::string(id), row == nullptr ? "" : std::string((*row)["content"].string())});
+    }
+  }
+
   const Tree* find_own(const Tree& entry) const {
     return find_by(made_.state["openQuestions"], "id", entry["interruptId"].string());
   }
@@ -140,6 +168,7 @@ class Answers {
                                                      "' was not answered in time; it can only be "
                                                      "cancelled.");
     }
+    if (stopped_) return {};
     const std::string_view key = question["key"].string();
     if (key == "prompt" || key == "select") return respond(key, entry);
     return decide(key, question, entry);
@@ -148,16 +177,15 @@ class Answers {
   Result<void> respond(std::string_view key, const Tree& entry) {
     const std::string member = key == "select" ? "pendingHumanSelect" : "pendingHumanPrompt";
     const Tree call = made_.state[member]["metadata"]["toolCallId"];
-    Tree decision = Tree::object();
-    if (entry["status"].string() == "cancelled") {
-      decision.set("action", "stop");
-    } else {
-      const Tree& payload = entry["payload"];
-      decision.set("action", "answer");
-      decision.set("value", payload.find("value") != nullptr ? payload["value"] : payload);
+    const Tree& payload = entry["payload"];
+    if (entry["status"].string() == "cancelled" || payload["stop"].is_true()) {
+      return stop_all(payload["reason"]);
     }
+    Tree decision = Tree::object();
+    decision.set("action", "answer");
+    decision.set("value", payload.find("value") != nullptr ? payload["value"] : payload);
     MILLRACE_TRY(apply(decision));
-    if (call.is_string() && decision["action"].string() == "answer") {
+    if (call.is_string()) {
       const Tree* row = agent::find_tool_row(made_.state, call.string());
       const std::string_view told = row == nullptr ? "" : (*row)["content"].string();
       made_.results.push_back({std::string(call.string()), std::string(told)});
@@ -178,7 +206,9 @@ class Answers {
     const Tree& payload = entry["payload"];
     const bool cancelled = entry["status"].string() == "cancelled";
     const Tree& approved = payload["approved"];
-    if (!cancelled && !approved.is_true() && approved.type() != json::Type::boolean_false) {
+    const bool stops = payload["stop"].is_true();
+    if (!cancelled && !stops && !approved.is_true() &&
+        approved.type() != json::Type::boolean_false) {
       return make_error(Errc::invalid_argument,
                         "The answer to an approval needs `approved`: true or false.");
     }
@@ -194,16 +224,11 @@ class Answers {
       }
       return apply(decision);
     }
-    decision.set("action", payload["stop"].truthy() ? "stop" : "reject_and_continue");
+    if (stops) return stop_all(payload["reason"]);
+    decision.set("action", "reject_and_continue");
     const Tree pending = made_.state["pendingToolsCalling"];
     MILLRACE_TRY(apply(decision));
-    for (const Tree& call : pending.items()) {
-      const std::string_view id = call["id"].string();
-      if (find_by(made_.state["pendingToolsCalling"], "id", id) != nullptr) continue;
-      const Tree* row = agent::find_tool_row(made_.state, id);
-      made_.results.push_back(
-          {std::string(id), row == nullptr ? "" : std::string((*row)["content"].string())});
-    }
+    tell_rows(pending);
     return {};
   }
 
@@ -272,6 +297,7 @@ class Answers {
 
   // Answers to agents that this one called.
   Result<void> answer_children(const Tree& resume) {
+    bool stops = false;
     for (const auto& [call_id, run] : made_.state["subAgentRuns"].members()) {
       Tree own = Tree::array();
       for (const Tree& entry : resume.items()) {
@@ -280,9 +306,14 @@ class Answers {
         if (!known_.insert(id).second) return unknown(entry);
         own.push(entry);
       }
-      if (own.items().empty()) continue;
+      if (own.items().empty() || stopped_) continue;
       auto answered = take_answers(run["state"], own, Tree::array(), now_ms_, ids_);
       if (!answered) return std::move(answered).error();
+      // To stop is meant for all of it.
+      if (answered.value().state["endReason"].string() == "user_aborted") {
+        stops = true;
+        continue;
+      }
       Tree child = Tree::object();
       child.set("state", std::move(answered.value().state));
       child.set("context", std::move(answered.value().context));
@@ -290,7 +321,7 @@ class Answers {
       made_.children.set(call_id, std::move(child));
       for (auto& result : answered.value().results) made_.results.push_back(std::move(result));
     }
-    return {};
+    return stops ? stop_all(Tree()) : Result<void>{};
   }
 
   Answered made_;
@@ -300,6 +331,7 @@ class Answers {
   std::set<std::string> known_;
   Tree approved_;
   Tree existing_;
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace millrace::app {
 
 // How long a question may be answered.
-constexpr std::chrono::hours question_lifetime{1};
+constexpr std::chrono::minutes question_lifetime{15};
 
 // The interrupts of what the state waits for; none when it waits for nobody. Writes down in the
 // state which they are, so that a question that stays open keeps its id.

@@ -40,7 +40,7 @@ void AgentReply::start(const AgentInput& input) {
   });
   if (ended_) return;
   self_ = shared_from_this();
-  auto task = kept_.task_for(input, now_ms(), services_.call.ids);
+  auto task = kept_.task_for(input, *plan_, now_ms(), services_.call.ids);
   if (!task) {
     sink_.on_event({event::Failed{task.error().message, task.error().code_name()}});
     send();
@@ -66,7 +66,9 @@ void AgentReply::moved() {
   if (ended_ || !session_) return;
   const auto self = shared_from_this();
   if (session_->ended()) {
-    if (must_be_kept(session_->state())) kept_.keep(thread_id_, session_->state(), now_ms());
+    if (must_be_kept(session_->state())) {
+      kept_.keep(thread_id_, session_->state(), *plan_, now_ms());
+    }
     tell_end(*session_, thread_id_, run_id_, sink_);
     encoder_.finish();
   }

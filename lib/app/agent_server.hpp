@@ -30,7 +30,7 @@ struct AgentServerOptions {
   std::vector<std::string> tools;
   std::string approve = "risky";
   std::string instructions;
-  std::int64_t max_steps = 0;
+  std::int64_t max_steps = 32;
   // Whose tools the agent has, too.
   std::vector<McpServerOptions> mcp;
   std::int64_t drain_ms = 5'000;  // how long stop waits for answers that are on their way

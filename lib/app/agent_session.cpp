@@ -16,9 +16,9 @@ namespace {
 
 using json::Tree;
 
-bool regex_found(std::string_view pattern, std::string_view text) {
+std::optional<bool> regex_found(std::string_view pattern, std::string_view text) {
   const auto compiled = schema::Pattern::compile(pattern);
-  return compiled && compiled.value().found_in(text).value_or(false);
+  return compiled ? compiled.value().found_in(text) : std::nullopt;
 }
 
 Tree free_manifest(std::string_view name) {
@@ -53,9 +53,31 @@ void AgentSession::start() {
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) tell_step();
   for (const auto& [call_id, text] : task_.results) tell_result(call_id, {text, true});
   if (!task_.children.members().empty()) return resume_children();
-  if (!context_.is_object() && agent::is_blocked(state_["status"].string())) return end_waiting();
+  if (!context_.is_object() && !goes_on()) return;
   next_step();
   pump();
+}
+
+// Whether a saved run without a next step has one all the same; what has not ends here.
+bool AgentSession::goes_on() {
+  const std::string_view status = state_["status"].string();
+  if (status == "interrupted" && state_["interruption"]["canResume"].truthy()) {
+    state_.set("status", "running");
+    state_.erase("interruption");
+    return true;
+  }
+  if (status == "waiting_for_human" || status == "waiting_for_async_tool") {
+    end_waiting();
+    return false;
+  }
+  if (!agent::is_blocked(status)) return true;
+  reason_ = state_["endReason"].string();
+  if (status == "interrupted" || reason_ == "user_aborted") {
+    end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}, true});
+  } else {
+    finish();
+  }
+  return false;
 }
 
 void AgentSession::prepare_state() {
@@ -107,6 +129,31 @@ void AgentSession::next_step() {
   machine_->begin(std::move(state_), std::move(context_), now_ms());
   state_ = Tree();
   context_ = Tree();
+  if (const auto deadline = machine_->deadline_ms(); deadline && !deadline_) {
+    deadline_ = std::make_unique<os::Timer>(services_.loop, [this] { expire(); });
+    deadline_->start_at(os::Timer::Clock::now() +
+                        std::chrono::milliseconds(std::max<std::int64_t>(0, *deadline - now_ms())));
+  }
+}
+
+// The limit of time passed while somebody is waited for.
+void AgentSession::expire() {
+  if (outcome_) return;
+  const auto self = shared_from_this();
+  if (!machine_) return end({AgentOutcome::Kind::finished, "timeout", {}, {}, {}});
+  take_partial_turn();
+  machine_->expire(now_ms());
+  cancel_all();
+  pump();
+}
+
+// What the model has said so far stays in the conversation, and what it cost is counted.
+void AgentSession::take_partial_turn() {
+  if (!turn_ || turn_->silent()) return;
+  Tree spent = Tree::object();
+  spent.set("turn", turn_->usage());
+  spent_.push_back(std::move(spent));
+  machine_->progress(turn_action_, turn_->take_chunk());
 }
 
 // A question of the model's comes when nothing else of its turn is left to be done.
@@ -230,8 +277,7 @@ void AgentSession::perform(const Tree& action) {
 void AgentSession::take_events(Tree& events) {
   for (const Tree& event : events.items()) {
     const std::string_view type = event["type"].string();
-    if (type == "done") reason_ = event["reason"].string();
-    if (type == "interrupted") reason_ = event["reason"].string();
+    if (type == "done" || type == "interrupted") reason_ = event["reason"].string();
     if (type != "tool_result") continue;
     const std::string id(event["id"].string());
     if (told_.contains(id)) continue;
@@ -265,7 +311,8 @@ void AgentSession::take_outcome(Tree outcome) {
   state_.set("modelStep", std::move(step));
   // The questions have their ids before anybody keeps the state.
   if (!context_.is_object()) open_questions(state_, now_ms(), services_.call.ids);
-  if (owner_ != nullptr && !stopping_) owner_->rest(state_, context_);
+  if (state_["status"].string() == "done") state_.set("endReason", reason_);
+  if (owner_ != nullptr) owner_->rest(state_, context_);
   if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
   if (context_.is_object()) return next_step();
   finish();
@@ -311,6 +358,7 @@ void AgentSession::stop() {
   if (outcome_ || std::exchange(stopping_, true)) return;
   const auto self = shared_from_this();
   if (!machine_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  take_partial_turn();
   machine_->abort("user_aborted", now_ms());
   cancel_all();
   pump();

@@ -54,6 +54,7 @@ struct AgentOutcome {
   std::optional<Error> error;
   std::string code;       // what readers are told of the error; "" is its own
   json::Tree interrupts;  // of AG-UI's shape
+  bool decided = false;   // cancelled by a person's answer, not in the middle of something
 };
 
 // Who runs a session. Events come as of a legal AG-UI run, without its frame.
@@ -107,7 +108,10 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
 
   void prepare_state();
   // The loop (agent_session.cpp)
+  bool goes_on();
   void next_step();
+  void expire();
+  void take_partial_turn();
   void pump();
   void perform(const Tree& action);
   void take_events(Tree& events);
@@ -157,6 +161,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   Tree state_;
   Tree context_;
   std::unique_ptr<agent::StepMachine> machine_;
+  std::unique_ptr<os::Timer> deadline_;  // of runs with a limit of time
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;

@@ -106,10 +106,16 @@ void AgentStream::start() {
     json::append_member(started, "parentRunId", spec_.input.parent_run_id);
   }
   items_->add(started + "}");
-  auto task = spec_.state.is_object() ? saved_task(std::move(spec_.state), std::move(spec_.context),
-                                                   spec_.input, now_ms(), services_.call.ids)
-                                      : kept_.task_for(spec_.input, now_ms(), services_.call.ids);
+  auto task = spec_.state.is_object()
+                  ? saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
+                               now_ms(), services_.call.ids)
+                  : kept_.task_for(spec_.input, *spec_.plan, now_ms(), services_.call.ids);
   if (!task) return fail(task.error());
+  // They are in the task, which a waiting run holds once.
+  for (std::string* text :
+       {&spec_.input.messages_json, &spec_.input.tools_json, &spec_.input.resume_json}) {
+    std::string().swap(*text);
+  }
   const DriverServices services{services_.loop, services_.client, services_.call};
   session_ = std::make_shared<AgentSession>(services, spec_.plan, std::move(task).value(), *this);
   session_->start();
@@ -170,7 +176,7 @@ void AgentStream::moved() {
 void AgentStream::finish() {
   const AgentOutcome& outcome = session_->outcome();
   const Tree& state = session_->state();
-  if (must_be_kept(state)) kept_.keep(spec_.input.thread_id, state, now_ms());
+  if (must_be_kept(state)) kept_.keep(spec_.input.thread_id, state, *spec_.plan, now_ms());
   Tree result = Tree::object();
   result.set("type", "@result");
   result.set("status", status_of(outcome.kind));

@@ -6,6 +6,7 @@
 #include "agent/state.hpp"
 #include "app/agent_questions.hpp"
 #include "app/agent_rows.hpp"
+#include "base/sha256.hpp"
 
 namespace millrace::app {
 namespace {
@@ -45,12 +46,31 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
   return task;
 }
 
+// The tools of the calls that the state waits for, as a hash of what is known of them.
+std::string tools_asked(const Tree& state, const AgentPlan& plan) {
+  std::string text;
+  for (const Tree& call : state["pendingToolsCalling"].items()) {
+    const std::string_view name = call["apiName"].string();
+    for (const Tree& definition : plan.definitions.items()) {
+      if (definition["function"]["name"].string() == name) text.append(definition.to_json());
+    }
+    text.append(plan.manifests[name].to_json());
+  }
+  for (const auto& [call, run] : state["subAgentRuns"].members()) {
+    for (const SubAgent& agent : plan.sub_agents) {
+      if (agent.name == run["agent"].string()) text.append(tools_asked(run["state"], *agent.plan));
+    }
+  }
+  return sha256_hex(text);
+}
+
 }  // namespace
 
-void KeptRuns::keep(const std::string& thread, const Tree& state, std::int64_t now_ms) {
+void KeptRuns::keep(const std::string& thread, const Tree& state, const AgentPlan& plan,
+                    std::int64_t now_ms) {
   expire(now_ms);
   if (const auto at = threads_.find(thread); at != threads_.end()) drop(at->second);
-  runs_.push_back({thread, state.to_json(), now_ms});
+  runs_.push_back({thread, state.to_json(), tools_asked(state, plan), now_ms});
   threads_[thread] = std::prev(runs_.end());
   bytes_ += runs_.back().state.size();
   while (runs_.size() > limits_.runs || (bytes_ > limits_.bytes && runs_.size() > 1)) {
@@ -79,7 +99,8 @@ Error KeptRuns::nothing_waits(const Tree& resume) const {
     }
   }
   return make_error(Errc::approval_mismatch,
-                    "No question waits for an answer in this thread; it may have expired.");
+                    "No question waits for an answer in this thread; it may have expired, or the "
+                    "conversation went on without an answer.");
 }
 
 void KeptRuns::note_answered(const Tree& resume) {
@@ -94,11 +115,16 @@ void KeptRuns::note_answered(const Tree& resume) {
 }
 
 Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, const Tree& resume,
-                                  std::int64_t now_ms, IdSource& ids) {
+                                  const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
   auto rows = rows_of(input.messages_json);
   if (!rows) return std::move(rows).error();
   auto state = Tree::parse(run->state);
   if (!state) return std::move(state).error();
+  if (run->tools != tools_asked(state.value(), plan)) {
+    return make_error(
+        Errc::approval_mismatch,
+        "The question is of another agent, or its tool is not the one that was shown.");
+  }
   auto answered = take_answers(std::move(state).value(), resume, rows.value(), now_ms, ids);
   if (!answered) {
     const Error& error = answered.error();
@@ -113,7 +139,8 @@ Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, c
   return task;
 }
 
-Result<AgentTask> KeptRuns::task_for(const AgentInput& input, std::int64_t now_ms, IdSource& ids) {
+Result<AgentTask> KeptRuns::task_for(const AgentInput& input, const AgentPlan& plan,
+                                     std::int64_t now_ms, IdSource& ids) {
   expire(now_ms);
   auto resume =
       input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
@@ -122,14 +149,16 @@ Result<AgentTask> KeptRuns::task_for(const AgentInput& input, std::int64_t now_m
   Result<AgentTask> task{AgentTask()};
   if (!resume.value().items().empty()) {
     if (kept == threads_.end()) return nothing_waits(resume.value());
-    task = go_on(kept->second, input, resume.value(), now_ms, ids);
+    task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
   } else {
     auto rows = rows_of(input.messages_json);
     if (!rows) return std::move(rows).error();
     auto state = kept == threads_.end() ? Result<Tree>(Tree()) : Tree::parse(kept->second->state);
     if (state && has_client_results(state.value(), rows.value())) {
-      task = go_on(kept->second, input, resume.value(), now_ms, ids);
+      task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
     } else {
+      // Who goes on without an answer has left the question.
+      if (kept != threads_.end()) drop(kept->second);
       task.value().rows = std::move(rows).value();
     }
   }

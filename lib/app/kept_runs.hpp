@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "app/agent_input.hpp"
+#include "app/agent_plan.hpp"
 #include "app/agent_session.hpp"
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
@@ -30,19 +31,23 @@ class KeptRuns {
  public:
   explicit KeptRuns(KeptLimits limits = {}) : limits_(limits) {}
 
-  void keep(const std::string& thread, const json::Tree& state, std::int64_t now_ms);
+  void keep(const std::string& thread, const json::Tree& state, const AgentPlan& plan,
+            std::int64_t now_ms);
   [[nodiscard]] bool holds(std::string_view thread) const { return threads_.contains(thread); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   // What a client's input starts: a new run, or one that is kept and goes on with its answers. A
-  // run whose answers are refused is kept as it was.
-  // Errors: those of take_answers and Tree::parse; approval_answered for a question of the past.
-  Result<AgentTask> task_for(const AgentInput& input, std::int64_t now_ms, IdSource& ids);
+  // run whose answers are refused is kept as it was; one that the conversation passed over is not.
+  // Errors: those of take_answers and Tree::parse; approval_answered for a question of the past;
+  // approval_mismatch where `plan` has other tools than those that were asked about.
+  Result<AgentTask> task_for(const AgentInput& input, const AgentPlan& plan, std::int64_t now_ms,
+                             IdSource& ids);
 
  private:
   struct Run {
     std::string thread;
     std::string state;  // JSON
+    std::string tools;  // what was asked about
     std::int64_t since = 0;
   };
   using Runs = std::list<Run>;  // oldest first
@@ -50,7 +55,7 @@ class KeptRuns {
   void expire(std::int64_t now_ms);
   [[nodiscard]] Error nothing_waits(const json::Tree& resume) const;
   Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, const json::Tree& resume,
-                          std::int64_t now_ms, IdSource& ids);
+                          const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
   void note_answered(const json::Tree& resume);
 
   KeptLimits limits_;

@@ -41,7 +41,8 @@ class ModelTurn final : public CallDriver, private event::EventSink {
   [[nodiscard]] const Seldom<Error>& error() const { return call().error(); }
   // The word for the failure that readers are told; the provider's own where it has one.
   [[nodiscard]] const std::string& failure_code() const { return failure_code_; }
-  // The turn for the step machine, its usage and cost included; once, when it has ended well.
+  // The turn for the step machine, its usage and cost included; once, when it has ended well. What
+  // it has said so far when it has not ended.
   json::Tree take_chunk();
   // What a turn that failed used up, or null.
   [[nodiscard]] json::Tree usage() const;

@@ -158,8 +158,8 @@ describe('Engine', () => {
 });
 
 describe('SessionManager', () => {
-  it('trims without parting a call from its results', () => {
-    const sessions = new SessionManager({ maxHistory: 3 });
+  it('trims by whole turns', () => {
+    const sessions = new SessionManager({ maxHistory: 5 });
     const rows = [
       { role: 'system', content: 's' },
       { role: 'user', content: 'old' },
@@ -169,14 +169,8 @@ describe('SessionManager', () => {
       { role: 'assistant', content: 'x' },
       { role: 'user', content: 'new' },
     ];
-    expect(sessions.trim(rows as any).map(({ role }) => role)).toEqual([
-      'system',
-      'assistant',
-      'tool',
-      'tool',
-      'assistant',
-      'user',
-    ]);
+    expect(sessions.trim(rows as any).map(({ content }) => content)).toEqual(['s', 'new']);
+    expect(sessions.trim(rows.slice(0, 6) as any)).toHaveLength(6);
     expect(sessions.trim(rows.slice(0, 3) as any)).toHaveLength(3);
   });
 

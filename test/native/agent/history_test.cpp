@@ -46,9 +46,37 @@ TEST(TruncateTurns, DropsWholeTurnsAndKeepsTheNewest) {
 TEST(TrimRows, KeepsSystemAndChains) {
   EXPECT_EQ(trim_rows(tree(turns), 100), tree(turns));
   const Tree kept = trim_rows(tree(turns), 4);
+  ASSERT_EQ(kept.items().size(), 3U);
   EXPECT_EQ(kept.items()[0]["role"].string(), "system");
-  EXPECT_EQ(kept.items()[1]["role"].string(), "assistant");
-  EXPECT_EQ(kept.items().size(), 6U);
+  EXPECT_EQ(kept.items()[1]["content"].string(), "two");
+}
+
+TEST(TrimRows, KeepsTheQuestionOfATurnThatIsTooLong) {
+  const std::string long_turn = R"([
+    {"role":"system","content":"s"},
+    {"role":"user","content":"old"},
+    {"role":"assistant","content":"old answer"},
+    {"role":"user","content":"question"},
+    {"role":"assistant","tool_calls":[{"id":"a"}]},
+    {"role":"tool","tool_call_id":"a"},
+    {"role":"assistant","tool_calls":[{"id":"b"}]},
+    {"role":"tool","tool_call_id":"b"},
+    {"role":"assistant","content":"answer"}])";
+  struct Row {
+    std::size_t most;
+    std::size_t kept;  // the system row included
+  };
+  for (const Row& row : {Row{6, 7}, Row{5, 5}, Row{4, 5}, Row{3, 3}, Row{2, 3}, Row{1, 3}}) {
+    const Tree kept = trim_rows(tree(long_turn), row.most);
+    ASSERT_EQ(kept.items().size(), row.kept) << row.most;
+    EXPECT_EQ(kept.items()[1]["content"].string(), "question") << row.most;
+    EXPECT_NE(kept.items()[2]["role"].string(), "tool") << row.most;
+    EXPECT_EQ(kept.items().back()["content"].string(), "answer") << row.most;
+  }
+  const Tree results = tree(R"([{"role":"user","content":"q"},
+    {"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},
+    {"role":"tool","tool_call_id":"a"},{"role":"tool","tool_call_id":"b"}])");
+  EXPECT_EQ(trim_rows(results, 2), results);
 }
 
 TEST(RepairRows, LeavesAValidHistoryAlone) {

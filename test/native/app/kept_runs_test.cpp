@@ -46,20 +46,21 @@ app::AgentInput answer(const std::string& id, const std::string& payload,
 
 class KeptRunsTest : public ::testing::Test {
  protected:
-  void SetUp() override { kept.keep("t", waiting_state(ids, question), 0); }
+  void SetUp() override { kept.keep("t", waiting_state(ids, question), plan, 0); }
 
   Errc code_of(const app::AgentInput& input, std::int64_t now = 1) {
-    auto task = kept.task_for(input, now, ids);
+    auto task = kept.task_for(input, plan, now, ids);
     return task ? Errc::internal : task.error().code;
   }
 
   CountingIds ids{"id-"};
+  app::AgentPlan plan;
   app::KeptRuns kept;
   std::string question;
 };
 
 TEST_F(KeptRunsTest, GoesOnWithAnAnswerOnce) {
-  auto task = kept.task_for(answer(question, R"({"approved":true})"), 1, ids);
+  auto task = kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids);
   ASSERT_TRUE(task.ok());
   EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
   EXPECT_EQ(task.value().run_id, "r2");
@@ -75,11 +76,12 @@ TEST_F(KeptRunsTest, RefusesWhatWasNotAskedAndKeepsTheQuestion) {
   EXPECT_EQ(code_of(answer(question, R"({"approved":true,"hash":"0"})")), Errc::approval_mismatch);
   EXPECT_EQ(code_of(answer(question, R"({"approved":1})")), Errc::invalid_argument);
   EXPECT_EQ(code_of(answer(question, "null")), Errc::invalid_argument);
-  EXPECT_TRUE(kept.task_for(answer(question, R"({"approved":true})"), 1, ids).ok());
+  EXPECT_TRUE(kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids).ok());
 }
 
 TEST_F(KeptRunsTest, TellsARefusalAsAResult) {
-  auto task = kept.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), 1, ids);
+  auto task =
+      kept.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), plan, 1, ids);
   ASSERT_TRUE(task.ok());
   ASSERT_EQ(task.value().results.size(), 1U);
   EXPECT_EQ(task.value().results.front().first, "c1");
@@ -96,12 +98,13 @@ TEST(KeptRuns, GivesUpTheOldestWhenThereAreTooMany) {
   CountingIds ids("id-");
   app::KeptRuns kept({2, std::size_t{1} << 20U, 1000});
   std::string question;
-  for (const char* thread : {"a", "b", "c"}) kept.keep(thread, waiting_state(ids, question), 0);
+  for (const char* thread : {"a", "b", "c"})
+    kept.keep(thread, waiting_state(ids, question), plan, 0);
   EXPECT_FALSE(kept.holds("a"));
   EXPECT_TRUE(kept.holds("b") && kept.holds("c"));
   app::KeptRuns small({10, 10, 1000});
-  small.keep("a", waiting_state(ids, question), 0);
-  small.keep("b", waiting_state(ids, question), 0);
+  small.keep("a", waiting_state(ids, question), plan, 0);
+  small.keep("b", waiting_state(ids, question), plan, 0);
   EXPECT_FALSE(small.holds("a"));
   EXPECT_TRUE(small.holds("b"));
 }
