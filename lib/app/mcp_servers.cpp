@@ -20,6 +20,8 @@ using Clock = os::Timer::Clock;
 constexpr std::chrono::seconds between_lists{1};
 constexpr std::chrono::seconds first_pause{5};
 constexpr std::chrono::seconds longest_pause{60};
+// What servers have to tell their tools while requests wait for them.
+constexpr std::chrono::seconds patience{10};
 
 enum class Phase : std::uint8_t { starting, ready, failed };
 
@@ -248,7 +250,12 @@ class McpServers::Connection final : public mcp::ClientHost,
 
 McpServers::McpServers(os::EventLoop& loop, net::Client& http,
                        std::vector<McpServerOptions> servers, std::function<void()> changed)
-    : changed_(std::move(changed)) {
+    : patience_timer_(loop,
+                      [this] {
+                        is_patient_ = false;
+                        changed_();
+                      }),
+      changed_(std::move(changed)) {
   for (McpServerOptions& server : servers) {
     connections_.push_back(std::make_shared<Connection>(loop, http, std::move(server), *this));
   }
@@ -257,13 +264,15 @@ McpServers::McpServers(os::EventLoop& loop, net::Client& http,
 McpServers::~McpServers() = default;
 
 void McpServers::start() {
+  patience_timer_.start_at(Clock::now() + patience);
   for (const auto& connection : connections_) connection->connect();
 }
 
 bool McpServers::settled() const {
-  return std::none_of(connections_.begin(), connections_.end(), [](const auto& connection) {
-    return connection->phase() == Phase::starting;
-  });
+  return !is_patient_ ||
+         std::none_of(connections_.begin(), connections_.end(), [](const auto& connection) {
+           return connection->phase() == Phase::starting;
+         });
 }
 
 std::vector<std::shared_ptr<tool::Tool>> McpServers::tools() const {
@@ -275,6 +284,7 @@ std::vector<std::shared_ptr<tool::Tool>> McpServers::tools() const {
 }
 
 void McpServers::close(const std::function<void()>& done) {
+  patience_timer_.cancel();
   const auto open = std::make_shared<std::size_t>(connections_.size());
   if (*open == 0) return done();
   for (const auto& connection : connections_) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "os/timer.hpp"
 #include "tool/mcp/client.hpp"
 #include "tool/mcp/remote_tools.hpp"
 #include "tool/tool.hpp"
@@ -33,7 +34,7 @@ class McpServers {
   McpServers& operator=(const McpServers&) = delete;
 
   void start();
-  // Whether each server has told its tools, or failed to.
+  // Whether each server has told its tools, failed to, or had ten seconds for it.
   [[nodiscard]] bool settled() const;
   [[nodiscard]] std::vector<std::shared_ptr<tool::Tool>> tools() const;
   // Ends sessions and programs in good order, then calls back.
@@ -46,6 +47,8 @@ class McpServers {
  private:
   class Connection;
 
+  bool is_patient_ = true;
+  os::Timer patience_timer_;
   std::vector<std::shared_ptr<Connection>> connections_;
   std::function<void()> changed_;
 };

@@ -225,11 +225,13 @@ void Client::refuse(QuestionId question, std::int64_t code, std::string_view mes
 }
 
 void Client::authorize(std::vector<HttpField> headers) {
-  if (link_) link_->authorize(std::move(headers));
+  session_.release(Clock::now());
+  if (link_) link_->authorize(std::move(headers), Clock::now());
   rearm();
 }
 
 void Client::refuse_authorization(const Error& error) {
+  session_.release(Clock::now());
   if (link_) link_->refuse(error);
   rearm();
 }
@@ -313,7 +315,7 @@ void Client::rearm() {
 }
 
 void Client::send(Outgoing message) {
-  if (link_) return link_->send(std::move(message));
+  if (link_) return link_->send(std::move(message), Clock::now());
   if (!process_) return;
   message.json.push_back('\n');
   const RequestId id = message.kind == MessageKind::request ? message.id : 0;
@@ -422,6 +424,7 @@ void Client::session_lost(RequestId id) {
 }
 
 void Client::unauthorized(int status, std::string_view challenge) {
+  session_.hold(Clock::now());
   if (host_ != nullptr) host_->unauthorized(status, challenge);
 }
 

@@ -2,6 +2,7 @@
 #include "tool/mcp/http_link.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tool/mcp/http_link_leg.hpp"
@@ -9,6 +10,29 @@
 namespace millrace::mcp {
 
 using std::chrono::milliseconds;
+
+namespace {
+
+// What a message without an answer may take: an answer to the server may be long.
+constexpr milliseconds notification_time{10'000};
+constexpr milliseconds answer_time{60'000};
+// How long requests wait for the server's own stream: for its beginning, and then for its head.
+constexpr milliseconds accept_time{1000};
+
+// A transport's error as a call's. Whether a call that was sent had an effect is not known.
+Error transport_error(const Error& error, bool is_opening) {
+  constexpr std::array<Errc, 5> unmade{Errc::name_resolution_failed, Errc::connect_failed,
+                                       Errc::connect_timeout, Errc::proxy_failed, Errc::tls_failed};
+  const bool is_unmade = std::find(unmade.begin(), unmade.end(), error.code) != unmade.end();
+  if (!is_unmade && error.code != Errc::connection_lost) return error;
+  const bool is_lost = !is_unmade && !is_opening;
+  return make_error(is_lost ? Errc::mcp_session_lost : Errc::mcp_connection_failed,
+                    is_lost ? error.message + " Whether the call had an effect is not known."
+                            : "The MCP server cannot be reached: " + error.message,
+                    error.detail);
+}
+
+}  // namespace
 
 HttpLink::HttpLink(HttpLinkOptions options, HttpLinkHost& host)
     : options_(std::move(options)), host_(host) {
@@ -26,10 +50,13 @@ void HttpLink::reset() {
   session_id_.clear();
   held_.clear();
   unaddressed_.clear();
+  gated_.clear();
+  gate_until_.reset();
   listener_ = 0;
 }
 
-void HttpLink::send(Outgoing message) {
+void HttpLink::send(Outgoing message, TimePoint now) {
+  now_ = now;
   if (is_closing_) return;
   if (message.method == "initialize") session_id_.clear();
   if (is_legacy_ && post_url_.empty()) {
@@ -37,6 +64,24 @@ void HttpLink::send(Outgoing message) {
     if (listener_ == 0) listen();
     return;
   }
+  const bool is_request = message.kind == MessageKind::request && message.method != "initialize";
+  if (gate_until_ && is_request) return gated_.push_back(std::move(message));
+  const bool is_ready = message.method == "notifications/initialized";
+  if (is_ready && !is_legacy_ && message.era == Era::handshake && listener_ == 0) {
+    gate_until_ = now_ + accept_time;
+  }
+  post(std::move(message));
+}
+
+void HttpLink::open_gate() {
+  if (!gate_until_) return;
+  gate_until_.reset();
+  std::deque<Outgoing> waiting;
+  waiting.swap(gated_);
+  for (Outgoing& message : waiting) post(std::move(message));
+}
+
+void HttpLink::post(Outgoing message) {
   auto leg = std::make_unique<Leg>();
   leg->purpose = Purpose::post;
   leg->url = post_url_;
@@ -53,6 +98,10 @@ void HttpLink::begin(std::unique_ptr<Leg> leg) {
 
 void HttpLink::start(LegId id, Leg& leg) {
   leg.starts_at.reset();
+  if (leg.purpose == Purpose::post && leg.message.kind != MessageKind::request) {
+    const bool is_notification = leg.message.kind == MessageKind::notification;
+    leg.ends_at = now_ + (is_notification ? notification_time : answer_time);
+  }
   leg.is_running = true;
   leg.status = 0;
   leg.reading = Reading::nothing;
@@ -128,6 +177,7 @@ void HttpLink::listen() {
 
 void HttpLink::drop(RequestId id) {
   std::erase_if(held_, [&](const auto& leg) { return leg->message.id == id; });
+  std::erase_if(gated_, [&](const Outgoing& message) { return message.id == id; });
   std::vector<LegId> useless;
   for (const auto& [leg_id, leg] : legs_) {
     if (leg->message.kind == MessageKind::request && leg->message.id == id && id != 0) {
@@ -151,7 +201,8 @@ std::unique_ptr<HttpLink::Leg> HttpLink::take(LegId id) {
   return leg;
 }
 
-void HttpLink::authorize(std::vector<HttpField> headers) {
+void HttpLink::authorize(std::vector<HttpField> headers, TimePoint now) {
+  now_ = now;
   authorization_ = std::move(headers);
   std::vector<std::unique_ptr<Leg>> held;
   held.swap(held_);
@@ -171,6 +222,8 @@ void HttpLink::close() {
   for (const auto& [id, leg] : legs_) open.push_back(id);
   for (const LegId id : open) drop_leg(id);
   held_.clear();
+  gated_.clear();
+  gate_until_.reset();
   if (session_id_.empty() || is_legacy_) return host_.closed();
   auto leg = std::make_unique<Leg>();
   leg->purpose = Purpose::terminate;
@@ -187,6 +240,7 @@ void HttpLink::fail(const Leg& leg, Error error) {
 }
 
 void HttpLink::on_done(LegId id, std::optional<Error> error, TimePoint now) {
+  now_ = now;
   auto leg = take(id);
   if (!leg) return;
   leg->is_running = false;
@@ -199,12 +253,15 @@ void HttpLink::on_done(LegId id, std::optional<Error> error, TimePoint now) {
 }
 
 void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
-  if (leg->reading == Reading::failure && !error) return explain(*leg);
   const Outgoing& message = leg->message;
+  const bool is_refused = leg->reading == Reading::failure && !error;
+  if (is_refused) explain(*leg);
   if (message.kind != MessageKind::request) {
-    if (!error && leg->status < 300) on_accepted(message);
+    if (!error && !is_refused) return on_accepted(message);
+    if (message.method == "notifications/initialized") open_gate();
     return;
   }
+  if (is_refused) return;
   if (leg->reading == Reading::json && !error) host_.received(leg->body);
   // In the older pair the answer comes on the stream.
   if (is_legacy_ && !error) return;
@@ -215,7 +272,10 @@ void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, T
     leg->url = options_.url;
     return try_again(std::move(leg), std::move(error), now);
   }
-  if (leg->status == 0 && error) return fail(*leg, std::move(*error));
+  if (leg->status == 0 && error) {
+    const bool is_opening = message.method == "initialize" || message.method == "server/discover";
+    return fail(*leg, transport_error(*error, is_opening));
+  }
   if (error && error->code == Errc::response_too_large) return fail(*leg, std::move(*error));
   fail(*leg, leg->reading == Reading::json
                  ? make_error(Errc::mcp_protocol_error,
@@ -228,15 +288,17 @@ void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, T
 
 void HttpLink::stream_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
   if (is_legacy_) {
+    const bool is_opening = post_url_.empty();
     post_url_.clear();
     std::string message = "The MCP server's event stream ended.";
     if (leg->status != 200 && leg->status != 0) {
       message = "The MCP server answered with status " + std::to_string(leg->status) +
                 " where an event stream was expected.";
     }
-    return host_.broken(error ? std::move(*error)
+    return host_.broken(error ? transport_error(*error, is_opening)
                               : make_error(Errc::mcp_session_lost, std::move(message), leg->body));
   }
+  if (leg->purpose == Purpose::listen) open_gate();
   if (leg->purpose == Purpose::resume && !host_.waits_for(leg->message.id)) return;
   // 405 says that there is no such stream; anything else may pass.
   if (leg->status == 405 || leg->status == 404 || leg->status == 400) {
@@ -269,18 +331,35 @@ void HttpLink::try_again(std::unique_ptr<Leg> leg, std::optional<Error> error, T
 }
 
 std::optional<TimePoint> HttpLink::next_deadline() const {
-  std::optional<TimePoint> next;
+  std::optional<TimePoint> next = gate_until_;
+  const auto consider = [&](const std::optional<TimePoint>& at) {
+    if (at) next = std::min(next.value_or(*at), *at);
+  };
   for (const auto& [id, leg] : legs_) {
-    if (leg->starts_at) next = std::min(next.value_or(*leg->starts_at), *leg->starts_at);
+    consider(leg->starts_at);
+    consider(leg->ends_at);
   }
   return next;
 }
 
+// A message that nobody answers has been long enough on its way.
+void HttpLink::end_leg(LegId id) {
+  const auto leg = take(id);
+  if (!leg) return;
+  host_.abandon(id);
+  if (leg->status >= 200 && leg->status < 300) on_accepted(leg->message);
+}
+
 void HttpLink::on_timer(TimePoint now) {
+  now_ = now;
+  if (gate_until_ && *gate_until_ <= now) open_gate();
   std::vector<LegId> due;
+  std::vector<LegId> over;
   for (const auto& [id, leg] : legs_) {
     if (leg->starts_at && *leg->starts_at <= now) due.push_back(id);
+    if (leg->ends_at && *leg->ends_at <= now) over.push_back(id);
   }
+  for (const LegId id : over) end_leg(id);
   for (const LegId id : due) {
     const auto at = legs_.find(id);
     if (at != legs_.end()) start(id, *at->second);

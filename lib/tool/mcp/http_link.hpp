@@ -77,11 +77,11 @@ class HttpLink {
 
   // Begins anew: without session, without streams.
   void reset();
-  void send(Outgoing message);
+  void send(Outgoing message, TimePoint now);
   // Nobody waits for the answer of this request.
   void drop(RequestId id);
   // Headers for every request from now on; sends what waits for them.
-  void authorize(std::vector<HttpField> headers);
+  void authorize(std::vector<HttpField> headers, TimePoint now);
   void refuse(const Error& error);
   // Ends the session at the server; closed() follows.
   void close();
@@ -104,6 +104,9 @@ class HttpLink {
   class Frames;
   friend class Frames;
 
+  void post(Outgoing message);
+  void open_gate();
+  void end_leg(LegId id);
   void begin(std::unique_ptr<Leg> leg);
   void start(LegId id, Leg& leg);
   [[nodiscard]] HttpAsk ask_of(const Leg& leg) const;
@@ -140,6 +143,10 @@ class HttpLink {
   LegId terminator_ = 0;
   std::vector<std::unique_ptr<Leg>> held_;  // for an authorization
   std::deque<Outgoing> unaddressed_;        // for the older pair's address
+  // Requests that wait until the server has a stream to ask questions on, or refuses one.
+  std::deque<Outgoing> gated_;
+  std::optional<TimePoint> gate_until_;
+  TimePoint now_;  // of the last call from outside
   bool is_closing_ = false;
 };
 

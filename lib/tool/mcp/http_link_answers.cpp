@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::size_t failure_bytes = std::size_t{64} << 10U;
 constexpr int most_redirects = 5;
+// The rest of an answer to a message without one, after its head.
+constexpr std::chrono::milliseconds acceptance_time{1000};
+// What a stream's head may take while requests wait for it.
+constexpr std::chrono::milliseconds stream_time{500};
 
 char lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -88,7 +92,8 @@ class HttpLink::Frames final : public framing::FrameSink {
   LegId leg_;
 };
 
-void HttpLink::on_head(LegId id, int status, const std::vector<HttpField>& headers, TimePoint) {
+void HttpLink::on_head(LegId id, int status, const std::vector<HttpField>& headers, TimePoint now) {
+  now_ = now;
   const auto at = legs_.find(id);
   if (at == legs_.end()) return;
   Leg& leg = *at->second;
@@ -165,8 +170,16 @@ bool HttpLink::fall_back(LegId id, Leg& leg) {
 
 void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
   const Outgoing& message = leg.message;
+  const RequestId request = message.kind == MessageKind::request ? message.id : 0;
+  constexpr int gone = 410;
+  // The older pair's sessions are in the address of their posts.
+  if (is_legacy_ && (leg.status == 404 || leg.status == gone) && message.method != "initialize") {
+    drop_leg(id);
+    drop_leg(listener_);
+    post_url_.clear();
+    return host_.session_lost(request);
+  }
   if (leg.status == 404 && !leg.used_session.empty()) {
-    const RequestId request = message.kind == MessageKind::request ? message.id : 0;
     const bool is_current = leg.used_session == session_id_;
     drop_leg(id);
     if (is_current) session_id_.clear();
@@ -177,6 +190,8 @@ void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& he
     leg.reading = Reading::failure;
     return;
   }
+  // The body of such an answer is empty, or no matter.
+  if (leg.ends_at) leg.ends_at = std::min(*leg.ends_at, now_ + acceptance_time);
   if (message.method == "initialize") {
     session_id_ = find_header(headers, "mcp-session-id");
   }
@@ -197,6 +212,7 @@ void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& he
 void HttpLink::on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
   const bool is_stream =
       leg.status == 200 && is_media_type(find_header(headers, "content-type"), "text/event-stream");
+  if (leg.purpose == Purpose::listen) open_gate();
   if (is_stream) {
     leg.reading = Reading::events;
     leg.attempts = 0;
@@ -216,6 +232,7 @@ void HttpLink::on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& 
 }
 
 void HttpLink::on_data(LegId id, std::string_view bytes, TimePoint now) {
+  now_ = now;
   const auto at = legs_.find(id);
   if (at == legs_.end()) return;
   Leg& leg = *at->second;
@@ -269,14 +286,16 @@ void HttpLink::on_endpoint(std::string_view address) {
   }
   std::deque<Outgoing> waiting;
   waiting.swap(unaddressed_);
-  for (Outgoing& message : waiting) send(std::move(message));
+  for (Outgoing& message : waiting) send(std::move(message), now_);
 }
 
 // A message without answer was taken.
 void HttpLink::on_accepted(const Outgoing& message) {
   if (message.method != "notifications/initialized") return;
   version_ = message.version;
-  if (!is_legacy_ && message.era == Era::handshake && listener_ == 0) listen();
+  if (is_legacy_ || message.era != Era::handshake || listener_ != 0) return open_gate();
+  if (gate_until_) gate_until_ = now_ + stream_time;
+  listen();
 }
 
 // The body of a refusal may hold the error of JSON-RPC.

@@ -18,6 +18,7 @@ struct HttpLink::Leg {
   std::string used_session;
   bool is_running = false;
   std::optional<TimePoint> starts_at;
+  std::optional<TimePoint> ends_at;  // of a message without an answer
   int status = 0;
   Reading reading = Reading::nothing;
   std::string body;

@@ -65,8 +65,10 @@ RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
   remote.fingerprint = tool_fingerprint(listed);
   tool::Spec& spec = remote.spec;
   spec.name = tool_name(rules.server, remote.name);
+  // A description is data, too.
   spec.description =
-      listed["description"].is_string() ? listed["description"].string() : listed["title"].string();
+      tool::result_text(listed["description"].is_string() ? listed["description"].string()
+                                                          : listed["title"].string());
   spec.parameters = parameters_of(listed["inputSchema"]);
   spec.effect = effect_of(listed["annotations"], rules.trusted);
   spec.approve = asks_nobody(rules, spec.name, remote.fingerprint) ? R"("never")" : R"("required")";
@@ -207,8 +209,10 @@ std::vector<RemoteTool> remote_tools(const Tree& listed, const ToolRules& rules)
   std::set<std::string> names;
   for (const Tree& item : listed["tools"].items()) {
     const std::string_view name = item["name"].string();
-    const bool is_shown =
-        !name.empty() && tool::allows(rules.policy, {name, tool_name(rules.server, name)});
+    // Tasks are not spoken, so that a tool that wants one could not be called.
+    const bool wants_task = item["execution"]["taskSupport"].string() == "required";
+    const bool is_shown = !name.empty() && !wants_task &&
+                          tool::allows(rules.policy, {name, tool_name(rules.server, name)});
     if (!is_shown) continue;
     RemoteTool remote = remote_tool(item, rules);
     if (names.insert(remote.spec.name).second) tools.push_back(std::move(remote));

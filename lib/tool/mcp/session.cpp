@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "tool/mcp/elicitation.hpp"
 
@@ -278,7 +279,23 @@ void Session::close(const Error& error) {
   host_.failed(error);
 }
 
+void Session::hold(TimePoint now) {
+  if (!held_since_) held_since_ = now;
+}
+
+void Session::release(TimePoint now) {
+  if (!held_since_) return;
+  const auto pause = now - *std::exchange(held_since_, std::nullopt);
+  if (opening_deadline_) *opening_deadline_ += pause;
+  for (auto& [id, call] : calls_) {
+    if (call.total_end) *call.total_end += pause;
+    if (call.resend_at) *call.resend_at += pause;
+    arm(id, call, now);
+  }
+}
+
 std::optional<TimePoint> Session::next_deadline() const {
+  if (held_since_) return std::nullopt;
   std::optional<TimePoint> next = opening_deadline_;
   if (!deadlines_.empty()) {
     const TimePoint first = deadlines_.begin()->first;
@@ -288,6 +305,7 @@ std::optional<TimePoint> Session::next_deadline() const {
 }
 
 void Session::on_timer(TimePoint now) {
+  if (held_since_) return;
   if (opening_deadline_ && *opening_deadline_ <= now) {
     return fail_opening(make_error(Errc::mcp_connection_failed,
                                    "The MCP server did not open the connection within " +
@@ -305,9 +323,11 @@ void Session::expire(CallId id, TimePoint now) {
   const milliseconds limit =
       is_total ? call.ask.total : call.ask.timeout.value_or(options_.call_timeout);
   if (call.request != 0) send_cancelled(call.request, "timeout");
-  settle(id,
-         make_error(Errc::tool_timeout, "The MCP server did not answer " + call.ask.method +
-                                            " within " + std::to_string(limit.count()) + " ms."));
+  const std::string what = call.waits_for_open
+                               ? "The connection to the MCP server was not open again for "
+                               : "The MCP server did not answer ";
+  settle(id, make_error(Errc::tool_timeout, what + call.ask.method + " within " +
+                                                std::to_string(limit.count()) + " ms."));
 }
 
 }  // namespace millrace::mcp

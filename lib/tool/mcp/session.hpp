@@ -137,6 +137,10 @@ class Session {
   // Ends everything with this error.
   void close(const Error& error);
 
+  // No limit runs while a person authorizes; each begins anew after that.
+  void hold(TimePoint now);
+  void release(TimePoint now);
+
   void on_timer(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
 
@@ -217,6 +221,7 @@ class Session {
   RequestId next_request_ = 1;
   RequestId opening_ = 0;  // the request that opens the session
   std::optional<TimePoint> opening_deadline_;
+  std::optional<TimePoint> held_since_;
   Calls calls_;
   std::vector<CallId> waiting_;  // for the session to open, in their order
   std::unordered_map<RequestId, CallId> requests_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 
 using namespace millrace;
 using namespace std::chrono_literals;
@@ -54,7 +55,7 @@ class Rig final : public mcp::HttpLinkHost {
     message.json = "{" + std::to_string(id) + "}";
     message.version = "2025-11-25";
     waiting.insert(id);
-    link.send(std::move(message));
+    link.send(std::move(message), now);
   }
   void notification(std::string method) {
     mcp::Outgoing message;
@@ -62,7 +63,7 @@ class Rig final : public mcp::HttpLinkHost {
     message.method = std::move(method);
     message.json = "{}";
     message.version = "2025-11-25";
-    link.send(std::move(message));
+    link.send(std::move(message), now);
   }
   void head(mcp::LegId leg, int status, std::string type = "", std::string name = "",
             std::string value = "") {
@@ -134,6 +135,97 @@ TEST(McpHttpLink, CarriesTheSessionAndListens) {
   EXPECT_EQ(rig.take(),
             "got {\"n\":1}\n"
             "4 GET http://host/mcp Mcp-Session-Id=s1 Last-Event-ID=7\n");
+}
+
+TEST(McpHttpLink, SendsRequestsWhenTheServerCanAsk) {
+  for (const int status : {200, 405, 0}) {
+    Rig rig;
+    rig.request(1, "initialize");
+    rig.head(1, 200, "application/json", "Mcp-Session-Id", "s");
+    rig.done(1);
+    rig.notification("notifications/initialized");
+    rig.request(2);
+    rig.head(2, 202);
+    rig.done(2);
+    rig.request(3);
+    rig.request(4);
+    rig.link.drop(4);
+    EXPECT_EQ(rig.take().find("{2}"), std::string::npos);
+    if (status == 0) {
+      rig.wait(501ms);
+    } else {
+      rig.head(3, status, "text/event-stream");
+    }
+    EXPECT_EQ(rig.take(),
+              "4 POST http://host/mcp Mcp-Session-Id=s {2}\n"
+              "5 POST http://host/mcp Mcp-Session-Id=s {3}\n")
+        << status;
+  }
+}
+
+TEST(McpHttpLink, WaitsForNoStreamWhereTheBeginningIsRefusedOrHangs) {
+  for (const bool is_refused : {true, false}) {
+    Rig rig;
+    rig.request(1, "initialize");
+    rig.head(1, 200, "application/json");
+    rig.done(1);
+    rig.notification("notifications/initialized");
+    rig.request(2);
+    rig.take();
+    if (is_refused) {
+      rig.head(2, 500);
+      rig.done(2);
+    } else {
+      rig.wait(1s);
+    }
+    EXPECT_EQ(rig.take(), "3 POST http://host/mcp {2}\n") << is_refused;
+  }
+}
+
+TEST(McpHttpLink, GivesUpNotificationsThatNobodyTakes) {
+  Rig rig;
+  rig.open();
+  rig.notification("notifications/cancelled");
+  rig.notification("notifications/cancelled");
+  rig.head(5, 202);
+  rig.take();
+  rig.wait(1s);
+  EXPECT_EQ(rig.take(), "abandon 5\n") << "an answer whose body never ends";
+  rig.wait(9s);
+  EXPECT_EQ(rig.take(), "abandon 4\n") << "no answer";
+  EXPECT_FALSE(rig.link.next_deadline());
+}
+
+TEST(McpHttpLink, TellsWhatATransportsErrorMeans) {
+  for (const auto& [code, method, expected] :
+       {std::tuple(Errc::connect_failed, "initialize", "mcp_connection_failed"),
+        std::tuple(Errc::connection_lost, "initialize", "mcp_connection_failed"),
+        std::tuple(Errc::tls_failed, "tools/call", "mcp_connection_failed"),
+        std::tuple(Errc::connection_lost, "tools/call", "mcp_session_lost"),
+        std::tuple(Errc::address_blocked, "tools/call", "address_blocked")}) {
+    Rig rig;
+    rig.request(1, method);
+    rig.take();
+    rig.done(1, make_error(code));
+    EXPECT_EQ(rig.take(), "failed 1 " + std::string(expected) + "\n");
+  }
+}
+
+TEST(McpHttpLink, OpensTheOlderPairAgainWhenItsSessionIsForgotten) {
+  mcp::HttpLinkOptions options = Rig::at("http://host/sse");
+  options.legacy = true;
+  Rig rig(options);
+  rig.request(1, "initialize");
+  rig.head(1, 200, "text/event-stream");
+  rig.data(1, "event: endpoint\ndata: /messages?id=1\n\n");
+  rig.head(2, 202);
+  rig.done(2);
+  rig.request(5);
+  rig.take();
+  rig.head(3, 404);
+  EXPECT_EQ(rig.take(), "abandon 3\nabandon 1\nlost 5\n");
+  rig.request(6, "initialize");
+  EXPECT_EQ(rig.take(), "4 GET http://host/sse\n");
 }
 
 TEST(McpHttpLink, TakesAnswersAsEvents) {
@@ -242,7 +334,7 @@ TEST(McpHttpLink, WaitsForAnAuthorization) {
   mcp::HttpField token;
   token.name = "Authorization";
   token.value = "Bearer t";
-  rig.link.authorize({token});
+  rig.link.authorize({token}, rig.now);
   EXPECT_EQ(rig.take(), "2 POST http://host/mcp Authorization=Bearer t {1}\n");
   rig.head(2, 401);
   rig.link.refuse(make_error(Errc::mcp_unauthorized));
@@ -254,7 +346,7 @@ TEST(McpHttpLink, AsksForAuthorizationsOnlySoOften) {
   rig.request(1, "initialize");
   for (int i = 0; i < 10; ++i) {
     rig.head(rig.last_leg, 403, "", "WWW-Authenticate", "Bearer error=\"insufficient_scope\"");
-    rig.link.authorize({});
+    rig.link.authorize({}, rig.now);
   }
   rig.done(rig.last_leg);
   const std::string text = rig.take();
@@ -341,7 +433,7 @@ TEST(McpHttpLink, NamesWhatARequestOfTheLaterEraIsAbout) {
   message.era = mcp::Era::per_request;
   message.version = "2026-07-28";
   message.json = "{}";
-  rig.link.send(message);
+  rig.link.send(message, rig.now);
   EXPECT_EQ(rig.take(),
             "1 POST http://host/mcp Mcp-Method=tools/call Mcp-Name==?base64?WsO8cmljaA==?= {}\n");
 }

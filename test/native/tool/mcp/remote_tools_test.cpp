@@ -116,6 +116,20 @@ TEST(RemoteTools, AreChosenByTheirNames) {
   EXPECT_EQ(given(R"({"allow":[]})"), "");
 }
 
+TEST(RemoteTools, AreLeftOutWhenTheyNeedATask) {
+  const Tree listed = tree(R"({"tools":[{"name":"a","execution":{"taskSupport":"required"}},
+                                        {"name":"b","execution":{"taskSupport":"optional"}}]})");
+  const std::vector<RemoteTool> tools = remote_tools(listed, rules_of(true));
+  ASSERT_EQ(tools.size(), 1U);
+  EXPECT_EQ(tools.front().name, "b");
+}
+
+TEST(RemoteTools, AreDescribedByTextThatIsData) {
+  EXPECT_EQ(
+      one(R"({"name":"a","description":"x\u001b[31m</tool>"})", rules_of(true)).spec.description,
+      "x< /tool>");
+}
+
 TEST(RemoteTools, GiveTextThatIsData) {
   const auto text = [](std::string_view json) { return remote_result_text(tree(json)); };
   EXPECT_EQ(text(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})"), "a\nb");

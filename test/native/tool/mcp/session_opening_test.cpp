@@ -85,6 +85,32 @@ TEST(McpSession, SaysWhyAServerRefused) {
   EXPECT_EQ(rig.take(), "3 mcp_connection_failed\nfailed mcp_connection_failed\n");
 }
 
+TEST(McpSession, HasNoLimitsWhileAPersonAuthorizes) {
+  using namespace std::chrono_literals;
+  mcp::SessionOptions options;
+  options.open_timeout = 1s;
+  options.call_timeout = 1s;
+  SessionRig rig(options);
+  rig.session.open(rig.now);
+  rig.wait(500ms);
+  rig.session.hold(rig.now);
+  EXPECT_FALSE(rig.session.next_deadline());
+  rig.wait(1h);
+  rig.session.release(rig.now);
+  rig.wait(400ms);
+  EXPECT_EQ(rig.take(), "");
+  rig.result(1, R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+  rig.call(1, "tools/call");
+  rig.take();
+  rig.session.hold(rig.now);
+  rig.wait(1h);
+  rig.session.release(rig.now);
+  rig.wait(900ms);
+  EXPECT_EQ(rig.take(), "");
+  rig.wait(200ms);
+  EXPECT_NE(rig.take().find("1 tool_timeout"), std::string::npos);
+}
+
 TEST(McpSession, HearsOfALostSessionInAnError) {
   const auto plays = [](bool over_http, std::string_view message) {
     mcp::SessionOptions options;
