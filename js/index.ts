@@ -85,6 +85,7 @@ export type {
   OAuthTokens,
 } from './mcp/oauth';
 export type { MCPServer, RpcError } from './mcp/connection';
+export type { MCPAttachment, MCPFileStore } from './mcp/attachments';
 export { mcpResultText, mcpToolFingerprint, mcpToolName } from './mcp/tools';
 export type { MCPToolPins, MCPToolsOptions } from './mcp/tools';
 export { createChatRoute } from './model/chat-route';

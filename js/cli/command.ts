@@ -52,9 +52,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Text of others for the terminal: nothing in it moves the cursor, or turns the direction of writing. */
+export function plain(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '');
+}
+
 /** Writes an error to stderr. Returns the exit code. */
 export function fail(error: unknown): number {
   const code = MillraceError.is(error) ? ` (${error.code})` : '';
-  process.stderr.write(`millrace: ${messageOf(error)}${code}\n`);
+  process.stderr.write(`millrace: ${plain(messageOf(error))}${code}\n`);
   return exitCodeOf(error);
 }

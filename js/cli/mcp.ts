@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { createMCPClient, type MCPClient } from '../mcp/client';
 import type { MCPClientOptions } from '../mcp/reach';
 import type { Command } from './command';
-import { integerOption, readArgs, UsageError } from './command';
+import { integerOption, plain, readArgs, UsageError } from './command';
 import { conformanceClient } from './mcp-conformance';
 import { tableOf } from './table';
 import { mcpResultText } from '../mcp/tools';
@@ -76,27 +76,53 @@ async function survey(client: MCPClient, found: Record<string, unknown>): Promis
     capabilities,
     ...(instructions !== undefined && { instructions }),
   });
-  found['tools'] = capabilities['tools'] ? await client.listTools() : [];
-  found['resources'] = capabilities['resources'] ? await client.listResources() : [];
-  found['prompts'] = capabilities['prompts'] ? await client.listPrompts() : [];
+  const lists = {
+    tools: () => client.listTools(),
+    resources: () => client.listResources(),
+    prompts: () => client.listPrompts(),
+  };
+  const failures: Record<string, Failure> = {};
+  for (const [kind, list] of Object.entries(lists)) {
+    found[kind] = [];
+    try {
+      if (capabilities[kind]) found[kind] = await list();
+    } catch (error) {
+      failures[kind] = failureOf(error);
+    }
+  }
+  if (Object.keys(failures).length > 0) found['failures'] = failures;
 }
 
+interface Failure {
+  code: string;
+  message: string;
+}
+
+function failureOf(error: unknown): Failure {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return { code: typeof code === 'string' ? code : 'internal', message: String(message) };
+}
+
+// One line of what a server says.
 function firstLine(text: unknown): string {
-  return typeof text === 'string' ? (text.split('\n', 1)[0] ?? '') : '';
+  return typeof text === 'string' ? (plain(text).split('\n', 1)[0] ?? '') : '';
 }
 
 function print(found: Record<string, unknown>): void {
   const { name, version } = (found['serverInfo'] ?? {}) as { name?: string; version?: string };
   const capabilities = Object.keys(found['capabilities'] as object).join(', ');
   process.stdout.write(
-    `${name ?? 'unnamed server'} ${version ?? ''}, protocol ${String(found['protocolVersion'])}\n` +
-      `announces: ${capabilities || 'nothing'}\n`,
+    `${firstLine(name) || 'unnamed server'} ${firstLine(version)}, protocol ${String(found['protocolVersion'])}\n` +
+      `announces: ${firstLine(capabilities) || 'nothing'}\n`,
   );
+  const failures = (found['failures'] ?? {}) as Record<string, Failure | undefined>;
   for (const kind of ['tools', 'resources', 'prompts']) {
     const rows = found[kind] as Record<string, unknown>[];
+    const failure = failures[kind];
+    if (failure) process.stdout.write(`\n${kind}: ${plain(failure.message)} (${failure.code})\n`);
     if (rows.length === 0) continue;
     process.stdout.write(`\n${kind}:\n`);
-    const cells = rows.map((row) => [String(row['name']), firstLine(row['description'])]);
+    const cells = rows.map((row) => [firstLine(row['name']), firstLine(row['description'])]);
     process.stdout.write(tableOf(['name', 'description'], cells));
   }
 }
@@ -189,10 +215,10 @@ async function test(args: readonly string[]): Promise<number> {
       if (!isJson) process.stdout.write(`\n${values.call}:\n${mcpResultText(result)}\n`);
     }
     tell();
-    return (found['result'] as MCPToolResult | undefined)?.isError === true ? 1 : 0;
+    const hasFailed = (found['result'] as MCPToolResult | undefined)?.isError === true;
+    return hasFailed || found['failures'] !== undefined ? 1 : 0;
   } catch (error) {
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    found['error'] = { code: typeof code === 'string' ? code : 'internal', message };
+    found['error'] = failureOf(error);
     tell();
     throw error;
   } finally {

@@ -69,14 +69,15 @@ function line({ name, state, tools, error }: McpServerStatus): string {
 const pollMs = 25;
 
 /**
- * Waits until each server has told its tools or failed, and says what becomes of each. Ends early when
- * `stopped` resolves.
+ * Waits until each server has told its tools or failed, `patienceMs` at most, and says what becomes of each. Ends
+ * early when `stopped` resolves.
  */
 export async function settleMcp(
   server: Server,
   { failures, servers }: McpPlan,
   stopped: Promise<unknown>,
   tell: (text: string) => void,
+  patienceMs: number,
 ): Promise<McpServerStatus[]> {
   const told = new Map<string, string>();
   const say = (status: McpServerStatus): void => {
@@ -86,12 +87,14 @@ export async function settleMcp(
   };
   failures.forEach(say);
   if (servers.length === 0) return failures;
+  const end = Date.now() + patienceMs;
   let isStopped = false;
   void stopped.then(() => (isStopped = true));
   for (;;) {
     const all = server.mcp();
     all.forEach(say);
-    if (isStopped || all.every(({ state }) => state !== 'starting')) return [...failures, ...all];
+    const isSettled = all.every(({ state }) => state !== 'starting');
+    if (isStopped || isSettled || Date.now() > end) return [...failures, ...all];
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }

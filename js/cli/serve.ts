@@ -136,6 +136,9 @@ function agentOptions(values: {
   };
 }
 
+// One server that hangs does not keep the others from being used; it may still come.
+const mcpPatienceMs = 10_000;
+
 /** The `serve` command. */
 export const serve: Command = {
   summary: 'serve a model as an AG-UI agent over HTTP',
@@ -171,7 +174,11 @@ export const serve: Command = {
     ]);
     const waiting = waitForStop();
     const { stopped } = waiting;
-    const mcp = await settleMcp(server, plan, stopped, (text) => process.stderr.write(text));
+    let isStopped = false;
+    void stopped.then(() => (isStopped = true));
+    const tell = (text: string): void => void process.stderr.write(text);
+    const patienceMs = values.strict === true ? Infinity : mcpPatienceMs;
+    const mcp = await settleMcp(server, plan, stopped, tell, patienceMs);
     if (values.strict === true && mcp.some(({ state }) => state === 'failed')) {
       await server.stop();
       waiting.end();
@@ -179,11 +186,10 @@ export const serve: Command = {
       return 1;
     }
     const url = urlOf(host, server);
-    process.stdout.write(
-      values.json === true
-        ? `${JSON.stringify({ url, port: server.port, model: choice.model, version: version(), mcp })}\n`
-        : `${greeting(url, choice.model, [...hosts])}`,
-    );
+    const ready = { url, port: server.port, model: choice.model, version: version(), mcp };
+    const hello = (): string =>
+      values.json === true ? `${JSON.stringify(ready)}\n` : greeting(url, choice.model, [...hosts]);
+    if (!isStopped) process.stdout.write(hello());
     await stopped;
     if (values.json !== true) process.stderr.write('Stopping; answers on their way may end.\n');
     await server.stop();

@@ -10,6 +10,7 @@ import type {
   MCPTool,
   MCPToolResult,
 } from '../../types/mcp';
+import { noListener, onAbort } from '../abort';
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import { authorizationOf, headersOf } from './authorization';
@@ -70,14 +71,27 @@ export class MCPClient {
   /** Resolves when the server has opened the connection. */
   static async connect(options: MCPClientOptions): Promise<MCPClient> {
     checkReach('The MCP server', options);
+    const { signal } = options;
+    signal?.throwIfAborted();
     const reach = { ...options };
-    if ('url' in reach) {
+    if ('url' in reach && reach.url !== undefined) {
       const authorized = await headersOf(reach.auth, String(reach.url));
       reach.headers = { ...reach.headers, ...authorized };
     }
     const client = new MCPClient(reach);
-    await client.#connection.opened();
-    return client;
+    let settled = noListener;
+    const aborted = new Promise<never>((_resolve, reject) => {
+      settled = onAbort(signal, () => {
+        void client.close();
+        reject(signal?.reason as Error);
+      });
+    });
+    try {
+      await Promise.race([client.#connection.opened(), aborted]);
+      return client;
+    } finally {
+      settled();
+    }
   }
 
   /** The server's name in the names of its tools. */

@@ -4,6 +4,7 @@ import { onAbort } from '../abort';
 import type { Addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import { engine } from '../transport/engine';
+import { limitOf } from './reach';
 
 /** What a server said when the connection was opened. */
 export interface MCPServer {
@@ -98,10 +99,12 @@ export class MCPConnection {
     options: MCPRequestOptions = {},
     list?: string,
   ): Promise<T> {
-    const { signal, timeoutMs, maxTotalMs, onProgress } = options;
+    const { signal, onProgress } = options;
     return new Promise<T>((resolve, reject) => {
       if (this.#over) throw this.#over.error;
       signal?.throwIfAborted();
+      const timeoutMs = timeOf('timeoutMs', options.timeoutMs);
+      const maxTotalMs = timeOf('maxTotalMs', options.maxTotalMs);
       const call = this.#nextCall++;
       const settled = onAbort(signal, () =>
         this.#command('cancel', call, reasonOf(signal?.reason)),
@@ -220,6 +223,12 @@ export class MCPConnection {
     this.#questions.clear();
     this.#resolveClosed();
   }
+}
+
+// What is left of somebody's time may be less than nothing.
+function timeOf(name: string, value: number | undefined): number | undefined {
+  if (value === undefined || !(value < 0)) return limitOf(name, value);
+  throw new MillraceError('tool_timeout', `No time is left for the request: ${name} is negative.`);
 }
 
 function reasonOf(reason: unknown): string {

@@ -1,5 +1,7 @@
 // MCP servers that a cloud service makes for a user: an instance is created over HTTP, the user
 // authorizes it, and its address is connected to. A service is one row.
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { MillraceError } from '../errors';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import { type MCPClient, createMCPClient } from './client';
@@ -66,6 +68,13 @@ export interface CloudConnection extends MCPCommonOptions {
   signal?: AbortSignal;
 }
 
+// A service that is down for a moment has not forgotten the instance.
+function mayPass(error: unknown): error is MillraceError {
+  if (!MillraceError.is(error)) return false;
+  const { status, retryable } = error;
+  return status === undefined ? retryable : status === 429 || status >= 500;
+}
+
 /** Makes and reaches the MCP servers of a cloud service. */
 export class CloudConnector {
   readonly #options: CloudConnectorOptions;
@@ -73,7 +82,8 @@ export class CloudConnector {
   readonly #fetcher: Fetcher;
 
   constructor(options: CloudConnectorOptions) {
-    const service = services[options.service];
+    const known = Object.hasOwn(services, options.service);
+    const service = known ? services[options.service] : undefined;
     if (!service) {
       throw new MillraceError('invalid_option', `There is no service '${options.service}'.`);
     }
@@ -83,24 +93,24 @@ export class CloudConnector {
   }
 
   /** Makes an instance of a server for a user. */
-  async create(server: string, user: string): Promise<CloudInstance> {
+  async create(server: string, user: string, signal?: AbortSignal): Promise<CloudInstance> {
     const { path, body } = this.#service.create;
-    const instance = this.#service.read(await this.#ask('POST', path, body(server, user)));
-    if (instance.id !== '' && instance.url !== '') return instance;
+    const instance = this.#service.read(await this.#ask('POST', path, signal, body(server, user)));
+    if (instance.id !== '' && URL.canParse(instance.url)) return instance;
     throw new MillraceError('mcp_connection_failed', 'The service gave no address of the server.');
   }
 
   /** Whether the user has authorized the instance. */
-  async isReady(instance: CloudInstance): Promise<boolean> {
+  async isReady(instance: CloudInstance, signal?: AbortSignal): Promise<boolean> {
     const { path, isReady } = this.#service.poll;
-    return isReady(await this.#ask('GET', path(instance.id)));
+    return isReady(await this.#ask('GET', path(instance.id), signal));
   }
 
   /** Makes an instance, has it authorized and connects to it. */
   async connect(connection: CloudConnection): Promise<MCPClient> {
     const { server, user, authorize, signal, ...common } = connection;
-    const instance = await this.create(server, user);
-    if (instance.authorizationUrl !== undefined && !(await this.isReady(instance))) {
+    const instance = await this.create(server, user, signal);
+    if (instance.authorizationUrl !== undefined && !(await this.isReady(instance, signal))) {
       await authorize?.(instance.authorizationUrl);
       await this.#wait(instance, signal);
     }
@@ -111,7 +121,13 @@ export class CloudConnector {
       host === new URL(this.#base()).host ||
       (protocol === 'https:' && hostname.endsWith(`.${this.#service.domain}`));
     const route = routeOf(this.#options);
-    return createMCPClient({ ...common, ...route, url: instance.url, ...(isOwn && { auth }) });
+    return createMCPClient({
+      ...common,
+      ...route,
+      url: instance.url,
+      ...(signal && { signal }),
+      ...(isOwn && { auth }),
+    });
   }
 
   #base(): string {
@@ -121,16 +137,29 @@ export class CloudConnector {
   async #wait(instance: CloudInstance, signal: AbortSignal | undefined): Promise<void> {
     const { pollMs = 2000, patienceMs = 300_000 } = this.#options;
     const end = Date.now() + patienceMs;
-    while (!(await this.isReady(instance))) {
-      signal?.throwIfAborted();
+    for (;;) {
+      let failure: MillraceError | undefined;
+      try {
+        if (await this.isReady(instance, signal)) return;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!mayPass(error)) throw error;
+        failure = error;
+      }
       if (Date.now() + pollMs > end) {
+        if (failure) throw failure;
         throw new MillraceError('mcp_unauthorized', 'The user did not authorize in time.');
       }
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await sleep(pollMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   }
 
-  async #ask(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  async #ask(
+    method: string,
+    path: string,
+    signal: AbortSignal | undefined,
+    body?: object,
+  ): Promise<Record<string, unknown>> {
     const answer = await fetchJson(this.#fetcher, {
       method,
       url: `${this.#base()}${path}`,
@@ -139,6 +168,7 @@ export class CloudConnector {
         ['Content-Type', 'application/json'],
       ],
       body: body && JSON.stringify(body),
+      signal,
     });
     if (answer.ok && typeof answer.json === 'object' && answer.json !== null) {
       return answer.json as Record<string, unknown>;

@@ -123,6 +123,13 @@ export class OAuth {
   readonly #asked = new Map<string, string | undefined>();
 
   constructor(options: OAuthOptions) {
+    const { authorize, redirectUrl } = (options ?? {}) as Partial<OAuthOptions>;
+    if (typeof authorize !== 'function' || !URL.canParse(String(redirectUrl))) {
+      throw new MillraceError(
+        'invalid_option',
+        'OAuth needs `redirectUrl`, and `authorize` to send a person to the authorization server.',
+      );
+    }
     this.#options = options;
     this.#store = options.store ?? inMemoryOAuthStore();
   }
@@ -226,6 +233,14 @@ export class OAuth {
       grant_type: 'refresh_token',
       refresh_token: token,
     });
+    // What was refused is asked for anew; a server that is down for a moment may still take the token.
+    if (answer.status === 429 || answer.status >= 500) {
+      throw refused(
+        `The authorization server ${flow.issuer} cannot refresh the token now (HTTP status ` +
+          `${answer.status}); try again.`,
+        answer.text,
+      );
+    }
     if (!answer.ok) return undefined;
     return { refresh_token: token, ...(answer.json as OAuthTokens) };
   }

@@ -42,6 +42,8 @@ export interface MCPAddressOptions extends RouteOptions {
 export interface MCPCommonOptions {
   /** The server's name in the names of its tools; default its own. */
   name?: string;
+  /** Gives up opening the connection. */
+  signal?: AbortSignal;
   /** Who asks; default Millrace itself. */
   clientInfo?: MCPImplementation;
   /** The only version to speak; default: what the server speaks. */
@@ -97,6 +99,14 @@ function areTexts(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every(isText);
 }
 
+/** A limit in whole milliseconds, 0 for none; throws `invalid_option` for what is no limit. */
+export function limitOf(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === Infinity) return 0;
+  if (typeof value === 'number' && value >= 0) return Math.ceil(value);
+  throw new MillraceError('invalid_option', `\`${name}\` must be a number of at least 0.`);
+}
+
 /** A list of texts, or nothing. */
 export const isList = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.every((text) => typeof text === 'string'));
@@ -135,22 +145,19 @@ export function reachOf(options: MCPClientOptions): object {
   const common = {
     client: options.clientInfo ?? { name: 'millrace', version: version() },
     protocol: options.protocolVersion,
-    openMs: options.startMs,
-    callMs: options.timeoutMs,
-    messageBytes: options.maxMessageBytes,
+    openMs: limitOf('startMs', options.startMs),
+    callMs: limitOf('timeoutMs', options.timeoutMs),
+    messageBytes: limitOf('maxMessageBytes', options.maxMessageBytes),
   };
   if ('command' in options && options.command !== undefined) {
-    const { command, args, env, cwd, graceMs, closeMs } = options;
+    const { command, args, env, cwd } = options;
+    const graceMs = limitOf('graceMs', options.graceMs);
+    const closeMs = limitOf('closeMs', options.closeMs);
     return { ...common, command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
   }
-  const {
-    url,
-    headers,
-    type,
-    connectMs,
-    proxy = proxyFromEnvironment(),
-  } = options as MCPAddressOptions;
+  const { url, headers, type, proxy = proxyFromEnvironment() } = options as MCPAddressOptions;
   const transport = type === 'sse' ? 'sse' : 'auto';
+  const connectMs = limitOf('connectMs', (options as MCPAddressOptions).connectMs);
   const route = routeOf({ ...options, proxy });
   return { ...common, url: String(url), headers, transport, connectMs, ...route };
 }

@@ -44,13 +44,16 @@ export interface MCPServers {
   close(): Promise<void>;
 }
 
-// ${NAME} and ${NAME:-default} stand for variables of the environment.
+// ${NAME}, ${env:NAME} and ${NAME:-default} stand for variables of the environment.
 function filled(text: string, env: NodeJS.ProcessEnv): string {
-  return text.replace(/\$\{(\w+)(?::-([^}]*))?\}/g, (_all, name: string, other?: string) => {
-    const value = env[name] ?? other;
-    if (value !== undefined) return value;
-    throw new MillraceError('invalid_option', `The environment has no variable ${name}.`);
-  });
+  return text.replace(
+    /\$\{(?:env:)?(\w+)(?::-([^}]*))?\}/g,
+    (_all, name: string, other?: string) => {
+      const value = env[name] ?? other;
+      if (value !== undefined) return value;
+      throw new MillraceError('invalid_option', `The environment has no variable ${name}.`);
+    },
+  );
 }
 
 function mapped(

@@ -6,8 +6,9 @@ import { ask } from '../agent/ask';
 import { inEngine } from '../agent/engine-tools';
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
+import { attachmentsOf, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
-import { isList } from './reach';
+import { isList, limitOf } from './reach';
 
 /** Remembers how approved tools were described, so that a changed one is asked for again. */
 export interface MCPToolPins {
@@ -30,6 +31,11 @@ export interface MCPToolsOptions extends Pick<MCPRequestOptions, 'signal' | 'tim
    * anew, five times at most.
    */
   callTimeoutMs?: number;
+  /**
+   * Keeps images, sounds and files of results, which become attachments; without it a model is told that there
+   * was one, and nobody sees it. Such tools run in JavaScript.
+   */
+  store?: MCPFileStore;
 }
 
 /** A tool as the engine describes it to agents. */
@@ -105,13 +111,39 @@ function checkPromise({ outputSchema }: MCPTool, result: MCPToolResult): void {
   );
 }
 
+// What a call of a tool gives an agent.
+async function called(
+  client: MCPClient,
+  told: MCPTool,
+  input: object,
+  store: MCPFileStore | undefined,
+  options: MCPRequestOptions,
+): Promise<unknown> {
+  const result = await client.callTool(told.name, input, options);
+  const content = mcpResultText(result);
+  if (result.isError === true) {
+    throw new MillraceError('tool_failed', content || `The tool ${told.name} failed.`);
+  }
+  checkPromise(told, result);
+  if (!store) return content;
+  const attachments = await attachmentsOf(result, store);
+  const state = result.structuredContent;
+  return {
+    content,
+    success: true,
+    ...(attachments.length > 0 && { attachments }),
+    ...(state !== undefined && { state }),
+  };
+}
+
 /** The tools of a list, as an agent takes them. */
 export async function hostTools(
   client: MCPClient,
   listed: readonly MCPTool[],
   settings: Settings,
 ): Promise<HostTool<Record<string, unknown>>[]> {
-  const { expose, allow = expose, deny, trusted, seen, pins, callTimeoutMs, stream } = settings;
+  const { expose, allow = expose, deny, trusted, seen, pins, stream, store } = settings;
+  const callTimeoutMs = limitOf('callTimeoutMs', settings.callTimeoutMs);
   for (const [name, list] of Object.entries({ expose, allow, deny })) {
     if (!isList(list)) {
       throw new MillraceError('invalid_option', `\`${name}\` must be a list of texts.`);
@@ -129,33 +161,25 @@ export async function hostTools(
   return tools.map(({ name, description, parameters, effect, approve, tool }) => {
     const told = listed.find((one) => one.name === tool) as MCPTool;
     const { outputSchema } = told;
-    return inEngine(
-      {
-        name,
-        ...(description !== undefined && { description }),
-        input: parameters,
-        ...(effect && { effect }),
-        approve: approve !== 'never',
-        async run(
-          input: Record<string, unknown>,
-          { signal }: { signal?: AbortSignal } = {},
-        ): Promise<string> {
-          const options = { signal, timeoutMs: callTimeoutMs, maxTotalMs: callTimeoutMs };
-          const result = await client.callTool(tool, input, options);
-          const text = mcpResultText(result);
-          if (result.isError === true) {
-            throw new MillraceError('tool_failed', text || `The tool ${tool} failed.`);
-          }
-          checkPromise(told, result);
-          return text;
-        },
-      },
-      {
-        stream,
-        name: tool,
-        ...(outputSchema && { outputSchema }),
-        ...(callTimeoutMs !== undefined && { timeoutMs: callTimeoutMs }),
-      },
-    );
+    const made: HostTool<Record<string, unknown>> = {
+      name,
+      ...(description !== undefined && { description }),
+      input: parameters,
+      ...(effect && { effect }),
+      approve: approve !== 'never',
+      run: (input: Record<string, unknown>, { signal }: { signal?: AbortSignal } = {}) =>
+        called(client, told, input, store, {
+          signal,
+          timeoutMs: callTimeoutMs,
+          maxTotalMs: callTimeoutMs,
+        }),
+    };
+    if (store) return made;
+    return inEngine(made, {
+      stream,
+      name: tool,
+      ...(outputSchema && { outputSchema }),
+      ...(callTimeoutMs !== undefined && { timeoutMs: callTimeoutMs }),
+    });
   });
 }

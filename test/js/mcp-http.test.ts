@@ -137,6 +137,86 @@ describe('an MCP client over HTTP', () => {
     expect(peer.seen.at(-1)).toMatchObject({ method: 'DELETE' });
   });
 
+  const plain = { 'content-type': 'text/plain' };
+  it.each<[string, (rpc: Rpc, response: ServerResponse) => unknown]>([
+    [
+      'an error of 400',
+      (_rpc, response) =>
+        response
+          .writeHead(400, { 'content-type': 'application/json' })
+          .end('{"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}'),
+    ],
+    ['a text of 400', (_rpc, response) => response.writeHead(400, plain).end('Unknown session')],
+    [
+      'an error',
+      ({ id }, response) =>
+        json(response, { id, error: { code: -32001, message: 'Session not found' } }),
+    ],
+  ])('opens a session that was lost and told of by %s', async (_how, refuse) => {
+    const client = await connect();
+    peer.session = 'session-2';
+    peer.play = (rpc, request, response) => {
+      const isStale = request.headers['mcp-session-id'] === 'session-1';
+      if (request.method !== 'POST' || !isStale) return false;
+      refuse(rpc, response);
+      return true;
+    };
+    expect(await client.callTool('t')).toEqual(text('called t'));
+    expect(peer.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2);
+  });
+
+  it('sends requests when the server can ask on a stream of its own', async () => {
+    let stream: ServerResponse | undefined;
+    let isEarly = false;
+    peer.play = (rpc, request, response) => {
+      if (request.method === 'GET') {
+        setTimeout(() => {
+          stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
+          stream.flushHeaders();
+        }, 100);
+        return true;
+      }
+      if (rpc.method === 'tools/list' || rpc.method === 'tools/call') isEarly ||= !stream;
+      return false;
+    };
+    const client = await connect();
+    await client.listTools();
+    expect(isEarly).toBe(false);
+    expect(stream).toBeDefined();
+  });
+
+  it('leaves no connection open for what nobody answers', async () => {
+    const held = new Set<ServerResponse>();
+    peer.play = (rpc, _request, response) => {
+      if (rpc.method !== 'tools/call' && rpc.method !== 'notifications/cancelled') return false;
+      held.add(response);
+      response.on('close', () => held.delete(response));
+      if (rpc.id === undefined) response.writeHead(202).flushHeaders();
+      return true;
+    };
+    const client = await connect({ timeoutMs: 50 });
+    for (let call = 0; call < 5; call++) {
+      await expect(client.callTool('t')).rejects.toMatchObject({ code: 'tool_timeout' });
+    }
+    for (const end = Date.now() + 8000; held.size > 0 && Date.now() < end;) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(held.size).toBe(0);
+  });
+
+  it('is told in its own words when the server is gone', async () => {
+    peer.play = (rpc, request) => {
+      if (rpc.method !== 'tools/call') return false;
+      request.socket.destroy();
+      return true;
+    };
+    const client = await connect();
+    await expect(client.callTool('t')).rejects.toMatchObject({ code: 'mcp_session_lost' });
+    await expect(createMCPClient({ url: 'http://127.0.0.1:9/mcp' })).rejects.toMatchObject({
+      code: 'mcp_connection_failed',
+    });
+  });
+
   it('opens a lost session once and sends only the refused call again', async () => {
     let changes = 0;
     const client = await connect({ onToolsChanged: () => (changes += 1) });
@@ -278,6 +358,26 @@ describe('an MCP client over HTTP', () => {
     },
   );
 
+  it('lets a person authorize for longer than the limits', async () => {
+    let isFresh = false;
+    peer.play = (_rpc, request, response) => {
+      if (isFresh || request.headers.authorization === 'Bearer fresh') return false;
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+      return true;
+    };
+    const client = await connect({
+      startMs: 300,
+      auth: {
+        authorize: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 700));
+          isFresh = true;
+          return { Authorization: 'Bearer fresh' };
+        },
+      },
+    });
+    expect(await client.callTool('t')).toEqual(text('called t'));
+  });
+
   it('asks for an authorization and sends the call again with it', async () => {
     const asked: string[] = [];
     peer.play = (_rpc, request, response) => {
@@ -367,7 +467,7 @@ describe('several MCP servers', () => {
     const servers = await connectMCPServers(
       {
         mcpServers: {
-          one: { url: '${PEER}', headers: { 'X-Key': '${KEY:-none}' } },
+          one: { url: '${PEER}', headers: { 'X-Key': '${env:KEY:-none}' } },
           off: { command: 'never', disabled: true },
           gone: { command: 'no-such-program-here' },
           unset: { url: '${NOT_THERE}' },
@@ -433,5 +533,61 @@ describe('several MCP servers', () => {
     expect(asked[0]).toBe('POST /mcp-server/instance/create Bearer key');
     expect(asked[1]).toBe('GET /mcp-server/instance/get/i%201 Bearer key');
     expect(peer.seen.at(-1)?.headers.authorization).toBe('Bearer key');
+  });
+
+  describe('of a cloud service', () => {
+    let serverUrl: string;
+    let answers: number[];
+    const connector = (more: object = {}): CloudConnector => {
+      peer.play = (_rpc, request, response) => {
+        if (request.url?.startsWith('/mcp-server/') !== true) return false;
+        const made = { serverUrl, instanceId: 'i', oauthUrl: 'https://auth.example/' };
+        const isNew = request.method === 'POST';
+        const status = isNew ? 200 : (answers.shift() ?? 200);
+        const state = { isAuthenticated: !isNew && answers.length === 0 };
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(isNew ? made : state));
+        return true;
+      };
+      const baseUrl = new URL(url).origin;
+      return new CloudConnector({ service: 'klavis', apiKey: 'key', baseUrl, pollMs: 5, ...more });
+    };
+    beforeEach(() => {
+      serverUrl = url;
+      answers = [];
+    });
+
+    it('wait until a service that is down for a moment answers', async () => {
+      answers = [200, 502, 429, 200];
+      const client = await connector().connect({ server: 'Gmail', user: 'me' });
+      open.push(client);
+      expect(await client.callTool('t')).toEqual(text('called t'));
+    });
+
+    it.each([
+      [[200, 404, 200], 'mcp_connection_failed'],
+      [[200, 401, 200], 'mcp_unauthorized'],
+    ])('do not wait after %j', async (given, code) => {
+      answers = given;
+      const connecting = connector().connect({ server: 'Gmail', user: 'me' });
+      await expect(connecting).rejects.toMatchObject({ code });
+    });
+
+    it('stop waiting at a signal', async () => {
+      answers = Array.from({ length: 99 }, () => 200);
+      const began = Date.now();
+      const signal = AbortSignal.timeout(100);
+      const connecting = connector({ pollMs: 60_000 }).connect({ server: 'G', user: 'me', signal });
+      await expect(connecting).rejects.toMatchObject({ name: 'TimeoutError' });
+      expect(Date.now() - began).toBeLessThan(30_000);
+    });
+
+    it('are refused where their address or service is none', async () => {
+      serverUrl = 'nonsense';
+      await expect(connector().connect({ server: 'G', user: 'me' })).rejects.toMatchObject({
+        code: 'mcp_connection_failed',
+      });
+      expect(() => connector({ service: 'toString' })).toThrow('no service');
+    });
   });
 });

@@ -53,6 +53,7 @@ async function protectedServer(
       response.writeHead(302, { location: back }).end();
       return;
     }
+    if (pathname === '/busy') return send(response, { error: 'temporarily_unavailable' }, 503);
     if (pathname === '/moved') {
       response.writeHead(307, { location: 'http://169.254.169.254/token' }).end();
       return;
@@ -127,6 +128,42 @@ describe('OAuth', () => {
       '/authorize',
       '/token',
     ]);
+  });
+
+  it.each([
+    ['/busy', 'cannot refresh the token now', 0],
+    ['/token', '', 1],
+  ])('asks a person only when %s refuses the refresh', async (place, message, people) => {
+    const { server, authorization } = await protectedServer((urls) => ({
+      token_endpoint: `${urls.authorization}${place}`,
+    }));
+    let asked = 0;
+    const client = { client_id: 'registered' };
+    const tokens = { access_token: 'old', token_type: 'Bearer', refresh_token: 'r' };
+    const connecting = connect(server.url, {
+      guard: { allow: [hostOf(authorization.url)] },
+      store: { load: () => ({ issuer: authorization.url, client, tokens }), save: () => undefined },
+      authorize: (url) => {
+        asked += 1;
+        return visit(url);
+      },
+    });
+    if (message === '') await connecting;
+    else {
+      await expect(connecting).rejects.toMatchObject({
+        code: 'mcp_unauthorized',
+        message: expect.stringContaining(message) as string,
+      });
+    }
+    expect(asked).toBe(people);
+  });
+
+  it('is not made without what it needs', () => {
+    for (const options of [undefined, {}, { redirectUrl }, { authorize: visit }]) {
+      expect(() => new OAuth(options as never)).toThrow(
+        expect.objectContaining({ code: 'invalid_option' }),
+      );
+    }
   });
 
   it('goes into no private network by the word of the MCP server', async () => {

@@ -162,10 +162,35 @@ describe('an MCP client of a program', () => {
     [{ type: 'ws', url: 'http://127.0.0.1:9' }],
     [{ type: 'stdio', url: 'http://127.0.0.1:9' }],
     [{ url: 'http://127.0.0.1:9', headers: { X: 1 } }],
+    [{ command: 'node', timeoutMs: -1 }],
+    [{ command: 'node', startMs: NaN }],
   ])('is not made of %j', async (options) => {
     await expect(createMCPClient(options as never)).rejects.toMatchObject({
       code: 'invalid_option',
     });
+  });
+
+  it('takes limits as they are computed', async () => {
+    const client = await connect();
+    const call = (timeoutMs: number): Promise<unknown> =>
+      client.callTool('hang', {}, { timeoutMs });
+    await expect(call(-5)).rejects.toMatchObject({ code: 'tool_timeout' });
+    await expect(call(50.5)).rejects.toMatchObject({
+      code: 'tool_timeout',
+      message: expect.stringContaining('51 ms') as string,
+    });
+    await expect(call(NaN)).rejects.toMatchObject({ code: 'invalid_option' });
+    await expect(client.tools({ callTimeoutMs: -1 })).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
+  it('gives up opening at a signal', async () => {
+    const reason = new Error('enough');
+    await expect(connect('silent', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 100);
+    await expect(connect('silent', { signal: controller.signal })).rejects.toBe(reason);
   });
 
   it('stops at a signal', async () => {
@@ -252,7 +277,7 @@ describe('a server that misbehaves', () => {
   });
 
   it('that lists what is no tool keeps its others', async () => {
-    const client = await connect('odd-list', { trusted: true });
+    const client = await connect('odd', { name: 'fixture', trusted: true });
     expect((await client.listTools()).map(({ name }) => name)).toEqual(['echo']);
     expect((await client.tools()).map(({ name }) => name)).toEqual(['fixture__echo']);
   });
@@ -334,6 +359,18 @@ describe('millrace mcp test', () => {
     expect(JSON.parse(stdout)).toMatchObject({ serverInfo: { name: 'fixture' } });
   });
 
+  it('shows what is there when a list fails, and lets nothing move the cursor', async () => {
+    const program = ['--', process.execPath, server, 'odd'];
+    const { code, stdout } = await run(...program);
+    expect(code).toBe(1);
+    expect(stdout).toContain('fix[2Jture 1, protocol');
+    expect(stdout).toMatch(/\ntools:\nname +description\necho/);
+    expect(stdout).toMatch(/prompts: .*b\[31moom.*\(mcp_error\)/);
+    expect(stdout).not.toContain('\u001b');
+    const json = JSON.parse((await run('--json', ...program)).stdout) as object;
+    expect(json).toMatchObject({ tools: [{}], failures: { prompts: { code: 'mcp_error' } } });
+  });
+
   it('says why it cannot', async () => {
     const { code, output } = await run('--', process.execPath, server, 'crash');
     expect(code).toBe(1);
@@ -376,8 +413,31 @@ describe('tools of MCP servers', () => {
 
   it('run without a context, too', async () => {
     const client = await connect('good', { name: 'fix' });
-    const [echo] = (await client.tools({ allow: ['echo'] })) as never as { run(input: object): unknown }[];
+    const [echo] = (await client.tools({ allow: ['echo'] })) as never as {
+      run(input: object): unknown;
+    }[];
     expect(await echo?.run({ text: 'x' })).toBe('x');
+  });
+
+  it('keep files of results where a store is given', async () => {
+    const client = await connect('good', { name: 'fix', trusted: true });
+    const kept: { mimeType: string; bytes: Uint8Array }[] = [];
+    const [told] = await client.tools({ allow: ['image'] });
+    const [stores] = await client.tools({
+      allow: ['image'],
+      store: (file) => `https://files.example/${kept.push(file)}`,
+    });
+    const run = (one: unknown): unknown => (one as { run(input: object): unknown }).run({});
+    expect(await run(told)).toBe('[image image/png]\n[resource u:1]');
+    expect(await run(stores)).toMatchObject({
+      content: '[image image/png]\n[resource u:1]',
+      success: true,
+      attachments: [
+        { type: 'image', mimeType: 'image/png', url: 'https://files.example/1' },
+        { type: 'file', mimeType: 'application/pdf', url: 'https://files.example/2' },
+      ],
+    });
+    expect(kept.map(({ bytes }) => [...bytes])).toEqual([[0, 1, 2], [3]]);
   });
 
   it('are chosen by patterns', async () => {

@@ -233,6 +233,17 @@ describe('millrace serve --mcp', () => {
     expect(strict.said).toContain('--strict');
   });
 
+  it('does not wait for a server that hangs', async () => {
+    const hangs = { command: 'sleep', args: ['100'] };
+    const { mcp, said, url } = await serve({ fix: good, hangs });
+    expect(mcp.map(({ name, state }) => [name, state])).toEqual([
+      ['fix', 'ready'],
+      ['hangs', 'starting'],
+    ]);
+    expect(said()).toContain('MCP server hangs: starting');
+    expect((await toolsOf(url)).has('fix__echo')).toBe(true);
+  });
+
   it.each([
     ['is not there', '/no/such/file.json', /cannot be read/],
     ['is no JSON', configured('{"mcpServers":'), /is not JSON/],
