@@ -34,7 +34,9 @@ bool Engine::take(StreamId id) {
 Napi::Value Engine::deliver_rest(const Napi::CallbackInfo& info) {
   if (Engine* engine = of(info.Env())) {
     engine->goes_on_ = false;
-    engine->begin_turn(Clock::now());
+    const auto now = Clock::now();
+    engine->measure_turn(now);
+    engine->begin_turn(now);
     engine->deliver_due();
   }
   return info.Env().Undefined();
@@ -62,7 +64,7 @@ void Engine::clean_up(void* data) {
 
 void Engine::on_wake(napi_env, void* context) {
   auto* self = static_cast<Engine*>(context);
-  self->due_ = self->transport_.ready();
+  self->due_ = self->transport_.due();
   self->deliver_due();
 }
 
@@ -80,7 +82,7 @@ void Engine::deliver_due() {
     last_delivery_ = Clock::now();
     delivered_ += batches.size();
     due_ = batches.empty() ? 0 : due_ - batches.size();
-    if (delivered_ >= most_a_turn || last_delivery_ - turn_began_ >= turn_length) {
+    if (delivered_ >= pieces_a_turn_ || last_delivery_ - turn_began_ >= turn_length) {
       if (go_on_next_turn()) break;
       begin_turn(last_delivery_);
     }
@@ -88,6 +90,13 @@ void Engine::deliver_due() {
   if (due_ == 0 && !goes_on_) transport_.rest();
   // What the callbacks asked for is known only now.
   settle();
+}
+
+void Engine::measure_turn(Clock::time_point end) {
+  const std::chrono::duration<double> took = end - turn_began_;
+  const double fits = static_cast<double>(delivered_) * (turn_length / took);
+  pieces_a_turn_ =
+      fits < most_a_turn ? std::max(static_cast<std::size_t>(fits), least_a_turn) : most_a_turn;
 }
 
 bool Engine::go_on_next_turn() {

@@ -88,6 +88,10 @@ class Engine {
     delivered_ = 0;
   }
 
+  // A turn was as long as its callbacks and what they left to be done behind them: the next one
+  // gets as many pieces as fit.
+  void measure_turn(Clock::time_point end);
+
   // Has deliver_due called by setImmediate; until then nobody is woken.
   bool go_on_next_turn();
 
@@ -101,16 +105,18 @@ class Engine {
 
   static constexpr std::chrono::microseconds turn_gap{100};
   static constexpr std::chrono::milliseconds turn_length{2};
-  // Promises that a delivery settled are heard after all of them.
+  // Promises that a delivery settled are heard, and responses written, after all of them.
   static constexpr std::size_t most_a_turn = 128;
+  static constexpr std::size_t least_a_turn = 16;
 
   napi_env env_;
   napi_ref go_on_ = nullptr;  // the function that calls deliver_rest
   Clock::time_point turn_began_;
   Clock::time_point last_delivery_;
   std::size_t delivered_ = 0;  // this turn
-  std::size_t due_ = 0;        // streams that the wake-up is still to be answered for
-  bool goes_on_ = false;       // in the next turn
+  std::size_t pieces_a_turn_ = most_a_turn;
+  std::size_t due_ = 0;   // streams that the wake-up is still to be answered for
+  bool goes_on_ = false;  // in the next turn
   JsWaker waker_;
   Transport transport_;
   LiveEngine live_{[this] { transport_.loop().stop(); }};

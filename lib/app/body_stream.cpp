@@ -11,6 +11,10 @@ namespace millrace::app {
 namespace {
 
 constexpr std::size_t early_limit_bytes = std::size_t{64} << 10U;
+// Of bodies that are handed on as bytes. Well above what a reader that keeps up is given at once,
+// so that its provider never stops; what becomes objects takes many times its size, and gets no
+// more than others.
+constexpr std::size_t ahead_limit_bytes = std::size_t{512} << 10U;
 
 // The bytes of a header as text: a code point each, as the Fetch standard reads them.
 std::string from_latin1(std::string_view bytes) {
@@ -75,6 +79,7 @@ void BodyStream::on_done(std::optional<Error> error) {
 void BodyStream::read_as(const PipeSpec& spec) {
   if (pipe_ || closed_) return;
   pipe_ = make_pipe(spec);
+  if (shape_of(spec.kind) == Shape::bytes) owner_.queue.allow(id_, ahead_limit_bytes);
   if (!early_.empty()) pipe_->feed(early_);
   std::string().swap(early_);
   const bool room = deliver();

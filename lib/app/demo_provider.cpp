@@ -39,7 +39,7 @@ class Script {
     record(R"({"choices":[],"usage":{"prompt_tokens":)" + std::to_string(input_words) +
            R"(,"completion_tokens":)" + std::to_string(output) + R"(,"total_tokens":)" +
            std::to_string(input_words + output) + "}}");
-    records_.push_back("data: [DONE]\n\n");
+    records_.emplace_back("data: [DONE]\n\n");
   }
   void record(const std::string& json) { records_.push_back("data: " + json + "\n\n"); }
   std::vector<std::string> take() { return std::move(records_); }

@@ -150,7 +150,7 @@ void ModelStream::progressed() {
     services_.on_output(output.size());
     if (!has_begun_ && has_token()) {
       has_begun_ = true;
-      services_.hurry();
+      services_.hurry(id_);
     }
     constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
     output.clear();

@@ -116,7 +116,10 @@ class Transport::State {
                        queue,
                        {ids, chance, tokens, circuits},
                        [this](std::size_t bytes) { waker.on_output(bytes); },
-                       [this] { waker.hurry(); },
+                       [this](StreamId id) {
+                         queue.hurry(id);
+                         waker.hurry();
+                       },
                        [this](StreamId id) { forget(id); }};
   net::Client client;
   std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread
@@ -288,8 +291,8 @@ std::vector<Transport::Batch> Transport::drain(std::size_t limit) {
   return state_->complete(state_->queue.drain(limit));
 }
 
-std::size_t Transport::ready() const {
-  return state_->queue.ready();
+std::size_t Transport::due() const {
+  return state_->queue.due(state_->waker.parts());
 }
 
 void Transport::rest() {

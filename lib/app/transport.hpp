@@ -103,7 +103,8 @@ class Transport {
   // Answers the waker, at once or bit by bit; see DrainQueue.
   std::vector<Batch> drain();
   std::vector<Batch> drain(std::size_t limit);
-  [[nodiscard]] std::size_t ready() const;
+  // How many streams a wake-up is to be answered for.
+  [[nodiscard]] std::size_t due() const;
   void rest();
   // Closes the connection and forgets the stream; nothing more comes of it.
   void cancel(StreamId stream);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -14,10 +15,11 @@ namespace millrace::app {
 
 // What comes in quick succession crosses at once: a wake-up is passed on when the engine thread has
 // nothing more to do, at the latest after a millisecond. While much comes, of whatever number of
-// streams, wake-ups keep a distance that grows with it: a wake-up and each piece cost the host more
-// than what they bring, and what waits for the next one is fewer and larger pieces. A bulk of bytes
-// never waits, nor does what hurry() was called for.
-// Thread: wake from any, on_output and hurry on the engine thread.
+// streams, a stream's pieces keep a distance that grows with it: a wake-up and each piece cost the
+// host more than what they bring, and what waits is fewer and larger pieces. The streams take
+// turns: a wake-up is for a part of them only, so that the host is never busy with all of them at
+// once. A bulk of bytes never waits, nor does what hurry() was called for.
+// Thread: wake and parts from any, on_output and hurry on the engine thread.
 // Lifetime: loop and host outlive it.
 class TurnWaker final : public Waker {
  public:
@@ -28,8 +30,9 @@ class TurnWaker final : public Waker {
     if (!loop_.on_loop_thread()) return loop_.post([this] { wake(); });
     since_ = Clock::now();
     begin_count();
-    if (since_ < last_ + distance_ && !timer_.is_running()) {
-      timer_.start_at(last_ + distance_);
+    if (const auto next = last_ + std::min(distance_, shortest);
+        since_ < next && !timer_.is_running()) {
+      timer_.start_at(next);
       return;
     }
     // The first turn asks the sockets again, the second handles what they had.
@@ -51,12 +54,15 @@ class TurnWaker final : public Waker {
     loop_.post([this] { loop_.post([this] { look(); }); });
   }
 
+  // In how many wake-ups a host shall answer for all streams; see DrainQueue::due.
+  [[nodiscard]] std::size_t parts() const { return parts_.load(std::memory_order_relaxed); }
+
  private:
   using Clock = std::chrono::steady_clock;
   using Span = std::chrono::microseconds;
   static constexpr Span patience{1'000};
   static constexpr Span shortest{4'000};
-  static constexpr Span longest{40'000};
+  static constexpr Span longest{32'000};
   // Outputs in the shortest distance from which on wake-ups keep one. From there it grows with the
   // outputs, up to the longest at busiest.
   static constexpr std::uint64_t busy = 8;
@@ -86,7 +92,9 @@ class TurnWaker final : public Waker {
 
   void pass_on() {
     timer_.cancel();
-    last_ = Clock::now();
+    const auto now = Clock::now();
+    const auto since_last = std::chrono::duration_cast<Span>(now - last_);
+    last_ = now;
     if (last_ - measured_at_ >= shortest) {
       const auto spans = static_cast<std::uint64_t>((last_ - measured_at_) / shortest);
       const std::uint64_t outputs = (outputs_ - measured_) / spans;
@@ -96,6 +104,9 @@ class TurnWaker final : public Waker {
       measured_ = outputs_;
       measured_at_ = last_;
     }
+    // A host that was late has the more to answer for.
+    const auto parts = std::max(distance_ / std::max(since_last, shortest), Span::rep{1});
+    parts_.store(is_bulk() ? 1 : static_cast<std::size_t>(parts), std::memory_order_relaxed);
     host_.wake();
   }
 
@@ -111,6 +122,7 @@ class TurnWaker final : public Waker {
   std::uint64_t counted_from_ = 0;  // `outputs_` at since_
   std::uint64_t seen_ = 0;
   std::size_t bytes_ = 0;  // since since_
+  std::atomic<std::size_t> parts_ = 1;
 };
 
 }  // namespace millrace::app

@@ -28,6 +28,12 @@ void DrainQueue::push_head(StreamId stream, std::string head) {
   if (wake) waker_.wake();
 }
 
+void DrainQueue::allow(StreamId stream, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto at = streams_.find(stream);
+  if (at != streams_.end()) at->second.limit = bytes;
+}
+
 bool DrainQueue::push(StreamId stream, std::string_view data) {
   std::unique_lock lock(mutex_);
   const auto at = streams_.find(stream);
@@ -35,8 +41,9 @@ bool DrainQueue::push(StreamId stream, std::string_view data) {
   Stream& entry = at->second;
   entry.data.append(data);
   buffered_bytes_ += data.size();
-  const std::size_t limit =
-      buffered_bytes_ >= limits_.total_bytes ? limits_.floor_bytes : limits_.stream_bytes;
+  const std::size_t limit = buffered_bytes_ >= limits_.total_bytes
+                                ? limits_.floor_bytes
+                                : std::max(limits_.stream_bytes, entry.limit);
   entry.paused = entry.data.size() >= limit;
   const bool room = !entry.paused;
   const bool wake = offer(stream, entry);
@@ -109,15 +116,25 @@ void DrainQueue::collect_ready(std::vector<Batch>& batches, std::size_t limit) {
   while (!ready_.empty() && batches.size() < limit) {
     const auto at = streams_.find(ready_.front());
     ready_.pop_front();
+    if (hurried_ > 0) --hurried_;
     // A stream that was dropped, or taken since it was listed.
     if (at == streams_.end() || !at->second.is_ready) continue;
     batches.push_back(collect(at));
   }
 }
 
-std::size_t DrainQueue::ready() const {
+std::size_t DrainQueue::due(std::size_t parts) const {
   const std::lock_guard lock(mutex_);
-  return ready_.size();
+  return std::max(hurried_, (ready_.size() + parts - 1) / parts);
+}
+
+void DrainQueue::hurry(StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  const auto at = streams_.find(stream);
+  if (at == streams_.end() || !at->second.is_ready) return;
+  // Its other place in the list is skipped later.
+  ready_.push_front(stream);
+  ++hurried_;
 }
 
 void DrainQueue::rest() {

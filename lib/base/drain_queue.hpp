@@ -35,7 +35,7 @@ struct DrainLimits {
   std::size_t floor_bytes = std::size_t{16} << 10U;
 };
 
-// Thread: push_head, push and end from the producing thread; everything else from the reader's.
+// Thread: push_head, allow, push and end from the producing thread; everything else from the reader's.
 // Lifetime: the waker outlives the queue.
 class DrainQueue {
  public:
@@ -55,8 +55,10 @@ class DrainQueue {
   // Makes a stream known, with a reader that waits.
   void open(StreamId stream);
 
-  // All three ignore a stream that was dropped.
+  // All four ignore a stream that was dropped.
   void push_head(StreamId stream, std::string head);
+  // Lets one stream hold more than others before it pauses.
+  void allow(StreamId stream, std::size_t bytes);
   // False when the producer shall pause until a batch with `was_paused` is taken.
   [[nodiscard]] bool push(StreamId stream, std::string_view data);
   void end(StreamId stream, std::string end);
@@ -70,8 +72,12 @@ class DrainQueue {
   // Answers a wake-up bit by bit: what is there for at most `limit` readers that wait. The next
   // wake-up comes only after rest().
   std::vector<Batch> drain(std::size_t limit);
-  // How many a drain would have something for: at most, since some may be dropped.
-  [[nodiscard]] std::size_t ready() const;
+  // How many streams a wake-up shall be answered for when it takes `parts` of them to answer for
+  // all that are ready: those that have waited longest, and at least all that were hurried. There
+  // may be fewer, since some may have been dropped.
+  [[nodiscard]] std::size_t due(std::size_t parts) const;
+  // Brings a stream that has something before all others.
+  void hurry(StreamId stream);
   // The reader has answered the wake-up. What it left, or what came meanwhile, is worth another.
   void rest();
   // Forgets a stream and what it holds.
@@ -86,6 +92,7 @@ class DrainQueue {
     std::optional<std::string> head;
     std::string data;
     std::optional<std::string> end;
+    std::size_t limit = 0;  // in place of stream_bytes, where it is larger
     bool reader_waits = false;
     bool paused = false;
     bool is_ready = false;  // listed in ready_
@@ -105,6 +112,7 @@ class DrainQueue {
   // Guarded by mutex_:
   Streams streams_;
   std::deque<StreamId> ready_;  // streams with something for a reader that waits
+  std::size_t hurried_ = 0;     // of them, at the front
   std::size_t waiting_ = 0;
   std::size_t buffered_bytes_ = 0;
   bool wake_pending_ = false;

@@ -74,5 +74,30 @@ TEST(TurnWaker, WakesLessOftenTheMoreComes) {
   EXPECT_LT(host.wakes(), rounds / 2);
 }
 
+TEST(TurnWaker, LetsStreamsTakeTurnsWhileMuchComes) {
+  CountingHost host;
+  os::EventLoop loop;
+  TurnWaker waker(loop, host);
+  loop.start();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  int asked = 0;
+  // False when the host was not told so in time.
+  const auto gives_until = [&](int outputs, const std::function<bool()>& is_so) {
+    while (!is_so() && std::chrono::steady_clock::now() < deadline) {
+      ++asked;
+      loop.post([&waker, outputs] {
+        for (int i = 0; i < outputs; ++i) waker.on_output(100);
+        waker.wake();
+      });
+      if (!host.wait_for(asked)) return false;
+    }
+    return is_so();
+  };
+  EXPECT_EQ(waker.parts(), 1U);
+  EXPECT_TRUE(gives_until(1000, [&] { return waker.parts() > 1; }));
+  EXPECT_TRUE(gives_until(1, [&] { return waker.parts() == 1; }));
+  loop.stop();
+}
+
 }  // namespace
 }  // namespace millrace::app

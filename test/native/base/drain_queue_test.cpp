@@ -83,6 +83,21 @@ TEST(DrainQueue, PausesAStreamAtItsLimitAndSaysSoWhenItIsRead) {
   EXPECT_FALSE(batch->was_paused);
 }
 
+TEST(DrainQueue, LetsAStreamHoldMore) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {.stream_bytes = 10, .total_bytes = 50, .floor_bytes = 4});
+  queue.open(1);
+  queue.allow(1, 20);
+  queue.allow(99, 20);
+  EXPECT_TRUE(queue.push(1, std::string(19, 'x')));
+  EXPECT_FALSE(queue.push(1, "x"));
+  EXPECT_TRUE(queue.take(1)->was_paused);
+  queue.open(2);
+  queue.allow(2, 5);
+  EXPECT_TRUE(queue.push(2, "123456789"));
+  EXPECT_FALSE(queue.push(2, std::string(50, 'x')));
+}
+
 TEST(DrainQueue, PausesTheSlowButNotTheQuickAtTheCeiling) {
   CountingWaker waker;
   DrainQueue queue(waker, {.stream_bytes = 100, .total_bytes = 50, .floor_bytes = 4});
@@ -116,7 +131,7 @@ TEST(DrainQueue, GivesSomeAtATimeAndWakesAgainWhenTheReaderRestsTooEarly) {
     queue.open(id);
     EXPECT_TRUE(queue.push(id, "x"));
   }
-  EXPECT_EQ(queue.ready(), 3U);
+  EXPECT_EQ(queue.due(1), 3U);
   EXPECT_EQ(queue.drain(2).size(), 2U);
   EXPECT_EQ(queue.drain(2).size(), 1U);
   queue.want(1);
@@ -130,6 +145,27 @@ TEST(DrainQueue, GivesSomeAtATimeAndWakesAgainWhenTheReaderRestsTooEarly) {
   queue.want(2);
   EXPECT_TRUE(queue.push(2, "z"));
   EXPECT_EQ(waker.wakes, 3);
+}
+
+TEST(DrainQueue, AnswersForAPartOfTheStreamsAndFirstForTheHurried) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  for (DrainQueue::StreamId id = 1; id <= 9; ++id) {
+    queue.open(id);
+    EXPECT_TRUE(queue.push(id, "x"));
+  }
+  EXPECT_EQ(queue.due(4), 3U);
+  queue.hurry(8);
+  queue.hurry(99);
+  EXPECT_EQ(queue.due(100), 1U);
+  const auto first = queue.drain(2);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].stream, 8U);
+  EXPECT_EQ(first[1].stream, 1U);
+  queue.hurry(8);
+  EXPECT_EQ(queue.drain().size(), 7U);
+  EXPECT_EQ(queue.due(1), 0U);
+  EXPECT_EQ(waker.wakes, 1);
 }
 
 TEST(DrainQueue, WakesAReaderWhoWantsWhatIsThere) {
