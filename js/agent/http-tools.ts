@@ -73,7 +73,7 @@ export async function send(
     const response = await engineFetch({
       method,
       url,
-      headers: Object.entries({ ...request.headers, ...auth }),
+      headers: headersOf(request.headers, auth),
       body,
       signal,
       guard: options.guard ?? {},
@@ -92,6 +92,16 @@ export async function send(
     const code = MillraceError.is(error) ? error.code : 'tool_failed';
     return failed(code, error instanceof Error ? error.message : String(error));
   }
+}
+
+// The operator's headers replace those of a call, however they are spelled.
+function headersOf(
+  headers: Record<string, string>,
+  auth: Record<string, string> = {},
+): [string, string][] {
+  const own = new Set(Object.keys(auth).map((name) => name.toLowerCase()));
+  const others = Object.entries(headers).filter(([name]) => !own.has(name.toLowerCase()));
+  return [...others, ...Object.entries(auth)];
 }
 
 // The answer up to the limit; the rest is not read.

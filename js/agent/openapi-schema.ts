@@ -77,6 +77,8 @@ const dropped = new Set([
 const deepest = 100;
 // Of the schemas that a tool's input refers to. What does not fit is any value.
 const mostBytes = 64 << 10;
+// A word or a pair of them is not worth a name, and not every model server follows references.
+const smallBytes = 256;
 
 interface Use {
   /** The object of the tool's schema that holds the reference. */
@@ -141,6 +143,8 @@ export class ToolSchemas {
   readonly #document: Json;
   // Grows while it is walked: what is referred to refers to more.
   readonly #uses: Use[] = [];
+  // References to what is short and refers to nothing.
+  readonly #small = new Set<string>();
 
   constructor(document: Json) {
     this.#document = document;
@@ -150,7 +154,10 @@ export class ToolSchemas {
     return converted(objectOf(schema), this.#uses, 0);
   }
 
-  /** `$defs` of what is referred to several times or holds itself; the rest takes its reference's place. */
+  /**
+   * `$defs` of what is referred to several times or holds itself; the rest, and what is small, takes its
+   * reference's place.
+   */
   definitions(): Json {
     const known = this.#follow();
     const names = this.#names();
@@ -192,20 +199,21 @@ export class ToolSchemas {
         continue;
       }
       room -= bytes;
+      if (bytes <= smallBytes && inside.length === 0) this.#small.add(reference);
       known.set(reference, source === false ? { not: {} } : schema);
       this.#uses.push(...inside);
     }
     return known;
   }
 
-  // A schema that is used once and as it is needs no name.
+  // A schema that is used as it is needs no name when it is small or used once.
   #names(): Map<string, string> {
     const seen = new Set<string>();
     const names = new Map<string, string>();
     const taken = new Set<string>();
     for (const { holder, reference } of this.#uses) {
       const isPlain = Object.keys(holder).every((key) => key === '$ref' || key === 'description');
-      if (isPlain && !seen.has(reference)) {
+      if (isPlain && (this.#small.has(reference) || !seen.has(reference))) {
         seen.add(reference);
         continue;
       }

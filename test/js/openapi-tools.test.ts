@@ -76,6 +76,30 @@ describe('schemas of OpenAPI documents', () => {
     expect(text).not.toContain('components');
   });
 
+  it('are written in place where they are small', () => {
+    const id = { $ref: '#/components/schemas/Id' };
+    const tool = toolOf(
+      json({
+        properties: {
+          a: id,
+          b: id,
+          c: { ...id, description: 'own' },
+          d: { $ref: '#/components/schemas/Word', minLength: 1 },
+        },
+      }),
+      schemas({ Id: { type: 'string', description: 'An id.' }, Word: { type: 'string' } }),
+    );
+    const text = { type: 'string', description: 'An id.' };
+    expect(inputOf(tool).properties.body).toEqual({
+      properties: {
+        a: text,
+        b: text,
+        c: { type: 'string', description: 'own' },
+        d: { $ref: '#/$defs/Word', minLength: 1 },
+      },
+    });
+  });
+
   it('are checked by their references', async () => {
     const tool = toolOf(
       json({ $ref: '#/components/schemas/Alias' }),
@@ -314,6 +338,13 @@ describe('calls of OpenAPI operations', () => {
   });
 
   it('leave headers to whom they belong', async () => {
+    const [own] = openApiTools({
+      document: documentOf(withParameters(path, { name: 'X-KEY', in: 'header', schema: {} })),
+      guard: { allow: [host] },
+      auth: () => ({ 'x-key': 'operator' }),
+    });
+    await call(own as HostTool, { id: '1', 'X-KEY': 'model' });
+    expect(asked[0]?.headers['x-key']).toBe('operator');
     const header = (name: string) => ({ name, in: 'header', schema: { type: 'string' } });
     const tool = toolOf(withParameters(path, header('authorization'), header('X-Own')));
     expect(Object.keys(inputOf(tool).properties)).toEqual(['id', 'X-Own']);
