@@ -54,7 +54,10 @@ export interface MCPCommonOptions {
   timeoutMs?: number;
   /** Bytes of one message; default 16 MiB. */
   maxMessageBytes?: number;
-  /** What the server says of its tools' effects is believed, and its tools run unasked. */
+  /**
+   * What the server says of its tools' effects is believed, and its tools run unasked where each tool decides that
+   * itself (`approve: 'tools'`).
+   */
   trusted?: boolean;
   /** Folders that the server may know of. */
   roots?: readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>);

@@ -100,8 +100,8 @@ export function optionsOf(
 }
 
 /**
- * Connects to all servers of a configuration at the same time. One that cannot be reached is a failure of
- * its own and holds up no other.
+ * Connects to all servers of a configuration at the same time; resolves when each is connected or failed. One
+ * that cannot be reached is a failure of its own; `startMs` says when one that hangs is.
  */
 export async function connectMCPServers(
   config: MCPServersConfig,
