@@ -17,7 +17,7 @@ import { AgentRun } from './agent-run';
 import type { SendMessageOptions, SentMessage } from './send-message';
 import { sendMessage } from './send-message';
 import { toJson } from './serialize';
-import { agentToolName, type HostTool, toolPlan } from './tools';
+import { agentToolName, type HostTool, type HostTools, toolList, toolPlan } from './tools';
 
 /** Who is asked before tools run. The security blacklist asks in any case. */
 export type ApprovePolicy =
@@ -51,9 +51,9 @@ export interface CreateAgentOptions {
   /**
    * Functions of the host, tools of builtinTools() and MCP clients, and names of the engine's own tools:
    * `time`, `calculator`, `http_fetch`, and `ask_user`, by which the model asks a person and waits for
-   * the answer.
+   * the answer. In a record the keys are the names.
    */
-  tools?: readonly (HostTool | string)[];
+  tools?: HostTools;
   agents?: readonly SubAgentOptions[];
   approve?: ApprovePolicy;
   limits?: Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
@@ -104,10 +104,11 @@ export class EngineAgent {
 
   constructor(options: CreateAgentOptions) {
     checkOptions(options);
-    for (const one of options.tools ?? []) {
+    const tools = toolList(options.tools);
+    for (const one of tools) {
       if (typeof one !== 'string') this.#tools.set(agentToolName(one), one);
     }
-    this.#plan = planOf(options);
+    this.#plan = planOf(options, tools);
     for (const { agent } of options.agents ?? []) {
       for (const [name, one] of agent.#tools) this.#addTool(name, one);
     }
@@ -221,9 +222,9 @@ function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
   };
 }
 
-function planOf(options: CreateAgentOptions): object {
+function planOf(options: CreateAgentOptions, tools: readonly (HostTool | string)[]): object {
   const { instructions, approve, limits, parameters, compression, concurrency } = options;
-  const { tools = [], agents = [], retryAfterFirstToken } = options;
+  const { agents = [], retryAfterFirstToken } = options;
   return {
     chain: chainOf(options),
     payload: parameters,
@@ -257,15 +258,11 @@ function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): 
 }
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {
-  const { model, tools } = (options ?? {}) as Partial<CreateAgentOptions>;
+  const { model } = (options ?? {}) as Partial<CreateAgentOptions>;
   if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
     throw new MillraceError(
       'invalid_option',
       "createAgent() needs a model: 'provider:name', or a ModelRuntime.",
     );
-  }
-  for (const one of tools ?? []) {
-    if (typeof one === 'string' || typeof one?.run === 'function') continue;
-    throw new MillraceError('invalid_option', 'A tool of an agent needs a function `run`.');
   }
 }

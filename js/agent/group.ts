@@ -5,8 +5,10 @@ import type { AgentState, AgentStepResult } from '../../types/agent';
 import { onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
-import { AgentRuntime, within } from './runtime';
+import { AgentRuntime } from './runtime';
 import { errorRecord, toJson } from './serialize';
+import { tell } from './step-driver';
+import { within } from './time-limit';
 
 export interface GroupOrchestrationSupervisorConfig {
   /** Turns of the supervisor; 10 when absent. */
@@ -63,7 +65,7 @@ export type CallGroupAgent = (
 ) => unknown;
 
 export interface GroupOrchestrationRuntimeConfig {
-  executors: Record<string, GroupExecutor | undefined>;
+  executors?: Record<string, GroupExecutor | undefined>;
   operationId?: string;
   getOperation?: (id: string) => {
     context?: Record<string, unknown>;
@@ -137,7 +139,7 @@ export class GroupOrchestrationRuntime {
   readonly #supervisor: GroupSupervisor;
   readonly #config: GroupOrchestrationRuntimeConfig;
 
-  constructor(supervisor: GroupSupervisor, config: GroupOrchestrationRuntimeConfig) {
+  constructor(supervisor: GroupSupervisor, config: GroupOrchestrationRuntimeConfig = {}) {
     this.#supervisor = supervisor;
     this.#config = config;
   }
@@ -155,7 +157,10 @@ export class GroupOrchestrationRuntime {
     return AgentRuntime.createInitialState(partial);
   }
 
-  /** One decision and its execution, from a result or an older runner's context. */
+  /**
+   * One decision and its execution, from a result or an older runner's context. Rejects with what the
+   * supervisor throws, and when it answers with something that is no instruction.
+   */
   async step(
     state: AgentState,
     input: GroupResult | GroupContext,
@@ -174,7 +179,10 @@ export class GroupOrchestrationRuntime {
     return { ...output, newState: { ...output.newState, stepCount, lastModified } };
   }
 
-  /** Runs from the beginning until the supervisor finishes or the run is stopped; the last state. */
+  /**
+   * Runs from the beginning until the supervisor finishes, fails, or the run is stopped; the last state. A
+   * failure of the supervisor is an `error` event and a state of status `error`.
+   */
   async run(state: AgentState, groupId?: string): Promise<AgentState> {
     const { onEvent } = this.#config;
     let current: AgentState = { ...state, status: 'running' };
@@ -185,12 +193,9 @@ export class GroupOrchestrationRuntime {
         if (this.#signal()?.aborted) throw new Aborted();
         output = await this.step(current, input);
       } catch (error) {
-        if (!(error instanceof Aborted)) throw error;
-        current = { ...current, status: 'done' };
-        onEvent?.({ type: 'done', reason: 'aborted' });
-        break;
+        output = error instanceof Aborted ? stopped(current) : failed(error, current);
       }
-      for (const event of output.events) onEvent?.(event);
+      for (const event of output.events) tell(onEvent, event);
       current = output.newState;
       input = ['done', 'error'].includes(current.status) ? undefined : output.result;
     }
@@ -199,17 +204,27 @@ export class GroupOrchestrationRuntime {
 
   async #decide(input: GroupResult | GroupContext, state: AgentState): Promise<GroupInstruction> {
     const supervisor = this.#supervisor;
-    if ('phase' in input && supervisor.runner) return supervisor.runner(input, state);
-    if (supervisor.decide) return supervisor.decide(input as GroupResult, state);
+    let instruction: GroupInstruction;
+    if ('phase' in input && supervisor.runner) {
+      instruction = await supervisor.runner(input, state);
+    } else if (supervisor.decide) {
+      instruction = await supervisor.decide(input as GroupResult, state);
+    } else {
+      throw new MillraceError(
+        'invalid_argument',
+        'The supervisor has neither decide() nor runner().',
+      );
+    }
+    if (typeof instruction?.type === 'string') return instruction;
     throw new MillraceError(
-      'invalid_argument',
-      'The supervisor has neither decide() nor runner().',
+      'invalid_instruction',
+      'The supervisor answered with something that is no instruction; return an object with a type.',
     );
   }
 
   async #execute(instruction: GroupInstruction, state: AgentState): Promise<GroupExecutorOutput> {
     const { type } = instruction;
-    const given = this.#config.executors[type];
+    const given = this.#config.executors?.[type];
     // An own one has the time limit of each member it calls.
     const executor = given ?? this.#ownExecutor(type);
     const limit = given ? this.#config.agentTimeoutMs : 0;
@@ -229,12 +244,7 @@ export class GroupOrchestrationRuntime {
     } catch (error) {
       if (error instanceof Aborted || !decides) throw error;
       const record = errorRecord(error);
-      if (!failure) {
-        return {
-          events: [{ type: 'error', error: record }],
-          newState: { ...state, status: 'error', error: record },
-        };
-      }
+      if (!failure) return failed(error, state);
       return {
         events: [{ type: 'error', error: record }],
         newState: state,
@@ -246,25 +256,16 @@ export class GroupOrchestrationRuntime {
   // Runs `work` with a time limit, and lets go of it when the run is stopped.
   async #guard<T>(work: (signal: AbortSignal) => Promise<T> | T, limit = 0): Promise<T> {
     const outer = this.#signal();
-    const controller = new AbortController();
     let stop: () => void = () => undefined;
-    const stopped = new Promise<never>((_resolve, reject) => {
-      stop = () => {
-        controller.abort(outer?.reason);
-        reject(new Aborted());
-      };
+    const halted = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(new Aborted());
       if (outer?.aborted) stop();
     });
+    halted.catch(() => undefined);
     const settled = onAbort(outer, stop);
-    stopped.catch(() => undefined);
     try {
-      return await Promise.race([
-        within(work(controller.signal), limit, `No answer within ${limit} ms.`),
-        stopped,
-      ]);
-    } catch (error) {
-      controller.abort(error);
-      throw error;
+      const message = `No answer within ${limit} ms.`;
+      return await Promise.race([halted, within(work, limit, message, outer)]);
     } finally {
       settled();
     }
@@ -376,6 +377,18 @@ function memberExecutors(speak: Speak, each: Each): Record<string, GroupExecutor
         },
       };
     },
+  };
+}
+
+function failed(thrown: unknown, state: AgentState): GroupExecutorOutput {
+  const error = errorRecord(thrown);
+  return { events: [{ type: 'error', error }], newState: { ...state, status: 'error', error } };
+}
+
+function stopped(state: AgentState): GroupExecutorOutput {
+  return {
+    events: [{ type: 'done', reason: 'aborted' }],
+    newState: { ...state, status: 'done' },
   };
 }
 

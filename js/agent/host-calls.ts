@@ -6,6 +6,7 @@ import type { AsyncResource } from 'node:async_hooks';
 import type { Call } from '../model/call';
 import { isPassing } from './retries';
 import { errorRecord } from './serialize';
+import { answerOf } from './tool-result';
 import { checkedInput, type HostTool } from './tools';
 
 /** What the engine asks for. */
@@ -15,17 +16,6 @@ export interface ToolQuestion {
   arguments: string;
   idempotencyKey: string;
 }
-
-interface ToolRecord {
-  content: string;
-  success: boolean;
-  error?: { type?: string; message?: string };
-  executionTime?: number;
-  [member: string]: unknown;
-}
-
-// A result longer than any limit of the engine does not cross to be refused there.
-const mostCharacters = 1 << 26;
 
 export class HostCalls {
   readonly #tools: ReadonlyMap<string, HostTool>;
@@ -85,41 +75,4 @@ export class HostCalls {
     };
     return tool.run(input, context);
   }
-}
-
-// A record of LobeHub's shape - content, success and what it likes beside them - or any other value.
-function recordOf(value: unknown): ToolRecord | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { content, success } = value as Partial<ToolRecord>;
-  return typeof content === 'string' && typeof success === 'boolean'
-    ? (value as ToolRecord)
-    : undefined;
-}
-
-function answerOf(value: unknown, name: string): object {
-  const record = recordOf(value);
-  const answer = record ? answerOfRecord(record) : { content: textOf(value) };
-  const { length } = answer.content;
-  if (length <= mostCharacters) return answer;
-  return {
-    content: `The tool ${name} returned ${length} characters; ${mostCharacters} are allowed.`,
-    isError: true,
-    code: 'tool_failed',
-  };
-}
-
-function answerOfRecord(record: ToolRecord): { content: string } {
-  const { content, success, error, executionTime: _time, ...extra } = record;
-  if (success) return { content, ...(Object.keys(extra).length > 0 && { extra }) };
-  const { type, message } = error ?? {};
-  return {
-    content: content || message || 'The tool failed.',
-    isError: true,
-    code: typeof type === 'string' ? type : 'tool_failed',
-    ...(Object.keys(extra).length > 0 && { extra }),
-  } as { content: string };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
 }

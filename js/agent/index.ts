@@ -45,6 +45,7 @@ export type {
   EngineRunContext,
   EngineRunOptions,
   EngineTool,
+  EngineTools,
   EngineUsage,
 } from './frost/types';
 export { SessionManager } from './frost/sessions';
@@ -52,7 +53,7 @@ export type { SessionInfo, SessionManagerOptions } from './frost/sessions';
 export { sendMessageTool, staySilentTool } from './frost/tools';
 export type { MessageHook, SendMessagePart, SendMessagePayload } from './frost/tools';
 export { createAgentExecutors, createAgentToolsEngine, tool } from './tools';
-export type { AgentToolsEngine, HostTool, ToolEffect } from './tools';
+export type { AgentToolsEngine, HostTool, HostTools, NamelessTool, ToolEffect } from './tools';
 export { getCompressionThreshold, shouldCompress } from './compression';
 export type { CompressionCheck, CompressionOptions } from './compression';
 export { builtinTools } from './builtin-tools';

@@ -1,7 +1,6 @@
 // Calls of tools in LobeHub's shape: a payload in, a result record out, that never throws. The type of the
 // payload says which kind of tool is meant.
 import type { AgentToolContext, ChatToolPayload } from '../../types/agent';
-import { noListener, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { MCPFileStore } from '../mcp/attachments';
 import type { MCPClient } from '../mcp/client';
@@ -9,8 +8,9 @@ import { invokeMCPTypePlugin } from '../mcp/plugin';
 import { resultText } from './http-tools';
 import { payloadArguments, toolFailure } from './payload';
 import { type PluginOptions, invokeDefaultTypePlugin } from './plugins';
-import { type HostTool, checkArguments } from './tools';
-import { within } from './runtime';
+import { within } from './time-limit';
+import { resultJson } from './tool-result';
+import { defaultTimeoutMs, type HostTool, checkArguments } from './tools';
 
 /** What became of a call. */
 export interface ToolInvocation {
@@ -75,20 +75,6 @@ function found(payload: ToolPayload, tools: readonly HostTool[]): HostTool {
   throw new MillraceError('tool_not_found', `There is no builtin tool ${apiName}.`);
 }
 
-// A tool that does not listen to the signal is not waited for.
-async function untilAborted(work: unknown, signal: AbortSignal | undefined): Promise<unknown> {
-  if (!signal) return work;
-  let settled = noListener;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    settled = onAbort(signal, () => reject(signal.reason as Error));
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    settled();
-  }
-}
-
 /**
  * Calls a builtin tool or a function of the host by its name. A failure is a result as well, so that the model
  * is told of it.
@@ -103,19 +89,21 @@ export async function invokeBuiltinTool(
   try {
     const tool = found(payload, tools);
     const args = payloadArguments(payload.arguments) as never;
-    const limit = options.timeoutMs ?? tool.timeoutMs ?? 0;
-    const context = { signal, toolCallId: payload.id } as unknown as AgentToolContext;
+    const limit = options.timeoutMs ?? tool.timeoutMs ?? defaultTimeoutMs;
     const input = await checkArguments(tool, args);
-    signal?.throwIfAborted();
-    const value = await within(
-      untilAborted(tool.run(input, context), signal),
+    const value = await within<unknown>(
+      (inner) => {
+        const context = { signal: inner, toolCallId: payload.id } as unknown as AgentToolContext;
+        return tool.run(input, context);
+      },
       limit,
       `The tool ${tool.name} did not answer within ${limit} ms.`,
+      signal,
     );
     const record = isRecord(value)
       ? value
       : {
-          content: typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'),
+          content: typeof value === 'string' ? value : resultJson(value, tool.name),
           success: true,
         };
     const content = resultText(record.content, maxLength);

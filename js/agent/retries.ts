@@ -3,8 +3,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const safe = new Set(['read', 'idempotent', 'keyed']);
-const mostAttempts = 3;
+const defaultRetries = 2;
+const mostRetries = 5;
 const firstPauseMs = 200;
+
+// What tools say of themselves, by their function.
+const declared = new WeakMap<object, number>();
+
+/** Remembers how often a call of this function is tried again. */
+export function withRetries<Tool extends object>(tool: Tool, retries: number | undefined): Tool {
+  if (retries !== undefined) declared.set(tool, Math.min(retries, mostRetries));
+  return tool;
+}
+
+/** How often a call of this function is tried again where that is safe. */
+export function retriesOf(tool: object): number {
+  return declared.get(tool) ?? defaultRetries;
+}
 
 /** True for an error that says `retryable: true`, or `kind: 'retry'` as LobeHub's tools do. */
 export function isPassing(error: unknown): boolean {
@@ -13,8 +28,12 @@ export function isPassing(error: unknown): boolean {
   return retryable === true || kind === 'retry';
 }
 
-export function mayRetry(effect: string | undefined, error: unknown, attempt: number): boolean {
-  return attempt < mostAttempts && safe.has(effect ?? 'once') && isPassing(error);
+export function mayRetry(
+  { effect = 'once', retries }: { effect: string | undefined; retries: number },
+  error: unknown,
+  attempt: number,
+): boolean {
+  return attempt <= retries && safe.has(effect) && isPassing(error);
 }
 
 /** Waits before the attempt that follows this one; an abort ends the wait. */

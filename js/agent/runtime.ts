@@ -1,6 +1,5 @@
 // AgentRuntime: runs an agent step by step on plain state objects. The engine decides what a step
 // does; what only JavaScript can do (the agent, executors, models, tools) is answered here.
-import { onAbort } from '../abort';
 import type {
   Agent,
   AgentCost,
@@ -25,9 +24,17 @@ import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import { chunksOf } from './model-chunks';
-import { mayRetry, pauseBefore } from './retries';
+import { mayRetry, pauseBefore, retriesOf } from './retries';
 import { toJson } from './serialize';
-import { type ActionHandler, type ActionTools, StepDriver, type StepHost } from './step-driver';
+import {
+  type ActionHandler,
+  type ActionTools,
+  StepDriver,
+  type StepHost,
+  tell,
+} from './step-driver';
+import { within } from './time-limit';
+import { resultJson } from './tool-result';
 
 /** A child run that an instruction asks for. */
 export type RunSubAgent = (
@@ -86,20 +93,6 @@ const builtinTypes = [
 
 const defaultResultLimit = 4 * 1024 * 1024;
 
-/** Settles with what `work` gives, or fails after `ms`; 0 waits for ever. */
-export async function within<T>(work: Promise<T> | T, ms: number, message: string): Promise<T> {
-  if (ms <= 0) return work;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new MillraceError('tool_timeout', message)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** Executes what an agent decides, one step at a time. */
 export class AgentRuntime {
   readonly executors: Record<string, InstructionExecutor>;
@@ -136,7 +129,8 @@ export class AgentRuntime {
     context?: AgentRuntimeContext,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
-    const stateJson = toJson(state, 'state');
+    // No state is a bad one, which the engine tells of in the result.
+    const stateJson = toJson(state ?? null, 'state');
     const contextJson = context === undefined ? 'null' : toJson(context, 'context');
     return this.#drive(options, (step) => step.begin(stateJson, contextJson, Date.now()));
   }
@@ -199,7 +193,7 @@ export class AgentRuntime {
       resumedAt,
       resumedFromStep: newState.stepCount,
     };
-    (options.onEvent ?? this.#config.onEvent)?.(event);
+    tell(options.onEvent ?? this.#config.onEvent, event);
     if (context) {
       const result = await this.step(newState, context, options);
       return { ...result, events: [event, ...result.events] };
@@ -229,7 +223,7 @@ export class AgentRuntime {
   ): Promise<AgentStepResult> {
     const decided = ask<AgentStepResult>('applyDecision', { state, decision });
     const onEvent = options.onEvent ?? this.#config.onEvent;
-    for (const event of decided.events) onEvent?.(event);
+    for (const event of decided.events) tell(onEvent, event);
     if (!decided.nextContext) return decided;
     const result = await this.step(decided.newState, decided.nextContext, options);
     return { ...result, events: [...decided.events, ...result.events] };
@@ -338,37 +332,44 @@ export class AgentRuntime {
 
   // A call that failed in passing is tried again where its declared effect makes that safe.
   async #callTool(action: ToolAction, signal: AbortSignal): Promise<unknown> {
+    const tool = (this.#agent.tools ?? {})[action.name] as AgentTool;
+    const effort = { effect: action.effect, retries: retriesOf(tool) };
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await this.#callOnce(action, signal);
+        const result = await this.#callOnce(tool, action, signal);
         const failed = (result as { error?: unknown } | null | undefined)?.error;
-        if (!mayRetry(action.effect, failed, attempt) || signal.aborted) return result;
+        if (!mayRetry(effort, failed, attempt) || signal.aborted) return result;
       } catch (error) {
-        if (!mayRetry(action.effect, error, attempt) || signal.aborted) throw error;
+        if (!mayRetry(effort, error, attempt) || signal.aborted) throw error;
       }
       await pauseBefore(attempt, signal);
     }
   }
 
-  async #callOnce({ name, toolCall, args }: ToolAction, signal: AbortSignal): Promise<unknown> {
-    const tools = this.#agent.tools ?? {};
-    const call = tools[name] as AgentTool;
-    // A tool that takes only its arguments is given nothing else.
-    const context = {
-      signal,
-      toolCallId: toolCall.id,
-      idempotencyKey: toolCall.id,
-      progress: () => undefined,
-    };
-    const work = call.length > 1 ? call(args, context) : (call as (args: never) => unknown)(args);
+  async #callOnce(
+    tool: AgentTool,
+    { name, toolCall, args }: ToolAction,
+    outer: AbortSignal,
+  ): Promise<unknown> {
     const limit = this.#config.toolTimeoutMs ?? 0;
-    const result = await within(
-      work as Promise<unknown>,
+    const result = await within<unknown>(
+      (signal) => {
+        // A tool that takes only its arguments is given nothing else.
+        if (tool.length <= 1) return (tool as (args: never) => unknown)(args);
+        const { id } = toolCall;
+        return tool(args, {
+          signal,
+          toolCallId: id,
+          idempotencyKey: id,
+          progress: () => undefined,
+        });
+      },
       limit,
       `The tool ${name} did not answer within ${limit} ms.`,
+      outer,
     );
     const most = this.#config.toolResultLimit ?? defaultResultLimit;
-    const size = typeof result === 'string' ? result.length : (JSON.stringify(result) ?? '').length;
+    const { length: size } = typeof result === 'string' ? result : resultJson(result, name);
     if (size > most) {
       throw new MillraceError(
         'tool_failed',
@@ -378,26 +379,19 @@ export class AgentRuntime {
     return result;
   }
 
-  async #runSubAgent(payload: SubAgentAction, signal: AbortSignal): Promise<unknown> {
+  #runSubAgent(payload: SubAgentAction, outer: AbortSignal): Promise<unknown> {
     const { task, timeoutMs, depth, parentMessageId } = payload;
-    const controller = new AbortController();
-    const settled = onAbort(signal, () => controller.abort(signal.reason));
-    try {
-      return await within(
+    return within<unknown>(
+      (signal) =>
         this.#config.runSubAgent?.(task, {
-          signal: controller.signal,
+          signal,
           depth,
           ...(parentMessageId ? { parentMessageId } : {}),
         }),
-        timeoutMs,
-        `The sub-agent did not end within ${timeoutMs} ms.`,
-      );
-    } catch (error) {
-      controller.abort(error);
-      throw error;
-    } finally {
-      settled();
-    }
+      timeoutMs,
+      `The sub-agent did not end within ${timeoutMs} ms.`,
+      outer,
+    );
   }
 }
 

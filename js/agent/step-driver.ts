@@ -32,7 +32,7 @@ export type ActionHandler = (payload: never, tools: ActionTools) => unknown;
 /** Where a step's actions are carried out. */
 export interface StepHost {
   handlers: Record<string, ActionHandler>;
-  /** Called for each event as it happens; what it throws is ignored. */
+  /** Called for each event as it happens; what it throws is the caller's, not the step's. */
   onEvent?: ((event: AgentEvent) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -51,6 +51,18 @@ function isRecord(error: unknown): error is AgentErrorRecord {
 
 const longestTimer = 2 ** 31 - 1;
 
+/** Calls the reader. What it throws is surfaced as an uncaught exception, and the step goes on. */
+export function tell<Event>(onEvent: ((event: Event) => void) | undefined, event: Event): void {
+  try {
+    onEvent?.(event);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+/** Carries one step out. */
 export class StepDriver {
   readonly #step: NativeAgentStep;
   readonly #host: StepHost;
@@ -91,7 +103,7 @@ export class StepDriver {
       return;
     }
     for (const id of todo.cancelled) this.#running.get(id)?.abort();
-    for (const event of todo.events) this.#deliver(event);
+    for (const event of todo.events) tell(this.#host.onEvent, withErrors(event));
     if (todo.outcome) return this.#finish(todo.outcome);
     if (todo.deadlineMs !== undefined) this.#watch(todo.deadlineMs);
     for (const action of todo.actions) void this.#perform(action);
@@ -109,14 +121,6 @@ export class StepDriver {
       },
       Math.min(rest, longestTimer),
     );
-  }
-
-  #deliver(event: AgentEvent): void {
-    try {
-      this.#host.onEvent?.(withErrors(event));
-    } catch {
-      // A reader's failure is not the run's.
-    }
   }
 
   #finish(outcome: AgentStepResult): void {

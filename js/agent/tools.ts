@@ -13,7 +13,10 @@ import { MillraceError } from '../errors';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { ask } from './ask';
 import { engineToolOf } from './engine-tools';
-import { AgentRuntime, type RuntimeConfig, within } from './runtime';
+import { withRetries } from './retries';
+import { AgentRuntime, type RuntimeConfig } from './runtime';
+import { within } from './time-limit';
+import { resultJson } from './tool-result';
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
 export type ToolEffect = 'read' | 'idempotent' | 'keyed' | 'once';
@@ -44,17 +47,64 @@ export interface HostTool<Input = never> {
   run(input: Input, context: AgentToolContext): unknown;
 }
 
+/** A tool whose name is its key in a record of tools. */
+export type NamelessTool<Input = never> = Omit<HostTool<Input>, 'name'> & { name?: undefined };
+
+/** Tools as they are given: a list, or a record, whose keys are the names. */
+export type HostTools =
+  readonly (HostTool | string)[] | Readonly<Record<string, HostTool | NamelessTool>>;
+
+/** Milliseconds that a call may take of a tool that says nothing of it. */
+export const defaultTimeoutMs: number = 5 * 60 * 1000;
+
 /** Declares a tool; the input's type comes from its schema where that tells it. */
+export function tool<Input = Record<string, unknown>>(definition: HostTool<Input>): HostTool<Input>;
+/** Declares a tool for a record of tools, where its key names it. */
 export function tool<Input = Record<string, unknown>>(
-  definition: HostTool<Input>,
-): HostTool<Input> {
-  if (!/^[\w-]{1,64}$/.test(definition.name)) {
+  definition: NamelessTool<Input>,
+): NamelessTool<Input>;
+export function tool<Input>(
+  definition: HostTool<Input> | NamelessTool<Input>,
+): HostTool<Input> | NamelessTool<Input> {
+  if (typeof definition?.run !== 'function') {
+    throw new MillraceError('invalid_argument', 'A tool needs a function `run`.');
+  }
+  if (definition.name !== undefined) checkName(definition.name);
+  return definition;
+}
+
+function checkName(name: string): void {
+  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return;
+  throw new MillraceError(
+    'invalid_argument',
+    `'${String(name)}' is no name for a tool: use 1 to 64 letters, digits, _ and -.`,
+  );
+}
+
+/** The tools of a list or a record, each with its name; strings name tools of the engine. */
+export function toolList(given: HostTools | null | undefined): (HostTool | string)[] {
+  if (given === null || given === undefined) return [];
+  if (typeof given !== 'object') {
+    throw new MillraceError('invalid_option', '`tools` has to be a list or a record of tools.');
+  }
+  const list: (HostTool | string)[] = Array.isArray(given)
+    ? [...(given as readonly (HostTool | string)[])]
+    : Object.entries(given as Record<string, HostTool>).map(([name, one]) => {
+        checkName(name);
+        return one?.name === name ? one : { ...one, name };
+      });
+  for (const one of list) {
+    if (typeof one === 'string') continue;
+    if (typeof one?.run !== 'function') {
+      throw new MillraceError('invalid_option', 'A tool of an agent needs a function `run`.');
+    }
+    if (typeof one.name === 'string' && one.name !== '') continue;
     throw new MillraceError(
       'invalid_argument',
-      `'${definition.name}' is no name for a tool: use 1 to 64 letters, digits, _ and -.`,
+      'A tool in a list needs a name; in a record its key is the name.',
     );
   }
-  return definition;
+  return list;
 }
 
 /** What an agent needs of its tools. */
@@ -68,13 +118,22 @@ export interface AgentToolsEngine {
 }
 
 /** Makes an agent's tools, definitions and manifests of host tools, sorted by name. */
-export function createAgentToolsEngine(options: { tools: HostTool[] }): AgentToolsEngine {
+export function createAgentToolsEngine(options: {
+  tools: readonly HostTool[] | Readonly<Record<string, HostTool | NamelessTool>>;
+}): AgentToolsEngine {
   const made: AgentToolsEngine = { tools: {}, definitions: [], toolManifestMap: {} };
-  for (const host of [...options.tools].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  const hosts = toolList(options?.tools).map((one) => {
+    if (typeof one !== 'string') return one;
+    throw new MillraceError(
+      'invalid_option',
+      `'${one}' names a tool of the engine: take it from builtinTools().`,
+    );
+  });
+  for (const host of hosts.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (made.tools[host.name]) {
       throw new MillraceError('invalid_argument', `There are two tools called ${host.name}.`);
     }
-    made.tools[host.name] = callable(host);
+    made.tools[host.name] = withRetries(callable(host), host.retries);
     made.definitions.push({
       type: 'function',
       function: {
@@ -83,13 +142,31 @@ export function createAgentToolsEngine(options: { tools: HostTool[] }): AgentToo
         parameters: inputSchemaOf(host) ?? { type: 'object', properties: {} },
       },
     });
-    made.toolManifestMap[host.name] = {
-      identifier: host.name,
-      humanIntervention: policyOf(host.approve),
-      effect: host.effect ?? 'once',
-    };
+    addManifest(made.toolManifestMap as Record<string, Manifest>, host);
   }
   return made;
+}
+
+interface Manifest {
+  identifier: string;
+  humanIntervention: HumanInterventionConfig;
+  effect: ToolEffect;
+  api: object[];
+}
+
+// A call of `identifier____api` finds its manifest by the identifier, as tools of plugins are named.
+function addManifest(manifests: Record<string, Manifest>, host: HostTool): void {
+  const [identifier = '', name = identifier] = host.name.split('____');
+  const { effect = 'once', ordered, serializeBy } = host;
+  const humanIntervention = policyOf(host.approve);
+  const manifest = (manifests[identifier] ??= { identifier, humanIntervention, effect, api: [] });
+  if (manifest.effect !== effect) manifest.effect = 'once';
+  manifest.api.push({
+    name,
+    humanIntervention,
+    ...(ordered !== undefined && { ordered }),
+    ...(serializeBy !== undefined && { serializeBy }),
+  });
 }
 
 /** The engine's executors for an agent, for runtimes of the host's own. */
@@ -100,37 +177,40 @@ export function createAgentExecutors(
   return { ...new AgentRuntime(agent, { history: 'engine', ...config }).executors };
 }
 
-function policyOf(approve: HostTool['approve']): HumanInterventionConfig {
+/** When a person is asked before the tool runs. */
+export function policyOf(approve: HostTool['approve']): HumanInterventionConfig {
   if (approve === undefined || approve === false) return 'never';
   return approve === true ? 'required' : approve;
 }
 
-function inputSchemaOf({ input }: HostTool): object | undefined {
+/** JSON Schema of the input, where it is known. */
+export function inputSchemaOf({ input }: HostTool): object | undefined {
   return isStandard(input) ? jsonSchemaOf(input, 'give a JSON Schema as `input`') : input;
 }
 
 function callable(host: HostTool): AgentTool {
+  const { name, timeoutMs: limit = defaultTimeoutMs } = host;
   return async (args: never, context: AgentToolContext) => {
     const input = await checkArguments(host, args);
-    const limit = host.timeoutMs ?? 0;
     const value: unknown = await within(
-      host.run(input, context),
+      (signal) => host.run(input, { ...context, signal }),
       limit,
-      `The tool ${host.name} did not answer within ${limit} ms.`,
+      `The tool ${name} did not answer within ${limit} ms.`,
+      context?.signal,
     );
-    return asData(value, host.resultLimit);
+    return asData(value, host);
   };
 }
 
 // What a model reads of a result is data, whoever gave it.
-function asData(value: unknown, limit: number | undefined): unknown {
+function asData(value: unknown, { name, resultLimit: limit }: HostTool): unknown {
   if (typeof value === 'string') return resultText(value, limit);
   const { content } = (value ?? {}) as { content?: unknown };
   if (typeof content === 'string') {
     return { ...(value as object), content: resultText(content, limit) };
   }
-  const json = JSON.stringify(value) as string | undefined;
-  if (json === undefined) return value;
+  if (value === undefined) return value;
+  const json = resultJson(value, name);
   const safe = resultText(json, limit);
   return safe === json ? value : safe;
 }

@@ -489,6 +489,31 @@ describe('group orchestration', () => {
     expect(events).toMatchObject([{ type: 'error', error: { type: 'invalid_state' } }]);
   });
 
+  it.each<[string, any, string]>([
+    ['answers with nothing', { decide: () => undefined }, 'invalid_instruction'],
+    ['answers with null', { decide: () => null }, 'invalid_instruction'],
+    ['answers with a text', { decide: () => 'finish' }, 'invalid_instruction'],
+    ['throws', { decide: () => Promise.reject(new RangeError('lost')) }, 'RangeError'],
+    ['names an unknown instruction', { decide: () => ({ type: 'odd' }) }, 'unknown_instruction'],
+    ['cannot decide', {}, 'invalid_argument'],
+  ])('ends with an error when its supervisor %s', async (_name, supervisor, type) => {
+    const events: any[] = [];
+    const runtime = new GroupOrchestrationRuntime(supervisor, {
+      onEvent: (event) => events.push(event),
+    });
+    const ended = await runtime.run(state());
+    expect(ended).toMatchObject({ status: 'error', operationId: 'g', error: { type } });
+    expect(events).toMatchObject([{ type: 'error', error: { type } }]);
+    await expect(runtime.step(state(), { type: 'init' })).rejects.toThrow();
+  });
+
+  it('needs no configuration', async () => {
+    const runtime = new GroupOrchestrationRuntime({
+      decide: () => ({ type: 'finish', reason: 'quiet' }),
+    });
+    expect((await runtime.run(state())).status).toBe('done');
+  });
+
   it('serves supervisors with a runner', async () => {
     const runtime = new GroupOrchestrationRuntime(
       {

@@ -522,6 +522,33 @@ describe('sessions', () => {
     }
   });
 
+  it('let go of a prompt that is cancelled while it waits, and keep the others in order', async () => {
+    let release: () => void = () => undefined;
+    const provider = {
+      chat: async ({ messages }: any) => {
+        const { content } = messages.at(-1);
+        if (content === 'a') await new Promise<void>((resolve) => (release = resolve));
+        return { message: { role: 'assistant', content: `re: ${content}` } };
+      },
+    };
+    const engine = new Engine({ provider });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const first = engine.runWithSession('s', 'a');
+    const second = engine.runWithSession('s', 'b', { signal });
+    const third = engine.runWithSession('s', 'c');
+    controller.abort();
+    expect(await second).toMatchObject({ status: 'cancelled', usage: { total: 0 } });
+    expect(await engine.runWithSession('s', 'd', { signal })).toMatchObject({
+      status: 'cancelled',
+    });
+    expect(engine.counters.iterations).toBe(1);
+    release();
+    expect((await first).text).toBe('re: a');
+    const { messages } = await third;
+    expect(messages.slice(1).map(({ content }) => content)).toEqual(['a', 're: a', 'c', 're: c']);
+  });
+
   it('take only so many prompts at a time', async () => {
     const sessionManager = new SessionManager({ maxQueued: 1 });
     const engine = new Engine({ provider: scripted(), sessionManager });

@@ -35,6 +35,32 @@ async function* says(...chunks: object[]) {
   yield* chunks;
 }
 
+it('goes on when a reader of events throws, and surfaces each throw once', async () => {
+  const surfaced = jest.spyOn(globalThis, 'queueMicrotask').mockImplementation(() => undefined);
+  try {
+    const onEvent = () => {
+      throw new RangeError('mine');
+    };
+    const runtime = new AgentRuntime(scripted({}), { onEvent });
+    const { events, newState } = await runtime.step(asked('hi'));
+    expect(newState.status).toBe('done');
+    expect(events).toHaveLength(1);
+    expect(surfaced).toHaveBeenCalledTimes(1);
+    expect(surfaced.mock.calls[0]?.[0]).toThrow('mine');
+    const paused = runtime.interrupt(asked('hi'), 'wait').newState;
+    expect((await runtime.resume(paused)).newState.status).toBe('running');
+    expect(surfaced).toHaveBeenCalledTimes(2);
+  } finally {
+    surfaced.mockRestore();
+  }
+});
+
+it.each([undefined, null])('takes %p for a bad state', async (state: any) => {
+  const { newState, events } = await new AgentRuntime(scripted({})).step(state);
+  expect(newState.status).toBe('error');
+  expect(events).toMatchObject([{ type: 'error', error: { type: 'invalid_state' } }]);
+});
+
 describe('executors', () => {
   it('are the agent’s, then the configuration’s, then the engine’s', () => {
     const own = jest.fn();

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import {
   AgentRuntime,
+  GeneralChatAgent,
   MillraceError,
   createAgentExecutors,
   createAgentToolsEngine,
+  invokeBuiltinTool,
   tool,
 } from 'millrace';
 
@@ -81,6 +85,142 @@ describe('tools of the host', () => {
     const slow = tool({ name: 'slow', timeoutMs: 10, run: () => new Promise(() => undefined) });
     const runtime = runtimeOf(createAgentToolsEngine({ tools: [slow] }).tools);
     expect(await contentOf(runtime, 'slow', {})).toContain('did not answer within 10 ms');
+  });
+
+  it('learn that their time is over, whoever limits it', async () => {
+    const signals: AbortSignal[] = [];
+    const hang = (_input: unknown, { signal }: { signal: AbortSignal }) => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    };
+    const { tools } = createAgentToolsEngine({
+      tools: [tool({ name: 'short', timeoutMs: 10, run: hang }), tool({ name: 'long', run: hang })],
+    });
+    expect(await contentOf(runtimeOf(tools), 'short', {})).toContain('within 10 ms');
+    const config = { history: 'engine', toolTimeoutMs: 10 } as const;
+    const agent = { tools, runner: () => ({ type: 'finish', reason: 'completed' }) as const };
+    const runtime = new AgentRuntime(agent, config);
+    expect(await contentOf(runtime, 'long', {})).toContain('within 10 ms');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  });
+
+  it('run one after the other where they say so', async () => {
+    const order: string[] = [];
+    const slow = (name: string) => async () => {
+      order.push(`${name} begins`);
+      await sleep(5);
+      order.push(`${name} ends`);
+      return name;
+    };
+    const { tools, toolManifestMap } = createAgentToolsEngine({
+      tools: [
+        tool({ name: 'a', ordered: true, run: slow('a') }),
+        tool({ name: 'b', ordered: true, run: slow('b') }),
+        tool({ name: 'c', serializeBy: 'file', run: slow('c') }),
+      ],
+    });
+    const turn = async (...toolsCalling: ReturnType<typeof call>[]) => {
+      order.length = 0;
+      const agent = {
+        tools,
+        runner: () => ({
+          type: 'call_tools_batch' as const,
+          payload: { parentMessageId: '', toolsCalling },
+        }),
+      };
+      const state = AgentRuntime.createInitialState({ operationId: 'op', toolManifestMap });
+      await new AgentRuntime(agent, { history: 'engine' }).step(state);
+      return order.map((text) => text.split(' ')[1]);
+    };
+    const inTurn = ['begins', 'ends', 'begins', 'ends'];
+    expect(await turn(call('a', {}), { ...call('b', {}), id: 'c2' })).toEqual(inTurn);
+    const file = { file: 'x' };
+    expect(await turn(call('c', file), { ...call('c', file), id: 'c2' })).toEqual(inTurn);
+    const other = { ...call('c', { file: 'y' }), id: 'c2' };
+    expect((await turn(call('c', file), other)).slice(0, 2)).toEqual(['begins', 'begins']);
+  });
+
+  it('of plugins keep their policies, by identifier and function', async () => {
+    const { tools, toolManifestMap } = createAgentToolsEngine({
+      tools: [
+        tool({ name: 'bank____look', effect: 'read', run: () => 1 }),
+        tool({ name: 'bank____pay', approve: true, run: () => 1 }),
+      ],
+    });
+    expect(Object.keys(toolManifestMap)).toEqual(['bank']);
+    const state = AgentRuntime.createInitialState({ operationId: 'op', toolManifestMap });
+    const agent = Object.assign(new GeneralChatAgent(), { tools });
+    const decided = async (apiName: string) => {
+      const toolsCalling = [{ ...call('bank', {}), apiName }];
+      const payload = { hasToolsCalling: true, toolsCalling, parentMessageId: 'm' };
+      return agent.runner({ phase: 'llm_result', payload, session: {} } as never, state);
+    };
+    expect(await decided('look')).toMatchObject([{ type: 'call_tool' }]);
+    expect(await decided('pay')).toMatchObject([{ type: 'request_human_approve' }]);
+  });
+
+  it('are tried again as often as they say', async () => {
+    const attempts = async (retries: number | undefined) => {
+      let count = 0;
+      const busy = tool({
+        name: 'busy',
+        effect: 'read',
+        ...(retries !== undefined && { retries }),
+        run: () => {
+          count += 1;
+          throw Object.assign(new Error('busy'), { retryable: true });
+        },
+      });
+      const { tools, toolManifestMap } = createAgentToolsEngine({ tools: [busy] });
+      const state = AgentRuntime.createInitialState({ operationId: 'op', toolManifestMap });
+      await runtimeOf(tools).approveToolCall(state, call('busy', {}));
+      return count;
+    };
+    expect(await attempts(0)).toBe(1);
+    expect(await attempts(1)).toBe(2);
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ['an error', () => new Error('no disk'), 'no disk'],
+    ['a response', () => new Response('hello'), 'returned a Response'],
+    ['a map', () => new Map([[1, 2]]), 'returned a Map'],
+    ['an iterator', () => (async function* () {})(), 'returned a AsyncGenerator'],
+    ['a function', () => () => 1, 'returned a Function'],
+  ])('that return %s have failed', async (_name, run, expected) => {
+    const one = tool({ name: 'one', run });
+    expect(await contentOf(runtimeOf({ one: run }), 'one', {})).toContain(expected);
+    const { tools } = createAgentToolsEngine({ tools: [one] });
+    const runtime = runtimeOf(tools);
+    expect(await contentOf(runtime, 'one', {})).toContain(expected);
+    const payload = { identifier: 'one', apiName: 'one', arguments: '{}' };
+    const { success, content } = await invokeBuiltinTool(payload, [one]);
+    expect({ success, content }).toMatchObject({ success: false });
+    expect(content).toContain(expected);
+  });
+
+  it('may return plain values of every kind', async () => {
+    const { tools } = createAgentToolsEngine({
+      tools: {
+        empty: { run: () => ({}) },
+        bare: { run: () => Object.create(null) as object },
+        nested: { run: () => ({ error: new RangeError('far') }) },
+        dated: { run: () => new Date(0) },
+      },
+    });
+    const runtime = runtimeOf(tools);
+    expect(await contentOf(runtime, 'empty', {})).toBe('{}');
+    expect(await contentOf(runtime, 'bare', {})).toBe('{}');
+    expect(await contentOf(runtime, 'nested', {})).toContain('far');
+    expect(await contentOf(runtime, 'dated', {})).toContain('1970');
+  });
+
+  it('have the names of a record’s keys', () => {
+    const named = createAgentToolsEngine({ tools: { plus: add, nothing: tool({ run: () => 1 }) } });
+    expect(Object.keys(named.tools)).toEqual(['nothing', 'plus']);
+    for (const tools of [{ 'no spaces': add }, [{ run: () => 1 }], { a: null }, { a: {} }, 7]) {
+      expect(() => createAgentToolsEngine({ tools: tools as never })).toThrow(MillraceError);
+    }
+    expect(() => tool(null as never)).toThrow('a function `run`');
   });
 
   it('are refused with a bad or a repeated name', () => {

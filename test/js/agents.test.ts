@@ -123,6 +123,19 @@ describe('a run', () => {
     expect((await agent.run('1 + 1?').result).text).toBe('two');
   });
 
+  it('takes tools by name', async () => {
+    const agent = await agentOf([call('plus', { a: 2, b: 3 }), { text: 'five' }], {
+      tools: { plus: { ...add, name: 'other' }, add },
+    });
+    expect(resultsOf(await eventsOf(agent.run('2 + 3?')))).toEqual(['5']);
+    expect(() => createAgent({ model: 'demo:demo', tools: [{ run: () => 1 }] as never })).toThrow(
+      'needs a name',
+    );
+    expect(() => createAgent({ model: 'demo:demo', tools: 'time' as never })).toThrow(
+      'a list or a record',
+    );
+  });
+
   it('takes a runtime', async () => {
     model = await startModel([{ text: 'hi' }]);
     const runtime = createModelRuntime('openai', { baseURL: model.url, apiKey: 'k' });
@@ -230,6 +243,8 @@ describe('a tool of the host', () => {
       /circular/i,
     ],
     ['returns a BigInt', bad('f', () => 1n), /BigInt/],
+    ['returns an error', bad('f', () => new Error('no disk')), /no disk/],
+    ['returns a response', bad('f', () => new Response('x')), /returned a Response/],
     ['returns nothing', bad('f', () => undefined), /null/],
   ])('that %s is an error or a result told to the model', async (_name, one, expected) => {
     expect(await told(one)).toMatch(expected);

@@ -61,10 +61,10 @@ export function textOf(content: unknown): string {
 }
 
 /** Lets go of `work` when the run is cancelled. */
-export function raced<T>(work: Promise<T> | T, signal: AbortSignal): Promise<T> {
+export function raced<T>(work: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
+    const stop = (): void => reject(signal?.reason as Error);
+    if (signal?.aborted) stop();
     Promise.resolve(work).then(resolve, reject).finally(onAbort(signal, stop));
   });
 }

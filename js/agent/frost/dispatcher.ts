@@ -17,6 +17,12 @@ export interface Delivery {
   error?: string;
 }
 
+/** What a function that delivers has told: everything but `{ delivered: false }` means that the message is there. */
+export function deliveryOf(outcome: unknown): Delivery {
+  const { delivered } = (outcome ?? {}) as { delivered?: unknown };
+  return typeof delivered === 'boolean' ? (outcome as Delivery) : { delivered: true };
+}
+
 /** A way to a chat platform. */
 export interface PlatformAdapter {
   readonly id: string;
@@ -59,13 +65,13 @@ export class Dispatcher {
   }
 }
 
-/** An adapter that hands messages to a function of this process. */
+/** An adapter that hands messages to a function of this process; `{ delivered: false }` or a throw says that it failed. */
 export function inProcessAdapter(
   id: string,
-  deliver: (message: OutgoingMessage) => Delivery | void | Promise<Delivery | void>,
+  deliver: (message: OutgoingMessage) => unknown,
 ): PlatformAdapter {
   return {
     id,
-    send: async (message) => (await deliver(message)) ?? { delivered: true },
+    send: async (message) => deliveryOf(await deliver(message)),
   };
 }

@@ -2,8 +2,10 @@
 import type { AgentMessage, OpenAIToolCall } from '../../../types/agent';
 import { MillraceError } from '../../errors';
 import { ask } from '../ask';
-import { within } from '../runtime';
 import { errorRecord } from '../serialize';
+import { within } from '../time-limit';
+import { resultJson } from '../tool-result';
+import type { HostTool } from '../tools';
 import {
   callsOf,
   checkArguments,
@@ -14,7 +16,7 @@ import {
   textOf,
 } from './answers';
 import { Dispatcher } from './dispatcher';
-import { chatCompletionsProvider } from './provider';
+import { answerTo, checkEngineOptions, engineTool, engineTools, providerOf } from './options';
 import { SessionManager } from './sessions';
 import { cutResult, deliveredResult, sendMessageTool, silentResult, staySilentTool } from './tools';
 import type {
@@ -35,7 +37,7 @@ export class Engine {
   readonly maxIterations: number;
   readonly sessionManager: SessionManager;
   readonly dispatcher: Dispatcher;
-  readonly startedAt: Date = new Date();
+  readonly startedAt: Date;
   readonly version: string;
   readonly baseURL: string;
   readonly model: string;
@@ -46,6 +48,7 @@ export class Engine {
   readonly #tools = new Map<string, EngineTool>();
 
   constructor(options: EngineOptions = {}) {
+    checkEngineOptions(options);
     this.maxIterations = options.maxIterations ?? 5;
     if (!Number.isInteger(this.maxIterations) || this.maxIterations < 1) {
       throw new MillraceError(
@@ -60,10 +63,11 @@ export class Engine {
     this.version = options.version ?? '0.1.0';
     this.sessionManager = options.sessionManager ?? new SessionManager();
     this.dispatcher = options.dispatcher ?? new Dispatcher();
-    this.provider =
-      options.provider ??
-      chatCompletionsProvider(this.baseURL, options.apiKey, options.requestTimeoutMs ?? 120_000);
-    for (const tool of options.tools ?? []) this.registerTool(tool);
+    this.startedAt = options.startedAt ?? new Date();
+    this.provider = providerOf(options);
+    for (const given of [options.toolRegistry, options.tools]) {
+      for (const tool of engineTools(given)) this.#tools.set(tool.name, tool);
+    }
   }
 
   /** An engine of UPSTREAM_ENDPOINT, UPSTREAM_API_KEY, MODEL_NAME and SYSTEM_PROMPT. */
@@ -94,8 +98,9 @@ export class Engine {
   }
 
   /** Adds a tool for runs that begin later. */
-  registerTool(tool: EngineTool): void {
-    this.#tools.set(tool.name, tool);
+  registerTool(tool: EngineTool | HostTool): void {
+    const made = engineTool(tool);
+    this.#tools.set(made.name, made);
   }
 
   /** Takes a tool away from runs that begin later. */
@@ -123,18 +128,37 @@ export class Engine {
     return this.#loop(this.#withSystem(messages), options);
   }
 
-  /** Answers in a session; prompts of one session are answered in order. */
-  runWithSession(
+  /**
+   * Answers in a session; prompts of one session are answered in order. A prompt that failed or was
+   * cancelled leaves the history as it was.
+   */
+  async runWithSession(
     sessionId: string,
     prompt: string,
     options: EngineRunOptions = {},
   ): Promise<EngineResult> {
-    return this.sessionManager.run(sessionId, async (history) => {
-      const messages = this.#withSystem([...history, { role: 'user', content: prompt }]);
-      const value = await this.#loop(this.sessionManager.trim(messages), options, sessionId);
+    const { signal } = options;
+    const asked = (history: AgentMessage[]): AgentMessage[] =>
+      this.#withSystem([...history, { role: 'user', content: prompt }]);
+    const turn = async (
+      history: AgentMessage[],
+    ): Promise<{ messages?: AgentMessage[]; value: EngineResult }> => {
+      const messages = this.sessionManager.trim(asked(history));
+      const value = await this.#loop(messages, options, sessionId);
       const kept = value.status === 'completed' || value.status === 'max_iterations';
       return kept ? { messages: value.messages, value } : { value };
-    });
+    };
+    try {
+      return await this.sessionManager.run(sessionId, turn, signal);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+      // It was cancelled while it waited for its turn.
+      const usage: EngineUsage = { prompt: 0, completion: 0, total: 0 };
+      return failure(error, signal, {
+        usage,
+        messages: asked(this.sessionManager.snapshot(sessionId)),
+      });
+    }
   }
 
   #withSystem(messages: AgentMessage[]): AgentMessage[] {
@@ -207,7 +231,8 @@ export class Engine {
     this.counters.iterations += 1;
     const { maxTokens, temperature, toolChoice } = this.#options;
     const answer = await raced(
-      this.provider.chat(
+      answerTo(
+        this.provider,
         {
           model: this.model,
           messages: openedByUser(messages),
@@ -277,7 +302,7 @@ export class Engine {
   }
 
   async #call(
-    { function: { name, arguments: args } }: OpenAIToolCall,
+    { id, function: { name, arguments: args } }: OpenAIToolCall,
     tools: ReadonlyMap<string, EngineTool>,
     context: EngineRunContext,
   ): Promise<string> {
@@ -288,13 +313,15 @@ export class Engine {
     try {
       context.signal.throwIfAborted();
       checkArguments(tool, args);
-      const work = Promise.resolve(tool.execute(args, context));
-      const result: unknown = await raced(
-        within(work, limit, `The tool ${name} did not answer within ${limit} ms.`),
+      const result = await within<unknown>(
+        (signal) => tool.execute(args, { ...context, signal, toolCallId: id }),
+        limit,
+        `The tool ${name} did not answer within ${limit} ms.`,
         context.signal,
       );
       if (tool === sendMessageTool && result === deliveredResult) this.counters.messagesSent += 1;
-      return cutResult(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''));
+      if (result === undefined) return '';
+      return cutResult(typeof result === 'string' ? result : resultJson(result, name));
     } catch (error) {
       return `FrostAgent错误：工具执行失败: ${errorRecord(error).message}`;
     }

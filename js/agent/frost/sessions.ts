@@ -3,6 +3,7 @@
 import type { AgentMessage } from '../../../types/agent';
 import { MillraceError } from '../../errors';
 import { ask } from '../ask';
+import { raced } from './answers';
 
 export interface SessionManagerOptions {
   /** Rows kept besides the system row; 20 when absent. */
@@ -124,11 +125,12 @@ export class SessionManager {
 
   /**
    * Runs `turn` on the history when the turns before it are over, and stores what it gives. A turn
-   * that fails stores nothing.
+   * that fails stores nothing. An abort while it waits rejects with the signal's reason at once.
    */
   async run<T>(
     id: string,
     turn: (history: AgentMessage[]) => Promise<{ messages?: AgentMessage[]; value: T }>,
+    signal?: AbortSignal,
   ): Promise<T> {
     if (this.#closed) {
       throw new MillraceError('invalid_state', 'The session manager is closed.');
@@ -140,13 +142,14 @@ export class SessionManager {
     session.queued += 1;
     const before = session.tail;
     const work = (async () => {
-      await before.catch(() => undefined);
+      await raced(before, signal);
       const { generation } = session;
       const { messages, value } = await turn(structuredClone(session.messages));
       if (messages && session.generation === generation) session.messages = this.trim(messages);
       return value;
     })();
-    session.tail = work;
+    // Those behind wait for those in front, also when this one has left.
+    session.tail = Promise.allSettled([before, work]).then(() => undefined);
     try {
       return await work;
     } finally {

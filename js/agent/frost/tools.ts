@@ -1,5 +1,5 @@
 // The tools by which an Engine's model speaks before its answer, or not at all.
-import type { Delivery } from './dispatcher';
+import { deliveryOf } from './dispatcher';
 import type { EngineRunContext, EngineTool } from './types';
 
 /** One message of send_message, its parts checked. */
@@ -17,11 +17,11 @@ export interface SendMessagePart {
   url?: string;
 }
 
-/** Delivers a message of the running prompt. */
+/** Delivers a message of the running prompt; `{ delivered: false, error }` or a throw says that it failed. */
 export type MessageHook = (
   message: SendMessagePayload,
   context: { runId: string; sessionId?: string; signal: AbortSignal },
-) => Promise<Delivery | void> | Delivery | void;
+) => unknown;
 
 const resultLimit = 65_536;
 
@@ -107,7 +107,7 @@ export const sendMessageTool: EngineTool = {
     const payload = parse(args);
     if (!onMessage) return JSON.stringify(payload);
     const context = { runId, signal, ...(sessionId !== undefined && { sessionId }) };
-    const outcome = (await onMessage(payload, context)) ?? { delivered: true };
+    const outcome = deliveryOf(await onMessage(payload, context));
     if (!outcome.delivered) throw new Error(`消息发送失败: ${outcome.error ?? ''}`);
     return deliveredResult;
   },

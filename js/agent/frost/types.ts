@@ -1,7 +1,9 @@
 // What an Engine takes and gives.
 import type { AgentMessage } from '../../../types/agent';
+import type { ChatStreamPayload } from '../../../types/model';
 import type { Dispatcher } from './dispatcher';
 import type { SessionManager } from './sessions';
+import type { HostTool, NamelessTool } from '../tools';
 import type { MessageHook } from './tools';
 
 /** A tool of an Engine. `execute` gets JSON text and gives what the model reads. */
@@ -19,7 +21,9 @@ export interface EngineTool {
 export interface EngineRunContext {
   runId: string;
   sessionId?: string;
+  /** Aborts with the run, and when the call's time is over. */
   signal: AbortSignal;
+  toolCallId?: string;
   onMessage?: MessageHook;
 }
 
@@ -29,13 +33,16 @@ export interface EngineUsage {
   total: number;
 }
 
+type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;
+
 export interface ChatRequest {
   model: string;
   messages: AgentMessage[];
   tools?: object[];
-  tool_choice?: unknown;
+  tool_choice?: ToolChoice;
   max_tokens?: number;
   temperature?: number;
+  [member: string]: unknown;
 }
 
 export interface ChatResponse {
@@ -43,15 +50,30 @@ export interface ChatResponse {
   usage?: { prompt_tokens?: number; completion_tokens?: number; total_tokens?: number };
 }
 
-/** Who answers chats. */
+/** Who answers chats: a function `chat` of your own, or a runtime made by createModelRuntime. */
 export interface ChatProvider {
-  chat(request: ChatRequest, options: { signal: AbortSignal }): Promise<ChatResponse>;
+  chat(
+    request: ChatRequest,
+    options: { signal: AbortSignal },
+  ): Promise<ChatResponse | Response> | ChatResponse | Response;
+  /** What a runtime has: it is asked for a whole answer. */
+  stream?: unknown;
 }
+
+type NamedTool = EngineTool | HostTool;
+type KeyedTool = NamedTool | NamelessTool | Omit<EngineTool, 'name'>;
+
+/** Tools as they are given. */
+export type EngineTools =
+  readonly NamedTool[] | ReadonlyMap<string, KeyedTool> | Readonly<Record<string, KeyedTool>>;
 
 export interface EngineOptions {
   /** Rounds of a model call and its tools; 5 when absent. */
   maxIterations?: number;
-  tools?: EngineTool[];
+  /** Tools with `execute`, or of `tool()` and builtinTools(); in a record or map the keys are the names. */
+  tools?: EngineTools;
+  /** FrostAgent's name of `tools`. */
+  toolRegistry?: EngineTools;
   provider?: ChatProvider;
   baseURL?: string;
   apiKey?: string;
@@ -59,10 +81,11 @@ export interface EngineOptions {
   systemPrompt?: string;
   sessionManager?: SessionManager;
   dispatcher?: Dispatcher;
+  startedAt?: Date;
   version?: string;
   maxTokens?: number;
   temperature?: number;
-  toolChoice?: unknown;
+  toolChoice?: ToolChoice;
   /**
    * Runs the calls of one turn side by side, 8 or this many at a time; one after the other when
    * absent. Their results stay in the model's order.

@@ -1,0 +1,134 @@
+// What an Engine is made with: its tools and its provider, in all the shapes that they have.
+import type { AgentToolContext } from '../../../types/agent';
+import { MillraceError } from '../../errors';
+import { answerOf } from '../tool-result';
+import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
+import { chatCompletionsProvider } from './provider';
+import type {
+  ChatProvider,
+  ChatRequest,
+  ChatResponse,
+  EngineOptions,
+  EngineTool,
+  EngineTools,
+} from './types';
+
+const names: Record<keyof EngineOptions, true> = {
+  maxIterations: true,
+  tools: true,
+  toolRegistry: true,
+  provider: true,
+  baseURL: true,
+  apiKey: true,
+  model: true,
+  systemPrompt: true,
+  sessionManager: true,
+  dispatcher: true,
+  startedAt: true,
+  version: true,
+  maxTokens: true,
+  temperature: true,
+  toolChoice: true,
+  parallelTools: true,
+  toolTimeoutMs: true,
+  requestTimeoutMs: true,
+  maxContextTokens: true,
+};
+
+// Names that other versions of FrostAgent have for what is elsewhere here.
+const elsewhere: Record<string, string> = {
+  sendHook: 'give `onMessage` to each run',
+  modelName: 'it is called `model`',
+  baseUrl: 'it is called `baseURL`',
+};
+
+function refuse(sentence: string): never {
+  throw new MillraceError('invalid_option', sentence);
+}
+
+/** Throws for members that no Engine has. */
+export function checkEngineOptions(options: EngineOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || Object.hasOwn(names, name)) continue;
+    const hint = elsewhere[name] ?? `it has ${Object.keys(names).join(', ')}`;
+    refuse(`An Engine has no option '${name}': ${hint}.`);
+  }
+}
+
+/** The tools of a list, a map or a record, each with its name. */
+export function engineTools(given: EngineTools | null | undefined): EngineTool[] {
+  if (given === null || given === undefined) return [];
+  if (typeof given !== 'object') refuse('`tools` has to be a list, a map or a record of tools.');
+  if (Array.isArray(given)) return (given as readonly EngineTool[]).map(engineTool);
+  const entries = given instanceof Map ? [...given] : Object.entries(given);
+  return (entries as [string, EngineTool][]).map(([name, one]) =>
+    engineTool(one?.name === name ? one : { ...one, name }),
+  );
+}
+
+/** A tool as an Engine runs it. */
+export function engineTool(given: EngineTool | HostTool): EngineTool {
+  const { name, execute, run } = (given ?? {}) as Partial<EngineTool & HostTool>;
+  if (typeof name !== 'string' || name === '') refuse('A tool of an Engine needs a name.');
+  if (typeof execute === 'function') return given as EngineTool;
+  if (typeof run === 'function') return ofHost(given as HostTool);
+  return refuse(
+    `The tool ${name} needs a function: \`execute(args)\`, or \`run(input)\` of tool().`,
+  );
+}
+
+function ofHost(host: HostTool): EngineTool {
+  const { name, description = '', timeoutMs } = host;
+  if (policyOf(host.approve) !== 'never') {
+    refuse(`The tool ${name} needs approval, and an Engine asks nobody: use it in createAgent().`);
+  }
+  return {
+    name,
+    description,
+    parameters: inputSchemaOf(host) ?? { type: 'object', properties: {} },
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    execute: async (args, { signal, toolCallId = '' }) => {
+      const context: AgentToolContext = {
+        signal,
+        toolCallId,
+        idempotencyKey: toolCallId,
+        progress: () => undefined,
+      };
+      const input = await checkedInput(host, JSON.parse(args.trim() || '{}'));
+      const { content, isError } = answerOf(await host.run(input, context), name);
+      if (isError) throw new MillraceError('tool_failed', content);
+      return content;
+    },
+  };
+}
+
+/** The answer of a provider, also where it is a completion of OpenAI's shape in a Response. */
+export async function answerTo(
+  provider: ChatProvider,
+  request: ChatRequest,
+  options: { signal: AbortSignal },
+): Promise<ChatResponse | undefined> {
+  const isRuntime = typeof provider.stream === 'function';
+  const whole = { ...request, ...(isRuntime && { responseMode: 'json' }) };
+  const answer = await provider.chat(whole, options);
+  if (!(answer instanceof Response)) return answer;
+  const { choices, usage } = (await answer.json()) as {
+    choices?: ChatResponse[];
+    usage?: NonNullable<ChatResponse['usage']>;
+  };
+  const { message } = choices?.[0] ?? {};
+  return message && { message, ...(usage && { usage }) };
+}
+
+/** Who answers the chats of an Engine with these options. */
+export function providerOf(options: EngineOptions): ChatProvider {
+  const { provider, baseURL = '', apiKey, model, requestTimeoutMs = 120_000 } = options;
+  if (provider === undefined) return chatCompletionsProvider(baseURL, apiKey, requestTimeoutMs);
+  if (typeof provider?.chat !== 'function') {
+    refuse('`provider` needs a function `chat`: your own, or a runtime of createModelRuntime().');
+  }
+  if (typeof provider.stream === 'function' && !model) {
+    refuse('An Engine whose provider is a model runtime needs a `model`.');
+  }
+  return provider;
+}
