@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
+import { MillraceError } from '../errors';
 import { resultText } from './http-tools';
 import type { HostTool } from './tools';
 
@@ -27,8 +28,17 @@ export interface ImageToolOptions {
   approve?: boolean | HumanInterventionConfig;
 }
 
-/** Makes the tool `create_image`. */
+function checkOptions({ runtime, model, store }: Partial<ImageToolOptions> = {}): void {
+  const wrong =
+    (typeof runtime?.createImage !== 'function' && '`runtime`, which has createImage()') ||
+    (typeof model !== 'string' && '`model`, the name of one that makes images') ||
+    (typeof store !== 'function' && '`store`, which keeps an image and gives its address');
+  if (wrong) throw new MillraceError('invalid_option', `imageTool() needs ${wrong}.`);
+}
+
+/** Makes the tool `create_image`. Throws `invalid_option`. */
 export function imageTool(options: ImageToolOptions): HostTool {
+  checkOptions(options);
   return {
     name: 'create_image',
     description: 'Makes an image from a description and shows it to the user.',
@@ -57,9 +67,13 @@ export function imageTool(options: ImageToolOptions): HostTool {
 }
 
 async function attachmentOf(
-  { imageUrl, width, height }: ImageResult,
+  made: ImageResult | undefined,
   store: ImageToolOptions['store'],
 ): Promise<Attachment> {
+  const { imageUrl, width, height } = made ?? {};
+  if (typeof imageUrl !== 'string' || imageUrl === '') {
+    throw new MillraceError('no_image_generated', 'The model made no image.');
+  }
   const id = randomUUID();
   const [, type = 'image/png', data] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(imageUrl) ?? [];
   const url =

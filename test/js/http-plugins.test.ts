@@ -404,6 +404,27 @@ describe('HTTP tools', () => {
       const second = await run(tool, { prompt: 'a dog' });
       expect(second.content).toContain('https://cdn.example.com/1.png');
       expect(stored).toHaveLength(1);
+      await expect(run(tool, { prompt: 'nothing' })).rejects.toThrow('no image');
+      const empty = imageTool({
+        runtime: { createImage: async () => undefined as never },
+        model: 'm',
+        store,
+      });
+      await expect(run(empty, { prompt: 'nothing' })).rejects.toThrow('no image');
     });
+
+    it.each(['runtime', 'model', 'store'])(
+      'needs its %s before an image is paid for',
+      (missing) => {
+        const runtime = { createImage: async () => ({ imageUrl: '' }) };
+        const options = { runtime, model: 'm', store: () => '', [missing]: undefined };
+        expect(() => imageTool(options as never)).toThrow(
+          expect.objectContaining({
+            code: 'invalid_option',
+            message: expect.stringContaining(missing) as string,
+          }),
+        );
+      },
+    );
   });
 });
