@@ -69,6 +69,7 @@ Napi::Value request_of(Napi::Env env, const net::Request& request) {
     out.close_array();
   }
   out.close_array();
+  out.flag("sameOrigin", request.redirects == net::Redirects::same_origin);
   out.open_object("timeouts");
   const auto time = [&](std::string_view name, std::chrono::milliseconds limit) {
     out.raw(name, std::to_string(limit.count()));
@@ -191,8 +192,9 @@ Napi::Value fail(const Napi::CallbackInfo& info) {
     }
   }
   const std::string_view text = body.value().substr(0, model::error_body_limit_bytes);
+  const model::ProviderConfig& config = call.value().config;
   return raise(env,
-               model::without_secrets(model::error_from_response(head, text), call.value().config));
+               model::without_secrets(model::error_from_response(head, text, config.id), config));
 }
 
 // textsInOneRequest(capability, settingsJson, optionsJson) -> number

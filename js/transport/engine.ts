@@ -32,6 +32,8 @@ export interface EngineRequest extends RouteOptions {
   timeouts?: Timeouts | undefined;
   /** Keeps the request and its redirects away from everything but the public internet. */
   guard?: AddressGuard | undefined;
+  /** Redirects to another origin are not followed: they are the answer. */
+  sameOrigin?: boolean | undefined;
   limits?: { decodedBytes?: number } | undefined;
 }
 

@@ -90,6 +90,7 @@ Result<net::Request> read_request(std::string_view json) {
     if (!header) return std::move(header).error();
     request.headers.push_back(std::move(header).value());
   }
+  if (value["sameOrigin"].is_true()) request.redirects = net::Redirects::same_origin;
   const json::Value timeouts = value["timeouts"];
   read_time(timeouts["connect"], request.timeouts.connect);
   read_time(timeouts["firstByte"], request.timeouts.first_byte);

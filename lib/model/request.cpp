@@ -50,6 +50,7 @@ void add_query(std::string& url, const ProviderConfig& config) {
 net::Request start_request(const ProviderConfig& config, std::string url, std::string_view own) {
   net::Request request;
   request.method = "POST";
+  request.redirects = net::Redirects::same_origin;
   request.url = std::move(url);
   add_query(request.url, config);
   request.timeouts = config.timeouts;

@@ -50,7 +50,8 @@ struct Header {
 
 enum class Redirects : std::uint8_t {
   follow,  // as the Fetch standard says, but across origins only harmless headers are sent again
-  report,  // a redirect is an answer like any other
+  same_origin,  // another origin's redirect is an answer like any other: a body may be private
+  report,       // each redirect is
 };
 
 // How the connections of a request are made, beyond the client's own settings.

@@ -267,7 +267,8 @@ void Transfer::received() {
 }
 
 void Transfer::header_line(std::string_view line) {
-  received();
+  // A head that comes drop by drop, or behind interim answers without end, is no answer yet.
+  if (is_head_complete_) received();
   header_bytes_ += line.size();
   const std::size_t limit = request_.limits.header_bytes;
   if (limit != 0 && header_bytes_ > limit) {
@@ -329,14 +330,22 @@ void Transfer::head_complete() {
     return;
   }
   is_head_complete_ = true;
-  if (request_.redirects == Redirects::follow && is_redirect(status_)) {
+  received();
+  if (request_.redirects != Redirects::report && is_redirect(status_)) {
     location_ = header_value(head_.headers, "location");
+    if (request_.redirects == Redirects::same_origin && !stays_at_origin()) location_.clear();
   }
   if (location_.empty()) {
     begin_body();
   } else {
     hooks_.on_redirect();
   }
+}
+
+// What leads nowhere is told when it is followed.
+bool Transfer::stays_at_origin() const {
+  const auto next = follow_location(url_, location_);
+  return location_.empty() || !next || next.value().origin() == url_.origin();
 }
 
 void Transfer::begin_body() {

@@ -122,6 +122,7 @@ class Transfer {
   void status_line(std::string_view line);
   void field_line(std::string_view line);
   void head_complete();
+  [[nodiscard]] bool stays_at_origin() const;
   void begin_body();
   void decode(std::string_view input);
   void deliver(std::string_view decoded);

@@ -278,6 +278,33 @@ TEST(ClientRedirects, NeverCarryCredentialsToAnotherOrigin) {
   EXPECT_TRUE(there.ends_with("{}"));
 }
 
+TEST(ClientRedirects, StayAtTheOriginWhenTold) {
+  RawServer other([](Peer& peer) { peer.read_request(); });
+  RawServer server([&](Peer& peer) {
+    const bool leaves = peer.read_request().starts_with("POST /a ");
+    const std::string there =
+        leaves ? "http://127.0.0.1:" + std::to_string(other.port()) + "/" : std::string("/a");
+    peer.write(test::response(307, "Location: " + there + "\r\n", ""));
+    if (leaves) return;
+    peer.read_request();
+    peer.write(test::response(200, "", "here"));
+  });
+  ClientRig rig;
+  Request request = to(server.url("/b"));
+  request.method = "POST";
+  request.body = "private";
+  request.has_body = true;
+  request.redirects = Redirects::same_origin;
+  const auto followed = rig.start(request);
+  EXPECT_EQ(followed->outcome(), "ok");
+  EXPECT_EQ(followed->body(), "here");
+  request.url = server.url("/a");
+  const auto kept = rig.start(request);
+  EXPECT_EQ(kept->outcome(), "ok");
+  EXPECT_EQ(kept->head().status, 307);
+  EXPECT_EQ(other.accepted(), 0);
+}
+
 TEST(ClientRedirects, EndAtTheLimit) {
   RawServer server([](Peer& peer) {
     while (!peer.read_request().empty())

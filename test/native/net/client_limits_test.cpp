@@ -131,6 +131,24 @@ TEST(ClientTimeouts, FirstByteEndsASilentServerAndClosesItsSocket) {
   EXPECT_TRUE(closed.get_future().get());
 }
 
+// What comes before the whole head is no answer: neither drops of it nor interim answers keep the
+// clock of the first byte from running out.
+TEST(ClientTimeouts, FirstByteEndsAHeadThatNeverEnds) {
+  for (const std::string_view piece : {"x-drop: 1\r\n", "HTTP/1.1 102 Processing\r\n\r\n"}) {
+    RawServer server([&](Peer& peer) {
+      peer.read_request();
+      if (piece.starts_with("x-")) peer.write("HTTP/1.1 200 OK\r\n");
+      while (peer.write(piece) && !peer.closes_within(20ms)) {
+      }
+    });
+    ClientRig rig;
+    Request request = to(server.url("/"));
+    request.timeouts.first_byte = 200ms;
+    request.timeouts.idle = 1h;
+    EXPECT_EQ(rig.start(request)->outcome(), "first_byte_timeout") << piece;
+  }
+}
+
 TEST(ClientTimeouts, IdleEndsAStreamThatFallsSilent) {
   RawServer server([](Peer& peer) {
     peer.read_request();
