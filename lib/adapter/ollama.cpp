@@ -29,15 +29,42 @@ bool Ollama::on_record(std::string_view /*name*/, const json::Value& record) {
     on_message(message);
   } else {
     answer_.thought(record["thinking"].string());
-    answer_.text(response.string());
+    on_piece(response.string());
   }
   if (done && !done_) on_done(record);
   return true;
 }
 
+void Ollama::on_piece(std::string_view text) {
+  if (services_.mode == event::Mode::strict) {
+    tagged_.feed(text, *this);
+  } else {
+    answer_.text(text);
+  }
+}
+
+// `{"name": .., "arguments": {..}}`, as Qwen's and Hermes' models write it.
+bool Ollama::on_call(std::string_view content) {
+  json::Document document;
+  const auto parsed = document.parse(json::trim(content));
+  if (!parsed) return false;
+  const json::Value call = parsed.value();
+  const auto name = call["name"].filled_string();
+  if (!name) return false;
+  json::Value arguments = call["arguments"];
+  if (arguments.is_nothing()) arguments = call["parameters"];
+  std::string json(arguments.string());
+  if (!arguments.is_string() && !arguments.is_nothing()) {
+    json = arguments.to_json(json::Surrogates::keep);
+  }
+  answer_.whole_call({}, *name, json);
+  return true;
+}
+
 void Ollama::on_message(const json::Value& message) {
   answer_.thought(message["thinking"].string());
-  answer_.text(message["content"].string());
+  on_piece(message["content"].string());
+  if (message["tool_calls"].size() > 0) tagged_.flush(*this);
   for (const json::Value call : message["tool_calls"].items()) {
     const json::Value function = call["function"];
     const json::Value arguments = function["arguments"];
@@ -51,6 +78,7 @@ void Ollama::on_message(const json::Value& message) {
 
 void Ollama::on_done(const json::Value& record) {
   done_ = true;
+  tagged_.flush(*this);
   event::PartTracker& parts = services_.parts;
   parts.close_all();
   const std::string_view reason = record["done_reason"].filled_string().value_or("stop");

@@ -7,22 +7,31 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/tagged_text.hpp"
 
 namespace millrace::adapter {
 
-class Ollama final : public Adapter {
+// Thoughts and calls that a model writes into its text, between tags, are read as such.
+class Ollama final : public Adapter, private TaggedReader {
  public:
   explicit Ollama(const Services& services) : services_(services), answer_(services) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
+  void on_end() override { tagged_.flush(*this); }
   [[nodiscard]] bool is_complete() const override { return done_; }
 
  private:
+  void on_text(std::string_view text) override { answer_.text(text); }
+  void on_thought(std::string_view text) override { answer_.thought(text); }
+  bool on_call(std::string_view content) override;
+
+  void on_piece(std::string_view text);
   void on_message(const json::Value& message);
   void on_done(const json::Value& record);
 
   Services services_;
   Answer answer_;
+  TaggedText tagged_{TaggedText::Calls::read};
   bool done_ = false;
 };
 

@@ -25,10 +25,27 @@ json::Value usage_of(const json::Value& record, bool finished) {
   return first_choice(record)["usage"];
 }
 
+// Errors that stand in the place of a chunk: MiniMax's `base_resp`, and SiliconFlow's record of a
+// code and a message.
+std::optional<ErrorRecord> error_in_place(const json::Value& record) {
+  const json::Value base = record["base_resp"];
+  const json::Value status = base["status_code"];
+  if (status.truthy()) {
+    const std::string_view said = base["status_msg"].string();
+    return ErrorRecord{std::string(said.empty() ? "Stream error" : said), status.to_json()};
+  }
+  const json::Value code = record["code"];
+  const bool is_chunk = record["choices"].exists() || record["usage"].is_object();
+  if (is_chunk || !code.truthy() || !record["message"].filled_string()) return std::nullopt;
+  return read_error(record, {});
+}
+
 }  // namespace
 
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
-  if (const auto error = error_of(record)) {
+  auto error = error_of(record);
+  if (!error && services_.mode == event::Mode::strict) error = error_in_place(record);
+  if (error) {
     flush_usage();
     services_.parts.fail(error->code, error->message);
     return true;
@@ -77,7 +94,7 @@ void OpenAiChat::on_delta(const json::Value& delta) {
   for (const json::Value image : delta["images"].items()) on_image(image);
   if (const auto refusal = delta["refusal"].filled_string()) {
     open_message();
-    services_.parts.text_delta(text_key, *refusal);
+    on_text(*refusal);
   }
 }
 
@@ -91,8 +108,24 @@ void OpenAiChat::on_content(const json::Value& content) {
   if (content.is_array()) {
     on_content_parts(content);
   } else if (const auto text = content.filled_string()) {
-    services_.parts.text_delta(text_key, *text);
+    on_piece(*text);
   }
+}
+
+void OpenAiChat::on_piece(std::string_view text) {
+  if (services_.mode == event::Mode::strict) {
+    tagged_.feed(text, *this);
+  } else {
+    on_text(text);
+  }
+}
+
+void OpenAiChat::on_text(std::string_view text) {
+  services_.parts.text_delta(text_key, text);
+}
+
+void OpenAiChat::on_thought(std::string_view text) {
+  on_reasoning_text(text);
 }
 
 // Content as a list of typed parts, as Mistral sends it.
@@ -100,9 +133,7 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
   for (const json::Value part : parts.items()) {
     const std::string_view type = part["type"].string();
     if (type == "text" || (type.empty() && part["text"].is_string())) {
-      if (const auto text = part["text"].filled_string()) {
-        services_.parts.text_delta(text_key, *text);
-      }
+      if (const auto text = part["text"].filled_string()) on_piece(*text);
     } else if (type == "thinking") {
       const json::Value thinking = part["thinking"];
       on_reasoning_text(thinking.string());
@@ -159,6 +190,7 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
 // which call goes on.
 void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
   const bool strict = services_.mode == event::Mode::strict;
+  if (calls.size() > 0) tagged_.flush(*this);
   std::int64_t position = 0;
   for (const json::Value call : calls.items()) {
     const bool says_something = call["function"].is_object() || call["id"].filled_string();
@@ -212,6 +244,8 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
 void OpenAiChat::on_finish(std::string_view reason) {
   finished_ = true;
   announced_ = false;
+  tagged_.flush(*this);
+  tagged_.restart();
   event::PartTracker& parts = services_.parts;
   parts.pass(event::Finish{reason});
   const auto cut = cut_sentence(reason);
@@ -268,6 +302,7 @@ void OpenAiChat::flush_usage() {
 }
 
 void OpenAiChat::on_end() {
+  tagged_.flush(*this);
   flush_usage();
   if (cut_reason_.empty()) return;
   services_.parts.fail(cut_reason_, *cut_sentence(cut_reason_));

@@ -10,14 +10,16 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/reasoning_details.hpp"
+#include "adapter/tagged_text.hpp"
 
 namespace millrace::adapter {
 
 // What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
 // of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
 // both are ProviderState events of these kinds, piece by piece. In strict mode an image is a
-// ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}`.
-class OpenAiChat final : public Adapter {
+// ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}`, and
+// what an answer thinks between tags is reasoning.
+class OpenAiChat final : public Adapter, private TaggedReader {
  public:
   explicit OpenAiChat(const Services& services) : services_(services) {}
 
@@ -34,10 +36,15 @@ class OpenAiChat final : public Adapter {
     std::string extra_json;  // extra_content
   };
 
+  void on_text(std::string_view text) override;
+  void on_thought(std::string_view text) override;
+  bool on_call(std::string_view /*content*/) override { return false; }
+
   void on_choice(const json::Value& choice);
   void on_delta(const json::Value& delta);
   void on_tool_calls(const json::Value& calls, bool whole);
   void on_content(const json::Value& content);
+  void on_piece(std::string_view text);
   void on_content_parts(const json::Value& parts);
   void on_image(const json::Value& image);
   void on_reasoning(const json::Value& delta);
@@ -52,6 +59,7 @@ class OpenAiChat final : public Adapter {
   void open_message();
 
   Services services_;
+  TaggedText tagged_{TaggedText::Calls::as_text};
   std::string message_id_;
   std::vector<Call> calls_;
   ReasoningDetails details_;

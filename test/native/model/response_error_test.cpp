@@ -133,6 +133,13 @@ TEST(ResponseError, ReadsErrorsInsideAnswers) {
   EXPECT_EQ(error_from_stream("stream_truncated", "cut", "openai").code, Errc::stream_truncated);
   EXPECT_EQ(error_from_stream("content_filter", "stopped", "openai").code, Errc::content_filtered);
   EXPECT_EQ(error_from_stream("", "something odd", "openai").code, Errc::provider_error);
+  EXPECT_EQ(error_from_stream("1004", "login fail", "minimax").code, Errc::authentication_failed);
+  EXPECT_EQ(error_from_stream("2049", "invalid key", "minimax").code, Errc::authentication_failed);
+  EXPECT_EQ(error_from_stream("1008", "no money", "minimax").code, Errc::insufficient_quota);
+  EXPECT_EQ(error_from_stream("1002", "wait", "minimax").code, Errc::rate_limited);
+  EXPECT_EQ(error_from_stream("1027", "output", "minimax").code, Errc::content_filtered);
+  EXPECT_EQ(error_from_stream("20012", "Model does not exist.", "siliconcloud").code,
+            Errc::model_not_found);
 }
 
 TEST(ResponseError, EveryClassOfAProvidersErrorHasACode) {

@@ -1,0 +1,51 @@
+// Text whose model writes thoughts and calls between tags of its own.
+//
+// Local servers hand on what a reasoning model writes: `<think>..</think>` before the answer. Some
+// write `<tool_call>{..}</tool_call>` where others have a member for it. A tag may come in pieces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::adapter {
+
+// Whoever takes the pieces. Lifetime: views end with the call.
+class TaggedReader {
+ public:
+  virtual ~TaggedReader() = default;
+  virtual void on_text(std::string_view text) = 0;
+  virtual void on_thought(std::string_view text) = 0;
+  // What stands between the tags of a call. False when it is none: it is text then.
+  virtual bool on_call(std::string_view content) = 0;
+};
+
+// Only an answer that begins with `<think>` has thoughts: one that speaks of the tag later means
+// it. Calls may stand anywhere. What may be the beginning of a tag waits for what follows.
+class TaggedText {
+ public:
+  enum class Calls : std::uint8_t { as_text, read };
+
+  explicit TaggedText(Calls calls) : reads_calls_(calls == Calls::read) {}
+
+  void feed(std::string_view delta, TaggedReader& reader);
+  // Gives what waits: something else follows the text, or nothing does.
+  void flush(TaggedReader& reader);
+  // The next text is the beginning of another message.
+  void restart() { state_ = State::start; }
+
+ private:
+  enum class State : std::uint8_t { start, thought, thought_ended, text, call };
+
+  bool step(TaggedReader& reader);
+  bool read_start();
+  bool read_thought(TaggedReader& reader);
+  bool read_text(TaggedReader& reader);
+  bool read_call(TaggedReader& reader);
+
+  bool reads_calls_;
+  State state_ = State::start;
+  std::string waiting_;
+};
+
+}  // namespace millrace::adapter
