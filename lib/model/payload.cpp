@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/json.hpp"
 #include "model/payload_messages.hpp"
@@ -27,15 +28,16 @@ constexpr std::array number_members{
 struct IntegerMember {
   std::string_view name;
   std::optional<std::int64_t> ChatPayload::*field;
+  std::int64_t least;
 };
 constexpr std::array integer_members{
-    IntegerMember{"top_k", &ChatPayload::top_k},
-    IntegerMember{"max_tokens", &ChatPayload::max_tokens},
-    IntegerMember{"max_completion_tokens", &ChatPayload::max_tokens},
-    IntegerMember{"max_output_tokens", &ChatPayload::max_tokens},
-    IntegerMember{"n", &ChatPayload::n},
-    IntegerMember{"seed", &ChatPayload::seed},
-    IntegerMember{"top_logprobs", &ChatPayload::top_logprobs},
+    IntegerMember{"top_k", &ChatPayload::top_k, 0},
+    IntegerMember{"max_tokens", &ChatPayload::max_tokens, 1},
+    IntegerMember{"max_completion_tokens", &ChatPayload::max_tokens, 1},
+    IntegerMember{"max_output_tokens", &ChatPayload::max_tokens, 1},
+    IntegerMember{"n", &ChatPayload::n, 1},
+    IntegerMember{"seed", &ChatPayload::seed, std::numeric_limits<std::int64_t>::min()},
+    IntegerMember{"top_logprobs", &ChatPayload::top_logprobs, 0},
 };
 
 struct TextMember {
@@ -112,6 +114,9 @@ Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
     if (value.is_nothing()) continue;
     const auto number = value.integer();
     if (!number) return invalid(member.name, "must be a whole number");
+    if (*number < member.least) {
+      return invalid(member.name, "must be " + std::to_string(member.least) + " or more");
+    }
     auto& field = payload.*member.field;
     if (field && *field != *number) return invalid(member.name, "contradicts `max_tokens`");
     field = number;

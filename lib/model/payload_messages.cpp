@@ -1,6 +1,8 @@
 #include "model/payload_messages.hpp"
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "format/format.hpp"
 #include "format/openai.hpp"
@@ -199,6 +201,51 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
   return out;
 }
 
+constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
+                                                "assistant", "tool",      "function"};
+constexpr std::array<std::string_view, 7> part_types{
+    "text", "image_url", "video_url", "audio_url", "input_audio", "file", "thinking"};
+
+Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
+                   std::span<const std::string_view> known) {
+  constexpr std::size_t shown_bytes = 64;
+  std::string list;
+  for (const std::string_view one : known) {
+    list.append(list.empty() ? "" : ", ").append(one);
+  }
+  return make_error(Errc::invalid_messages, where + " has the unknown " + std::string(what) +
+                                                " \"" + redacted(word, shown_bytes) +
+                                                "\". Known are " + list + ".");
+}
+
+// What a user says must not turn into something else on its way.
+Result<void> check_part(const json::Value& part, const std::string& where) {
+  const std::string_view type = part["type"].string();
+  if (std::find(part_types.begin(), part_types.end(), type) == part_types.end()) {
+    return unknown_word(where, "type", type, part_types);
+  }
+  const json::Value medium = part[type];
+  const std::string_view url = medium.is_string() ? medium.string() : medium["url"].string();
+  if (type.ends_with("_url") && url.empty()) {
+    return make_error(Errc::invalid_messages, where + " needs " + std::string(type) + ".url.");
+  }
+  return {};
+}
+
+// The format reads any other role as the system's, which must not be had by mistake.
+Result<void> check_message(const json::Value& message, const std::string& where) {
+  const std::string_view role = message["role"].string();
+  if (std::find(roles.begin(), roles.end(), role) == roles.end()) {
+    return unknown_word(where, "role", role, roles);
+  }
+  if (role != "user") return {};
+  std::size_t at = 0;
+  for (const json::Value part : message["content"].items()) {
+    MILLRACE_TRY(check_part(part, where + ".content[" + std::to_string(at++) + "]"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Messages> read_payload_messages(const json::Value& messages, std::string_view format,
@@ -218,6 +265,7 @@ Result<Messages> read_payload_messages(const json::Value& messages, std::string_
       return make_error(Errc::invalid_messages,
                         "messages[" + std::to_string(at) + "] must be an object with a `role`.");
     }
+    MILLRACE_TRY(check_message(message, "messages[" + std::to_string(at) + "]"));
     ++at;
   }
   auto read = format::read_openai(messages, ids);

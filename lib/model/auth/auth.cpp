@@ -110,6 +110,11 @@ bool needs_token(const ProviderConfig& config) {
 
 Result<net::Request> token_request(const ProviderConfig& config, const Credential& credential) {
   const bool is_vertex = config.provider->auth == Auth::vertex;
+  if (is_vertex && config.credentials_json.empty() && !config.api_keys.empty()) {
+    return make_error(Errc::invalid_vertex_credentials,
+                      "The credentials of " + config.id +
+                          " are not the JSON of a service account. Give the text of its key file.");
+  }
   if (is_vertex ? config.credentials_json.empty() : config.api_keys.empty()) {
     return missing_key(config);
   }

@@ -15,7 +15,7 @@ constexpr std::string_view google_scope = "https://www.googleapis.com/auth/cloud
 constexpr std::string_view copilot_token_url = "https://api.github.com/copilot_internal/v2/token";
 
 Error invalid_account(std::string_view what) {
-  return make_error(Errc::invalid_option,
+  return make_error(Errc::invalid_vertex_credentials,
                     "The credentials of the service account cannot be used: " + std::string(what) +
                         ". Give the JSON of a key file as `credentials` or `apiKey`.");
 }

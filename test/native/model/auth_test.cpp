@@ -123,6 +123,17 @@ TEST(Keys, AreMissedByName) {
           .ok());
 }
 
+TEST(Keys, ThatAreNoServiceAccountAreNamed) {
+  for (const std::string_view given : {R"("apiKey":"not JSON")", R"("credentials":"not JSON")",
+                                       R"("credentials":{"client_email":"a"})"}) {
+    const auto config = model::read_config(R"({"provider":"vertexai",)" + std::string(given) + "}");
+    ASSERT_TRUE(config.ok());
+    const auto request = model::token_request(config.value(), {test::test_time});
+    ASSERT_FALSE(request.ok()) << given;
+    EXPECT_EQ(request.error().type_name(), "InvalidVertexCredentials") << given;
+  }
+}
+
 #ifdef MILLRACE_TEST_TLS
 // A fresh key, and its private half in PEM.
 EVP_PKEY* make_key(std::string& pem) {
