@@ -17,6 +17,10 @@ export interface MillraceErrorDetails {
   detail?: string | undefined;
   /** The peer's name of the request, which its support asks for. */
   requestId?: string | undefined;
+  /** Instead of the class of the code: a name of the host's own. */
+  errorType?: string | undefined;
+  /** Whose answer or network failed. */
+  provider?: string | undefined;
   cause?: unknown;
 }
 
@@ -27,8 +31,10 @@ export interface MillraceErrorDetails {
 export class MillraceError extends Error {
   readonly code: ErrorCode;
   readonly retryable: boolean;
-  /** The class that LobeHub's clients tell errors by. */
-  readonly errorType: ErrorType;
+  /** The class that LobeHub's clients tell errors by, or a name that a hook gave it. */
+  readonly errorType: ErrorType | (string & {});
+  /** The provider that failed, for failures of models. */
+  declare readonly provider?: string;
   declare readonly status?: number;
   declare readonly retryAfterMs?: number;
   declare readonly detail?: string;
@@ -40,7 +46,8 @@ export class MillraceError extends Error {
     Object.defineProperty(this, marker, { value: true });
     this.code = code;
     this.retryable = details.retryable ?? false;
-    this.errorType = errorTypes[code];
+    this.errorType = details.errorType ?? errorTypes[code];
+    if (details.provider !== undefined) this.provider = details.provider;
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.detail !== undefined) this.detail = details.detail;
@@ -66,6 +73,8 @@ interface NativeError {
   retry: 'no' | 'yes' | 'later';
   retryAfterMs?: number;
   requestId?: string;
+  errorType?: string;
+  provider?: string;
 }
 
 /** The number and the HTTP status that LobeHub's chat route gives a class of errors. */

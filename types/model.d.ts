@@ -110,6 +110,9 @@ export interface AttemptError {
   retry: 'no' | 'yes' | 'later';
   retryAfterMs?: number;
   requestId?: string;
+  /** A name that the host gave the class of the error. */
+  errorType?: string;
+  provider?: string;
 }
 
 /** One request to a provider. */

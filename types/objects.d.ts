@@ -48,6 +48,8 @@ export interface GenerateObjectRequest {
    * object; `json`: any JSON, the schema told in a message. Default: the best that it has.
    */
   mode?: 'auto' | 'schema' | 'tool' | 'json' | undefined;
+  /** Ask by the Responses API, where the provider has it. */
+  responseApi?: boolean | undefined;
   /** Further members of the chat's payload: temperature, max_tokens, ... */
   [member: string]: unknown;
 }

@@ -137,9 +137,7 @@ export class CallbackDriver {
       ...(report?.finishReason === undefined ? {} : { finishReason: report.finishReason }),
       ...(speed ? { speed } : {}),
       ...(error === undefined ? {} : { error }),
-      ...(report && report.usage.source !== 'reported'
-        ? { usageMissingDiagnostics: missing(report, error) }
-        : {}),
+      ...(report && !isReported(report) ? { usageMissingDiagnostics: missing(report, error) } : {}),
     };
   }
 
@@ -154,6 +152,11 @@ export class CallbackDriver {
     if (tokens !== undefined && tokens > 1 && duration > 0) speed.tps = (tokens / duration) * 1000;
     return speed;
   }
+}
+
+// Whether who answered last counted; an attempt before it may be an estimate.
+function isReported({ usage, attempts }: CallReport): boolean {
+  return (attempts.at(-1)?.usage ?? usage).source === 'reported';
 }
 
 function missing(report: CallReport, error: unknown): UsageMissingDiagnostics {

@@ -13,7 +13,7 @@ import type {
 import type { ModelUsage } from '../../types/chat-stream';
 import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
-import { MillraceError, rethrow } from '../errors';
+import { MillraceError, errorFromNative } from '../errors';
 import { checkTimeouts } from '../transport/choose';
 import type { EngineRequest, Timeouts } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
@@ -23,6 +23,8 @@ import { routeOf } from '../transport/route';
 export type Capability = 'models' | 'embeddings' | 'image' | 'speech' | 'pull';
 
 type CapabilitySettings = RouteOptions & {
+  provider?: string | undefined;
+  errorNames?: Record<string, string> | undefined;
   maxRetries?: number | undefined;
   headers?: Record<string, string> | undefined;
   timeouts?: Timeouts | undefined;
@@ -256,8 +258,20 @@ export class Capabilities {
     try {
       return work(addon());
     } catch (error) {
-      rethrow(error);
+      if (typeof error !== 'string') throw error;
+      throw this.#named(errorFromNative(error));
     }
+  }
+
+  // As a chat's errors are told.
+  #named(error: MillraceError): MillraceError {
+    const { code, message, errorType } = error;
+    const { provider, errorNames = {} } = this.#own;
+    return new MillraceError(code, message, {
+      ...error,
+      provider,
+      errorType: errorNames[errorType] ?? errorType,
+    });
   }
 }
 

@@ -22,6 +22,7 @@ import type {
   PricingHook,
 } from './factory-options';
 import type { ObjectRun } from './object';
+import { checkPayload } from './payload';
 import type { ModelRun } from './run';
 import type { CallOptions, ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
 import { ModelRuntime } from './runtime';
@@ -176,6 +177,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
 
     constructor(given: ModelRuntimeOptions = {}) {
       const settings = settingsOf(options, plan.row, given);
+      checkKey(options, settings);
       const instance = instanceOf(settings);
       if (options.customClient) {
         instance.client = options.customClient.createClient({ ...settings, ...instance });
@@ -188,15 +190,13 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
     }
 
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
-      try {
-        checkContext(plan.preFlight, payload);
-        return await super.chat(withMode(plan, payload), withPrices(plan, payload, call));
-      } catch (error) {
-        throw rename(error, options.errorType);
-      }
+      checkPayload(payload);
+      checkContext(plan.preFlight, payload);
+      return super.chat(withMode(plan, payload), withPrices(plan, payload, call));
     }
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
+      checkPayload(payload);
       checkContext(plan.preFlight, payload);
       return super.stream(withMode(plan, payload), withPrices(plan, payload, call));
     }
@@ -221,6 +221,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       request: GenerateObjectRequest,
       call: GenerateObjectOptions = {},
     ): Promise<T> {
+      checkPayload(request);
       if (plan.generateObject) {
         const pricing = plan.pricing?.(request as ChatStreamPayload);
         return (await plan.generateObject(this.#instance, request, call, pricing)) as T;
@@ -232,6 +233,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       request: GenerateObjectRequest,
       call?: GenerateObjectOptions,
     ): ObjectRun<T> {
+      checkPayload(request);
       return super.streamObject<T>(plan.objectRequest?.(request) ?? request, call);
     }
   };
@@ -259,6 +261,7 @@ function settingsOf(
     ...instance,
     headers: { ...given.defaultHeaders, ...instance.headers },
     quirks: { ...Object.fromEntries(on), ...instance.quirks },
+    errorNames: { ...errorNamesOf(options), ...instance.errorNames },
     ...(baseURL === undefined ? {} : { baseURL: baseURL.trim() }),
     ...(apiKey === undefined ? {} : { apiKey: trimmed(apiKey) }),
     custom: { name: provider, ...rest, baseURL: options.baseURL },
@@ -282,21 +285,30 @@ function hooksOf({ handlePayload, handleStream, handleError }: FactoryHooks): Mo
   };
 }
 
-const keyTypes = new Set<string>(['InvalidProviderAPIKey']);
-const bizTypes = new Set<string>(['ProviderBizError']);
-
-// The vendor's own names of its two commonest errors.
-function rename(error: unknown, names: FactoryOptions['errorType'] = {}): unknown {
-  if (!MillraceError.is(error)) return error;
-  const { bizError, invalidAPIKey } = names;
-  const name = keyTypes.has(error.errorType)
-    ? invalidAPIKey
-    : bizTypes.has(error.errorType)
-      ? bizError
-      : undefined;
-  if (name !== undefined) Object.defineProperty(error, 'errorType', { value: name });
-  return error;
+function errorNamesOf({ errorType = {} }: FactoryOptions): Record<string, string> {
+  const { bizError, invalidAPIKey } = errorType;
+  return {
+    ...(invalidAPIKey === undefined ? {} : { InvalidProviderAPIKey: invalidAPIKey }),
+    ...(bizError === undefined ? {} : { ProviderBizError: bizError }),
+  };
 }
+
+// A client of the vendor's own may know who asks, and a header may prove it.
+function checkKey(options: FactoryOptions, settings: ModelRuntimeOptions): void {
+  const { apiKey = '', headers = {} } = settings;
+  const keys = typeof apiKey === 'string' ? apiKey.split(',') : apiKey;
+  if (keys.some((key) => key.trim() !== '') || options.customClient) return;
+  if (Object.keys(headers).some((name) => keyHeaders.has(name.toLowerCase()))) return;
+  const [name] = options.keyNames ?? [];
+  const fix = name === undefined ? 'Give `apiKey`.' : `Set ${name} or give \`apiKey\`.`;
+  throw new MillraceError(
+    'missing_api_key',
+    `The provider ${options.provider} needs an API key. ${fix}`,
+    { errorType: errorNamesOf(options)['InvalidProviderAPIKey'], provider: options.provider },
+  );
+}
+
+const keyHeaders = new Set(['authorization', 'x-api-key', 'api-key']);
 
 function checkFactory(owner: string, options: unknown): void {
   const { provider, baseURL } = (options ?? {}) as { provider?: unknown; baseURL?: unknown };

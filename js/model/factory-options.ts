@@ -50,7 +50,7 @@ export interface FactoryOptions {
         maxRetries?: number | undefined;
       }
     | undefined;
-  /** What this vendor's two commonest errors are called, as the `errorType` that chat() rejects with. */
+  /** What this vendor's two commonest errors are called: their `errorType`. */
   errorType?: { bizError?: string; invalidAPIKey?: string } | undefined;
   /** Environment variables of the key. */
   keyNames?: readonly string[] | undefined;

@@ -159,7 +159,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     const { model, schema, tools, name, mode, ...rest } = this.#request;
     void [schema, tools, name, mode];
     const { onUsage, ...options } = callOptions(this.#options);
-    const payload = { ...rest, model, messages, ...this.#plan.payload };
+    const payload = payloadOf({ ...rest, model, messages, ...this.#plan.payload });
     const run = this.#host.stream(payload, options);
     this.#run = run;
     const answer = await gathered(run, (so) => this.#show(so));
@@ -205,7 +205,7 @@ async function generateToolCalls(
   given: GenerateObjectOptions,
 ): Promise<ToolArguments[]> {
   const { onUsage, ...options } = callOptions(given);
-  const run = host.stream({ tool_choice: 'required', ...request }, options);
+  const run = host.stream(payloadOf({ tool_choice: 'required', ...request }), options);
   const answer = await gathered(run, () => undefined);
   onUsage?.(await run.usage);
   return answer.calls.map(({ name, arguments: json }) => {
@@ -231,6 +231,11 @@ function callOptions({
   if (!headers) return options;
   const { requestHeaders } = options as { requestHeaders?: object };
   return { ...options, requestHeaders: { ...headers, ...requestHeaders } } as object;
+}
+
+// LobeHub's word for the Responses API.
+function payloadOf({ responseApi, ...payload }: Record<string, unknown>): object {
+  return responseApi === true ? { apiMode: 'responses', ...payload } : payload;
 }
 
 // Rejects with the error of the call.

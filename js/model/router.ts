@@ -1,10 +1,26 @@
 // createRouterRuntime: one runtime in front of several, chosen by model, with fallback channels.
+import { randomUUID } from 'node:crypto';
+
+import type {
+  CapabilityOptions,
+  EmbeddingsPayload,
+  ImagePayload,
+  ImageResult,
+  ProviderModel,
+  PullPayload,
+  SpeechPayload,
+} from '../../types/capabilities';
 import type { ChatStreamPayload } from '../../types/model';
+import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import { onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { RuntimeClass } from './factories';
-import type { ModelRun } from './run';
+import { checkModel, checkPayload } from './payload';
+import type { RoutedChannel } from './routed-run';
+import { RoutedItems } from './routed-run';
+import { ModelRun } from './run';
 import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
-import { ModelRuntime } from './runtime';
+import { ModelRuntime, defaultKeptSize } from './runtime';
 
 /** Settings of one channel; it may be of another kind than its router. */
 export interface ChannelOptions extends ModelRuntimeOptions {
@@ -54,6 +70,11 @@ export interface RouterOptions {
   /** For channels that have no key of their own. */
   apiKey?: string | undefined;
   routers: Routers;
+  /** What `models()` lists. */
+  models?:
+    | readonly ProviderModel[]
+    | ((options: ModelRuntimeOptions) => ProviderModel[] | Promise<ProviderModel[]>)
+    | undefined;
   defaultHeaders?: Record<string, string> | undefined;
   /** True ends the search for a channel with this error. */
   shouldStopFallback?: ((error: unknown) => boolean) | undefined;
@@ -61,11 +82,24 @@ export interface RouterOptions {
   onRouteAttempt?: ((attempt: RouteAttempt) => void) | undefined;
 }
 
-/** A runtime that passes each call on to the channels of a router. */
+/**
+ * A runtime that passes each call on to the channels of a router: they are asked in turn until one takes
+ * the call, of a stream until one shows something of its answer.
+ */
 export interface RouterRuntime {
+  readonly baseURL: string | undefined;
   chat(payload: ChatStreamPayload, options?: ChatOptions): Promise<Response>;
-  /** The channels are asked in turn, and may also follow an answer that broke off. */
-  stream(payload: ChatStreamPayload, options?: StreamOptions): Promise<ModelRun>;
+  stream(payload: ChatStreamPayload, options?: StreamOptions): ModelRun;
+  generateObject<T = unknown>(
+    request: GenerateObjectRequest,
+    options?: GenerateObjectOptions,
+  ): Promise<T>;
+  /** The option `models`, else what the last router's provider lists. */
+  models(options?: CapabilityOptions): Promise<ProviderModel[]>;
+  embeddings(payload: EmbeddingsPayload, options?: CapabilityOptions): Promise<number[][]>;
+  createImage(payload: ImagePayload, options?: CapabilityOptions): Promise<ImageResult>;
+  textToSpeech(payload: SpeechPayload, options?: CapabilityOptions): Promise<ArrayBuffer>;
+  pullModel(payload: PullPayload, options?: CapabilityOptions): Promise<Response>;
 }
 
 export type RouterRuntimeClass = new (options?: ModelRuntimeOptions) => RouterRuntime;
@@ -78,51 +112,140 @@ const requestErrors = new Set([
 
 /** A runtime class that routes by model. */
 export function createRouterRuntime(options: RouterOptions): RouterRuntimeClass {
-  if (!Array.isArray(options.routers) && typeof options.routers !== 'function') {
+  const { routers, id } = (options ?? {}) as Partial<RouterOptions>;
+  if (!Array.isArray(routers) && typeof routers !== 'function') {
     throw new MillraceError('invalid_option', 'createRouterRuntime: routers must be a list.');
   }
-  return class implements RouterRuntime {
-    readonly #own: ModelRuntimeOptions;
-
+  if (typeof id !== 'string') {
+    throw new MillraceError('invalid_option', 'createRouterRuntime: id must be a string.');
+  }
+  return class extends Routed {
     constructor(own: ModelRuntimeOptions = {}) {
-      this.#own = own;
-    }
-
-    async chat(payload: ChatStreamPayload, call: ChatOptions = {}): Promise<Response> {
-      const channels = await channelsFor(options, this.#own, payload.model);
-      for (const [index, channel] of channels.entries()) {
-        const started = performance.now();
-        try {
-          const response = await channel.open().chat(payload, call);
-          tell(options, channel, index, payload.model, started);
-          return response;
-        } catch (error) {
-          tell(options, channel, index, payload.model, started, { error });
-          if (index === channels.length - 1 || call.signal?.aborted) throw error;
-          if (stops(options, error)) throw error;
-        }
-      }
-      throw noChannel(options.id, payload.model);
-    }
-
-    async stream(payload: ChatStreamPayload, call: StreamOptions = {}): Promise<ModelRun> {
-      const [first, ...rest] = await channelsFor(options, this.#own, payload.model);
-      if (!first) throw noChannel(options.id, payload.model);
-      const fallback = rest.map(({ apiType, settings }) => ({
-        ...settings,
-        provider: apiType,
-        model: payload.model,
-      }));
-      return first.open().stream(payload, { fallback, ...call });
+      super(options, own);
     }
   };
+}
+
+class Routed implements RouterRuntime {
+  readonly #options: RouterOptions;
+  readonly #own: ModelRuntimeOptions;
+
+  constructor(options: RouterOptions, own: ModelRuntimeOptions) {
+    this.#options = options;
+    this.#own = own;
+  }
+
+  get baseURL(): string | undefined {
+    return this.#own.baseURL;
+  }
+
+  async chat(payload: ChatStreamPayload, call: ChatOptions = {}): Promise<Response> {
+    checkPayload(payload);
+    return this.#first(payload.model, call.signal, (runtime) => runtime.chat(payload, call));
+  }
+
+  stream(payload: ChatStreamPayload, call: StreamOptions = {}): ModelRun {
+    checkPayload(payload);
+    const { signal, keptSize = defaultKeptSize } = call;
+    signal?.throwIfAborted();
+    const ids = { threadId: call.threadId ?? randomUUID(), runId: call.runId ?? randomUUID() };
+    const { model } = payload;
+    const open = async (): Promise<RoutedChannel[]> =>
+      (await channelsFor(this.#options, this.#own, model)).map((channel, index) => {
+        let started = performance.now();
+        return {
+          start: () => {
+            started = performance.now();
+            return ModelRun.callOf(channel.open().stream(payload, { ...call, ...ids }));
+          },
+          tell: (failed) => tell(this.#options, channel, index, model, started, failed),
+          stops: (error) => stops(this.#options, error),
+        };
+      });
+    const items = new RoutedItems(open(), signal);
+    const stop = (): void => items.stop();
+    const heard = onAbort(signal, stop);
+    return new ModelRun({
+      ...ids,
+      items,
+      stop,
+      abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
+      done: () => {
+        heard();
+        items.done();
+      },
+      keptSize,
+    });
+  }
+
+  async generateObject<T = unknown>(
+    request: GenerateObjectRequest,
+    call: GenerateObjectOptions = {},
+  ): Promise<T> {
+    checkPayload(request);
+    return this.#first(request.model, call.signal, (runtime) =>
+      runtime.generateObject<T>(request, call),
+    );
+  }
+
+  async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {
+    const { models } = this.#options;
+    if (typeof models === 'function') return models(this.#own);
+    if (models) return [...models];
+    return this.#first('', call.signal, (runtime) => runtime.models(call));
+  }
+
+  embeddings(payload: EmbeddingsPayload, call?: CapabilityOptions): Promise<number[][]> {
+    return this.#able(payload, call, (runtime) => runtime.embeddings(payload, call));
+  }
+
+  createImage(payload: ImagePayload, call?: CapabilityOptions): Promise<ImageResult> {
+    return this.#able(payload, call, (runtime) => runtime.createImage(payload, call));
+  }
+
+  textToSpeech(payload: SpeechPayload, call?: CapabilityOptions): Promise<ArrayBuffer> {
+    return this.#able(payload, call, (runtime) => runtime.textToSpeech(payload, call));
+  }
+
+  pullModel(payload: PullPayload, call?: CapabilityOptions): Promise<Response> {
+    return this.#able(payload, call, (runtime) => runtime.pullModel(payload, call));
+  }
+
+  async #able<T>(
+    payload: { model: string },
+    call: CapabilityOptions | undefined,
+    work: (runtime: ModelRuntime) => Promise<T>,
+  ): Promise<T> {
+    checkModel(payload);
+    return this.#first(payload.model, call?.signal, work);
+  }
+
+  async #first<T>(
+    model: string,
+    signal: AbortSignal | null | undefined,
+    work: (runtime: ModelRuntime) => Promise<T>,
+  ): Promise<T> {
+    const channels = await channelsFor(this.#options, this.#own, model);
+    for (const [index, channel] of channels.entries()) {
+      const started = performance.now();
+      try {
+        const answer = await work(channel.open());
+        tell(this.#options, channel, index, model, started);
+        return answer;
+      } catch (error) {
+        tell(this.#options, channel, index, model, started, { error });
+        if (index === channels.length - 1 || signal?.aborted) throw error;
+        if (stops(this.#options, error)) throw error;
+      }
+    }
+    throw noChannel(this.#options.id, model);
+  }
 }
 
 interface Channel {
   router: Router;
   apiType: string;
   id: string | undefined;
-  settings: ModelRuntimeOptions;
   open(): ModelRuntime;
 }
 
@@ -138,6 +261,7 @@ async function channelsFor(
   const given = Array.isArray(router.options)
     ? (router.options as readonly ChannelOptions[])
     : [router.options as ChannelOptions];
+  if (given.length === 0) throw noChannel(options.id, model);
   return given.map(({ apiType = router.apiType, id, ...channel }) => {
     const settings: ModelRuntimeOptions = {
       ...(apiKey === undefined ? {} : { apiKey }),
@@ -149,7 +273,7 @@ async function channelsFor(
       router.runtime && apiType === router.apiType
         ? new router.runtime(settings)
         : new ModelRuntime(apiType, settings);
-    return { router, apiType, id, settings, open };
+    return { router, apiType, id, open };
   });
 }
 

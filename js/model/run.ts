@@ -8,12 +8,21 @@ import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
-import type { CallBatch, CallItems } from './call-items';
+import type { CallBatch } from './call-items';
 import { AnswerText, mostAnswer } from './answer-text';
+
+/** The outputs of a call, one batch after the other. */
+export interface RunItems {
+  /** Known at the end. */
+  readonly report: CallReport | undefined;
+  readonly failure: MillraceError | undefined;
+  /** The next batch; undefined at the end. */
+  next(): Promise<CallBatch | undefined>;
+}
 
 /** What a run needs of the call behind it. */
 export interface RunCall {
-  readonly items: CallItems;
+  readonly items: RunItems;
   stop(): void;
   /** Why it was stopped, when a signal did. */
   abortReason(): { value: unknown } | undefined;
@@ -51,6 +60,14 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     this.#call = call;
     this.#answer = new AnswerText(Math.max(call.keptSize, mostAnswer));
     this.#events = new KeptEvents(call.keptSize);
+  }
+
+  /**
+   * The call behind a run that nobody reads, for a run that stands in front of it.
+   * @internal
+   */
+  static callOf(run: ModelRun): RunCall {
+    return run.#call;
   }
 
   get threadId(): string {

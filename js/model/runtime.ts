@@ -28,6 +28,7 @@ import { completionOf } from './completion';
 import { mockedFetch, mockedSettings } from './mock';
 import type { ObjectHost, ObjectRun } from './object';
 import { generateObject, streamObject } from './object';
+import { checkPayload } from './payload';
 import { ModelRun } from './run';
 import type { ProviderSettings } from './settings';
 import { checkOptionNames, checkSettings, engineSettings, splitModel } from './settings';
@@ -88,7 +89,8 @@ export interface StreamOptions extends CallOptions {
   keptSize?: number | undefined;
 }
 
-const defaultKeptSize = 1 << 21;
+/** Characters of output that a run keeps. */
+export const defaultKeptSize: number = 1 << 21;
 
 /** Members of the options that are not settings of the provider. */
 type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
@@ -348,19 +350,6 @@ export function createModelRuntime(
 function withDemo(provider: string, settings: ProviderSettings): ProviderSettings {
   if (provider !== 'demo' || settings.baseURL !== undefined) return settings;
   return { ...settings, baseURL: engine().demoModel() };
-}
-
-function checkPayload(payload: unknown): void {
-  const { model, messages } = (payload ?? {}) as { model?: unknown; messages?: unknown };
-  if (typeof model !== 'string' || model === '') {
-    throw new MillraceError('invalid_argument', 'The payload of a chat needs a model.');
-  }
-  if (!Array.isArray(messages)) {
-    throw new MillraceError(
-      'invalid_argument',
-      'The payload of a chat needs an array of messages.',
-    );
-  }
 }
 
 function checkFallback(owner: string, fallback: unknown): void {

@@ -50,6 +50,8 @@ export interface ProviderSettings extends RouteOptions {
   apiMode?: string | undefined;
   /** Switches deviations of the provider from its dialect on and off, by name. */
   quirks?: Record<string, boolean> | undefined;
+  /** The caller's own names of classes of errors, by their usual name: `{ ProviderBizError: 'Mine' }`. */
+  errorNames?: Record<string, string> | undefined;
   /** Describes a provider that is not in the table. */
   custom?: Record<string, unknown> | undefined;
   [member: string]: unknown;
@@ -107,6 +109,7 @@ const circuitNames = ['failures', 'windowMs', 'pauseMs'];
 const optionNames = [
   ...['apiKey', 'baseURL', 'headers', 'timeouts', 'limits', 'maxRetries', 'circuit', 'region'],
   ...['project', 'location', 'accountId', 'apiVersion', 'deployment', 'deployments', 'query'],
+  'errorNames',
   ...[
     'credentials',
     'accessKeyId',

@@ -130,7 +130,7 @@ void ModelCallPipe::settle() {
   output_.finish(call_);
   std::string wish = R"({"do":"end")";
   const bool refused = call_.error() && !opened_ && output_.shape() == Shape::bytes;
-  json::append_member(wish, "error", refused ? error_json(*call_.error()) : std::string());
+  json::append_member(wish, "error", refused ? call_.failure_json() : std::string());
   wishes_.append(",").append(wish).push_back('}');
 }
 

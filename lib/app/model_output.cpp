@@ -1,11 +1,13 @@
 #include "app/model_output.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
 #include "event/codec.hpp"
+#include "model/call_usage.hpp"
 #include "model/cards.hpp"
 #include "model/scope.hpp"
 #include "model/usage.hpp"
@@ -33,7 +35,8 @@ class LobeBytes final : public ModelEncoder {
                   {},
                   options.streamed,
                   [this](std::string& out, const event::Usage& usage) { write_usage(out, usage); },
-                  model::scoped_signature}),
+                  model::scoped_signature,
+                  [this](std::string_view usual) { return call_->error_type_or(usual); }}),
         started_(std::chrono::steady_clock::now()) {}
 
   void start(const model::ModelCall& call) override { call_ = &call; }
@@ -41,6 +44,8 @@ class LobeBytes final : public ModelEncoder {
     // The word for the end of the answer has said it.
     const auto* failed = std::get_if<event::Failed>(&event.body);
     if (failed != nullptr && failed->code == row_of(Errc::output_limit_reached).code) return;
+    // Clients keep the last usage of a stream: it is that of all attempts.
+    if (std::holds_alternative<event::Usage>(event.body) && ++usages_ < counted()) return;
     tell_time();
     tell_answerer();
     encoder_.on_event(event);
@@ -52,7 +57,15 @@ class LobeBytes final : public ModelEncoder {
   void take_into(std::string& out) override { out.append(encoder_.take()); }
 
  private:
+  [[nodiscard]] std::size_t counted() const {
+    if (call_ == nullptr) return 0;
+    const auto& attempts = call_->attempts();
+    return static_cast<std::size_t>(
+        std::count_if(attempts.begin(), attempts.end(),
+                      [](const model::Attempt& attempt) { return attempt.counts; }));
+  }
   void write_usage(std::string& out, const event::Usage& usage) const {
+    if (counted() > 1) return model::write_json(out, model::sum_of(call_->attempts()));
     model::ModelUsage read = model::read_vendor_usage(usage);
     const bool priced = call_ != nullptr && !call_->attempts().empty();
     const auto prices = priced ? call_->attempts().back().prices : nullptr;
@@ -76,6 +89,7 @@ class LobeBytes final : public ModelEncoder {
   std::chrono::steady_clock::time_point started_;
   const model::ModelCall* call_ = nullptr;
   std::size_t attempts_ = 0;
+  std::size_t usages_ = 0;
 };
 
 std::unique_ptr<ModelEncoder> make_encoder(const ModelOutputOptions& options) {
@@ -131,7 +145,7 @@ class ModelOutput::Fork final : public event::EventSink {
       add(frame("RUN_FINISHED"));
       return;
     }
-    add(R"({"type":"@failed","error":)" + error_json(*call.error()) + "}");
+    add(R"({"type":"@failed","error":)" + call.failure_json() + "}");
     std::string failed = R"({"type":"RUN_ERROR")";
     json::append_member(failed, "message", call.error()->message);
     json::append_member(failed, "code", call.error()->code_name());

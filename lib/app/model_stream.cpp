@@ -174,7 +174,7 @@ void ModelStream::close() {
   silence_.cancel();
   // Bytes that nobody has seen the head of are of no use: the error is the answer.
   const bool refused = call().error() && !taken_ && output_.shape() == Shape::bytes;
-  services_.queue.end(id_, refused ? error_json(*call().error()) : std::string());
+  services_.queue.end(id_, refused ? call().failure_json() : std::string());
   services_.forget(id_);
 }
 

@@ -341,7 +341,8 @@ void LobeEncoder::on_failed(const event::Event& event, const event::Failed& fail
     const bool ours = code != Errc::internal || failed.code == row_of(code).code;
     begin("error", "first_chunk_error");
     out_.push_back('{');
-    json::append_member(out_, "type", ours ? row_of(row_of(code).type).name : "ProviderBizError");
+    const std::string_view usual = ours ? row_of(row_of(code).type).name : "ProviderBizError";
+    json::append_member(out_, "type", options_.error_type ? options_.error_type(usual) : usual);
     json::append_member(out_, "message", failed.message);
     std::string body = "{";
     json::append_member(body, "message", failed.message);

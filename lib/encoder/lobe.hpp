@@ -27,6 +27,8 @@ struct LobeOptions {
   // Wraps an opaque value so that it goes back to its issuer only, whom a state names before it;
   // absent, values go as they are.
   std::string (*scope)(std::string_view issuer, std::string_view value) = nullptr;
+  // What the class of an error is called, by its usual name; absent, as usual.
+  std::function<std::string_view(std::string_view usual)> error_type = nullptr;
 };
 
 // Text, reasoning, images, calls, usage and the end have events of their own. Gemini's answers that

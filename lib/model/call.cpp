@@ -69,6 +69,14 @@ const Seldom<Error>& ModelCall::error() const {
   return state_->error();
 }
 
+std::string ModelCall::failure_json() const {
+  return state_->failure_json();
+}
+
+std::string_view ModelCall::error_type_or(std::string_view usual) const {
+  return state_->error_type_or(usual);
+}
+
 const std::vector<Attempt>& ModelCall::attempts() const {
   return state_->attempts();
 }

@@ -163,6 +163,11 @@ class ModelCall {
   [[nodiscard]] bool ended() const;
   // Why the call failed; nothing while it runs and when it succeeded.
   [[nodiscard]] const Seldom<Error>& error() const;
+  // The same as JSON, or "": the shape of error_json, with "provider" and, where user code has
+  // named the class of the error, its "errorType".
+  [[nodiscard]] std::string failure_json() const;
+  // What user code calls the class of the error, else `usual`.
+  [[nodiscard]] std::string_view error_type_or(std::string_view usual) const;
   // One for each request that was sent.
   [[nodiscard]] const std::vector<Attempt>& attempts() const;
   // The wire of the last request, or "" before it.

@@ -116,7 +116,7 @@ void ModelCall::State::tell_circuit(const Error* error, Moment now) {
 
 void ModelCall::State::ask_for_token(Moment now) {
   auto request = token_request(link().config, {now.wall, key_, {}});
-  if (!request) return settle(std::move(request).error(), now);
+  if (!request) return settle(of_provider(std::move(request).error()), now);
   token_status_ = 0;
   phase_ = Phase::token;
   host_.send(std::move(request).value());
@@ -124,7 +124,7 @@ void ModelCall::State::ask_for_token(Moment now) {
 
 void ModelCall::State::take_token(Moment now) {
   auto token = read_token(link().config, token_status_, refusal_body_, now.wall);
-  if (!token) return settle(std::move(token).error(), now);
+  if (!token) return settle(of_provider(std::move(token).error()), now);
   services_.tokens.keep(token_owner(link().config), std::move(token).value());
   refusal_body_.clear();
   build(now);
@@ -137,7 +137,7 @@ void ModelCall::State::build(Moment now) {
     credential.base_url = token->base_url;
   }
   auto built = build_chat(link().config, payload_, services_.ids, credential);
-  if (!built) return settle(std::move(built).error(), now);
+  if (!built) return settle(of_provider(std::move(built).error()), now);
   request_ = std::move(built).value();
   notes_.clear();
   for (const Note& note : request_->notes) notes_.push_back(note.sentence);
@@ -252,6 +252,10 @@ void ModelCall::State::on_done(std::optional<Error> error, Moment now) {
   conclude(std::nullopt, now);
 }
 
+Error ModelCall::State::of_provider(Error error) const {
+  return error_of_provider(std::move(error), link().config.id);
+}
+
 // The failure that came inside the answer.
 Error ModelCall::State::error_of_failure() const {
   if (!events_->failure()) return make_error(Errc::internal);
@@ -298,6 +302,7 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
 
 void ModelCall::State::settle(Error error, Moment now) {
   tell_circuit(&error, now);
+  error_name_.clear();
   if (!options_.hooks.error) return decide_on(error, now);
   hooked_failure_ = std::move(error);
   phase_ = Phase::error_hook;
@@ -374,7 +379,7 @@ void ModelCall::State::end() {
   give_usage();
   if (!error_) return;
   std::string extra = R"("metadata":{"millrace":{)";
-  json::append_member(extra, "errorType", error_->type_name());
+  json::append_member(extra, "errorType", error_type_or(error_->type_name()));
   if (error_->upstream_status) {
     json::append_member(extra, "status", std::int64_t{*error_->upstream_status});
   }
@@ -430,7 +435,7 @@ void ModelCall::State::complete(std::uint64_t id, std::string_view json, Moment 
 }
 
 // Shape of the answer: {"code"?, "errorType"?, "message"?: string}.
-Error ModelCall::State::hooked_error(Error error, std::string_view json) const {
+Error ModelCall::State::hooked_error(Error error, std::string_view json) {
   json::Document document;
   const auto parsed = document.parse(json);
   if (json.empty() || !parsed) return error;
@@ -440,9 +445,31 @@ Error ModelCall::State::hooked_error(Error error, std::string_view json) const {
     if (row_of(found).code == *code) error.code = found;
   } else if (const auto type = answer["errorType"].filled_string()) {
     error.code = code_of_type(*type).value_or(error.code);
+    error_name_ = *type;
   }
   if (const auto message = answer["message"].filled_string()) error.message = *message;
   return error;
+}
+
+// A hook's own name comes first, then the name that the settings have for the class.
+std::string_view ModelCall::State::error_type_or(std::string_view usual) const {
+  if (!error_name_.empty()) return error_name_;
+  for (const auto& [name, own] : link().config.error_names) {
+    if (name == usual) return own;
+  }
+  return usual;
+}
+
+std::string ModelCall::State::failure_json() const {
+  if (!error_) return {};
+  std::string out = error_json(*error_);
+  out.pop_back();
+  json::append_member(out, "provider", link().config.id);
+  const std::string_view usual = error_->type_name();
+  const std::string_view type = error_type_or(usual);
+  if (type != usual) json::append_member(out, "errorType", type);
+  out.push_back('}');
+  return out;
 }
 
 std::string ModelCall::State::report_json() const {

@@ -30,6 +30,8 @@ class ModelCall::State {
 
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
   [[nodiscard]] const Seldom<Error>& error() const { return error_; }
+  [[nodiscard]] std::string failure_json() const;
+  [[nodiscard]] std::string_view error_type_or(std::string_view usual) const;
   [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
   [[nodiscard]] std::string_view wire() const { return wire_ == nullptr ? "" : wire_->name; }
   [[nodiscard]] std::string_view finish_reason() const { return finish_reason_; }
@@ -72,10 +74,11 @@ class ModelCall::State {
   void fail(Error error);
   void end();
   void give_usage();
-  Error hooked_error(Error error, std::string_view json) const;
+  Error hooked_error(Error error, std::string_view json);
   [[nodiscard]] Error cleaned(Error error) const;
   [[nodiscard]] std::string cleaned(std::string text) const;
   [[nodiscard]] Error error_of_failure() const;
+  [[nodiscard]] Error of_provider(Error error) const;
 
   CallOptions options_;
   ChatPayload payload_;
@@ -117,6 +120,7 @@ class ModelCall::State {
   std::vector<std::string> notes_;
   std::string finish_reason_;
   Seldom<Error> error_;
+  std::string error_name_;  // how a hook called the class of the last failure
 };
 
 }  // namespace millrace::model

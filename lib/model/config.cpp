@@ -140,6 +140,13 @@ Result<void> read_timeouts(const json::Value& root, net::Timeouts& timeouts) {
   if (!value.is_object()) {
     return invalid("timeouts", "must be an object { connect, firstByte, idle, total }");
   }
+  for (const auto& [name, time] : value.members()) {
+    const bool known = std::any_of(time_options.begin(), time_options.end(),
+                                   [&, given = std::string_view(name)](const TimeOption& option) {
+                                     return option.name == given;
+                                   });
+    if (!known) return invalid("timeouts." + std::string(name), "is unknown");
+  }
   for (const TimeOption& option : time_options) {
     const json::Value time = value[option.name];
     if (time.is_nothing()) continue;
@@ -296,6 +303,7 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_headers(root, config.headers));
   MILLRACE_TRY(read_pairs(root, "query", config.query));
   MILLRACE_TRY(read_pairs(root, "deployments", config.deployments));
+  MILLRACE_TRY(read_pairs(root, "errorNames", config.error_names));
   MILLRACE_TRY(read_timeouts(root, config.timeouts));
   MILLRACE_TRY(read_size(root["limits"], "headerBytes", config.limits.header_bytes));
   MILLRACE_TRY(read_size(root["limits"], "decodedBytes", config.limits.decoded_bytes));
@@ -321,6 +329,34 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   }
   config.max_retries = static_cast<int>(*number);
   return {};
+}
+
+// What a header or a member of the query carries: "Bearer <key>", "sid=<key>; other=<key>",
+// "<key>".
+void add_carried_secrets(std::vector<std::string>& secrets, std::string_view name,
+                         std::string_view value) {
+  constexpr std::array<std::string_view, 9> telling{
+      "auth", "key", "token", "secret", "cookie", "session", "password", "signature", "credential"};
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const bool tells = std::any_of(telling.begin(), telling.end(), [&](std::string_view word) {
+    return lower.find(word) != std::string::npos;
+  });
+  if (!tells) return;
+  constexpr std::size_t shortest = 8;  // less would match ordinary words
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find_first_of(" ;,"), value.size());
+    std::string_view piece = value.substr(0, end);
+    const std::size_t equals = piece.find('=');
+    // The padding of base64 stands at its end.
+    const bool is_pair = equals != std::string_view::npos &&
+                         piece.find_first_not_of('=', equals) != std::string_view::npos;
+    if (is_pair) piece.remove_prefix(equals + 1);
+    if (piece.size() >= shortest) secrets.emplace_back(piece);
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
 }
 
 void set_defaults(ProviderConfig& config) {
@@ -378,8 +414,12 @@ Result<ModelName> read_model_name(std::string_view text) {
 
 std::vector<std::string> secrets_of(const ProviderConfig& config) {
   std::vector<std::string> secrets = config.api_keys;
-  for (const std::string* text :
-       {&config.aws.secret_access_key, &config.aws.session_token, &config.credentials_json}) {
+  for (const net::Header& header : config.headers) {
+    add_carried_secrets(secrets, header.name, header.value);
+  }
+  for (const auto& [name, value] : config.query) add_carried_secrets(secrets, name, value);
+  for (const std::string* text : {&config.aws.access_key_id, &config.aws.secret_access_key,
+                                  &config.aws.session_token, &config.credentials_json}) {
     if (!text->empty()) secrets.push_back(*text);
   }
   return secrets;

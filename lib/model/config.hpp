@@ -50,6 +50,8 @@ struct ProviderConfig {
   net::Timeouts timeouts;
   net::Limits limits;
   std::shared_ptr<const net::Route> route;  // proxy and certificates; nullptr: none of its own
+  // What the host calls classes of errors: the usual name -> its own.
+  std::vector<std::pair<std::string, std::string>> error_names;
   int max_retries = 2;
   CircuitPolicy circuit;
 };
@@ -59,9 +61,9 @@ struct ProviderConfig {
 // connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, circuit?:
 // false | { failures?, windowMs?, pauseMs? }, region?,
 // project?, location?, accountId?, apiVersion?, deployment?, deployments?: { model: name },
-// extraBody?: {}, credentials?, accessKeyId?, secretAccessKey?, sessionToken?, apiMode?, quirks?: {
-// name: boolean }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks,
-// keyNames, models } } Other members are left to others.
+// errorNames?: { class: name }, extraBody?: {}, credentials?, accessKeyId?, secretAccessKey?,
+// sessionToken?, apiMode?, quirks?: { name: boolean }, what route.hpp reads, custom?: { name,
+// dialect, auth, baseURL, headers, quirks, keyNames, models } } Other members are left to others.
 // Units: milliseconds, bytes.
 // Errors: invalid_json, json_too_deep, unknown_provider, invalid_option, invalid_url. A missing key
 // is found when a request is built.
@@ -79,7 +81,8 @@ struct ModelName {
 };
 Result<ModelName> read_model_name(std::string_view text);
 
-// What must not be shown anywhere: keys, tokens, secrets of this config.
+// What must not be shown anywhere: keys, tokens, secrets of this config, also those that its
+// headers and its query carry under telling names.
 std::vector<std::string> secrets_of(const ProviderConfig& config);
 
 }  // namespace millrace::model

@@ -1,5 +1,6 @@
 // The LobeHub chat stream of real calls: every event that the protocol has, each from a provider whose
 // answer gives it.
+import type { ChatFinish } from 'millrace';
 import { createModelRuntime } from 'millrace';
 
 import { sse } from './support/responses';
@@ -16,6 +17,8 @@ const block = (index: number, content_block: object) => [
   { type: 'content_block_start', index, content_block },
   { type: 'content_block_stop', index },
 ];
+
+const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
 
 interface Case {
   name: string;
@@ -151,4 +154,30 @@ describe('the LobeHub chat stream', () => {
       ...['reasoning_signature', 'speed', 'stop', 'text', 'tool_calls', 'usage'],
     ]);
   });
+});
+
+it('tells the tokens of all attempts in one usage, which clients keep', async () => {
+  const answers = [
+    sse(choice({ content: 'Half an answer' })),
+    sse(choice({ content: 'whole' }), { ...stopped, usage }),
+  ];
+  const runtime = createModelRuntime('openrouter', {
+    apiKey: 'k',
+    maxRetries: 0,
+    fallback: ['groq:m'],
+    providers: { groq: { apiKey: 'k' } },
+    fetch: async () =>
+      new Response(answers.shift(), { headers: { 'content-type': 'text/event-stream' } }),
+  });
+  let final: ChatFinish | undefined;
+  const response = await runtime.chat(
+    { model: 'm', messages },
+    { protocol: 'lobe', callback: { onFinal: (data) => void (final = data) } },
+  );
+  const told = [...(await response.text()).matchAll(/event: usage\ndata: (.*)/g)];
+  expect(told).toHaveLength(1);
+  const sum = JSON.parse(told[0]?.[1] ?? '{}') as { totalTokens: number };
+  expect(sum.totalTokens).toBeGreaterThan(usage.total_tokens);
+  expect(final?.usage).toEqual(sum);
+  expect(final).not.toHaveProperty('usageMissingDiagnostics');
 });

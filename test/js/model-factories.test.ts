@@ -1,13 +1,7 @@
-// Runtimes for new vendors, and the router in front of several.
+// Runtimes for new vendors.
 import type { ServerResponse } from 'node:http';
 
-import type { RouteAttempt } from 'millrace';
-import {
-  MillraceError,
-  anthropicCompatibleFactory,
-  createRouterRuntime,
-  openaiCompatibleFactory,
-} from 'millrace';
+import { MillraceError, anthropicCompatibleFactory, openaiCompatibleFactory } from 'millrace';
 
 import type { Provider } from '../support/provider';
 import { startProvider, stream } from '../support/provider';
@@ -97,9 +91,13 @@ describe('openaiCompatibleFactory', () => {
     });
     provider.answer = refuse(401, 'bad key');
     const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
-    await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject({
-      errorType: 'InvalidAcmeKey',
-    });
+    const named = { errorType: 'InvalidAcmeKey' };
+    await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject(named);
+    await expect(runtime.stream({ model: 'm', messages }).text()).rejects.toMatchObject(named);
+    const schema = { type: 'object' };
+    await expect(runtime.generateObject({ model: 'm', messages, schema })).rejects.toMatchObject(
+      named,
+    );
   });
 
   it.each([
@@ -119,6 +117,61 @@ describe('openaiCompatibleFactory', () => {
     const run = runtime.stream({ model, messages, ...(apiMode === undefined ? {} : { apiMode }) });
     await run.report;
     expect(provider.calls[0]?.url).toBe(path);
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['an empty key', { apiKey: ' ' }],
+    ['a list of empty keys', { apiKey: ['', ' '] }],
+  ])('needs a key: %s', (_what, given) => {
+    for (const factory of [openaiCompatibleFactory, anthropicCompatibleFactory]) {
+      const errorType = { invalidAPIKey: 'InvalidAcmeKey' };
+      const Acme = factory({ provider: 'acme', baseURL: provider.url, errorType });
+      const missing = { code: 'missing_api_key', errorType: 'InvalidAcmeKey', provider: 'acme' };
+      expect(() => new Acme(given)).toThrow(expect.objectContaining(missing) as Error);
+    }
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  it('takes a header for the key', async () => {
+    const Acme = openaiCompatibleFactory({ provider: 'acme', baseURL: provider.url });
+    const runtime = new Acme({ headers: { Authorization: 'Basic x' }, transport: 'engine' });
+    expect(await runtime.stream({ model: 'm', messages }).text()).toBe('Hello');
+  });
+
+  it.each([
+    ['chat', 'MyBiz'],
+    ['stream', 'MyBiz'],
+  ] as const)('%s fails with the name that a hook gave', async (method, name) => {
+    const Acme = openaiCompatibleFactory({
+      provider: 'acme',
+      baseURL: provider.url,
+      apiKey: 'k',
+      errorType: { invalidAPIKey: 'InvalidAcmeKey' },
+      chatCompletion: { handleError: () => ({ errorType: name, message: 'mine' }) },
+    });
+    provider.answer = refuse(401, 'bad key');
+    const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
+    const asked = runtime[method]({ model: 'm', messages });
+    const told = asked instanceof Promise ? asked : asked.text();
+    await expect(told).rejects.toMatchObject({
+      errorType: 'MyBiz',
+      message: 'mine',
+      provider: 'acme',
+    });
+  });
+
+  it('names errors inside an answer', async () => {
+    const Acme = openaiCompatibleFactory({
+      provider: 'acme',
+      baseURL: provider.url,
+      apiKey: 'k',
+      chatCompletion: { handleStreamBizErrorType: () => 'MyStream' },
+    });
+    provider.answer = stream([sse({ error: { message: 'slow down', code: 'rate_limited' } })]);
+    const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
+    const response = await runtime.chat({ model: 'm', messages }, { protocol: 'lobe' });
+    expect(await response.text()).toContain('"type":"MyStream"');
   });
 
   it('refuses options that say too little', () => {
@@ -141,91 +194,5 @@ describe('anthropicCompatibleFactory', () => {
     expect(await run.text()).toBe('Bonjour');
     expect(provider.calls[0]?.url).toBe('/v1/messages');
     expect(provider.calls[0]?.headers['x-api-key']).toBe('k');
-  });
-});
-
-describe('createRouterRuntime', () => {
-  const channel = { apiKey: 'k', transport: 'engine', maxRetries: 0 } as const;
-
-  it('routes by model, and asks the next channel when one fails', async () => {
-    const broken = await startProvider(refuse(500, 'broken'));
-    const attempts: RouteAttempt[] = [];
-    const Routed = createRouterRuntime({
-      id: 'mine',
-      defaultHeaders: { 'x-route': '1' },
-      routers: [
-        { apiType: 'anthropic', models: ['c'], options: { ...channel, baseURL: provider.url } },
-        {
-          apiType: 'openai',
-          options: [
-            { ...channel, id: 'first', baseURL: broken.url },
-            { ...channel, id: 'second', baseURL: provider.url },
-          ],
-        },
-      ],
-      onRouteAttempt: (attempt) => attempts.push(attempt),
-    });
-    try {
-      const runtime = new Routed();
-      const response = await runtime.chat({ model: 'gpt-4o', messages }, { protocol: 'lobe' });
-      expect(await response.text()).toContain('"Hello"');
-      expect(provider.calls[0]?.headers['x-route']).toBe('1');
-      expect(attempts).toMatchObject([
-        { routerId: 'mine', channelId: 'first', channelIndex: 0, success: false },
-        { routerId: 'mine', channelId: 'second', channelIndex: 1, success: true },
-      ]);
-      provider.answer = stream([claude]);
-      expect(await (await runtime.stream({ model: 'c', messages })).text()).toBe('Bonjour');
-      expect(provider.calls[1]?.url).toBe('/v1/messages');
-    } finally {
-      await broken.close();
-    }
-  });
-
-  it('does not ask again what no channel can answer', async () => {
-    provider.answer = refuse(400, 'maximum context length is 10 tokens');
-    const other = await startProvider(stream([answer('never')]));
-    const options = [
-      { ...channel, baseURL: provider.url },
-      { ...channel, baseURL: other.url },
-    ];
-    try {
-      const Routed = createRouterRuntime({ id: 'mine', routers: [{ apiType: 'openai', options }] });
-      await expect(new Routed().chat({ model: 'm', messages })).rejects.toMatchObject({
-        errorType: 'ExceededContextWindow',
-      });
-      expect(other.calls).toHaveLength(0);
-      provider.answer = refuse(500, 'broken');
-      const Strict = createRouterRuntime({
-        id: 'strict',
-        routers: () => [{ apiType: 'openai', options }],
-        shouldStopFallback: () => true,
-      });
-      await expect(new Strict().chat({ model: 'm', messages })).rejects.toBeDefined();
-      expect(other.calls).toHaveLength(0);
-    } finally {
-      await other.close();
-    }
-  });
-
-  it('prefers the router whose pattern matches the base URL', async () => {
-    provider.answer = stream([claude]);
-    const Routed = createRouterRuntime({
-      id: 'mine',
-      routers: [
-        { apiType: 'anthropic', baseURLPattern: /127\.0\.0\.1/, options: channel },
-        { apiType: 'openai', options: channel },
-      ],
-    });
-    const runtime = new Routed({ baseURL: provider.url });
-    expect(await (await runtime.stream({ model: 'x', messages })).text()).toBe('Bonjour');
-  });
-
-  it('says so when there is nobody to ask', async () => {
-    const Routed = createRouterRuntime({ id: 'mine', routers: [] });
-    const runtime = new Routed();
-    await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject({
-      errorType: 'NoAvailableChannel',
-    });
   });
 });

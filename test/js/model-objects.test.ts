@@ -1,5 +1,5 @@
 // Objects and capabilities through the public runtime, over HTTP.
-import { createModelRuntime } from 'millrace';
+import { MillraceError, createModelRuntime } from 'millrace';
 
 import type { Provider } from '../support/provider';
 import { startProvider } from '../support/provider';
@@ -53,6 +53,51 @@ describe('ModelRuntime', () => {
     for await (const value of run) seen.push(value);
     expect(seen.at(-1)).toEqual({ name: 'Ada Lovelace' });
     expect(await run.object()).toEqual({ name: 'Ada Lovelace' });
+  });
+
+  it('asks by the Responses API when told, with headers of the call', async () => {
+    texts = ['{"name":"Ada"}'];
+    const asked = runtime().generateObject(
+      { ...request, responseApi: true },
+      { headers: { 'x-team': 'a' } },
+    );
+    await asked.catch(() => undefined);
+    expect(fake.calls[0]?.url).toBe('/v1/responses');
+    expect(fake.calls[0]?.headers['x-team']).toBe('a');
+    expect(fake.calls[0]?.body).not.toContain('responseApi');
+  });
+
+  it('takes headers, the user and limits with a call', async () => {
+    const own = fake.answer;
+    fake.answer = (response) =>
+      void response.writeHead(500).end('{"error":{"message":"down","type":"server_error"}}');
+    const wanted = { requestHeaders: { 'x-team': 'a' }, headers: { 'x-more': 'b' }, user: 'ann' };
+    const refused = runtime().embeddings({ model: 'e', input: 'x' }, { ...wanted, maxRetries: 1 });
+    await expect(refused).rejects.toMatchObject({ status: 500, provider: 'openai' });
+    fake.answer = () => undefined;
+    const silent = runtime().models({ timeouts: { firstByte: 50 } });
+    await expect(silent).rejects.toMatchObject({ code: 'first_byte_timeout' });
+    fake.answer = own;
+    expect(fake.calls).toHaveLength(3);
+    expect(fake.calls[0]?.headers).toMatchObject({ 'x-team': 'a', 'x-more': 'b' });
+    expect(fake.calls[0]?.body).toContain('"user":"ann"');
+  });
+
+  it.each([
+    [() => runtime().embeddings({ model: 'e' } as never)],
+    [() => runtime().embeddings({ model: 'e', input: ['a', 1] } as never)],
+    [() => runtime().embeddings(undefined as never)],
+    [() => runtime().createImage(undefined as never)],
+    [() => runtime().createImage({ model: 'i' } as never)],
+    [() => runtime().textToSpeech(undefined as never)],
+    [() => runtime().textToSpeech({ model: 's' } as never)],
+    [() => runtime().pullModel(undefined as never)],
+    [() => runtime().generateObject(undefined as never)],
+  ])('refuses what says too little: %s', async (ask: () => Promise<unknown>) => {
+    const error: unknown = await ask().catch((thrown: unknown) => thrown);
+    expect(MillraceError.is(error)).toBe(true);
+    expect((error as MillraceError).status).toBeUndefined();
+    expect(fake.calls).toHaveLength(0);
   });
 
   it('rejects with the error of the call', async () => {

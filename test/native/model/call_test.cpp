@@ -416,6 +416,29 @@ TEST(ModelCall, LetsUserCodeJudgeAnError) {
   EXPECT_EQ(rig.host.waits.size(), 1U);
 }
 
+TEST(ModelCall, NamesErrorsAsUserCodeDoes) {
+  auto only = link("openai", "gpt-4o-mini", 0);
+  only.config.error_names = {{"InvalidProviderAPIKey", "InvalidAcmeKey"}};
+  CallRig named(only);
+  named.start();
+  named.refuse(401, R"({"error":{"message":"bad key"}})");
+  const std::string failure = named.call.failure_json();
+  EXPECT_NE(failure.find(R"("errorType":"InvalidAcmeKey")"), std::string::npos) << failure;
+  EXPECT_NE(failure.find(R"("provider":"openai")"), std::string::npos) << failure;
+  EXPECT_NE(failure.find(R"("code":"authentication_failed")"), std::string::npos) << failure;
+
+  CallOptions options;
+  options.chain = std::vector<CallLink>{only};
+  options.hooks.error = true;
+  CallRig hooked(std::move(options));
+  hooked.start();
+  hooked.refuse(401, R"({"error":{"message":"bad key"}})");
+  hooked.call.complete(hooked.host.asked.back().id, R"({"errorType":"Mine","message":"m"})",
+                       hooked.now());
+  EXPECT_NE(hooked.call.failure_json().find(R"("errorType":"Mine")"), std::string::npos);
+  EXPECT_TRUE(hooked.log.has(R"("errorType":"Mine")"));
+}
+
 TEST(ModelCall, LetsUserCodeChangeEventsInTheirOrder) {
   CallOptions options = chain({link()});
   options.hooks.events = true;
@@ -438,6 +461,19 @@ TEST(ModelCall, LetsUserCodeChangeEventsInTheirOrder) {
   const std::string all = rig.log.all();
   EXPECT_LT(all.find("ONE"), all.find("two"));
   EXPECT_NE(all.find("two"), std::string::npos);
+}
+
+TEST(ModelCall, TellsMissingCredentialsAsTheProvidersUsersKnowThem) {
+  for (const auto& [provider, type] : {std::pair{"bedrock", "InvalidBedrockCredentials"},
+                                       std::pair{"vertexai", "InvalidVertexCredentials"},
+                                       std::pair{"groq", "InvalidProviderAPIKey"}}) {
+    auto without = read_config(R"({"provider":")" + std::string(provider) + R"(","project":"p"})");
+    ASSERT_TRUE(without.ok());
+    CallRig rig(CallLink{std::move(without).value(), "m"});
+    rig.start();
+    ASSERT_TRUE(rig.call.error().has_value());
+    EXPECT_EQ(rig.call.error()->type_name(), type);
+  }
 }
 
 TEST(ModelCall, TriesTheNextProviderWhenAKeyIsMissing) {

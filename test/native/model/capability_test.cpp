@@ -378,6 +378,28 @@ TEST(Capability, PullsModelsOfOllamaAlone) {
   EXPECT_EQ(built("openai", Capability::pull, R"({"model":"m"})"), "capability_not_supported");
 }
 
+// A vendor of a factory.
+TEST(Capability, AsksForeignVendorsAsOpenAI) {
+  const auto config =
+      read_config(R"({"provider":"acme","apiKey":"k","baseURL":"https://acme.test/v1",)"
+                  R"("custom":{"dialect":"openai_chat","auth":"bearer"}})");
+  ASSERT_TRUE(config.ok());
+  struct Row {
+    Capability capability;
+    std::string_view options;
+    std::string_view path;
+  };
+  for (const Row& row :
+       {Row{Capability::embeddings, R"({"model":"e","input":"a"})", "/embeddings"},
+        Row{Capability::image, R"({"model":"i","params":{"prompt":"p"}})", "/images/generations"},
+        Row{Capability::speech, R"({"model":"s","input":"a","voice":"v"})", "/audio/speech"},
+        Row{Capability::models, "{}", "/models"}}) {
+    const auto request = build_capability(config.value(), row.capability, row.options, now);
+    ASSERT_TRUE(request.ok()) << row.path << ": " << request.error().message;
+    EXPECT_EQ(request.value().url, "https://acme.test/v1" + std::string(row.path));
+  }
+}
+
 TEST(Capability, NamesProvidersThatCan) {
   auto request = build_capability(config_with_key("anthropic"), Capability::embeddings,
                                   R"({"model":"m","input":"a"})", now);

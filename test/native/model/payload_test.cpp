@@ -21,6 +21,7 @@ TEST(Payload, NamesWhatIsWrong) {
   for (const Row& row : {
            Row{R"("temperature":"hot")", "`temperature` must be a number"},
            Row{R"("max_tokens":1.5)", "`max_tokens` must be a whole number"},
+           Row{R"("max_tokens":-5)", "`max_tokens` must be 1 or more"},
            Row{R"("max_tokens":1,"max_completion_tokens":2)", "contradicts `max_tokens`"},
            Row{R"("reasoning_effort":"huge")", "`reasoning_effort` must be none"},
            Row{R"("reasoning_effort":"low","effort":"high")", "`effort` contradicts"},
@@ -41,6 +42,27 @@ TEST(Payload, NamesWhatIsWrong) {
   EXPECT_TRUE(code_of(R"({"model":"m","messages":[7]})").starts_with("invalid_messages"));
   EXPECT_TRUE(code_of(R"({"model":"m","format":"x","messages":[]})").starts_with("unknown_format"));
   EXPECT_EQ(code_of(test::question("m", R"("temperature":null,"apiMode":null)")), "ok");
+}
+
+TEST(Payload, TakesNoMessageForAnother) {
+  struct Row {
+    std::string_view message;
+    std::string_view said;
+  };
+  for (const Row& row : {
+           Row{R"({"role":"wizard","content":"x"})", "messages[0] has the unknown role \"wizard\""},
+           Row{R"({"role":"User","content":"x"})", "unknown role"},
+           Row{R"({"role":"","content":"x"})", "unknown role"},
+           Row{R"({"role":"user","content":[{"type":"image_url"}]})", "content[0] needs image_url"},
+           Row{R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"odd"}]})",
+               "content[1] has the unknown type \"odd\""},
+           Row{R"({"role":"user","content":["x"]})", "unknown type"},
+       }) {
+    const std::string said =
+        code_of(R"({"model":"m","messages":[)" + std::string(row.message) + "]}");
+    EXPECT_TRUE(said.starts_with("invalid_messages: ")) << said;
+    EXPECT_NE(said.find(row.said), std::string::npos) << row.message << " gave " << said;
+  }
 }
 
 TEST(Payload, ToolChoiceNamesAToolThatIsThere) {
@@ -244,6 +266,18 @@ TEST(Config, NeverShowsAKey) {
   }
 }
 
+TEST(Config, KnowsTheSecretsOfHeadersAndQuery) {
+  const auto config = model::read_config(
+      R"({"provider":"openai","apiKey":"k","headers":{"X-Auth-Token":"tok-super-secret",)"
+      R"("Cookie":"sid=0123456789; lang=de","Authorization":"Basic dXNlcjpwYXNzd29yZA==",)"
+      R"("X-Team":"the-usual-team"},"query":{"key":"querysecret12345","page":"long-page-name"}})");
+  ASSERT_TRUE(config.ok());
+  const std::vector<std::string> secrets = secrets_of(config.value());
+  const std::vector<std::string> expected{"k", "tok-super-secret", "0123456789",
+                                          "dXNlcjpwYXNzd29yZA==", "querysecret12345"};
+  EXPECT_EQ(secrets, expected);
+}
+
 TEST(Config, NamesWhatIsWrong) {
   struct Row {
     std::string_view settings;
@@ -253,6 +287,7 @@ TEST(Config, NamesWhatIsWrong) {
                          Row{R"({"provider":"openai","baseURL":"ftp://x"})", "invalid_url"},
                          Row{R"({"provider":"openai","quirks":{"odd":true}})", "invalid_option"},
                          Row{R"({"provider":"openai","timeouts":{"idle":-1}})", "invalid_option"},
+                         Row{R"({"provider":"openai","timeouts":{"conect":1}})", "invalid_option"},
                          Row{R"({"provider":"openai","maxRetries":"x"})", "invalid_option"},
                          Row{R"({"provider":"openai","apiKey":7})", "invalid_option"},
                          Row{"{}", "invalid_option"}}) {

@@ -1,0 +1,22 @@
+// What every payload needs before it goes anywhere.
+import { MillraceError } from '../errors';
+
+/** Throws for a payload that names no model. */
+export function checkModel(payload: unknown): void {
+  const { model } = (payload ?? {}) as { model?: unknown };
+  if (typeof model !== 'string' || model === '') {
+    throw new MillraceError('invalid_argument', 'The payload needs a model: `model`, a string.');
+  }
+}
+
+/** Throws for a chat without a model or messages. */
+export function checkPayload(payload: unknown): void {
+  checkModel(payload);
+  const { messages } = payload as { messages?: unknown };
+  if (!Array.isArray(messages)) {
+    throw new MillraceError(
+      'invalid_argument',
+      'The payload of a chat needs an array of messages.',
+    );
+  }
+}

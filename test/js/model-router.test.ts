@@ -1,0 +1,256 @@
+// The router in front of several runtimes.
+import type { ServerResponse } from 'node:http';
+
+import type { RouteAttempt } from 'millrace';
+import { MillraceError, createRouterRuntime, openaiCompatibleFactory } from 'millrace';
+
+import type { Provider } from '../support/provider';
+import { startProvider, stream } from '../support/provider';
+import { sse } from './support/responses';
+
+const answer = (text: string) =>
+  `${sse(
+    { id: 'c', model: 'm', choices: [{ index: 0, delta: { content: text } }] },
+    { id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  )}data: [DONE]\n\n`;
+const claude = sse(
+  {
+    type: 'message_start',
+    message: { id: 'm', model: 'c', role: 'assistant', content: [], usage: { input_tokens: 1 } },
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Bonjour' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+  { type: 'message_stop' },
+);
+const messages = [{ role: 'user', content: 'Hi' }];
+const refuse = (status: number, message: string) => (response: ServerResponse) =>
+  void response
+    .writeHead(status, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ error: { message } }));
+
+let provider: Provider;
+beforeEach(async () => {
+  provider = await startProvider(stream([answer('Hello')]));
+});
+afterEach(() => provider.close());
+
+describe('createRouterRuntime', () => {
+  const channel = { apiKey: 'k', transport: 'engine', maxRetries: 0 } as const;
+
+  it('routes by model, and asks the next channel when one fails', async () => {
+    const broken = await startProvider(refuse(500, 'broken'));
+    const attempts: RouteAttempt[] = [];
+    const Routed = createRouterRuntime({
+      id: 'mine',
+      defaultHeaders: { 'x-route': '1' },
+      routers: [
+        { apiType: 'anthropic', models: ['c'], options: { ...channel, baseURL: provider.url } },
+        {
+          apiType: 'openai',
+          options: [
+            { ...channel, id: 'first', baseURL: broken.url },
+            { ...channel, id: 'second', baseURL: provider.url },
+          ],
+        },
+      ],
+      onRouteAttempt: (attempt) => attempts.push(attempt),
+    });
+    try {
+      const runtime = new Routed();
+      const response = await runtime.chat({ model: 'gpt-4o', messages }, { protocol: 'lobe' });
+      expect(await response.text()).toContain('"Hello"');
+      expect(provider.calls[0]?.headers['x-route']).toBe('1');
+      expect(attempts).toMatchObject([
+        { routerId: 'mine', channelId: 'first', channelIndex: 0, success: false },
+        { routerId: 'mine', channelId: 'second', channelIndex: 1, success: true },
+      ]);
+      provider.answer = stream([claude]);
+      expect(await runtime.stream({ model: 'c', messages }).text()).toBe('Bonjour');
+      expect(provider.calls[1]?.url).toBe('/v1/messages');
+    } finally {
+      await broken.close();
+    }
+  });
+
+  it('does not ask again what no channel can answer', async () => {
+    provider.answer = refuse(400, 'maximum context length is 10 tokens');
+    const other = await startProvider(stream([answer('never')]));
+    const options = [
+      { ...channel, baseURL: provider.url },
+      { ...channel, baseURL: other.url },
+    ];
+    try {
+      const Routed = createRouterRuntime({ id: 'mine', routers: [{ apiType: 'openai', options }] });
+      await expect(new Routed().chat({ model: 'm', messages })).rejects.toMatchObject({
+        errorType: 'ExceededContextWindow',
+      });
+      expect(other.calls).toHaveLength(0);
+      provider.answer = refuse(500, 'broken');
+      const Strict = createRouterRuntime({
+        id: 'strict',
+        routers: () => [{ apiType: 'openai', options }],
+        shouldStopFallback: () => true,
+      });
+      await expect(new Strict().chat({ model: 'm', messages })).rejects.toBeDefined();
+      expect(other.calls).toHaveLength(0);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('prefers the router whose pattern matches the base URL', async () => {
+    provider.answer = stream([claude]);
+    const Routed = createRouterRuntime({
+      id: 'mine',
+      routers: [
+        { apiType: 'anthropic', baseURLPattern: /127\.0\.0\.1/, options: channel },
+        { apiType: 'openai', options: channel },
+      ],
+    });
+    const runtime = new Routed({ baseURL: provider.url });
+    expect(await runtime.stream({ model: 'x', messages }).text()).toBe('Bonjour');
+  });
+
+  it('says so when there is nobody to ask', async () => {
+    const Routed = createRouterRuntime({ id: 'mine', routers: [] });
+    const runtime = new Routed();
+    await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject({
+      errorType: 'NoAvailableChannel',
+    });
+  });
+
+  it('refuses options that say too little', () => {
+    for (const options of [undefined, {}, { id: 'x' }, { routers: [] }]) {
+      expect(() => createRouterRuntime(options as never)).toThrow(MillraceError);
+    }
+    const Routed = createRouterRuntime({ id: 'mine', routers: [] });
+    expect(() => new Routed().stream(undefined as never)).toThrow(MillraceError);
+  });
+
+  // The whole vendor follows to the next channel: its address, its hooks and its fetch.
+  describe('a stream', () => {
+    const Acme = openaiCompatibleFactory({
+      provider: 'acme',
+      baseURL: 'https://acme.invalid/v1',
+      chatCompletion: { handlePayload: (body) => ({ ...body, region: 'eu' }) },
+    });
+    const asked: { url: string; key: string | null; body: Record<string, unknown> }[] = [];
+    const channelOf = (id: string, reply: () => Response) => ({
+      id,
+      apiKey: `key-${id}`,
+      maxRetries: 0,
+      fetch: (async (url: string, init: RequestInit) => {
+        const key = new Headers(init.headers).get('authorization');
+        asked.push({ url, key, body: JSON.parse(init.body as string) as Record<string, unknown> });
+        return reply();
+      }) as typeof fetch,
+    });
+    const down = () => Response.json({ error: { message: 'down' } }, { status: 503 });
+    const streamed = (text: string) => () =>
+      new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+    const routed = (attempts: RouteAttempt[], ...replies: (() => Response)[]) =>
+      new (createRouterRuntime({
+        id: 'mine',
+        routers: [
+          {
+            apiType: 'openai',
+            runtime: Acme,
+            options: replies.map((reply, index) => channelOf(String(index), reply)),
+          },
+        ],
+        onRouteAttempt: (attempt) => attempts.push(attempt),
+      }))();
+    beforeEach(() => (asked.length = 0));
+
+    it('goes on at the next channel of the same vendor', async () => {
+      const attempts: RouteAttempt[] = [];
+      const run = routed(attempts, down, streamed(answer('Hello'))).stream({
+        model: 'a',
+        messages,
+      });
+      const types: string[] = [];
+      for await (const event of run) types.push(event.type);
+      expect(types.filter((type) => type === 'RUN_STARTED')).toHaveLength(1);
+      expect(types).not.toContain('RUN_ERROR');
+      expect(await run.text()).toBe('Hello');
+      expect(asked).toMatchObject([
+        { url: 'https://acme.invalid/v1/chat/completions', key: 'Bearer key-0' },
+        { url: 'https://acme.invalid/v1/chat/completions', key: 'Bearer key-1' },
+      ]);
+      expect(asked[1]?.body['region']).toBe('eu');
+      expect(attempts.map(({ channelId, success }) => [channelId, success])).toEqual([
+        ['0', false],
+        ['1', true],
+      ]);
+      expect(await run.attempts).toHaveLength(2);
+    });
+
+    it('fails with the last channel', async () => {
+      const attempts: RouteAttempt[] = [];
+      const run = routed(attempts, down, down).stream({ model: 'a', messages });
+      await expect(run.text()).rejects.toMatchObject({ errorType: 'ProviderServiceUnavailable' });
+      expect(attempts).toMatchObject([{ success: false }, { success: false }]);
+    });
+
+    it('stays where it has begun to answer', async () => {
+      const cut = answer('Hello').slice(0, answer('Hello').indexOf('data: ', 8));
+      const run = routed([], streamed(cut), streamed(answer('never'))).stream({
+        model: 'a',
+        messages,
+      });
+      await expect(run.text()).rejects.toMatchObject({ code: 'stream_truncated' });
+      expect(asked).toHaveLength(1);
+    });
+
+    it('asks nobody else once it is stopped', async () => {
+      const stop = new AbortController();
+      const abort = () => {
+        stop.abort(new Error('enough'));
+        return down();
+      };
+      const run = routed([], abort, streamed(answer('never'))).stream(
+        { model: 'a', messages },
+        { signal: stop.signal },
+      );
+      await expect(run.text()).rejects.toThrow('enough');
+      expect(asked).toHaveLength(1);
+    });
+  });
+
+  it('passes everything else on as well', async () => {
+    const json = (value: object, status = 200) =>
+      (async () => Response.json(value, { status })) as unknown as typeof fetch;
+    const vectors = { data: [{ index: 0, embedding: [1, 2] }] };
+    const attempts: RouteAttempt[] = [];
+    const routed = (...replies: (typeof fetch)[]) =>
+      new (createRouterRuntime({
+        id: 'mine',
+        routers: [
+          {
+            apiType: 'openai',
+            options: replies.map((fetch) => ({ apiKey: 'k', maxRetries: 0, fetch })),
+          },
+        ],
+        onRouteAttempt: (attempt) => attempts.push(attempt),
+      }))();
+    const runtime = routed(json({}, 500), json(vectors));
+    expect(await runtime.embeddings({ model: 'e', input: 'x' })).toEqual([[1, 2]]);
+    expect(attempts).toMatchObject([{ success: false }, { success: true }]);
+    expect(await routed(json({ data: [{ id: 'gpt-x' }] })).models()).toMatchObject([
+      { id: 'gpt-x' },
+    ]);
+    const said = { choices: [{ message: { content: '{"a":1}' }, finish_reason: 'stop' }] };
+    const object = routed(json({}, 500), json(said)).generateObject({
+      model: 'm',
+      messages,
+      schema: { type: 'object' },
+      stream: false,
+    });
+    expect(await object).toEqual({ a: 1 });
+    await expect(runtime.embeddings(undefined as never)).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+  });
+});
