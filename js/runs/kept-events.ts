@@ -16,7 +16,8 @@ export interface KeptBatch {
 interface Chunk {
   readonly number: number;
   batches: (() => AGUIEvent[])[];
-  /** Of the newest chunk, and of one that somebody reads. */
+  count: number;
+  /** Of the newest chunk while somebody reads it: all readers have the same list. */
   events: AGUIEvent[] | undefined;
   size: number;
   next: Chunk | undefined;
@@ -55,10 +56,12 @@ export class KeptEvents {
   }
 
   add(batch: KeptBatch): void {
-    if ((this.#last.events?.length ?? 0) >= chunkEvents) this.#beginChunk();
+    if (this.#last.count >= chunkEvents) this.#beginChunk();
     const chunk = this.#last;
     chunk.batches.push(batch.again);
-    for (const event of batch.events) chunk.events?.push(event);
+    chunk.count += batch.events.length;
+    if (this.#cursors.size === 0) chunk.events = undefined;
+    if (chunk.events) for (const event of batch.events) chunk.events.push(event);
     chunk.size += batch.size;
     this.#size += batch.size;
     this.#drop();
@@ -151,10 +154,20 @@ const tooLong =
 const gone = { events: undefined, dropped: true };
 
 function newChunk(number: number): Chunk {
-  return { number, batches: [], events: [], size: 0, next: undefined, dropped: false };
+  return {
+    number,
+    batches: [],
+    count: 0,
+    events: undefined,
+    size: 0,
+    next: undefined,
+    dropped: false,
+  };
 }
 
-function eventsOf({ dropped, events, batches }: Chunk): AGUIEvent[] {
-  if (dropped) throw new MillraceError('run_not_kept', tooLong);
-  return events ?? batches.flatMap((again) => again());
+function eventsOf(chunk: Chunk): AGUIEvent[] {
+  if (chunk.dropped) throw new MillraceError('run_not_kept', tooLong);
+  const events = chunk.events ?? chunk.batches.flatMap((again) => again());
+  if (!chunk.next) chunk.events = events;
+  return events;
 }

@@ -294,9 +294,18 @@ void StepMachine::take_instructions(Tree answer) {
     finish_seen_ = finish_seen_ || instruction["type"].string() == "finish";
   }
   instructions_ = std::move(list);
-  // A lean state changes only where an instruction ends.
-  if (options_.lean) checkpoint_ = Tree();
+  if (options_.lean) drop_what_was_read();
   advance();
+}
+
+// A lean state changes only where an instruction ends, and of a context that was decided on only
+// the parent is read. A run that waits holds neither.
+void StepMachine::drop_what_was_read() {
+  checkpoint_ = Tree();
+  Tree payload = Tree::object();
+  const Tree& parent = context_["payload"]["parentMessageId"];
+  if (!parent.is_null()) payload.set("parentMessageId", parent);
+  context_.set("payload", std::move(payload));
 }
 
 // Executes instructions until one waits for an answer or the step is over.

@@ -124,6 +124,7 @@ class StepMachine {
   void run_custom(const Tree& instruction);
   bool has_state(const Tree& result);
   void take_instructions(Tree answer);
+  void drop_what_was_read();
   void finish_instruction();
   void end_step();
   void fail_step(Tree error);

@@ -341,6 +341,7 @@ void AgentSession::end_waiting() {
 
 void AgentSession::end(AgentOutcome outcome) {
   if (outcome_) return;
+  deadline_.reset();
   cancel_all();
   if (outcome.kind == AgentOutcome::Kind::finished) {
     // Calls of a last answer, or of one too many.
