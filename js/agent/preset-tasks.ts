@@ -4,12 +4,19 @@ import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../..
 import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
 import { fetchSSE } from '../model/fetch-sse';
+import { ModelRuntime } from '../model/runtime';
 import { ask } from './ask';
 import type { BuiltinToolResult, Citation } from './builtin-tools';
 import type { PresetTask, PresetTaskInput, PresetTaskName } from './preset-prompts';
 import { presetTasks, supportedLocales } from './preset-prompts';
 
-type Params = Partial<ChatStreamPayload> & { messages: ChatStreamPayload['messages'] };
+type Params = Partial<ChatStreamPayload> & {
+  messages: ChatStreamPayload['messages'];
+  /** Who is asked where neither `runtime` nor `url` says it. */
+  provider?: string;
+  /** LobeHub's, of no meaning to a call without tools. */
+  plugins?: readonly string[];
+};
 
 /** Whoever answers chats: a model runtime of `createModelRuntime`, or the like. */
 export interface ChatSource {
@@ -20,7 +27,7 @@ export interface ChatSource {
 }
 
 interface Asking {
-  /** Answers the request; or `url` names LobeHub's chat route. */
+  /** Answers the request; or `url` names LobeHub's chat route. `params.provider` when both are absent. */
   runtime?: ChatSource;
   url?: string;
   abortController?: AbortController | undefined;
@@ -43,10 +50,9 @@ export interface FetchPresetTaskOptions extends Asking {
  * rejects for wrong options and with what a callback throws.
  */
 export async function fetchPresetTaskResult(options: FetchPresetTaskOptions): Promise<void> {
-  const { params, runtime, url, trace } = options;
-  if ((runtime === undefined) === (url === undefined)) {
-    throw new MillraceError('invalid_option', 'fetchPresetTaskResult: give either runtime or url.');
-  }
+  const { url, trace } = options;
+  const { provider, plugins: _plugins, ...params } = options.params;
+  const runtime = sourceOf(options, provider);
   const abort = options.abortController ?? new AbortController();
   options.onLoadingChange?.(true);
   try {
@@ -78,6 +84,19 @@ export async function fetchPresetTaskResult(options: FetchPresetTaskOptions): Pr
   }
 }
 
+// Undefined: the route at `url` answers.
+function sourceOf({ runtime, url }: Asking, provider: string | undefined): ChatSource | undefined {
+  if (runtime !== undefined && url !== undefined) {
+    throw new MillraceError('invalid_option', 'fetchPresetTaskResult: give either runtime or url.');
+  }
+  if (runtime ?? url) return runtime;
+  if (provider) return new ModelRuntime(provider);
+  throw new MillraceError(
+    'invalid_option',
+    'fetchPresetTaskResult: say who answers: give runtime, url, or params.provider.',
+  );
+}
+
 // The conversation as providers take it: no configuration, no tools.
 function lightContext({ messages }: Params): { messages: ChatStreamPayload['messages'] } {
   type Built = { payload: { messages: ChatStreamPayload['messages'] } };
@@ -89,7 +108,7 @@ export interface PresetTaskOptions<Name extends PresetTaskName = PresetTaskName>
   task: Name;
   input: PresetTaskInput;
   /** Members of the chat payload besides the messages: model, temperature. */
-  params?: Partial<ChatStreamPayload>;
+  params?: Partial<Params>;
   /** Those that `langDetect` may answer with; `supportedLocales` when absent. */
   locales?: readonly string[];
 }
@@ -160,7 +179,7 @@ export interface SearchFallbackOptions extends Asking {
   /** The conversation before the question. */
   messages?: PresetTaskInput['messages'];
   locale?: string;
-  params?: Partial<ChatStreamPayload>;
+  params?: Partial<Params>;
   /** Answers a query: results, or what the builtin tool `web_search` gives. */
   search: (
     query: string,

@@ -54,6 +54,22 @@ describe('fetchPresetTaskResult', () => {
     expect(asked[0]?.options).toMatchObject({ protocol: 'lobe', metadata: { traceId: 't' } });
   });
 
+  it('asks the provider of its parameters, which is told neither that nor plugins', async () => {
+    const extra = { provider: 'demo', plugins: ['search'] };
+    let answer = '';
+    await fetchPresetTaskResult({
+      params: { ...params, ...extra, model: 'demo' },
+      onFinish: (text) => void (answer = text),
+    });
+    expect(answer).not.toBe('');
+    const { runtime, asked } = scripted('Hello');
+    await fetchPresetTaskResult({ runtime, params: { ...params, ...extra } });
+    expect(asked[0]?.payload).toEqual(params);
+    for (const wrong of [{ params }, { params, runtime, url: 'http://x' }]) {
+      await expect(fetchPresetTaskResult(wrong)).rejects.toMatchObject({ code: 'invalid_option' });
+    }
+  });
+
   it('tells errors, of the call and of the stream', async () => {
     for (const answer of [
       new MillraceError('rate_limited', 'Slow down.'),
