@@ -125,7 +125,9 @@ export function checkReach(who: string, reach: unknown): void {
     unknown
   >;
   if (!isText(command)) wrong('has a command that is no text: its arguments belong in `args`');
-  if (!isText(url) && !(url instanceof URL)) wrong('has a url that is no text');
+  // An URL may be one of another realm.
+  if (!isText(url) && !isText((url as Partial<URL> | null)?.href ?? 0))
+    wrong('has a url that is no text');
   if (!command && !url) wrong('has no command and no url');
   if (command !== undefined && url !== undefined) wrong('has both a command and a url');
   if (type !== undefined && !transports.includes(type as string)) {

@@ -120,6 +120,11 @@ afterEach(async () => {
 });
 
 describe('an MCP client over HTTP', () => {
+  it('takes an URL of another realm', async () => {
+    const client = await connect({ url: { href: url, toString: () => url } as URL });
+    expect(await client.callTool('t')).toEqual(text('called t'));
+  });
+
   it('keeps its session and ends it', async () => {
     const client = await connect({
       headers: { 'X-Own': '1' },

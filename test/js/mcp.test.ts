@@ -162,6 +162,8 @@ describe('an MCP client of a program', () => {
     [{ type: 'ws', url: 'http://127.0.0.1:9' }],
     [{ type: 'stdio', url: 'http://127.0.0.1:9' }],
     [{ url: 'http://127.0.0.1:9', headers: { X: 1 } }],
+    [{ url: {} }],
+    [{ url: null }],
     [{ command: 'node', timeoutMs: -1 }],
     [{ command: 'node', startMs: NaN }],
   ])('is not made of %j', async (options) => {
