@@ -309,7 +309,7 @@ describe('millrace serve without a model', () => {
     expect(results).toMatchObject([{ content: 'It is sunny in Paris' }]);
     expect(contentOf(tool ?? []).text).toContain('The tool answered: It is sunny in Paris');
     expect(failed?.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'demo_failure' });
-  });
+  }, 30_000);
 
   it('stops cleanly on SIGTERM and lets an answer end', async () => {
     const server = await serve([]);
@@ -345,5 +345,5 @@ describe('millrace serve without a model', () => {
       code: 1,
       text: expect.stringContaining('unknown_provider') as string,
     });
-  });
+  }, 30_000);
 });
