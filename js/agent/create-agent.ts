@@ -257,8 +257,32 @@ function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): 
   return new ModelRuntime(named.provider, provider).chain(named.model, fallback);
 }
 
+// A misspelt option must not leave an agent without what it was to have, an approval for instance.
+const known: ReadonlySet<string> = new Set<keyof CreateAgentOptions>([
+  'model',
+  'modelName',
+  'provider',
+  'fallback',
+  'instructions',
+  'tools',
+  'agents',
+  'approve',
+  'limits',
+  'parameters',
+  'compression',
+  'concurrency',
+  'retryAfterFirstToken',
+]);
+
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {
   const { model } = (options ?? {}) as Partial<CreateAgentOptions>;
+  const unknown = Object.keys(options ?? {}).find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw new MillraceError(
+      'invalid_option',
+      `createAgent() has no option '${unknown}'. It has ${[...known].join(', ')}.`,
+    );
+  }
   if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
     throw new MillraceError(
       'invalid_option',

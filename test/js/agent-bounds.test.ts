@@ -168,6 +168,12 @@ describe('the bounds of a run', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'invalid_option' }));
   });
 
+  it('are no words of their own: an option that is not known is refused', () => {
+    const make = () => createAgent({ model: 'demo:demo', maxSteps: 3 } as any);
+    expect(make).toThrow(/no option 'maxSteps'. It has model, /);
+    expect(make).toThrow(expect.objectContaining({ code: 'invalid_option' }));
+  });
+
   it('may be lifted', () => {
     expect(() => createAgent({ model: 'demo:demo', limits: { maxSteps: 0 } })).not.toThrow();
   });
