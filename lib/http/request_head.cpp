@@ -160,12 +160,6 @@ Result<void> check_transfer_coding(std::string_view coding, int minor_version) {
     return bad_length("HTTP/1.0 has no Transfer-Encoding; send a Content-Length.");
   }
   if (equal_ignoring_case(coding, "chunked")) return {};
-  const std::size_t comma = coding.rfind(',');
-  const bool ends_chunked =
-      comma != coding.npos && equal_ignoring_case(trim_spaces(coding.substr(comma + 1)), "chunked");
-  if (ends_chunked && !list_contains(coding.substr(0, comma), "chunked")) {
-    return make_error(Errc::transfer_coding_not_supported);
-  }
   return bad_length("Transfer-Encoding must be one 'chunked'.");
 }
 

@@ -61,8 +61,7 @@ class HeadScanner {
 
 // Reads a complete head, from the request line to the empty line.
 // Errors: invalid_request_line, invalid_header, invalid_host, invalid_body_length, target_too_long,
-// expectation_failed, request_headers_too_large, transfer_coding_not_supported,
-// http_version_not_supported.
+// expectation_failed, request_headers_too_large, http_version_not_supported.
 Result<RequestHead> parse_request_head(std::string_view head, const HeadLimits& limits);
 
 }  // namespace millrace::http

@@ -132,7 +132,7 @@ std::vector<RawRequest> bad_lengths() {
       {"chunked, identity", coding + "chunked, identity\r\n\r\n0\r\n\r\n", 400},
       {"identity", coding + "identity\r\n\r\nhello", 400},
       {"gzip alone", coding + "gzip\r\n\r\nhello", 400},
-      {"gzip, chunked", coding + "gzip, chunked\r\n\r\n0\r\n\r\n", 501},
+      {"gzip, chunked", coding + "gzip, chunked\r\n\r\n0\r\n\r\n", 400},
       {"chunked with a parameter", coding + "chunked;q=1\r\n\r\n0\r\n\r\n", 400},
       {"chunked in quotes", coding + "\"chunked\"\r\n\r\n0\r\n\r\n", 400},
       {"chunked with a comma", coding + "chunked,\r\n\r\n0\r\n\r\n", 400},
