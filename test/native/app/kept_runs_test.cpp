@@ -96,6 +96,7 @@ TEST_F(KeptRunsTest, ForgetsAfterAnHour) {
 
 TEST(KeptRuns, GivesUpTheOldestWhenThereAreTooMany) {
   CountingIds ids("id-");
+  const app::AgentPlan plan{};
   app::KeptRuns kept({2, std::size_t{1} << 20U, 1000});
   std::string question;
   for (const char* thread : {"a", "b", "c"})
