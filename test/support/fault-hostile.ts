@@ -213,35 +213,21 @@ const redirects: Modes = {
     stranger,
   ),
   'redirect-loop': fatal('too_many_redirects', redirect(307, here), { ...stranger, requests: 21 }),
-  'redirect-elsewhere': fatal('authentication_failed', redirect(307, away), stranger),
-  'redirect-elsewhere-308': fatal('authentication_failed', redirect(308, away), stranger),
-  'redirect-elsewhere-301': fatal('authentication_failed', redirect(301, away), stranger),
-  'redirect-elsewhere-302': fatal('authentication_failed', redirect(302, away), stranger),
-  'redirect-elsewhere-303': fatal('authentication_failed', redirect(303, away), stranger),
+  // Another origin gets neither the key nor the conversation.
+  'redirect-elsewhere': fatal('provider_bad_request', redirect(307, away), stranger),
+  'redirect-elsewhere-308': fatal('provider_bad_request', redirect(308, away), stranger),
+  'redirect-elsewhere-301': fatal('provider_bad_request', redirect(301, away), stranger),
+  'redirect-elsewhere-302': fatal('provider_bad_request', redirect(302, away), stranger),
+  'redirect-elsewhere-303': fatal('provider_bad_request', redirect(303, away), stranger),
   'redirect-elsewhere-with-name': fatal(
-    'authentication_failed',
+    'provider_bad_request',
     redirect(307, ({ elsewhere }) => elsewhere.replace('//', '//user:pass@')),
     stranger,
   ),
   'redirect-to-another-name': fatal(
-    'authentication_failed',
+    'provider_bad_request',
     redirect(307, ({ elsewhere }) => elsewhere.replace('127.0.0.1', 'localhost')),
     stranger,
-  ),
-  // The way leads back: what was left behind stays behind.
-  'redirect-there-and-back': fatal(
-    'authentication_failed',
-    (context) => {
-      const { attempt, request, response, elsewhere, label } = context;
-      const key = request.headers.authorization ?? request.headers['x-api-key'];
-      const back = encodeURIComponent(
-        `http://${request.headers.host}${label}${here(context).slice(label.length)}`,
-      );
-      if (attempt === 0) return redirect(307, () => `${elsewhere}/back?to=${back}`)(context);
-      if (key === undefined) return void response.writeHead(401).end();
-      answerWell(context);
-    },
-    { ...stranger, requests: 2 },
   ),
   'redirect-without-place': fatal(
     'provider_bad_request',
