@@ -25,19 +25,28 @@ json::Value usage_of(const json::Value& record, bool finished) {
   return first_choice(record)["usage"];
 }
 
+// 0 and the numbers of HTTP's good answers are no failures; heartbeats and wrappers have them.
+bool is_failure(std::string_view code) {
+  const bool is_status =
+      code.size() == 3 && code.find_first_not_of("0123456789") == std::string_view::npos;
+  return !code.empty() && code != "0" && !(is_status && code.front() == '2');
+}
+
 // Errors that stand in the place of a chunk: MiniMax's `base_resp`, and SiliconFlow's record of a
 // code and a message.
 std::optional<ErrorRecord> error_in_place(const json::Value& record) {
   const json::Value base = record["base_resp"];
   const json::Value status = base["status_code"];
-  if (status.truthy()) {
+  const std::string code = status.is_string() ? std::string(status.string()) : status.to_json();
+  if (status.truthy() && is_failure(code)) {
     const std::string_view said = base["status_msg"].string();
-    return ErrorRecord{std::string(said.empty() ? "Stream error" : said), status.to_json()};
+    return ErrorRecord{std::string(said.empty() ? "Stream error" : said), code};
   }
-  const json::Value code = record["code"];
   const bool is_chunk = record["choices"].exists() || record["usage"].is_object();
-  if (is_chunk || !code.truthy() || !record["message"].filled_string()) return std::nullopt;
-  return read_error(record, {});
+  if (is_chunk || !record["message"].filled_string()) return std::nullopt;
+  ErrorRecord error = read_error(record, {});
+  if (!is_failure(error.code)) return std::nullopt;
+  return error;
 }
 
 }  // namespace
@@ -46,6 +55,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   auto error = error_of(record);
   if (!error && services_.mode == event::Mode::strict) error = error_in_place(record);
   if (error) {
+    tagged_.flush(*this);
     flush_usage();
     services_.parts.fail(error->code, error->message);
     return true;
