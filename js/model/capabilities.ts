@@ -79,8 +79,10 @@ export class Capabilities {
     let page: string | undefined;
     for (let pages = 0; pages < mostPages; pages += 1) {
       const { json, nextPage } = await this.#call('models', { page }, options);
+      // Servers that know no pages give the same one again.
+      if (nextPage !== undefined && nextPage === page) break;
       models.push(...(JSON.parse(json) as ProviderModel[]));
-      if (nextPage === undefined || nextPage === page) break;
+      if (nextPage === undefined) break;
       page = nextPage;
     }
     return models;

@@ -269,12 +269,23 @@ describe('Capabilities', () => {
     expect(fake.calls).toHaveLength(2);
   });
 
+  it('reads the list of a vendor without pages once', async () => {
+    const own = fake.answer;
+    fake.answer = (response) => {
+      response.writeHead(200).end('{"data":[{"id":"a"}],"has_more":true,"last_id":"a"}');
+    };
+    const models = await capabilitiesOf('openai').models();
+    fake.answer = own;
+    expect(models.map(({ id }) => id)).toEqual(['a']);
+    expect(fake.calls).toHaveLength(1);
+  });
+
   it('does not ask for the same page for ever', async () => {
     const own = fake.answer;
     fake.answer = (response) => {
       response.writeHead(200).end('{"models":[{"name":"a"}],"nextPageToken":"again"}');
     };
-    expect(await capabilitiesOf('google').models()).toHaveLength(2);
+    expect(await capabilitiesOf('google').models()).toHaveLength(1);
     fake.answer = own;
   });
 

@@ -169,7 +169,10 @@ Result<CapabilityResult> read_capability(const ProviderConfig& config, Capabilit
   const std::string_view model = options.value()["model"].string();
   const CapabilityRow* row = find_row(config, capability, options.value());
   if (row == nullptr) return not_supported(config, capability, model);
-  return row->read(options.value(), answer);
+  auto result = row->read(options.value(), answer);
+  // Asked without a page, a vendor gives the first one again.
+  if (result && row->page.empty()) result.value().next_page.clear();
+  return result;
 }
 
 Result<net::Request> build_poll(const ProviderConfig& config, std::string_view url,

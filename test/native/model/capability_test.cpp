@@ -58,6 +58,22 @@ TEST(Capability, ListsModelsWhereEachVendorKeepsThem) {
             "GET https://bedrock.eu-west-1.amazonaws.com/foundation-models");
 }
 
+TEST(Capability, GoesOnOnlyWhereAPageCanBeAskedFor) {
+  const auto next_page = [](const std::string& provider, std::string_view body) {
+    const auto result = read_capability(config_with_key(provider), Capability::models, "{}",
+                                        {"application/json", body});
+    EXPECT_TRUE(result.ok()) << provider;
+    return result ? result.value().next_page : std::string();
+  };
+  constexpr std::string_view more = R"({"data":[{"id":"a"}],"has_more":true,"last_id":"a"})";
+  EXPECT_EQ(next_page("anthropic", more), "a");
+  EXPECT_EQ(next_page("openai", more), "");
+  EXPECT_EQ(next_page("mistral", more), "");
+  constexpr std::string_view token = R"({"models":[{"name":"a"}],"nextPageToken":"t"})";
+  EXPECT_EQ(next_page("google", token), "t");
+  EXPECT_EQ(next_page("ollama", token), "");
+}
+
 TEST(Capability, ReadsModelCardsOfManyDialects) {
   EXPECT_EQ(read("openai", Capability::models, "{}",
                  R"({"data":[{"id":"gpt-5","created":1754425777,"owned_by":"system"},)"
