@@ -80,6 +80,7 @@ void ModelCall::State::begin_attempt(Moment now) {
   events_.reset();
   decoder_.reset();
   complete_at_.reset();
+  error_name_.clear();
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
   const bool has_token = services_.tokens.find(token_owner(link().config), now.wall) != nullptr;
   if (needs_token(link().config) && !has_token) {
@@ -410,6 +411,7 @@ void ModelCall::State::stop(Moment now) {
     book(error, now);
   }
   hooked_.release();
+  error_name_.clear();
   fail(error);
 }
 

@@ -439,6 +439,31 @@ TEST(ModelCall, NamesErrorsAsUserCodeDoes) {
   EXPECT_TRUE(hooked.log.has(R"("errorType":"Mine")"));
 }
 
+TEST(ModelCall, ForgetsTheNameOfAnErrorThatItRetries) {
+  const auto failed_once = [](CallRig& rig) {
+    rig.start();
+    rig.refuse(503, R"({"error":{"message":"busy"}})");
+    rig.call.complete(rig.host.asked.back().id, R"({"errorType":"Mine"})", rig.now());
+    ASSERT_EQ(rig.host.waits.size(), 1U);
+  };
+  CallOptions options = chain({link()});
+  options.hooks.error = true;
+
+  CallRig waiting(options);
+  failed_once(waiting);
+  waiting.call.stop(waiting.now());
+  EXPECT_NE(waiting.call.failure_json().find(R"("code":"cancelled")"), std::string::npos);
+  EXPECT_FALSE(waiting.log.has("Mine")) << waiting.log.all();
+  EXPECT_EQ(waiting.call.failure_json().find("Mine"), std::string::npos);
+
+  CallRig again(options);
+  failed_once(again);
+  again.timer();
+  ASSERT_EQ(again.host.sent.size(), 2U);
+  again.call.stop(again.now());
+  EXPECT_FALSE(again.log.has("Mine")) << again.log.all();
+}
+
 TEST(ModelCall, LetsUserCodeChangeEventsInTheirOrder) {
   CallOptions options = chain({link()});
   options.hooks.events = true;
