@@ -135,7 +135,9 @@ void read_part(JsonBuilder& out, const json::Value& part) {
   } else if (type == "file") {
     read_file(out, part["file"]);
   } else {
-    message::write_text_part(out, type == "text" ? part["text"].string() : "");
+    // The Responses API says `input_text`, some clients give no type.
+    const bool is_text = type == "text" || type == "input_text" || part["type"].is_nothing();
+    message::write_text_part(out, is_text ? part["text"].string() : "");
   }
 }
 

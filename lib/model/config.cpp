@@ -331,20 +331,38 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   return {};
 }
 
+// The last word of a name, in lower case: "key" of "X-Api-Key", "api_key" and "apiKey".
+std::string last_word(std::string_view name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::size_t start = name.size();
+  while (start > 0) {
+    const char before = name[start - 1];
+    if (before == '-' || before == '_' || before == '.') break;
+    const bool begins_a_word = start < name.size() && is_upper(name[start]) && !is_upper(before);
+    if (begins_a_word) break;
+    --start;
+  }
+  std::string word(name.substr(start));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [&](char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; });
+  return word;
+}
+
+// Whether a header or a member of the query is called as what carries a secret is: the word that
+// says so comes last, "X-Auth-Env" and "X-Key-Id" name something else.
+bool tells_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 17> telling{
+      "auth",        "authorization", "key",    "apikey",       "token",    "authtoken",
+      "accesstoken", "secret",        "cookie", "clientsecret", "session",  "password",
+      "passwd",      "credential",    "sig",    "credentials",  "signature"};
+  return std::find(telling.begin(), telling.end(), last_word(name)) != telling.end();
+}
+
 // What a header or a member of the query carries: "Bearer <key>", "sid=<key>; other=<key>",
 // "<key>".
 void add_carried_secrets(std::vector<std::string>& secrets, std::string_view name,
                          std::string_view value) {
-  constexpr std::array<std::string_view, 9> telling{
-      "auth", "key", "token", "secret", "cookie", "session", "password", "signature", "credential"};
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  const bool tells = std::any_of(telling.begin(), telling.end(), [&](std::string_view word) {
-    return lower.find(word) != std::string::npos;
-  });
-  if (!tells) return;
+  if (!tells_secret(name)) return;
   constexpr std::size_t shortest = 8;  // less would match ordinary words
   while (!value.empty()) {
     const std::size_t end = std::min(value.find_first_of(" ;,"), value.size());

@@ -29,12 +29,13 @@ struct IntegerMember {
   std::string_view name;
   std::optional<std::int64_t> ChatPayload::*field;
   std::int64_t least;
+  bool has_no_limit = false;  // -1 says what a missing member does, as LM Studio and vLLM write it
 };
 constexpr std::array integer_members{
-    IntegerMember{"top_k", &ChatPayload::top_k, 0},
-    IntegerMember{"max_tokens", &ChatPayload::max_tokens, 1},
-    IntegerMember{"max_completion_tokens", &ChatPayload::max_tokens, 1},
-    IntegerMember{"max_output_tokens", &ChatPayload::max_tokens, 1},
+    IntegerMember{"top_k", &ChatPayload::top_k, 0, true},
+    IntegerMember{"max_tokens", &ChatPayload::max_tokens, 1, true},
+    IntegerMember{"max_completion_tokens", &ChatPayload::max_tokens, 1, true},
+    IntegerMember{"max_output_tokens", &ChatPayload::max_tokens, 1, true},
     IntegerMember{"n", &ChatPayload::n, 1},
     IntegerMember{"seed", &ChatPayload::seed, std::numeric_limits<std::int64_t>::min()},
     IntegerMember{"top_logprobs", &ChatPayload::top_logprobs, 0},
@@ -114,6 +115,7 @@ Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
     if (value.is_nothing()) continue;
     const auto number = value.integer();
     if (!number) return invalid(member.name, "must be a whole number");
+    if (*number == -1 && member.has_no_limit) continue;
     if (*number < member.least) {
       return invalid(member.name, "must be " + std::to_string(member.least) + " or more");
     }

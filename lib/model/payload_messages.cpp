@@ -203,8 +203,8 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
 
 constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
                                                 "assistant", "tool",      "function"};
-constexpr std::array<std::string_view, 7> part_types{
-    "text", "image_url", "video_url", "audio_url", "input_audio", "file", "thinking"};
+constexpr std::array<std::string_view, 8> part_types{
+    "text", "input_text", "image_url", "video_url", "audio_url", "input_audio", "file", "thinking"};
 
 Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
                    std::span<const std::string_view> known) {
@@ -220,6 +220,8 @@ Error unknown_word(const std::string& where, std::string_view what, std::string_
 
 // What a user says must not turn into something else on its way.
 Result<void> check_part(const json::Value& part, const std::string& where) {
+  // A text needs no type to be known.
+  if (part["type"].is_nothing() && part["text"].is_string()) return {};
   const std::string_view type = part["type"].string();
   if (std::find(part_types.begin(), part_types.end(), type) == part_types.end()) {
     return unknown_word(where, "type", type, part_types);

@@ -22,6 +22,9 @@ TEST(Payload, NamesWhatIsWrong) {
            Row{R"("temperature":"hot")", "`temperature` must be a number"},
            Row{R"("max_tokens":1.5)", "`max_tokens` must be a whole number"},
            Row{R"("max_tokens":-5)", "`max_tokens` must be 1 or more"},
+           Row{R"("max_tokens":0)", "`max_tokens` must be 1 or more"},
+           Row{R"("top_k":-2)", "`top_k` must be 0 or more"},
+           Row{R"("n":-1)", "`n` must be 1 or more"},
            Row{R"("max_tokens":1,"max_completion_tokens":2)", "contradicts `max_tokens`"},
            Row{R"("reasoning_effort":"huge")", "`reasoning_effort` must be none"},
            Row{R"("reasoning_effort":"low","effort":"high")", "`effort` contradicts"},
@@ -44,6 +47,34 @@ TEST(Payload, NamesWhatIsWrong) {
   EXPECT_EQ(code_of(test::question("m", R"("temperature":null,"apiMode":null)")), "ok");
 }
 
+// LM Studio writes no limit of tokens as -1, vLLM no limit of candidates.
+TEST(Payload, LeavesOutWhatHasNoLimit) {
+  for (const std::string_view more :
+       {R"("max_tokens":-1)", R"("max_completion_tokens":-1)", R"("max_output_tokens":-1)",
+        R"("top_k":-1)", R"("max_tokens":-1,"top_k":-1)"}) {
+    for (const std::string_view provider : {"lmstudio", "vllm", "anthropic", "google"}) {
+      const auto with = test::build(test::settings_of(provider), test::question("m", more));
+      const auto without = test::build(test::settings_of(provider), test::question("m"));
+      EXPECT_EQ(test::body_of(with), test::body_of(without)) << provider << ' ' << more;
+    }
+  }
+  const std::string body =
+      test::body_of(test::build(test::settings_of("lmstudio"),
+                                test::question("m", R"("max_tokens":-1,"max_output_tokens":7)")));
+  EXPECT_NE(body.find(R"("max_tokens":7)"), std::string::npos) << body;
+}
+
+TEST(Payload, ReadsTextsWithoutAType) {
+  const std::string body = test::body_of(
+      test::build(test::settings_of("openai"),
+                  R"({"model":"gpt-4o","messages":[{"role":"user","content":[{"text":"one"},)"
+                  R"({"type":"input_text","text":"two"},{"type":null,"text":"three"}]}]})"));
+  for (const std::string_view text : {"one", "two", "three"}) {
+    const std::string part = R"({"type":"text","text":")" + std::string(text) + "\"}";
+    EXPECT_NE(body.find(part), std::string::npos) << body;
+  }
+}
+
 TEST(Payload, TakesNoMessageForAnother) {
   struct Row {
     std::string_view message;
@@ -57,6 +88,8 @@ TEST(Payload, TakesNoMessageForAnother) {
            Row{R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"odd"}]})",
                "content[1] has the unknown type \"odd\""},
            Row{R"({"role":"user","content":["x"]})", "unknown type"},
+           Row{R"({"role":"user","content":[{"url":"x"}]})", "unknown type"},
+           Row{R"({"role":"user","content":[{"type":"","text":"x"}]})", "unknown type"},
        }) {
     const std::string said =
         code_of(R"({"model":"m","messages":[)" + std::string(row.message) + "]}");
@@ -276,6 +309,53 @@ TEST(Config, KnowsTheSecretsOfHeadersAndQuery) {
   const std::vector<std::string> expected{"k", "tok-super-secret", "0123456789",
                                           "dXNlcjpwYXNzd29yZA==", "querysecret12345"};
   EXPECT_EQ(secrets, expected);
+}
+
+TEST(Config, TellsSecretsByTheLastWordOfAName) {
+  struct Row {
+    std::string_view name;
+    bool is_secret;
+  };
+  for (const Row& row : {
+           Row{"Authorization", true},
+           Row{"Proxy-Authorization", true},
+           Row{"cf-aig-authorization", true},
+           Row{"Cookie", true},
+           Row{"X-Auth", true},
+           Row{"x-api-key", true},
+           Row{"api_key", true},
+           Row{"apiKey", true},
+           Row{"APIKEY", true},
+           Row{"X-Amz-Security-Token", true},
+           Row{"access_token", true},
+           Row{"clientSecret", true},
+           Row{"X-Proxy-Password", true},
+           Row{"X-Amz-Signature", true},
+           Row{"X-Auth-Env", false},
+           Row{"X-Author", false},
+           Row{"X-Key-Id", false},
+           Row{"X-Tokenizer", false},
+           Row{"X-Monkey", false},
+           Row{"max_tokens", false},
+           Row{"X-Session-Mode", false},
+           Row{"-", false},
+           Row{"X-", false},
+       }) {
+    const std::string name(row.name);
+    for (const std::string_view place : {"headers", "query"}) {
+      const auto config = model::read_config(R"({"provider":"ollama",")" + std::string(place) +
+                                             R"(":{")" + name + R"(":"production"}})");
+      ASSERT_TRUE(config.ok()) << name;
+      EXPECT_EQ(secrets_of(config.value()).size(), row.is_secret ? 1U : 0U) << name;
+    }
+  }
+}
+
+TEST(Config, TakesNoShortWordOfAHeaderForASecret) {
+  const auto config = model::read_config(
+      R"({"provider":"openai","headers":{"X-Api-Key":"default","Cookie":"theme=dark"}})");
+  ASSERT_TRUE(config.ok());
+  EXPECT_TRUE(secrets_of(config.value()).empty());
 }
 
 TEST(Config, NamesWhatIsWrong) {

@@ -1,0 +1,20 @@
+// What a reader sees of secrets that a provider repeats.
+#include "app/redacting_sink.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/collect.hpp"
+
+using namespace millrace;
+
+TEST(RedactingSink, CleansFailuresAndLeavesAnswersAlone) {
+  test::Collector collector;
+  app::RedactingSink sink(collector, {"topsecret1"});
+  sink.on_event({event::TextStart{"m"}});
+  sink.on_event({event::TextDelta{"m", "topsecret1 and sk-0123456789"}});
+  sink.on_event({event::TextEnd{"m"}});
+  sink.on_event({event::Failed{"no topsecret1 and no sk-0123456789 here", "x"}});
+  const std::string text = collector.text(false);
+  EXPECT_NE(text.find("\"delta\":\"topsecret1 and sk-0123456789\""), std::string::npos) << text;
+  EXPECT_NE(text.find("no [redacted] and no sk-[redacted] here"), std::string::npos) << text;
+}
