@@ -12,6 +12,17 @@ export function checkSignal(owner: string, signal: unknown): void {
   throw new MillraceError('invalid_argument', `${owner}: signal must be an AbortSignal.`);
 }
 
+/** Why a signal aborted; one of a browser's stand-in, as jsdom has one, may not know. */
+export function reasonOf(signal: Partial<AbortSignal> | undefined): Error {
+  if (signal && 'reason' in signal) return signal.reason as Error;
+  return new DOMException('This operation was aborted', 'AbortError');
+}
+
+/** Throws the reason of a signal that has aborted. */
+export function throwIfAborted(signal: Signal): void {
+  if (signal?.aborted) throw reasonOf(signal);
+}
+
 /** Ends listening where nothing was listened to. */
 export const noListener = (): void => undefined;
 

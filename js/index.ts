@@ -96,7 +96,7 @@ export type { ConfigContext, EnvironmentSource, ProviderConfigSource } from './m
 export { chatErrorBody, chatErrorResponse } from './model/error-body';
 export type { ChatErrorBody } from './model/error-body';
 export { anthropicCompatibleFactory, openaiCompatibleFactory } from './model/factories';
-export type { RuntimeClass } from './model/factories';
+export type { FactoryRuntimeOptions, RuntimeClass } from './model/factories';
 export type {
   AnthropicCompatibleOptions,
   FactoryHooks,

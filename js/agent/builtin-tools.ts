@@ -1,6 +1,6 @@
 // The engine's own tools, as tools of the host: arguments go to the engine's thread, outcomes come back.
 import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
-import { noListener, onAbort } from '../abort';
+import { noListener, onAbort, throwIfAborted } from '../abort';
 import { errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
@@ -142,7 +142,7 @@ function call(
   signal: AbortSignal | undefined,
 ): Promise<BuiltinToolResult> {
   return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const native = engine();
     let settled = noListener;
     const abort = () => {

@@ -1,6 +1,7 @@
 // createAgent: an agent that works inside the engine. JavaScript runs only its tools.
 import { randomUUID } from 'node:crypto';
 
+import { throwIfAborted } from '../abort';
 import type { AgentLimits } from '../../types/agent';
 import type { SavedRun } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
@@ -167,7 +168,7 @@ export class EngineAgent {
 
   #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
     const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const inputJson = toJson(input, 'input');
     const optionsJson = toJson({ ...more, saves: saves ?? onStep !== undefined }, 'options');
     const call = startEngineCall((native, deliver) =>
@@ -230,7 +231,7 @@ function planOf(options: CreateAgentOptions, tools: readonly (HostTool | string)
     payload: parameters,
     instructions,
     approve,
-    limits,
+    limits: finite(limits),
     compression,
     concurrency,
     retryAfterFirstToken,
@@ -244,6 +245,17 @@ function planOf(options: CreateAgentOptions, tools: readonly (HostTool | string)
       plan: agent.plan,
     })),
   };
+}
+
+// JSON has no word for what never ends.
+function finite(limits: CreateAgentOptions['limits']): object | undefined {
+  if (typeof limits !== 'object' || limits === null) return limits;
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, value]) => [
+      name,
+      value === Infinity ? Number.MAX_SAFE_INTEGER : value,
+    ]),
+  );
 }
 
 function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): object[] {
@@ -276,7 +288,8 @@ const known: ReadonlySet<string> = new Set<keyof CreateAgentOptions>([
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {
   const { model } = (options ?? {}) as Partial<CreateAgentOptions>;
-  const unknown = Object.keys(options ?? {}).find((name) => !known.has(name));
+  const given = Object.entries(options ?? {});
+  const [unknown] = given.find(([name, value]) => value !== undefined && !known.has(name)) ?? [];
   if (unknown !== undefined) {
     throw new MillraceError(
       'invalid_option',

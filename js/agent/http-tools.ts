@@ -1,4 +1,5 @@
 // What HTTP plugins and OpenAPI tools share: one guarded request, and its answer as a tool's result.
+import { throwIfAborted } from '../abort';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import type { AddressGuard } from '../transport/engine';
@@ -88,7 +89,7 @@ export async function send(
     const content = resultText(text, most);
     return { content: isCut ? markedAsCut(content) : content, success: true };
   } catch (error) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const code = MillraceError.is(error) ? error.code : 'tool_failed';
     return failed(code, error instanceof Error ? error.message : String(error));
   }

@@ -3,6 +3,7 @@ import type { AgentEvent, AgentStepResult } from '../../types/agent';
 import { onAbort } from '../abort';
 import type { NativeAgentStep } from '../addon';
 import { rethrow } from '../errors';
+import { longestTimer } from '../limits';
 import { type AgentErrorRecord, errorRecord, reviveError, toJson } from './serialize';
 
 interface Action {
@@ -48,8 +49,6 @@ function withErrors<T extends AgentEvent>(event: T): T {
 function isRecord(error: unknown): error is AgentErrorRecord {
   return typeof (error as { message?: unknown } | null)?.message === 'string';
 }
-
-const longestTimer = 2 ** 31 - 1;
 
 /** Calls the reader. What it throws is surfaced as an uncaught exception, and the step goes on. */
 export function tell<Event>(onEvent: ((event: Event) => void) | undefined, event: Event): void {

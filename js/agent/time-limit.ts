@@ -1,9 +1,10 @@
 // Work with a limit of time, which learns when nobody waits for it any more.
-import { noListener, onAbort } from '../abort';
+import { noListener, onAbort, reasonOf, throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
+import { longestTimer } from '../limits';
 
 /**
- * Settles with what `work` gives, fails with `tool_timeout` after `ms` (0: waits for ever), and with the
+ * Settles with what `work` gives, fails with `tool_timeout` after `ms` (0 and Infinity: waits for ever), and with the
  * reason of `outer` when that aborts. The signal that `work` gets aborts with each failure.
  */
 export async function within<T>(
@@ -12,17 +13,23 @@ export async function within<T>(
   message: string,
   outer?: AbortSignal,
 ): Promise<T> {
-  outer?.throwIfAborted();
+  throwIfAborted(outer);
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let settled = noListener;
   const over = new Promise<never>((_resolve, reject) => {
-    if (ms > 0) timer = setTimeout(() => reject(new MillraceError('tool_timeout', message)), ms);
+    if (ms > 0 && ms < Infinity) {
+      const late = (): void => reject(new MillraceError('tool_timeout', message));
+      timer = setTimeout(late, Math.min(ms, longestTimer));
+    }
     settled = onAbort(outer, () => {
-      controller.abort(outer?.reason);
-      reject(outer?.reason as Error);
+      const reason = reasonOf(outer);
+      controller.abort(reason);
+      reject(reason);
     });
   });
+  // Nobody hears of it when `work` throws at once, of an abort of its own for instance.
+  over.catch(noListener);
   try {
     return await Promise.race([work(controller.signal), over]);
   } catch (error) {

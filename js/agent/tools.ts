@@ -10,12 +10,14 @@ import type {
 import type { StandardSchema } from '../../types/objects';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { limitOf } from '../limits';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { ask } from './ask';
 import { engineToolOf } from './engine-tools';
 import { withRetries } from './retries';
 import { AgentRuntime, type RuntimeConfig } from './runtime';
 import { within } from './time-limit';
+import { toolsIn } from './tool-list';
 import { resultJson } from './tool-result';
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
@@ -50,9 +52,11 @@ export interface HostTool<Input = never> {
 /** A tool whose name is its key in a record of tools. */
 export type NamelessTool<Input = never> = Omit<HostTool<Input>, 'name'> & { name?: undefined };
 
-/** Tools as they are given: a list, or a record, whose keys are the names. */
+/** Tools as they are given: a list, or a record or map, whose keys are the names. */
 export type HostTools =
-  readonly (HostTool | string)[] | Readonly<Record<string, HostTool | NamelessTool>>;
+  | readonly (HostTool | string)[]
+  | Readonly<Record<string, HostTool | NamelessTool>>
+  | ReadonlyMap<string, HostTool | NamelessTool>;
 
 /** Milliseconds that a call may take of a tool that says nothing of it. */
 export const defaultTimeoutMs: number = 5 * 60 * 1000;
@@ -81,28 +85,21 @@ function checkName(name: string): void {
   );
 }
 
-/** The tools of a list or a record, each with its name; strings name tools of the engine. */
+/** The tools of a list, a map or a record, each with its name; strings name tools of the engine. */
 export function toolList(given: HostTools | null | undefined): (HostTool | string)[] {
-  if (given === null || given === undefined) return [];
-  if (typeof given !== 'object') {
-    throw new MillraceError('invalid_option', '`tools` has to be a list or a record of tools.');
-  }
-  const list: (HostTool | string)[] = Array.isArray(given)
-    ? [...(given as readonly (HostTool | string)[])]
-    : Object.entries(given as Record<string, HostTool>).map(([name, one]) => {
-        checkName(name);
-        return one?.name === name ? one : { ...one, name };
-      });
+  const list = toolsIn<HostTool>(given) as (HostTool | string)[];
   for (const one of list) {
     if (typeof one === 'string') continue;
     if (typeof one?.run !== 'function') {
       throw new MillraceError('invalid_option', 'A tool of an agent needs a function `run`.');
     }
-    if (typeof one.name === 'string' && one.name !== '') continue;
-    throw new MillraceError(
-      'invalid_argument',
-      'A tool in a list needs a name; in a record its key is the name.',
-    );
+    if (typeof one.name !== 'string' || one.name === '') {
+      throw new MillraceError(
+        'invalid_argument',
+        'A tool in a list needs a name; in a record its key is the name.',
+      );
+    }
+    if (!Array.isArray(given)) checkName(one.name);
   }
   return list;
 }
@@ -119,7 +116,7 @@ export interface AgentToolsEngine {
 
 /** Makes an agent's tools, definitions and manifests of host tools, sorted by name. */
 export function createAgentToolsEngine(options: {
-  tools: readonly HostTool[] | Readonly<Record<string, HostTool | NamelessTool>>;
+  tools: Exclude<HostTools, readonly unknown[]> | readonly HostTool[];
 }): AgentToolsEngine {
   const made: AgentToolsEngine = { tools: {}, definitions: [], toolManifestMap: {} };
   const hosts = toolList(options?.tools).map((one) => {
@@ -189,7 +186,8 @@ export function inputSchemaOf({ input }: HostTool): object | undefined {
 }
 
 function callable(host: HostTool): AgentTool {
-  const { name, timeoutMs: limit = defaultTimeoutMs } = host;
+  const { name } = host;
+  const limit = limitOf('timeoutMs', host.timeoutMs) ?? defaultTimeoutMs;
   return async (args: never, context: AgentToolContext) => {
     const input = await checkArguments(host, args);
     const value: unknown = await within(
@@ -243,7 +241,7 @@ export function toolPlan(tool: HostTool): object {
     parameters: inputSchemaOf(tool),
     effect,
     approve: policyOf(approve),
-    timeoutMs,
+    timeoutMs: limitOf('timeoutMs', timeoutMs),
     resultLimit,
     retries,
     ordered,

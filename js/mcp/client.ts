@@ -10,7 +10,7 @@ import type {
   MCPTool,
   MCPToolResult,
 } from '../../types/mcp';
-import { noListener, onAbort } from '../abort';
+import { noListener, onAbort, throwIfAborted } from '../abort';
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import { authorizationOf, headersOf } from './authorization';
@@ -72,7 +72,7 @@ export class MCPClient {
   static async connect(options: MCPClientOptions): Promise<MCPClient> {
     checkReach('The MCP server', options);
     const { signal } = options;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const reach = { ...options };
     if ('url' in reach && reach.url !== undefined) {
       const authorized = await headersOf(reach.auth, String(reach.url));

@@ -1,10 +1,10 @@
 // The engine's MCP client as promises: requests out, answers and the server's questions in.
 import type { MCPImplementation, MCPProgress, MCPRequestOptions } from '../../types/mcp';
-import { onAbort } from '../abort';
+import { onAbort, throwIfAborted } from '../abort';
 import type { Addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
+import { limitOf } from '../limits';
 import { engine } from '../transport/engine';
-import { limitOf } from './reach';
 
 /** What a server said when the connection was opened. */
 export interface MCPServer {
@@ -102,7 +102,7 @@ export class MCPConnection {
     const { signal, onProgress } = options;
     return new Promise<T>((resolve, reject) => {
       if (this.#over) throw this.#over.error;
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       const timeoutMs = timeOf('timeoutMs', options.timeoutMs);
       const maxTotalMs = timeOf('maxTotalMs', options.maxTotalMs);
       const call = this.#nextCall++;

@@ -2,6 +2,7 @@
 // authorizes it, and its address is connected to. A service is one row.
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import { type MCPClient, createMCPClient } from './client';
@@ -142,7 +143,7 @@ export class CloudConnector {
       try {
         if (await this.isReady(instance, signal)) return;
       } catch (error) {
-        signal?.throwIfAborted();
+        throwIfAborted(signal);
         if (!mayPass(error)) throw error;
         failure = error;
       }
@@ -150,7 +151,7 @@ export class CloudConnector {
         if (failure) throw failure;
         throw new MillraceError('mcp_unauthorized', 'The user did not authorize in time.');
       }
-      await sleep(pollMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+      await sleep(pollMs, undefined, { signal }).catch(() => throwIfAborted(signal));
     }
   }
 

@@ -8,6 +8,7 @@ import type {
   MCPRoot,
 } from '../../types/mcp';
 import { MillraceError } from '../errors';
+import { limitOf } from '../limits';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import { version } from '../version';
 import type { MCPAuthorization } from './authorization';
@@ -100,14 +101,6 @@ const isText = (value: unknown): boolean => value === undefined || typeof value 
 function areTexts(value: unknown): boolean {
   if (value === undefined) return true;
   return typeof value === 'object' && value !== null && Object.values(value).every(isText);
-}
-
-/** A limit in whole milliseconds, 0 for none; throws `invalid_option` for what is no limit. */
-export function limitOf(name: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (value === Infinity) return 0;
-  if (typeof value === 'number' && value >= 0) return Math.ceil(value);
-  throw new MillraceError('invalid_option', `\`${name}\` must be a number of at least 0.`);
 }
 
 /** A list of texts, or nothing. */

@@ -6,9 +6,10 @@ import { ask } from '../agent/ask';
 import { inEngine } from '../agent/engine-tools';
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
+import { limitOf } from '../limits';
 import { attachmentsOf, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
-import { isList, limitOf } from './reach';
+import { isList } from './reach';
 
 /** Remembers how approved tools were described, so that a changed one is asked for again. */
 export interface MCPToolPins {

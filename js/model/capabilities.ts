@@ -1,6 +1,6 @@
 // What a provider can do besides chats: the engine builds requests and reads answers, its transport (or a
 // fetch function) carries them.
-import { onAbort } from '../abort';
+import { onAbort, throwIfAborted } from '../abort';
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -207,7 +207,7 @@ export class Capabilities {
   }
 
   async #request(call: Call): Promise<Response> {
-    call.signal?.throwIfAborted();
+    throwIfAborted(call.signal);
     const credential = await this.#credential(call);
     const request = this.#native((native) =>
       native.buildCapability(call.capability, call.settings, call.text, credential),
@@ -298,7 +298,7 @@ async function throughFetch(
     });
     return limited(response, request.limits.decodedBytes);
   } catch (cause) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const code = clock?.aborted ? 'total_timeout' : 'connect_failed';
     throw new MillraceError(code, 'The request through the given fetch failed.', {
       cause,

@@ -28,7 +28,11 @@ import type { CallOptions, ChatOptions, ModelRuntimeOptions, StreamOptions } fro
 import { ModelRuntime } from './runtime';
 
 /** A class of runtimes for one vendor. */
-export type RuntimeClass = new (options?: ModelRuntimeOptions) => ModelRuntime;
+export type RuntimeClass = new (options?: FactoryRuntimeOptions) => ModelRuntime;
+
+/** A runtime's options, or those of a vendor's client. */
+export type FactoryRuntimeOptions = ModelRuntimeOptions &
+  NonNullable<FactoryOptions['constructorOptions']>;
 
 /** A runtime class for a vendor that speaks OpenAI's chat completions. */
 export function openaiCompatibleFactory(options: OpenAICompatibleOptions): RuntimeClass {
@@ -175,7 +179,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
   return class extends ModelRuntime {
     readonly #instance: FactoryInstance;
 
-    constructor(given: ModelRuntimeOptions = {}) {
+    constructor(given: FactoryRuntimeOptions = {}) {
       const settings = settingsOf(options, plan.row, given);
       checkKey(options, settings);
       const instance = instanceOf(settings);
@@ -247,9 +251,12 @@ function instanceOf({ apiKey, baseURL }: ModelRuntimeOptions): FactoryInstance {
 function settingsOf(
   options: FactoryOptions,
   row: Row,
-  instance: ModelRuntimeOptions,
+  instance: FactoryRuntimeOptions,
 ): ModelRuntimeOptions {
-  const { provider, constructorOptions: given = {} } = options;
+  const { provider, constructorOptions } = options;
+  const { timeout, defaultHeaders, defaultQuery, ...own } = instance;
+  const given = { ...constructorOptions };
+  if (timeout !== undefined) given.timeout = timeout;
   const { quirks, ...rest } = row;
   const on = Object.entries(quirks).filter(([, value]) => value);
   const baseURL = instance.baseURL ?? options.baseURL;
@@ -257,9 +264,11 @@ function settingsOf(
   return {
     ...(given.maxRetries === undefined ? {} : { maxRetries: given.maxRetries }),
     ...(given.timeout === undefined ? {} : { timeouts: { firstByte: given.timeout } }),
-    ...(given.defaultQuery === undefined ? {} : { query: given.defaultQuery }),
-    ...instance,
-    headers: { ...given.defaultHeaders, ...instance.headers },
+    ...((given.defaultQuery ?? defaultQuery)
+      ? { query: { ...given.defaultQuery, ...defaultQuery } }
+      : {}),
+    ...own,
+    headers: { ...given.defaultHeaders, ...defaultHeaders, ...instance.headers },
     quirks: { ...Object.fromEntries(on), ...instance.quirks },
     errorNames: { ...errorNamesOf(options), ...instance.errorNames },
     ...(baseURL === undefined ? {} : { baseURL: baseURL.trim() }),
@@ -293,12 +302,13 @@ function errorNamesOf({ errorType = {} }: FactoryOptions): Record<string, string
   };
 }
 
-// A client of the vendor's own may know who asks, and a header may prove it.
+// A client of the vendor's own may know who asks, and a header or the query may prove it.
 function checkKey(options: FactoryOptions, settings: ModelRuntimeOptions): void {
-  const { apiKey = '', headers = {} } = settings;
+  const { apiKey = '', headers = {}, query = {} } = settings;
   const keys = typeof apiKey === 'string' ? apiKey.split(',') : apiKey;
   if (keys.some((key) => key.trim() !== '') || options.customClient) return;
-  if (Object.keys(headers).some((name) => keyHeaders.has(name.toLowerCase()))) return;
+  if (Object.keys({ ...headers, ...(query as object) }).some((name) => provesIdentity.test(name)))
+    return;
   const [name] = options.keyNames ?? [];
   const fix = name === undefined ? 'Give `apiKey`.' : `Set ${name} or give \`apiKey\`.`;
   throw new MillraceError(
@@ -308,7 +318,7 @@ function checkKey(options: FactoryOptions, settings: ModelRuntimeOptions): void 
   );
 }
 
-const keyHeaders = new Set(['authorization', 'x-api-key', 'api-key']);
+const provesIdentity = /key|token|auth|cookie|signature/i;
 
 function checkFactory(owner: string, options: unknown): void {
   const { provider, baseURL } = (options ?? {}) as { provider?: unknown; baseURL?: unknown };

@@ -1,6 +1,6 @@
 // fetchSSE: sends a chat request and tells callbacks what its LobeHub chat stream says.
 import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
-import { noListener, onAbort } from '../abort';
+import { noListener, onAbort, throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
 import type { ChannelRequest, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
@@ -98,7 +98,7 @@ class ChatFetch {
   // The response, or the signal's reason as soon as it aborts.
   async #answer(): Promise<Response> {
     const { signal } = this.#options;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const answer = this.#send();
     if (!signal) return answer;
     return new Promise((resolve, reject) => {

@@ -12,7 +12,7 @@ import type {
 } from '../../types/capabilities';
 import type { ChatStreamPayload } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
-import { onAbort } from '../abort';
+import { onAbort, throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
 import type { RuntimeClass } from './factories';
 import { checkModel, checkPayload } from './payload';
@@ -147,7 +147,7 @@ class Routed implements RouterRuntime {
   stream(payload: ChatStreamPayload, call: StreamOptions = {}): ModelRun {
     checkPayload(payload);
     const { signal, keptSize = defaultKeptSize } = call;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const ids = { threadId: call.threadId ?? randomUUID(), runId: call.runId ?? randomUUID() };
     const { model } = payload;
     const open = async (): Promise<RoutedChannel[]> =>

@@ -1,7 +1,7 @@
 // ModelRuntime: one provider's models behind the interface that all providers share.
 import { randomUUID } from 'node:crypto';
 
-import { onAbort } from '../abort';
+import { onAbort, throwIfAborted } from '../abort';
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -168,7 +168,7 @@ export class ModelRuntime {
    */
   async chat(payload: ChatStreamPayload, options: ChatOptions = {}): Promise<Response> {
     checkPayload(payload);
-    options.signal?.throwIfAborted();
+    throwIfAborted(options.signal);
     if (payload.responseMode === 'json') return this.#completion(payload, options);
     const protocol = options.protocol ?? 'ag-ui';
     if (protocol !== 'ag-ui' && protocol !== 'lobe') {
@@ -200,7 +200,7 @@ export class ModelRuntime {
       runId: options.runId ?? randomUUID(),
     };
     const { signal } = options;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
     const call = startCall(texts, this.#sender('stream', payload));
     const stop = (): void => call.stop();

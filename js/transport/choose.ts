@@ -140,8 +140,8 @@ const timeoutNames = ['connect', 'firstByte', 'idle', 'total'];
 /** Throws for a member that a group of options has not got. */
 export function checkNames(group: string, given: unknown, names: readonly string[]): void {
   if (typeof given !== 'object' || given === null) return;
-  for (const name of Object.keys(given)) {
-    if (names.includes(name)) continue;
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || names.includes(name)) continue;
     throw new MillraceError(
       'invalid_option',
       `${group} has no member '${name}'. There are ${names.join(', ')}.`,

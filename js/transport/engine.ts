@@ -2,7 +2,7 @@
 // thread, answered with a standard Response.
 import type { UnderlyingByteSource } from 'node:stream/web';
 
-import { checkSignal, noListener, onAbort } from '../abort';
+import { checkSignal, noListener, onAbort, reasonOf } from '../abort';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
@@ -219,12 +219,6 @@ class EngineStream {
     if (output === undefined && this.#error) waiting.reject(this.#error.value);
     else waiting.resolve(output);
   }
-}
-
-// A signal of a browser's stand-in, as jsdom has one, may know neither reason nor throwIfAborted().
-function reasonOf(signal: Partial<AbortSignal>): unknown {
-  if ('reason' in signal) return signal.reason;
-  return new DOMException('This operation was aborted', 'AbortError');
 }
 
 // An unread body keeps its connection and up to 64 KiB; when nobody can read it any more, it ends.

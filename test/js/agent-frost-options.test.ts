@@ -109,6 +109,19 @@ it.each<[string, any, string]>([
   expect(make).toThrow(expect.objectContaining({ code: 'invalid_option' }) as Error);
 });
 
+it.each<[string, any, object]>([
+  ['a completion', { choices: [{ message: { content: 'yes' } }] }, { text: 'yes' }],
+  ['a Response', Response.json({ choices: [{ message: { content: 'yes' } }] }), { text: 'yes' }],
+  ['an error in one', { error: { message: 'no quota' } }, { error: /no quota/ }],
+  ['a refusal', new Response('slow down', { status: 429 }), { error: /status 429.*slow down/ }],
+  ['a page', new Response('<html>'), { error: /not JSON/ }],
+])('a provider of one’s own may answer with %s', async (_name, answer, expected: any) => {
+  const engine = new Engine({ provider: { chat: async () => answer } });
+  const { status, text, error } = await engine.run('hi');
+  if (expected.text) expect({ status, text }).toEqual({ status: 'completed', text: 'yes' });
+  else expect(String((error as any)?.message ?? error)).toMatch(expected.error);
+});
+
 it('an Engine asks a model runtime', async () => {
   const model = await startModel([
     { calls: [{ id: 'c1', name: 'plus', args: { a: 2, b: 3 } }] },

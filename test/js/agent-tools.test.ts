@@ -4,6 +4,7 @@ import {
   AgentRuntime,
   GeneralChatAgent,
   MillraceError,
+  createAgent,
   createAgentExecutors,
   createAgentToolsEngine,
   invokeBuiltinTool,
@@ -217,10 +218,65 @@ describe('tools of the host', () => {
   it('have the names of a record’s keys', () => {
     const named = createAgentToolsEngine({ tools: { plus: add, nothing: tool({ run: () => 1 }) } });
     expect(Object.keys(named.tools)).toEqual(['nothing', 'plus']);
+    const inMap = createAgentToolsEngine({ tools: new Map([['plus', add]]) });
+    expect(Object.keys(inMap.tools)).toEqual(['plus']);
     for (const tools of [{ 'no spaces': add }, [{ run: () => 1 }], { a: null }, { a: {} }, 7]) {
       expect(() => createAgentToolsEngine({ tools: tools as never })).toThrow(MillraceError);
     }
     expect(() => tool(null as never)).toThrow('a function `run`');
+  });
+
+  it('may be instances of classes', async () => {
+    class Counter {
+      #count = 0;
+      readonly description = 'Counts.';
+      run(): number {
+        return (this.#count += 1);
+      }
+    }
+    const { tools, definitions } = createAgentToolsEngine({ tools: { count: new Counter() } });
+    const runtime = runtimeOf(tools);
+    expect(await contentOf(runtime, 'count', {})).toBe('1');
+    expect(await contentOf(runtime, 'count', {})).toBe('2');
+    expect(definitions).toMatchObject([{ function: { name: 'count', description: 'Counts.' } }]);
+  });
+
+  it.each([Infinity, 2 ** 40, 0])('may take their time: timeoutMs %d', async (timeoutMs) => {
+    const slow = tool({ name: 'slow', timeoutMs, run: () => sleep(30, 'done') });
+    const { tools } = createAgentToolsEngine({ tools: [slow] });
+    expect(await contentOf(runtimeOf(tools), 'slow', {})).toBe('done');
+    const agent = createAgent({
+      model: 'demo:demo',
+      tools: [slow],
+      limits: { maxSteps: Infinity, maxDurationMs: Infinity, maxRepeats: Infinity },
+    });
+    expect(agent).toBeDefined();
+  });
+
+  it('have limits that are limits', () => {
+    const late = tool({ name: 'late', timeoutMs: -1, run: () => 1 });
+    expect(() => createAgentToolsEngine({ tools: [late] })).toThrow('timeoutMs');
+    expect(() => createAgent({ model: 'demo:demo', tools: [late] })).toThrow('timeoutMs');
+  });
+
+  it('may abort their own signal and throw', async () => {
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', hear);
+    const controller = new AbortController();
+    const payload = { identifier: 'own', apiName: 'own', arguments: '{}' };
+    const own = tool({
+      name: 'own',
+      run: () => {
+        controller.abort();
+        throw new Error('mine');
+      },
+    });
+    const result = await invokeBuiltinTool(payload, [own], { signal: controller.signal });
+    expect(result).toMatchObject({ success: false });
+    await sleep(10);
+    process.off('unhandledRejection', hear);
+    expect(unhandled).toEqual([]);
   });
 
   it('are refused with a bad or a repeated name', () => {

@@ -132,7 +132,7 @@ describe('a run', () => {
       'needs a name',
     );
     expect(() => createAgent({ model: 'demo:demo', tools: 'time' as never })).toThrow(
-      'a list or a record',
+      'a list, a map or a record',
     );
   });
 

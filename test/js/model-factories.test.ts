@@ -133,6 +133,18 @@ describe('openaiCompatibleFactory', () => {
     expect(provider.calls).toHaveLength(0);
   });
 
+  it.each<[string, object]>([
+    ['a header of the vendor', { headers: { 'x-goog-api-key': 'k' } }],
+    ['a header of every request', { defaultHeaders: { Cookie: 'sid=1' } }],
+    ['a part of the query', { defaultQuery: { key: 'k' } }],
+  ])('takes %s for the key, and the options of a client', async (_what, given) => {
+    const Acme = openaiCompatibleFactory({ provider: 'acme', baseURL: provider.url });
+    const runtime = new Acme({ ...given, timeout: 5000, transport: 'engine' });
+    expect(await runtime.stream({ model: 'm', messages }).text()).toBe('Hello');
+    const { headers, url } = provider.calls[0] ?? {};
+    expect(JSON.stringify({ ...headers, url })).toMatch(/"k"|sid=1|key=k/);
+  });
+
   it('takes a header for the key', async () => {
     const Acme = openaiCompatibleFactory({ provider: 'acme', baseURL: provider.url });
     const runtime = new Acme({ headers: { Authorization: 'Basic x' }, transport: 'engine' });

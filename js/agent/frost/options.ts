@@ -1,9 +1,10 @@
 // What an Engine is made with: its tools and its provider, in all the shapes that they have.
 import type { AgentToolContext } from '../../../types/agent';
 import { MillraceError } from '../../errors';
+import { toolsIn } from '../tool-list';
 import { answerOf } from '../tool-result';
 import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
-import { chatCompletionsProvider } from './provider';
+import { type Body, chatCompletionsProvider, completionOf, firstChoice } from './provider';
 import type {
   ChatProvider,
   ChatRequest,
@@ -57,13 +58,7 @@ export function checkEngineOptions(options: EngineOptions): void {
 
 /** The tools of a list, a map or a record, each with its name. */
 export function engineTools(given: EngineTools | null | undefined): EngineTool[] {
-  if (given === null || given === undefined) return [];
-  if (typeof given !== 'object') refuse('`tools` has to be a list, a map or a record of tools.');
-  if (Array.isArray(given)) return (given as readonly EngineTool[]).map(engineTool);
-  const entries = given instanceof Map ? [...given] : Object.entries(given);
-  return (entries as [string, EngineTool][]).map(([name, one]) =>
-    engineTool(one?.name === name ? one : { ...one, name }),
-  );
+  return toolsIn<EngineTool>(given).map(engineTool);
 }
 
 /** A tool as an Engine runs it. */
@@ -110,14 +105,16 @@ export async function answerTo(
 ): Promise<ChatResponse | undefined> {
   const isRuntime = typeof provider.stream === 'function';
   const whole = { ...request, ...(isRuntime && { responseMode: 'json' }) };
-  const answer = await provider.chat(whole, options);
-  if (!(answer instanceof Response)) return answer;
-  const { choices, usage } = (await answer.json()) as {
-    choices?: ChatResponse[];
-    usage?: NonNullable<ChatResponse['usage']>;
-  };
-  const { message } = choices?.[0] ?? {};
-  return message && { message, ...(usage && { usage }) };
+  const answer: ChatResponse | Body | Response | undefined = await provider.chat(whole, options);
+  if (isResponse(answer)) return completionOf(answer.ok, answer.status, await answer.text());
+  if (typeof answer !== 'object' || answer === null || 'message' in answer) return answer;
+  return firstChoice(answer);
+}
+
+// Of whatever realm or library.
+function isResponse(answer: unknown): answer is Response {
+  const { status, text } = (answer ?? {}) as Partial<Response>;
+  return typeof status === 'number' && typeof text === 'function';
 }
 
 /** Who answers the chats of an Engine with these options. */

@@ -33,27 +33,37 @@ export function chatCompletionsProvider(
         }
         throw new MillraceError('connect_failed', causeOf(error), again);
       }
-      if (!response.ok) {
-        throw new MillraceError(
-          'provider_error',
-          `API error (status ${response.status}): ${text.slice(0, 500)}`,
-          { status: response.status, retryable: response.status >= 500 || response.status === 429 },
-        );
-      }
-      const body = parse(text);
-      if (body?.error) {
-        const { error } = body;
-        const told = typeof error === 'string' ? error : (error.message ?? '');
-        throw new MillraceError('provider_error', `API returned error: ${told}`);
-      }
-      const message = body?.choices?.[0]?.message;
-      if (!message) throw new MillraceError('provider_error', 'no choices in response');
-      return { message, ...(body.usage && { usage: body.usage }) };
+      return completionOf(response.ok, response.status, text);
     },
   };
 }
 
-type Body = {
+/** The first message of a whole answer of chat completions; throws what is wrong with it. */
+export function completionOf(ok: boolean, status: number, text: string): ChatResponse {
+  if (!ok) {
+    throw new MillraceError(
+      'provider_error',
+      `API error (status ${status}): ${text.slice(0, 500)}`,
+      { status, retryable: status >= 500 || status === 429 },
+    );
+  }
+  return firstChoice(parse(text));
+}
+
+/** The first message of a completion; throws the provider's error, or that there is none. */
+export function firstChoice(body: Body): ChatResponse {
+  if (body?.error) {
+    const { error } = body;
+    const told = typeof error === 'string' ? error : (error.message ?? '');
+    throw new MillraceError('provider_error', `API returned error: ${told}`);
+  }
+  const message = body?.choices?.[0]?.message;
+  if (!message) throw new MillraceError('provider_error', 'no choices in response');
+  return { message, ...(body?.usage && { usage: body.usage }) };
+}
+
+/** A whole answer of chat completions. */
+export type Body = {
   error?: { message?: string } | string;
   choices?: ChatResponse[];
   usage?: NonNullable<ChatResponse['usage']>;

@@ -1,0 +1,13 @@
+// Limits of time and number that users give, as the engine and timers take them.
+import { MillraceError } from './errors';
+
+/** The longest time that a timer of Node waits, in milliseconds; a longer one would end at once. */
+export const longestTimer: number = 2 ** 31 - 1;
+
+/** A limit in whole milliseconds, 0 for none; throws `invalid_option` for what is no limit. */
+export function limitOf(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === Infinity) return 0;
+  if (typeof value === 'number' && value >= 0) return Math.ceil(value);
+  throw new MillraceError('invalid_option', `\`${name}\` must be a number of at least 0.`);
+}
