@@ -316,15 +316,15 @@ class Reader {
     } else if (program == "find" || program == "fd") {
       run_find(command, depth);
     } else if (is_interpreter(program)) {
-      for (const std::string& code : code_arguments(command)) run_code(code, depth);
-      if (!piped.empty()) run_code(piped, depth);
+      for (const std::string& code : code_arguments(command)) run_code(code, program, depth);
+      if (!piped.empty()) run_code(piped, program, depth);
     } else {
       run_hidden(command, program, depth);
     }
   }
 
-  void run_code(std::string_view code, int depth) {
-    CodeReading reading = read_code(code);
+  void run_code(std::string_view code, std::string_view program, int depth) {
+    CodeReading reading = read_code(code, program);
     for (ShellCommand& command : reading.commands) {
       command.directory = directory_;
       keep(std::move(command));

@@ -40,39 +40,93 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// What closes a literal that begins at `at`, which then stands at its quote; 0 where none begins.
-// Perl and Ruby have q(...), qq{...}, qx[...] and %x<...> besides the quotes.
-char closing_quote(std::string_view code, std::size_t& at) {
-  const char first = code[at];
-  if (first == '"' || first == '\'' || first == '`') return first;
-  if ((first != 'q' && first != '%') || (at > 0 && is_word(code[at - 1]))) return 0;
-  std::size_t open = at + 1;
-  while (open < code.size() && open - at < 3 &&
-         std::string_view("qxwQ").find(code[open]) != std::string_view::npos) {
-    ++open;
-  }
-  if (open >= code.size()) return 0;
-  constexpr std::string_view opening = "([{</|!";
-  constexpr std::string_view closing = ")]}>/|!";
-  const std::size_t kind = opening.find(code[open]);
-  if (kind == std::string_view::npos) return 0;
-  at = open;
-  return closing[kind];
+bool is_space(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-std::vector<std::string> literals_of(std::string_view code) {
+// Where the opening character of q(...), qq{...}, qx [...] or %x<...> stands when one of these
+// begins at `at`; npos when none does.
+std::size_t opening_of(std::string_view code, std::size_t at) {
+  if (at > 0 && is_word(code[at - 1])) return std::string_view::npos;
+  std::size_t open = at + 1;
+  if (code[at] == 'q') {
+    if (open < code.size() && std::string_view("qxw").find(code[open]) != std::string_view::npos) {
+      ++open;
+    }
+    while (open < code.size() && is_space(code[open])) ++open;
+  } else if (code[at] == '%') {
+    if (open < code.size() && std::string_view("qQxwW").find(code[open]) != std::string_view::npos)
+      ++open;
+  } else {
+    return std::string_view::npos;
+  }
+  const bool opens = open < code.size() && !is_word(code[open]) && !is_space(code[open]) &&
+                     std::string_view(",;)=").find(code[open]) == std::string_view::npos;
+  return opens ? open : std::string_view::npos;
+}
+
+// The literal whose opening character stands at `at`, which then stands at the closing one. Pairs
+// of brackets inside one are a part of it.
+std::string literal_at(std::string_view code, std::size_t& at) {
+  constexpr std::string_view opening = "([{<";
+  constexpr std::string_view closing = ")]}>";
+  const char open = code[at];
+  const std::size_t kind = opening.find(open);
+  const char close = kind == std::string_view::npos ? open : closing[kind];
+  std::string literal;
+  int depth = 1;
+  for (++at; at < code.size(); ++at) {
+    if (code[at] == close && --depth == 0) break;
+    if (code[at] == open) ++depth;
+    if (code[at] == '\\' && at + 1 < code.size()) ++at;
+    literal.push_back(code[at]);
+  }
+  return literal;
+}
+
+bool is_quote(char c) {
+  return c == '"' || c == '\'' || c == '`';
+}
+
+// The literals in the order they have, with Perl's and Ruby's own quoting or without.
+std::vector<std::string> literals_of(std::string_view code, bool own) {
   std::vector<std::string> literals;
   for (std::size_t at = 0; at < code.size(); ++at) {
-    const char quote = closing_quote(code, at);
-    if (quote == 0) continue;
-    std::string literal;
-    for (++at; at < code.size() && code[at] != quote; ++at) {
-      if (code[at] == '\\' && at + 1 < code.size()) ++at;
-      literal.push_back(code[at]);
+    const std::size_t open = own ? opening_of(code, at) : std::string_view::npos;
+    if (open != std::string_view::npos) at = open;
+    if (open != std::string_view::npos || is_quote(code[at])) {
+      literals.push_back(literal_at(code, at));
     }
-    literals.push_back(std::move(literal));
   }
   return literals;
+}
+
+// The literals of such quoting that begin anywhere, also inside what merely looks like one: `%(`
+// may be a remainder.
+std::vector<std::string> inner_literals_of(std::string_view code) {
+  constexpr std::size_t most = 256;
+  std::vector<std::string> literals;
+  for (std::size_t at = 0; at < code.size() && literals.size() < most; ++at) {
+    std::size_t open = opening_of(code, at);
+    if (open != std::string_view::npos) literals.push_back(literal_at(code, open));
+  }
+  return literals;
+}
+
+// Words of `systems` after one another make one command: ["rm", "-rf", "/"].
+std::string joined(const std::vector<std::string>& literals) {
+  std::string text;
+  for (const std::string& literal : literals) {
+    if (!text.empty()) text.push_back(' ');
+    text.append(literal);
+  }
+  return text;
+}
+
+// What a shell may be given: each literal, and all of them as one command.
+void add_texts(std::vector<std::string>& texts, const std::vector<std::string>& literals) {
+  if (literals.size() > 1) texts.push_back(joined(literals));
+  texts.insert(texts.end(), literals.begin(), literals.end());
 }
 
 // A mode such as 04755 or 0o4755, or nothing.
@@ -86,16 +140,6 @@ std::string mode_in(std::string_view code) {
     }
   }
   return {};
-}
-
-// Words of `systems` after one another make one command: ["rm", "-rf", "/"].
-std::string joined(const std::vector<std::string>& literals) {
-  std::string text;
-  for (const std::string& literal : literals) {
-    if (!text.empty()) text.push_back(' ');
-    text.append(literal);
-  }
-  return text;
 }
 
 }  // namespace
@@ -132,7 +176,7 @@ std::vector<std::string> code_arguments(const ShellCommand& command) {
   return code;
 }
 
-CodeReading read_code(std::string_view code) {
+CodeReading read_code(std::string_view code, std::string_view program) {
   static constexpr std::array<std::string_view, 11> deletes{"rmtree",
                                                             "rimraf",
                                                             "rmSync",
@@ -150,9 +194,15 @@ CodeReading read_code(std::string_view code) {
   static constexpr std::array<std::string_view, 4> homes{"homedir", "Path.home", "Dir.home",
                                                          "expanduser"};
   CodeReading reading;
-  std::vector<std::string> literals = literals_of(code);
-  if (literals.size() > 1) reading.texts.push_back(joined(literals));
-  reading.texts.insert(reading.texts.end(), literals.begin(), literals.end());
+  std::vector<std::string> literals = literals_of(code, false);
+  add_texts(reading.texts, literals);
+  const std::string_view language = unversioned(program);
+  if (language == "perl" || language == "ruby") {
+    for (const auto& own : {literals_of(code, true), inner_literals_of(code)}) {
+      add_texts(reading.texts, own);
+      literals.insert(literals.end(), own.begin(), own.end());
+    }
+  }
   if (mentions(code, homes)) literals.emplace_back("~");
   ShellCommand names{{"code"}, {}, {}, {}};
   names.words.insert(names.words.end(), literals.begin(), literals.end());

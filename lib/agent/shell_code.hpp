@@ -14,7 +14,7 @@ struct CodeReading {
   std::vector<std::string> texts;      // literals, any of which a shell may be given
   std::vector<ShellCommand> commands;  // what its calls amount to
 };
-CodeReading read_code(std::string_view code);
+CodeReading read_code(std::string_view code, std::string_view program);
 
 // True for a program that runs code given to it: python3.11, node, perl ...
 bool is_interpreter(std::string_view program);
