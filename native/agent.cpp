@@ -26,7 +26,7 @@ Napi::Value agent_answer(const Napi::CallbackInfo& info) {
     const auto matches = info[3].As<Napi::Function>();
     regex = [env, matches](std::string_view pattern, std::string_view text) -> std::optional<bool> {
       // The engine's own reader takes a bounded time; JavaScript's knows the rest of the language.
-      const auto compiled = schema::Pattern::compile(pattern);
+      const auto compiled = schema::Pattern::compile(pattern, schema::Syntax::script);
       if (compiled) return compiled.value().found_in(text);
       const Napi::Value found = matches.Call({to_text(env, pattern), to_text(env, text)});
       if (env.IsExceptionPending() || !found.IsBoolean()) return std::nullopt;

@@ -17,7 +17,7 @@ namespace {
 using json::Tree;
 
 std::optional<bool> regex_found(std::string_view pattern, std::string_view text) {
-  const auto compiled = schema::Pattern::compile(pattern);
+  const auto compiled = schema::Pattern::compile(pattern, schema::Syntax::script);
   return compiled ? compiled.value().found_in(text) : std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 // in the code points of a text, with a bound on the steps of one search.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -10,11 +11,17 @@
 
 namespace millrace::schema {
 
+// Whose regular expressions are meant.
+enum class Syntax : std::uint8_t {
+  schema,  // code points; `\p{L}` and `\u{1F600}` are known, and some of what other languages add
+  script,  // what RegExp without flags takes, UTF-16 unit by unit, or the pattern is refused
+};
+
 // Thread: any, also several at a time.
 class Pattern {
  public:
   // Errors: invalid_schema (not a pattern, or one with a construct that is not known here).
-  static Result<Pattern> compile(std::string_view source);
+  static Result<Pattern> compile(std::string_view source, Syntax syntax = Syntax::schema);
 
   // Whether the pattern is found anywhere in `text`; nothing when the search took too many steps.
   [[nodiscard]] std::optional<bool> found_in(std::string_view text) const;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "schema/pattern.hpp"
+
 namespace millrace::schema {
 namespace {
 
@@ -116,6 +118,77 @@ TEST(Schema, MatchesPatternsAsEcmaScriptDoes) {
   EXPECT_TRUE(fits("^[0-9-_]+$", "1-2"));
   EXPECT_FALSE(fits("^[0-9-_]+$", ":"));
   EXPECT_TRUE(fits("^[^-]$", "^"));
+  EXPECT_TRUE(fits("^(['\"]).*\\1$", "'a'"));
+  EXPECT_FALSE(fits("^(['\"]).*\\1$", "'a\""));
+}
+
+// "1", "0", or "?" for a pattern that is left to JavaScript.
+std::string found_by_script(std::string_view pattern, std::string_view text) {
+  const auto compiled = Pattern::compile(pattern, Syntax::script);
+  if (!compiled) return "?";
+  const auto found = compiled.value().found_in(text);
+  return found ? (*found ? "1" : "0") : "too long";
+}
+
+TEST(Pattern, MeansWhatRegExpMeans) {
+  struct Row {
+    std::string_view pattern;
+    std::string_view text;
+    std::string_view found;
+  };
+  for (const Row& row : {Row{"\\`", "plain", "0"},
+                         {"\\`id\\`", "`id`", "1"},
+                         {"echo \\'x", "echo 'x", "1"},
+                         {"\\<b\\>", "<b>", "1"},
+                         {"\\<b", "b", "0"},
+                         {"^\\A\\Z\\z\\G\\K\\Q\\E\\R\\X\\C$", "AZzGKQERXC", "1"},
+                         {"^\\h\\H\\V\\N\\L\\U\\l\\e\\a\\y\\_$", "hHVNLUleay_", "1"},
+                         {"^[\\h\\A\\e]+$", "hAe", "1"},
+                         {"^\\t\\n\\v\\f\\r[\\b]\\cJ$", "\t\n\v\f\r\b\n", "1"},
+                         {"^\\x41\\u0042\\xg$", "ABxg", "1"},
+                         {"^\\u{3}$", "uuu", "1"},
+                         {"a{,3}", "a{,3}", "1"},
+                         {"^a{2}$", "aa", "1"},
+                         {"^a{1,2}?b{0,}$", "aabb", "1"},
+                         {"]}{", "]}{", "1"},
+                         {"[[]a]", "[a]", "1"},
+                         {"^[[:d:]+$", ":d[", "1"},
+                         {"[]", "x", "0"},
+                         {"^[^]$", "\n", "1"},
+                         {"^.$", "\f", "1"},
+                         {"^.$", "\xE2\x80\xA8", "0"},
+                         {"^.$", "\xF0\x9F\x90\xB2", "0"},
+                         {"^..$", "\xF0\x9F\x90\xB2", "1"},
+                         {"^\\ud83d\\udc32$", "\xF0\x9F\x90\xB2", "1"},
+                         {"^(?:(a)|b\\1)$", "b", "?"},
+                         {"^(a)?b\\1$", "b", "1"},
+                         {"^(a)?b\\1$", "aba", "1"},
+                         {"^(a)?b\\1$", "ab", "0"},
+                         {"(a)|b\\1", "b", "1"},
+                         {"^(?<one>a)\\1{2}$", "aaa", "1"},
+                         {"(?<one>a)\\k<one>", "aa", "?"},
+                         {"\\1(a)", "a", "?"},
+                         {"(a\\1)", "a", "?"},
+                         {"a++", "aaa", "?"},
+                         {"a{2}+", "aaa", "?"},
+                         {"(?i)rm", "RM", "?"},
+                         {"(?#x)a", "a", "?"},
+                         {"(?>a)", "a", "?"},
+                         {"(*F)", "a", "?"},
+                         {"\\07", "\x07", "?"},
+                         {"\\c1", "\\c1", "?"},
+                         {"a\\", "a", "?"},
+                         {"(?<!x)rm", "rm", "1"},
+                         {"(?<=x)rm(?!y)(?=z)", "xrmz", "1"},
+                         {"(?<=a)+b", "ab", "?"},
+                         {"^\\s[\\s]$", "\xC2\xA0\xEF\xBB\xBF", "1"},
+                         {"\\S|[\\S]", "\xC2\xA0\xEF\xBB\xBF\x0B", "0"},
+                         {"^\\S[\\S]$", "a\x1C", "1"},
+                         {"a+?b*?c??", "a", "1"}}) {
+    EXPECT_EQ(found_by_script(row.pattern, row.text), row.found) << row.pattern;
+  }
+  EXPECT_EQ(found_by_script("\\0", std::string_view("\0", 1)), "1");
+  EXPECT_EQ(found_by_script("^(a+)+$", std::string(60, 'a') + "b"), "too long");
 }
 
 }  // namespace
