@@ -30,7 +30,8 @@ Result<json::Tree> load_state(json::Tree state, const json::Tree& before, std::i
 const json::Tree& tools_of(const json::Tree& state);
 const json::Tree& manifest_of(const json::Tree& state, std::string_view identifier);
 
-// Adds the time since the run began to wait for a person to its usage.
+// Adds the time since the run began to wait for a person to its usage; it is no part of the time
+// that the run may take.
 void end_human_wait(json::Tree& state, std::int64_t now_ms);
 
 // True when a step cannot go on from this status: done, error, interrupted or waiting.

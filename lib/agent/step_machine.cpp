@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "agent/approvals.hpp"
 #include "agent/state.hpp"
@@ -435,7 +436,8 @@ std::optional<std::int64_t> StepMachine::deadline_ms() const {
   const std::int64_t longest = limits["maxDurationMs"].integer_or(0);
   const std::int64_t started = limits["startedAtMs"].integer_or(0);
   if (done_ || longest <= 0 || started <= 0) return std::nullopt;
-  return started + longest;
+  const std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  return longest < last - started ? started + longest : last;
 }
 
 void StepMachine::expire(std::int64_t now_ms) {

@@ -265,6 +265,7 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
 }
 
 void AgentSession::resume_children() {
+  agent::end_human_wait(state_, now_ms());
   const Tree answers = std::move(task_.children);
   std::size_t index = 0;
   for (const auto& [call_id, answer] : answers.members()) {

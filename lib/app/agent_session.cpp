@@ -130,10 +130,22 @@ void AgentSession::next_step() {
   state_ = Tree();
   context_ = Tree();
   if (const auto deadline = machine_->deadline_ms(); deadline && !deadline_) {
-    deadline_ = std::make_unique<os::Timer>(services_.loop, [this] { expire(); });
-    deadline_->start_at(os::Timer::Clock::now() +
-                        std::chrono::milliseconds(std::max<std::int64_t>(0, *deadline - now_ms())));
+    deadline_ =
+        std::make_unique<os::Timer>(services_.loop, [this, at = *deadline] { watch_deadline(at); });
+    start_deadline(*deadline);
   }
+}
+
+// What is too far for the clock of a timer is looked at again.
+void AgentSession::start_deadline(std::int64_t at_ms) {
+  constexpr std::int64_t longest = 24LL * 60 * 60 * 1000;
+  const std::int64_t rest = std::clamp<std::int64_t>(at_ms - now_ms(), 0, longest);
+  deadline_->start_at(os::Timer::Clock::now() + std::chrono::milliseconds(rest));
+}
+
+void AgentSession::watch_deadline(std::int64_t at_ms) {
+  if (now_ms() < at_ms) return start_deadline(at_ms);
+  expire();
 }
 
 // The limit of time passed while somebody is waited for.
@@ -310,7 +322,7 @@ void AgentSession::take_outcome(Tree outcome) {
   step.set("open", Tree::flag(step_open_ && context_.is_object()));
   state_.set("modelStep", std::move(step));
   // The questions have their ids before anybody keeps the state.
-  if (!context_.is_object()) open_questions(state_, now_ms(), services_.call.ids);
+  if (!context_.is_object()) ask();
   if (state_["status"].string() == "done") state_.set("endReason", reason_);
   if (owner_ != nullptr) owner_->rest(state_, context_);
   if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
@@ -329,8 +341,17 @@ void AgentSession::finish() {
   end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}, {}});
 }
 
-void AgentSession::end_waiting() {
+// What people are asked; from here on the run waits for them, also when an agent it calls asks.
+Tree AgentSession::ask() {
   Tree interrupts = open_questions(state_, now_ms(), services_.call.ids);
+  if (!interrupts.items().empty() && state_["humanWaitingSince"].is_null()) {
+    state_.set("humanWaitingSince", Tree::integer(now_ms()));
+  }
+  return interrupts;
+}
+
+void AgentSession::end_waiting() {
+  Tree interrupts = ask();
   const bool asks = !interrupts.items().empty();
   end({asks ? AgentOutcome::Kind::waiting : AgentOutcome::Kind::delegated,
        std::string(asks ? "waiting_for_human" : "waiting_for_client"),

@@ -110,7 +110,10 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   // The loop (agent_session.cpp)
   bool goes_on();
   void next_step();
+  void start_deadline(std::int64_t at_ms);
+  void watch_deadline(std::int64_t at_ms);
   void expire();
+  json::Tree ask();
   void take_partial_turn();
   void pump();
   void perform(const Tree& action);

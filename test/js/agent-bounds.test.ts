@@ -59,6 +59,32 @@ describe('the limit of time', () => {
     expect(signals.splice(0).every(({ aborted }) => aborted)).toBe(true);
   });
 
+  it.each([1e10, 1e13, Number.MAX_SAFE_INTEGER])('may be %d ms', async (maxDurationMs) => {
+    const { agent } = await agentOf([{ text: 'done' }], { limits: { maxDurationMs } });
+    const result = await agent.run('go').result;
+    expect(result).toMatchObject({ status: 'completed', reason: 'completed', text: 'done' });
+  });
+
+  it('leaves out the time that people take', async () => {
+    const limits = { maxDurationMs: 2000 };
+    const long = () => new Promise((resolve) => setTimeout(resolve, 2100));
+    const ran: unknown[] = [];
+    const plain = await agentOf([calls('pay'), { text: 'done' }], { tools: [pay(ran)], limits });
+    const child = await agentOf([calls('pay'), { text: 'paid' }], { tools: [pay(ran)] });
+    const outer = await agentOf(
+      [{ calls: [{ id: 'c', name: 'helper', args: { task: 'x' } }] }, { text: 'done' }],
+      { agents: [{ name: 'helper', description: 'Helps.', agent: child.agent }], limits },
+    );
+    const runs = [plain.agent.run('go'), outer.agent.run('go')];
+    for (const run of runs) expect(await run.result).toMatchObject({ reason: 'waiting_for_human' });
+    await long();
+    for (const run of runs) {
+      const rest = await run.resume(true);
+      expect(await rest.result).toMatchObject({ reason: 'completed', text: 'done' });
+    }
+    expect(ran).toHaveLength(2);
+  });
+
   it('counts for agents that it calls', async () => {
     const { agent: child } = await agentOf([calls('hangs')], { tools: [hangs] });
     const { agent } = await agentOf(

@@ -878,6 +878,23 @@ it('counts the time that people take, also when they refuse', async () => {
   expect(waited(second)).toBeGreaterThanOrEqual(3_600_000);
 });
 
+it('does not count the time that people take as time of the run', async () => {
+  const ran = jest.fn(() => 1);
+  const agent = scripted({
+    user_input: { type: 'request_human_approve', pendingToolsCalling: [call('a', 'x')] },
+  });
+  agent.tools = { x: ran };
+  const runtime = new AgentRuntime(agent);
+  const { newState }: any = await runtime.step(asked('x', { limits: { maxDurationMs: 60_000 } }));
+  const hour = 3_600_000;
+  newState.humanWaitingSince -= hour;
+  newState.limits.startedAtMs -= hour;
+  const approved = await runtime.decide(newState, { action: 'approve', toolCallId: 'a' });
+  const next = await runtime.step(approved.newState, approved.nextContext);
+  expect(next.events).toMatchObject([{ type: 'done', reason: 'completed' }]);
+  expect(ran).toHaveBeenCalledTimes(1);
+});
+
 it('ends when a tool says so, in the shape of a result and not by chance', async () => {
   const run = async (result: object, state = {}) => {
     const toolCalling = call('c1', 't');
