@@ -152,11 +152,6 @@ describe('an MCP client over HTTP', () => {
           .end('{"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}'),
     ],
     ['a text of 400', (_rpc, response) => response.writeHead(400, plain).end('Unknown session')],
-    [
-      'an error',
-      ({ id }, response) =>
-        json(response, { id, error: { code: -32001, message: 'Session not found' } }),
-    ],
   ])('opens a session that was lost and told of by %s', async (_how, refuse) => {
     const client = await connect();
     peer.session = 'session-2';
@@ -167,6 +162,71 @@ describe('an MCP client over HTTP', () => {
       return true;
     };
     expect(await client.callTool('t')).toEqual(text('called t'));
+    expect(peer.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2);
+  });
+
+  it('sends what only reads again after an error that tells of a lost session', async () => {
+    const client = await connect();
+    peer.session = 'session-2';
+    peer.play = ({ id }, request, response) => {
+      if (request.method !== 'POST' || request.headers['mcp-session-id'] !== 'session-1') {
+        return false;
+      }
+      json(response, { id, error: { code: -32001, message: 'Session not found' } });
+      return true;
+    };
+    await expect(client.callTool('t')).rejects.toMatchObject({
+      code: 'mcp_error',
+      message: expect.stringContaining('Session not found') as string,
+    });
+    expect(peer.calls()).toBe(1);
+    expect(await client.callTool('t')).toEqual(text('called t'));
+    expect(peer.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2);
+    peer.session = 'session-3';
+    peer.play = ({ id }, request, response) => {
+      if (request.method !== 'POST' || request.headers['mcp-session-id'] !== 'session-2') {
+        return false;
+      }
+      json(response, { id, error: { code: -32001, message: 'Session not found' } });
+      return true;
+    };
+    expect(await client.listResources()).toBeDefined();
+  });
+
+  it.each([
+    [200, { code: -32001, message: 'Clicked, but the browser session expired' }],
+    [400, { code: -32000, message: 'Payment session declined' }],
+    [400, { code: -32602, message: 'Unknown argument sessionName' }],
+  ])('hands an error of %d on that names another session', async (status, error) => {
+    const client = await connect();
+    peer.play = ({ id, method }, _request, response) => {
+      if (method !== 'tools/call') return false;
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      return true;
+    };
+    await expect(client.callTool('t')).rejects.toMatchObject({
+      code: 'mcp_error',
+      message: expect.stringContaining(error.message) as string,
+    });
+    expect(peer.calls()).toBe(1);
+  });
+
+  it('opens a session once for each call where a server refuses every message', async () => {
+    peer.play = (rpc, request, response) => {
+      if (request.method !== 'POST' || rpc.method === 'initialize') return false;
+      const error = { code: -32000, message: 'Bad Request: Server not initialized' };
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+      return true;
+    };
+    const client = await connect();
+    await expect(client.callTool('t')).rejects.toMatchObject({
+      code: 'mcp_session_lost',
+      message: expect.stringContaining('Server not initialized') as string,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(peer.calls()).toBe(2);
     expect(peer.seen.filter(({ rpc }) => rpc === 'initialize')).toHaveLength(2);
   });
 

@@ -419,8 +419,12 @@ void Client::request_failed(RequestId id, Error error) {
   session_.request_failed(id, std::move(error), Clock::now());
 }
 
-void Client::session_lost(RequestId id) {
-  session_.session_lost(id, Clock::now());
+void Client::session_lost(RequestId id, std::string_view words) {
+  session_.session_lost(id, words, Clock::now());
+}
+
+void Client::answers_lost(RequestId refused) {
+  session_.answers_lost(refused);
 }
 
 void Client::unauthorized(int status, std::string_view challenge) {

@@ -105,7 +105,8 @@ class Client final : public std::enable_shared_from_this<Client>,
   void received(std::string_view json) override;
   [[nodiscard]] bool waits_for(RequestId id) const override;
   void request_failed(RequestId id, Error error) override;
-  void session_lost(RequestId id) override;
+  void session_lost(RequestId id, std::string_view words) override;
+  void answers_lost(RequestId refused) override;
   void unauthorized(int status, std::string_view challenge) override;
   void broken(Error error) override;
   void closed() override;

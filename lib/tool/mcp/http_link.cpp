@@ -58,7 +58,7 @@ void HttpLink::reset() {
 void HttpLink::send(Outgoing message, TimePoint now) {
   now_ = now;
   if (is_closing_) return;
-  if (message.method == "initialize") session_id_.clear();
+  if (message.method == "initialize") begin_session();
   if (is_legacy_ && post_url_.empty()) {
     unaddressed_.push_back(std::move(message));
     if (listener_ == 0) listen();
@@ -71,6 +71,14 @@ void HttpLink::send(Outgoing message, TimePoint now) {
     gate_until_ = now_ + accept_time;
   }
   post(std::move(message));
+}
+
+// The older pair's sessions begin with their stream.
+void HttpLink::begin_session() {
+  session_id_.clear();
+  if (!is_legacy_ || post_url_.empty()) return;
+  drop_leg(listener_);
+  post_url_.clear();
 }
 
 void HttpLink::open_gate() {
@@ -254,7 +262,8 @@ void HttpLink::on_done(LegId id, std::optional<Error> error, TimePoint now) {
 
 void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
   const Outgoing& message = leg->message;
-  const bool is_refused = leg->reading == Reading::failure && !error;
+  // The status alone tells what 404 means.
+  const bool is_refused = leg->reading == Reading::failure && (!error || leg->status == 404);
   if (is_refused) explain(*leg);
   if (message.kind != MessageKind::request) {
     if (!error && !is_refused) return on_accepted(message);

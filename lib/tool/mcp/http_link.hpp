@@ -57,7 +57,10 @@ class HttpLinkHost {
   virtual void received(std::string_view json) = 0;
   [[nodiscard]] virtual bool waits_for(RequestId id) const = 0;
   virtual void request_failed(RequestId id, Error error) = 0;
-  virtual void session_lost(RequestId id) = 0;
+  // The server refused this request because it does not know the session, and said so in `words`.
+  virtual void session_lost(RequestId id, std::string_view words) = 0;
+  // No answer comes any more to what was sent, except that this request was refused.
+  virtual void answers_lost(RequestId refused) = 0;
   // Messages wait until authorize() or refuse().
   virtual void unauthorized(int status, std::string_view challenge) = 0;
   // The older pair's stream has ended.
@@ -105,6 +108,7 @@ class HttpLink {
   friend class Frames;
 
   void post(Outgoing message);
+  void begin_session();
   void open_gate();
   void end_leg(LegId id);
   void begin(std::unique_ptr<Leg> leg);
@@ -127,6 +131,8 @@ class HttpLink {
   void try_again(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now);
   void fail(const Leg& leg, Error error);
   void explain(const Leg& leg);
+  [[nodiscard]] static bool is_lost(const Leg& leg, const json::Value& error,
+                                    std::string_view words);
   void drop_leg(LegId id);
   std::unique_ptr<Leg> take(LegId id);
 

@@ -49,9 +49,21 @@ bool is_media_type(std::string_view header, std::string_view type) {
   return same_name(json::trim(header.substr(0, end)), type);
 }
 
+std::string status_words(int status) {
+  return "HTTP status " + std::to_string(status);
+}
+
+// What the body of a refusal says, in the words of JSON-RPC or of a web framework.
+std::string said_by(const json::Value& body, std::string_view text) {
+  const json::Value error = body["error"];
+  for (const json::Value& said : {error["message"], error, body["message"], body["detail"]}) {
+    if (const auto words = said.filled_string()) return std::string(*words);
+  }
+  return std::string(json::trim(text));
+}
+
 Error status_error(int status, std::string_view body) {
-  const std::string text =
-      "The MCP server answered with HTTP status " + std::to_string(status) + ".";
+  const std::string text = "The MCP server answered with " + status_words(status) + ".";
   constexpr int unauthorized = 401;
   constexpr int forbidden = 403;
   const bool is_denied = status == unauthorized || status == forbidden;
@@ -172,18 +184,15 @@ void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& he
   const Outgoing& message = leg.message;
   const RequestId request = message.kind == MessageKind::request ? message.id : 0;
   constexpr int gone = 410;
-  // The older pair's sessions are in the address of their posts.
-  if (is_legacy_ && (leg.status == 404 || leg.status == gone) && message.method != "initialize") {
+  // The older pair's sessions are in the address of their posts, and all answers come on the
+  // stream that goes with it.
+  if (is_legacy_ && (leg.status == 404 || leg.status == gone) && request != 0 &&
+      message.method != "initialize") {
+    const bool is_current = leg.url == post_url_;
+    const std::string words = status_words(leg.status);
     drop_leg(id);
-    drop_leg(listener_);
-    post_url_.clear();
-    return host_.session_lost(request);
-  }
-  if (leg.status == 404 && !leg.used_session.empty()) {
-    const bool is_current = leg.used_session == session_id_;
-    drop_leg(id);
-    if (is_current) session_id_.clear();
-    return host_.session_lost(request);
+    if (is_current) host_.answers_lost(request);
+    return host_.session_lost(request, words);
   }
   if (leg.status < 200 || leg.status >= 300) {
     if (fall_back(id, leg)) return;
@@ -220,12 +229,11 @@ void HttpLink::on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& 
   }
   if (leg.purpose == Purpose::resume && leg.status == 404 && !leg.used_session.empty() &&
       leg.used_session == session_id_) {
+    // The answer that was to be taken up again is lost with the session; the next request's refusal
+    // opens another.
     const RequestId request = leg.message.id;
     drop_leg(id);
-    session_id_.clear();
-    // The answer that was to be taken up again is lost with the session.
-    host_.request_failed(request, make_error(Errc::mcp_session_lost));
-    return host_.session_lost(0);
+    return host_.request_failed(request, make_error(Errc::mcp_session_lost));
   }
   leg.reading = Reading::failure;
   if (leg.status == 200) leg.status = 405;
@@ -286,7 +294,7 @@ void HttpLink::on_endpoint(std::string_view address) {
   }
   std::deque<Outgoing> waiting;
   waiting.swap(unaddressed_);
-  for (Outgoing& message : waiting) send(std::move(message), now_);
+  for (Outgoing& message : waiting) post(std::move(message));
 }
 
 // A message without answer was taken.
@@ -298,22 +306,28 @@ void HttpLink::on_accepted(const Outgoing& message) {
   listen();
 }
 
+// A refused request has not run. 404 says by itself that the session is not known; 400 says so in
+// words, and is about the arguments where its code says that.
+bool HttpLink::is_lost(const Leg& leg, const json::Value& error, std::string_view words) {
+  if (leg.used_session.empty()) return false;
+  if (leg.status == 404) return true;
+  return leg.status == 400 && error["code"].integer() != rpc_code::invalid_params &&
+         names_lost_session(words);
+}
+
 // The body of a refusal may hold the error of JSON-RPC.
 void HttpLink::explain(const Leg& leg) {
   json::Document document;
   const auto parsed = document.parse(leg.body);
-  const json::Value error = parsed ? parsed.value()["error"] : json::Value();
+  const json::Value body = parsed ? parsed.value() : json::Value();
+  const json::Value error = body["error"];
   const RequestId id = leg.message.kind == MessageKind::request ? leg.message.id : 0;
-  // Servers say in many ways that they do not know the session; a refusal has not run the call.
-  const bool is_lost =
-      leg.status == 400 && !leg.used_session.empty() &&
-      (error["code"].integer() == rpc_code::session_not_found ||
-       names_session(error.is_object() ? error["message"].string() : std::string_view(leg.body)));
-  if (is_lost) {
-    if (leg.used_session == session_id_) session_id_.clear();
-    return host_.session_lost(id);
-  }
+  // Nobody waits for an answer to it, and the next request is refused in the same way.
   if (id == 0) return;
+  const std::string words = said_by(body, leg.body);
+  if (is_lost(leg, error, words)) {
+    return host_.session_lost(id, words.empty() ? status_words(leg.status) : words);
+  }
   if (!error.is_object()) {
     // The first message of a server that speaks the older pair only.
     if (leg.status == 400 && leg.message.method == "initialize" && options_.allows_legacy &&

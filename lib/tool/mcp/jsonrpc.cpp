@@ -26,6 +26,55 @@ std::string_view inside(std::string_view object_json) {
   return json::trim(object_json.substr(1, object_json.size() - 2));
 }
 
+// The words in small letters, each with a space after it; without those that change no phrase.
+std::string plain_words(std::string_view text) {
+  constexpr std::array<std::string_view, 4> idle{"the", "your", "mcp", "id"};
+  std::string words;
+  std::string word;
+  const auto end_word = [&] {
+    const bool is_idle = std::find(idle.begin(), idle.end(), word) != idle.end();
+    if (!word.empty() && !is_idle) words.append(word).push_back(' ');
+    word.clear();
+  };
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_') {
+      word.push_back(static_cast<char>(std::tolower(byte)));
+    } else {
+      end_word();
+    }
+  }
+  end_word();
+  return words;
+}
+
+bool begins_with_loss(std::string_view words) {
+  constexpr std::array<std::string_view, 22> losses{"session not found ",
+                                                    "session was not found ",
+                                                    "session does not exist ",
+                                                    "session expired ",
+                                                    "session has expired ",
+                                                    "session terminated ",
+                                                    "session has been terminated ",
+                                                    "session not initialized ",
+                                                    "no valid session ",
+                                                    "no active session ",
+                                                    "no session found ",
+                                                    "unknown session ",
+                                                    "invalid session ",
+                                                    "missing session ",
+                                                    "expired session ",
+                                                    "invalid or missing session ",
+                                                    "invalid or expired session ",
+                                                    "missing or invalid session ",
+                                                    "server not initialized ",
+                                                    "server is not initialized ",
+                                                    "server uninitialized ",
+                                                    "not initialized "};
+  return std::any_of(losses.begin(), losses.end(),
+                     [&](std::string_view loss) { return words.starts_with(loss); });
+}
+
 std::string joined(std::string_view members, std::string_view more) {
   std::string text = "{";
   text.append(members);
@@ -130,15 +179,21 @@ std::string with_member(std::string_view object_json, std::string_view key, std:
   return whole.to_json(json::Surrogates::replace);
 }
 
-bool names_session(std::string_view message) {
-  constexpr std::array<std::string_view, 3> words{"session", "not initialized", "uninitialized"};
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    const auto same = [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) == b;
-    };
-    return std::search(message.begin(), message.end(), word.begin(), word.end(), same) !=
-           message.end();
-  });
+bool names_lost_session(std::string_view message) {
+  constexpr std::size_t heard = 512;
+  message = message.substr(0, heard);
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find(':'), message.size());
+    std::string clause = plain_words(message.substr(0, end));
+    message.remove_prefix(std::min(end + 1, message.size()));
+    if (begins_with_loss(clause)) return true;
+    // "Session 5f3a not found".
+    constexpr std::string_view subject = "session ";
+    if (!clause.starts_with(subject)) continue;
+    clause.erase(subject.size(), clause.find(' ', subject.size()) + 1 - subject.size());
+    if (begins_with_loss(clause)) return true;
+  }
+  return false;
 }
 
 }  // namespace millrace::mcp

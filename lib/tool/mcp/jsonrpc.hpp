@@ -30,8 +30,10 @@ inline constexpr std::int64_t user_rejected = -1;
 inline constexpr std::int64_t unsupported_protocol_version = -32022;
 }  // namespace rpc_code
 
-// Whether the words of a refusal are about a session that the server does not know (any more).
-bool names_session(std::string_view message);
+// Whether a refusal says that the server does not know the session (any more), by one of the
+// phrases of servers at its beginning or after a colon. A session of another kind that a tool
+// speaks of is none of them.
+bool names_lost_session(std::string_view message);
 
 // One message of a peer.
 // Lifetime: that of the value it was read from.

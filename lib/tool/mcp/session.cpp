@@ -54,6 +54,7 @@ void Session::call(CallId id, Ask ask, TimePoint now) {
 // Sends the request that `call` wants now, or keeps it until the session is open.
 void Session::transmit(CallId id, Call& call, TimePoint now) {
   call.resend_at.reset();
+  if (state_ == State::open && is_doubtful_) open(now);
   if (state_ != State::open) {
     call.request = 0;
     call.waits_for_open = true;
@@ -223,28 +224,36 @@ void Session::request_failed(RequestId id, Error error, TimePoint) {
   if (at != requests_.end()) settle(at->second, std::move(error));
 }
 
-void Session::session_lost(RequestId id, TimePoint now) {
+void Session::session_lost(RequestId id, std::string_view words, TimePoint now) {
   if (id != 0 && id == opening_) {
     return fail_opening(
         make_error(Errc::mcp_connection_failed,
                    "The MCP server does not know the session that it has just given."));
   }
   const auto at = requests_.find(id);
-  if (at != requests_.end()) {
-    const CallId call_id = at->second;
-    Call& call = calls_.at(call_id);
-    requests_.erase(at);
-    call.request = 0;
-    if (call.was_resent) {
-      settle(call_id, make_error(Errc::mcp_session_lost,
-                                 "The MCP server lost the session twice during one call."));
-    } else {
-      call.was_resent = true;
-      call.waits_for_open = true;
-      waiting_.push_back(call_id);
-    }
+  if (at == requests_.end()) return;
+  const CallId call_id = at->second;
+  Call& call = calls_.at(call_id);
+  requests_.erase(at);
+  call.request = 0;
+  if (call.was_resent) {
+    return settle(call_id, make_error(Errc::mcp_session_lost,
+                                      "The MCP server refused the call in a new session as well: " +
+                                          redacted(words, 1000)));
   }
-  if (state_ == State::open) open(now);
+  call.was_resent = true;
+  // A session that took the place of this request's is not replaced in turn.
+  if (state_ == State::open && id > opened_by_) open(now);
+  transmit(call_id, call, now);
+}
+
+void Session::answers_lost(RequestId refused) {
+  std::vector<CallId> ended;
+  for (const auto& [request, call] : requests_) {
+    if (request != refused) ended.push_back(call);
+  }
+  std::sort(ended.begin(), ended.end());
+  for (const CallId id : ended) settle(id, make_error(Errc::mcp_session_lost));
 }
 
 void Session::disconnected(const Error& error) {

@@ -130,8 +130,11 @@ class Session {
   // The request could not be sent, or ended without an answer.
   void request_failed(RequestId id, Error error, TimePoint now);
   // The server does not know the session any more and has not looked at this request: the session
-  // is opened again, once for each call, and the request sent again.
-  void session_lost(RequestId id, TimePoint now);
+  // is opened again, once for each call, and the request sent again. A second refusal ends the call
+  // with the server's words; without a request that waits nothing is opened.
+  void session_lost(RequestId id, std::string_view words, TimePoint now);
+  // No answer comes to what was sent, but for this request: the others end with mcp_session_lost.
+  void answers_lost(RequestId refused);
   // The connection is gone: every call that was sent ends with this error, waiting ones stay.
   void disconnected(const Error& error);
   // Ends everything with this error.
@@ -219,7 +222,10 @@ class Session {
   bool was_open_ = false;
   bool version_corrected_ = false;
   RequestId next_request_ = 1;
-  RequestId opening_ = 0;  // the request that opens the session
+  RequestId opening_ = 0;    // the request that opens the session
+  RequestId opened_by_ = 0;  // the last of these; requests below it belong to an earlier session
+  // An answer said that the server does not know the session: the next request opens another.
+  bool is_doubtful_ = false;
   std::optional<TimePoint> opening_deadline_;
   std::optional<TimePoint> held_since_;
   Calls calls_;

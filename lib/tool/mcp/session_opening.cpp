@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 4> handshake_versions{latest_handshake_ve
 void Session::open(TimePoint now) {
   opening_deadline_ = now + options_.open_timeout;
   version_corrected_ = false;
+  is_doubtful_ = false;
   version_.clear();
   tool_headers_.clear();
   if (options_.protocol == per_request_version) {
@@ -27,7 +28,7 @@ void Session::open(TimePoint now) {
 void Session::begin_handshake() {
   state_ = State::shaking_hands;
   era_ = Era::handshake;
-  opening_ = next_request_++;
+  opening_ = opened_by_ = next_request_++;
   std::string params = "{";
   json::append_member(
       params, "protocolVersion",
@@ -46,7 +47,7 @@ void Session::begin_discovery() {
   state_ = State::discovering;
   era_ = Era::per_request;
   version_ = per_request_version;
-  opening_ = next_request_++;
+  opening_ = opened_by_ = next_request_++;
   Outgoing message;
   message.id = opening_;
   message.method = "server/discover";

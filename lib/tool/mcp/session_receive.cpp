@@ -9,6 +9,10 @@ using std::chrono::milliseconds;
 // Between rounds that ask nothing.
 constexpr milliseconds round_pause{250};
 
+bool only_reads(std::string_view method) {
+  return method.ends_with("/list") || method == "resources/read" || method == "prompts/get";
+}
+
 Error protocol_error(std::string message) {
   return make_error(Errc::mcp_protocol_error, std::move(message));
 }
@@ -184,10 +188,12 @@ void Session::on_error(const Message& message, TimePoint now) {
       return transmit(call_id, call, now);
     }
   }
-  // The answer of some servers to a session that they do not know; the call has not run.
+  // Some servers answer so when they do not know the session. It is an answer nevertheless: what
+  // more than reads may have run, and is not sent again.
   if (said.code == rpc_code::session_not_found && options_.closes_requests &&
-      era_ == Era::handshake && names_session(said.message)) {
-    return session_lost(*id, now);
+      era_ == Era::handshake && names_lost_session(said.message)) {
+    if (only_reads(calls_.at(call_id).ask.method)) return session_lost(*id, said.message, now);
+    is_doubtful_ = is_doubtful_ || *id > opened_by_;
   }
   settle(call_id,
          make_error(Errc::mcp_error,

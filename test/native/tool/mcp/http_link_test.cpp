@@ -41,7 +41,12 @@ class Rig final : public mcp::HttpLinkHost {
   void request_failed(mcp::RequestId id, Error error) override {
     log("failed " + std::to_string(id) + " " + std::string(error.code_name()));
   }
-  void session_lost(mcp::RequestId id) override { log("lost " + std::to_string(id)); }
+  void session_lost(mcp::RequestId id, std::string_view words) override {
+    log("lost " + std::to_string(id) + " " + std::string(words));
+  }
+  void answers_lost(mcp::RequestId refused) override {
+    log("no answers but " + std::to_string(refused));
+  }
   void unauthorized(int status, std::string_view challenge) override {
     log("unauthorized " + std::to_string(status) + " " + std::string(challenge));
   }
@@ -223,9 +228,12 @@ TEST(McpHttpLink, OpensTheOlderPairAgainWhenItsSessionIsForgotten) {
   rig.request(5);
   rig.take();
   rig.head(3, 404);
-  EXPECT_EQ(rig.take(), "abandon 3\nabandon 1\nlost 5\n");
+  EXPECT_EQ(rig.take(), "abandon 3\nno answers but 5\nlost 5 HTTP status 404\n");
   rig.request(6, "initialize");
-  EXPECT_EQ(rig.take(), "4 GET http://host/sse\n");
+  EXPECT_EQ(rig.take(), "abandon 1\n4 GET http://host/sse\n");
+  rig.head(4, 200, "text/event-stream");
+  rig.data(4, "event: endpoint\ndata: /messages?id=2\n\n");
+  EXPECT_EQ(rig.take(), "5 POST http://host/messages?id=2 {6}\n");
 }
 
 TEST(McpHttpLink, TakesAnswersAsEvents) {
@@ -275,7 +283,9 @@ TEST(McpHttpLink, TellsOfALostSession) {
   rig.open();
   rig.request(5);
   rig.head(4, 404);
-  EXPECT_EQ(rig.take(), "4 POST http://host/mcp Mcp-Session-Id=s {5}\nabandon 4\nlost 5\n");
+  rig.data(4, R"({"error":{"code":-32001,"message":"Session not found"}})");
+  rig.done(4);
+  EXPECT_EQ(rig.take(), "4 POST http://host/mcp Mcp-Session-Id=s {5}\nlost 5 Session not found\n");
   rig.request(6, "initialize");
   EXPECT_EQ(rig.take(), "5 POST http://host/mcp {6}\n");
 }
@@ -285,15 +295,48 @@ TEST(McpHttpLink, TellsOfALostSessionThatIsTold400) {
        {R"({"error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null})",
         R"({"error":{"code":-32600,"message":"Bad Request: No valid session ID"},"id":"x"})",
         R"({"error":{"code":-32000,"message":"Bad Request: Server not initialized"}})",
-        R"({"error":{"code":-32001,"message":"gone"}})", "Bad Request: Missing Session ID",
-        "Unknown session"}) {
+        R"({"error":"Session not found"})", R"({"detail":"Session not found"})",
+        "Bad Request: Missing Session ID", "Unknown session"}) {
     Rig rig;
     rig.open();
     rig.request(5);
     rig.head(4, 400, "application/json");
     rig.data(4, body);
     rig.done(4);
-    EXPECT_TRUE(rig.take().ends_with("\nlost 5\n")) << body;
+    EXPECT_NE(rig.take().find("\nlost 5 "), std::string::npos) << body;
+  }
+}
+
+TEST(McpHttpLink, TakesOtherRefusalsForWhatTheyAre) {
+  for (const char* body :
+       {R"({"error":{"code":-32602,"message":"Invalid session ID"}})",
+        R"({"error":{"code":-32602,"message":"Unknown argument sessionName"}})",
+        R"({"error":{"code":-32000,"message":"Payment session declined"}})",
+        R"({"error":{"code":-32001,"message":"Request timed out"}})", "Obsession with details"}) {
+    Rig rig;
+    rig.open();
+    rig.request(5);
+    rig.head(4, 400, "application/json");
+    rig.data(4, body);
+    rig.done(4);
+    EXPECT_EQ(rig.take().find("lost 5"), std::string::npos) << body;
+  }
+}
+
+TEST(McpHttpLink, LosesNoSessionByARefusedNotification) {
+  for (const int status : {400, 404}) {
+    Rig rig;
+    rig.request(1, "initialize");
+    rig.head(1, 200, "application/json", "Mcp-Session-Id", "s");
+    rig.data(1, "{}");
+    rig.done(1);
+    rig.notification("notifications/initialized");
+    rig.request(5);
+    rig.take();
+    rig.head(2, status);
+    rig.data(2, "Server not initialized");
+    rig.done(2);
+    EXPECT_EQ(rig.take(), "3 POST http://host/mcp Mcp-Session-Id=s {5}\n") << status;
   }
 }
 

@@ -112,12 +112,13 @@ TEST(McpSession, HasNoLimitsWhileAPersonAuthorizes) {
 }
 
 TEST(McpSession, HearsOfALostSessionInAnError) {
-  const auto plays = [](bool over_http, std::string_view message) {
+  const auto plays = [](bool over_http, std::string_view message,
+                        std::string method = "tools/list") {
     mcp::SessionOptions options;
     options.closes_requests = over_http;
     SessionRig rig(options);
     rig.open();
-    rig.call(1, "tools/call");
+    rig.call(1, std::move(method));
     rig.take_sent();
     rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":")" +
                 std::string(message) + R"("}})");
@@ -126,6 +127,83 @@ TEST(McpSession, HearsOfALostSessionInAnError) {
   EXPECT_TRUE(plays(true, "Session not found"));
   EXPECT_FALSE(plays(true, "Request timed out"));
   EXPECT_FALSE(plays(false, "Session not found"));
+  EXPECT_FALSE(plays(true, "Session not found", "tools/call"));
+}
+
+TEST(McpSession, NeverSendsACallAgainThatWasAnswered) {
+  mcp::SessionOptions options;
+  options.closes_requests = true;
+  SessionRig rig(options);
+  rig.open();
+  rig.call(1, "tools/call");
+  rig.take_sent();
+  rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"Session not found"}})");
+  EXPECT_EQ(rig.take(), R"(1 mcp_error {"code":-32001,"message":"Session not found"})"
+                        "\n");
+  EXPECT_EQ(rig.take_sent(), "");
+  rig.call(2, "tools/call", R"({"name":"b"})");
+  EXPECT_NE(rig.take_sent().find(R"("id":3,"method":"initialize")"), std::string::npos);
+  rig.result(3, R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+  EXPECT_NE(rig.take_sent().find(R"("id":4,"method":"tools/call","params":{"name":"b"})"),
+            std::string::npos);
+}
+
+TEST(McpSession, OpensNothingWithoutACallThatWaits) {
+  SessionRig rig;
+  rig.open();
+  rig.session.session_lost(0, "Server not initialized", rig.now);
+  EXPECT_EQ(rig.take_sent() + rig.take(), "");
+  EXPECT_TRUE(rig.session.is_open());
+}
+
+TEST(McpSession, OpensOneSessionForAllCallsThatWereRefused) {
+  SessionRig rig;
+  rig.open();
+  rig.call(1, "tools/call", R"({"name":"a"})");
+  rig.call(2, "tools/call", R"({"name":"b"})");
+  rig.session.session_lost(2, "gone", rig.now);
+  rig.result(4, R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+  rig.take_sent();
+  rig.session.session_lost(3, "gone", rig.now);
+  EXPECT_EQ(rig.take_sent(),
+            R"({"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"b"}})"
+            "\n");
+  rig.take();
+  rig.session.session_lost(5, "gone", rig.now);
+  rig.session.session_lost(6, "gone", rig.now);
+  EXPECT_EQ(rig.take(), "1 mcp_session_lost\n2 mcp_session_lost\n");
+  EXPECT_EQ(rig.take_sent(), "") << "the calls have had their second try";
+  rig.call(3, "tools/call");
+  rig.take_sent();
+  rig.session.session_lost(7, "gone", rig.now);
+  EXPECT_NE(rig.take_sent().find(R"("id":8,"method":"initialize")"), std::string::npos);
+}
+
+TEST(McpSession, EndsWhatWasSentWhenAnswersAreLost) {
+  SessionRig rig;
+  rig.open();
+  rig.call(1, "tools/call");
+  rig.call(2, "tools/call");
+  rig.session.answers_lost(2);
+  EXPECT_EQ(rig.take(), "2 mcp_session_lost\n");
+  rig.result(2, "{}");
+  EXPECT_EQ(rig.take(), "1 {}\n");
+}
+
+TEST(McpSession, TellsALostSessionFromOthers) {
+  for (const char* words :
+       {"Session not found", "Bad Request: No valid session ID provided", "Invalid session ID",
+        "Invalid or missing session ID", "Unknown session", "session expired.",
+        "Session 1b-2_c not found", "Not Found: Session has been terminated",
+        "The session has expired", "Bad Request: Server not initialized"}) {
+    EXPECT_TRUE(mcp::names_lost_session(words)) << words;
+  }
+  for (const char* words :
+       {"", ":", "session", "Payment session declined", "Unknown argument sessionName",
+        "Obsession with details", "Clicked, but the browser session expired", "session a b expired",
+        "Request timed out"}) {
+    EXPECT_FALSE(mcp::names_lost_session(words)) << words;
+  }
 }
 
 TEST(McpSession, OpensALostSessionOnceAndSendsTheRefusedCallAgain) {
@@ -134,7 +212,7 @@ TEST(McpSession, OpensALostSessionOnceAndSendsTheRefusedCallAgain) {
   rig.call(1, "tools/call", R"({"name":"a"})");
   rig.call(2, "tools/call", R"({"name":"b"})");
   rig.take_sent();
-  rig.session.session_lost(2, rig.now);
+  rig.session.session_lost(2, "gone", rig.now);
   EXPECT_NE(rig.take_sent().find(R"("id":4,"method":"initialize")"), std::string::npos);
   rig.result(4, R"({"protocolVersion":"2025-11-25","capabilities":{}})");
   EXPECT_EQ(rig.take_sent(),
@@ -145,6 +223,6 @@ TEST(McpSession, OpensALostSessionOnceAndSendsTheRefusedCallAgain) {
       << "the other call may have run; it is not sent again";
   EXPECT_NE(rig.take().find(R"("reopened":true)"), std::string::npos);
   rig.session.request_failed(3, make_error(Errc::mcp_session_lost), rig.now);
-  rig.session.session_lost(5, rig.now);
+  rig.session.session_lost(5, "gone", rig.now);
   EXPECT_EQ(rig.take(), "2 mcp_session_lost\n1 mcp_session_lost\n");
 }

@@ -110,7 +110,7 @@ TEST(McpSession, EndsEachCallOnceWhateverThePeerSays) {
           rig.result(id, R"({"resultType":"input_required","inputRequests":{"a":{"method":"m"}}})");
           break;
         case 3: rig.session.cancel(1000 + pick(calls + 1), ""); break;
-        case 4: rig.session.session_lost(id, rig.now); break;
+        case 4: rig.session.session_lost(id, "Session not found", rig.now); break;
         case 5:
           rig.session.disconnected(make_error(Errc::mcp_session_lost));
           rig.session.open(rig.now);
