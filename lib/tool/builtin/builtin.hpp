@@ -50,6 +50,10 @@ Result<Tools> make_web_search(const json::Tree& options, const Surroundings& aro
 Result<Tools> make_files(const json::Tree& options, const Surroundings& around);
 Result<Tools> make_run_process(const json::Tree& options, const Surroundings& around);
 
+// The address of the endpoint `path` for an address, without query, that leads to it or to the root
+// above it.
+std::string endpoint_at(std::string_view url, std::string_view path);
+
 // A tool that answers at once.
 class InstantTool final : public Tool {
  public:

@@ -155,8 +155,7 @@ void read_url(std::string_view url, const Provider& provider, Service& service) 
   const std::size_t mark = url.find('?');
   service.url = url.substr(0, mark);
   service.query = "?";
-  while (service.url.ends_with('/')) service.url.pop_back();
-  if (!service.url.ends_with(provider.path)) service.url.append(provider.path);
+  service.url = endpoint_at(service.url, provider.path);
   std::string_view rest = mark == url.npos ? std::string_view() : url.substr(mark + 1);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('&'), rest.size());
@@ -190,6 +189,17 @@ Result<Service> read_service(const Tree& options, const Provider& provider) {
 }
 
 }  // namespace
+
+// The host may have the name that the path has.
+std::string endpoint_at(std::string_view url, std::string_view path) {
+  while (url.ends_with('/')) url.remove_suffix(1);
+  const std::size_t scheme = url.find("://");
+  const std::size_t root = url.find('/', scheme == url.npos ? 0 : scheme + 3);
+  std::string whole(url);
+  const bool is_named = root != url.npos && url.substr(root).ends_with(path);
+  if (!is_named) whole.append(path);
+  return whole;
+}
 
 Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
   const Tree& named = options["provider"];
