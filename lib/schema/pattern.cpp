@@ -207,9 +207,10 @@ class Translation {
     if (kind == L'0' || kind == L'c' || kind == L'k') return read_control(kind);
     if (read_number(kind)) return;
     static constexpr std::wstring_view names = L"tnvfrb";
-    static constexpr std::wstring_view values = L"\t\n\v\f\r\b";
+    static constexpr std::string_view values = "\t\n\v\f\r\b";
     const std::size_t name = names.find(kind);
-    if (name != std::wstring_view::npos) return put_number(values[name]);
+    if (name != std::wstring_view::npos)
+      return put_number(static_cast<unsigned char>(values[name]));
     put_character(kind);
   }
 
@@ -239,7 +240,7 @@ class Translation {
       return;
     }
     ++at_;
-    put_number(static_cast<wchar_t>(next % 32));
+    put_number(static_cast<unsigned char>(next % 32));
   }
 
   // A group that took no part is found everywhere. What a group keeps from an earlier round of one
@@ -259,10 +260,9 @@ class Translation {
 
   void put(std::wstring_view text) { out_.append(text); }
 
-  void put_number(wchar_t number) {
+  void put_number(unsigned char number) {
     static constexpr std::wstring_view digits = L"0123456789ABCDEF";
-    const auto value = static_cast<std::size_t>(number);
-    put(std::wstring{L'\\', L'x', L'{', digits[value / 16 % 16], digits[value % 16], L'}'});
+    put(std::wstring{L'\\', L'x', L'{', digits[number / 16U], digits[number % 16U], L'}'});
   }
 
   // Boost knows the spaces of ASCII, and no byte order mark.
