@@ -14,8 +14,8 @@ Engine* Engine::of(napi_env env) {
   return static_cast<Engine*>(data);
 }
 
-Engine::Engine(napi_env env, app::TransportOptions options)
-    : env_(env), waker_(env, on_wake, this), transport_(waker_, std::move(options)) {
+Engine::Engine(napi_env env, const app::TransportOptions& options)
+    : env_(env), waker_(env, on_wake, this), transport_(waker_, options) {
   napi_value go_on = nullptr;
   napi_create_function(env, nullptr, 0, guard<deliver_rest>, nullptr, &go_on);
   napi_create_reference(env, go_on, 1, &go_on_);

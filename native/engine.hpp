@@ -26,7 +26,7 @@ class Engine {
   // The engine of the environment, or null while none was started.
   static Engine* of(napi_env env);
 
-  Engine(napi_env env, app::TransportOptions options);
+  Engine(napi_env env, const app::TransportOptions& options);
 
   // Starts a stream of a request, a model call, an MCP client, a tool or an agent; `deliver` is
   // called with what it produces.

@@ -335,7 +335,8 @@ pid_t launch(const ProcessOptions& options, const std::string& path, const Ends&
   for (const std::string& argument : options.arguments) arguments.texts.push_back(argument);
   Texts environment;
   for (const auto& [name, value] : options.environment) {
-    environment.texts.push_back(name + "=" + value);
+    std::string& entry = environment.texts.emplace_back(name);
+    entry.append("=").append(value);
   }
   WatcherPlan plan;
   plan.control = ends.control.read.get();
