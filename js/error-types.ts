@@ -106,7 +106,6 @@ export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
   unsupported_media_type: 'BadRequest',
   expectation_failed: 'BadRequest',
   request_headers_too_large: 'BadRequest',
-  transfer_coding_not_supported: 'BadRequest',
   http_version_not_supported: 'BadRequest',
   too_many_connections: 'InternalServerError',
   address_in_use: 'InternalServerError',

@@ -208,8 +208,6 @@ export interface ErrorStatuses {
   expectation_failed: 417;
   /** The request headers are larger than the limit. HTTP 431; fails again. */
   request_headers_too_large: 431;
-  /** The only transfer coding of request bodies is chunked. HTTP 501; fails again. */
-  transfer_coding_not_supported: 501;
   /** The HTTP version is not supported. HTTP 505; fails again. */
   http_version_not_supported: 505;
   /** The server has no room for another connection. HTTP 503; may be sent again later. */

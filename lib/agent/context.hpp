@@ -19,8 +19,8 @@
 
 namespace millrace::agent {
 
-// Shape: {"payload": {"model"?, "provider"?, "messages", "tools"?, parameters}, "dropped": [what was
-// left out, "tools", "images", "history" or a parameter's name]}.
+// Shape: {"payload": {"model"?, "provider"?, "messages", "tools"?, parameters}, "dropped": [what
+// was left out, "tools", "images", "history" or a parameter's name]}.
 // Errors: invalid_argument when `messages` is no array or holds nothing but system rows.
 Result<json::Tree> build_context(const json::Tree& input, IdSource& ids);
 

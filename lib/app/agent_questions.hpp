@@ -36,8 +36,8 @@ struct Answered {
 // Applies AG-UI resume entries, and results of the client's own tools among `rows`.
 // The payload of an approval is {"approved": boolean, "editedArgs"?: object or text, "reason"?:
 // string, "stop"?: boolean}; `toolCallId`, `arguments` and `hash` are compared when they are given.
-// Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument. Nothing ran
-// then, and the state may be answered again.
+// Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument.
+// Nothing ran then, and the state may be answered again.
 Result<Answered> take_answers(json::Tree state, const json::Tree& resume, const json::Tree& rows,
                               std::int64_t now_ms, IdSource& ids);
 

@@ -35,7 +35,8 @@ struct DrainLimits {
   std::size_t floor_bytes = std::size_t{16} << 10U;
 };
 
-// Thread: push_head, allow, push and end from the producing thread; everything else from the reader's.
+// Thread: push_head, allow, push and end from the producing thread; everything else from the
+// reader's.
 // Lifetime: the waker outlives the queue.
 class DrainQueue {
  public:

@@ -28,9 +28,9 @@ class Completion final : public event::EventSink {
  public:
   void on_event(const event::Event& event) override;
 
-  // Shape: {"id", "object": "chat.completion", "created", "provider", "model", "choices": [{"index",
-  // "message": {"role", "content", "reasoning_content"?, "tool_calls"?}, "finish_reason"}],
-  // "usage", "modelUsage"}; content is null for an answer of calls alone.
+  // Shape: {"id", "object": "chat.completion", "created", "provider", "model", "choices":
+  // [{"index", "message": {"role", "content", "reasoning_content"?, "tool_calls"?},
+  // "finish_reason"}], "usage", "modelUsage"}; content is null for an answer of calls alone.
   [[nodiscard]] std::string to_json(const CompletionFacts& facts) const;
 
  private:

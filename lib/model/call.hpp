@@ -174,9 +174,9 @@ class ModelCall {
   [[nodiscard]] std::string_view wire() const;
   // The provider's word for the end of the answer, or "".
   [[nodiscard]] std::string_view finish_reason() const;
-  // Shape: {"provider", "model", "finishReason"?, "attempts": [{"provider", "model", "status", "shown",
-  // "waitedMs", "durationMs", "firstTokenMs"?, "error"?, "usage"?, "reportedUsage"?}], "usage",
-  // "notes": [..]}; the shape of a usage is that of model/usage.hpp.
+  // Shape: {"provider", "model", "finishReason"?, "attempts": [{"provider", "model", "status",
+  // "shown", "waitedMs", "durationMs", "firstTokenMs"?, "error"?, "usage"?, "reportedUsage"?}],
+  // "usage", "notes": [..]}; the shape of a usage is that of model/usage.hpp.
   [[nodiscard]] std::string report_json() const;
 
  private:

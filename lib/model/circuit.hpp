@@ -38,8 +38,8 @@ class CircuitStore {
   void left(const ProviderConfig& config, std::size_t key);
 
   // Every circuit that has failures.
-  // Shape: [{ "provider", "origin", "state": "closed" | "open" | "half_open", "failures", "lastError",
-  // "retryAfterMs"? }]
+  // Shape: [{ "provider", "origin", "state": "closed" | "open" | "half_open", "failures",
+  // "lastError", "retryAfterMs"? }]
   [[nodiscard]] std::string json(Time now) const;
 
  private:
