@@ -8,40 +8,56 @@
 
 namespace millrace::os {
 
-struct Timer::State {
+// A wait that is due before the timer is left alone: most timers guard work that ends long before,
+// and are set again and again.
+struct Timer::State : std::enable_shared_from_this<Timer::State> {
   State(EventLoop& loop, std::function<void()> call)
       : timer(loop.context()), fire(std::move(call)) {}
 
+  void wait() {
+    is_waiting = true;
+    const unsigned current = ++generation;
+    timer.expires_at(fires_at);
+    timer.async_wait(
+        [self = shared_from_this(), current](const boost::system::error_code& stopped) {
+          if (!stopped && self->generation == current) self->waited();
+        });
+  }
+
+  void waited() {
+    is_waiting = false;
+    if (!running) return;
+    if (fires_at > timer.expiry()) return wait();
+    running = false;
+    fire();
+  }
+
   boost::asio::steady_timer timer;
   std::function<void()> fire;
-  // A handler that is already queued when the timer is cancelled still runs; the number tells it
-  // so.
+  Clock::time_point fires_at;
+  // A handler that is already queued when its wait is given up still runs; the number tells it so.
   unsigned generation = 0;
   bool running = false;
+  bool is_waiting = false;
 };
 
 Timer::Timer(EventLoop& loop, std::function<void()> fire)
     : state_(std::make_shared<State>(loop, std::move(fire))) {}
 
 Timer::~Timer() {
-  cancel();
+  ++state_->generation;
+  state_->running = false;
+  state_->timer.cancel();
 }
 
 void Timer::start_at(Clock::time_point at) {
-  const unsigned generation = ++state_->generation;
   state_->running = true;
-  state_->timer.expires_at(at);
-  state_->timer.async_wait([state = state_, generation](const boost::system::error_code& stopped) {
-    if (stopped || state->generation != generation) return;
-    state->running = false;
-    state->fire();
-  });
+  state_->fires_at = at;
+  if (!state_->is_waiting || at < state_->timer.expiry()) state_->wait();
 }
 
 void Timer::cancel() {
-  ++state_->generation;
-  if (!std::exchange(state_->running, false)) return;
-  state_->timer.cancel();
+  state_->running = false;
 }
 
 bool Timer::is_running() const {
@@ -49,7 +65,7 @@ bool Timer::is_running() const {
 }
 
 Timer::Clock::time_point Timer::fires_at() const {
-  return state_->timer.expiry();
+  return state_->fires_at;
 }
 
 }  // namespace millrace::os

@@ -1,7 +1,14 @@
 // Programs of the operating system that tests start beside them: proxies and a web server, each with
 // its own folder and free ports.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -69,6 +76,12 @@ export function workFolder(): string {
   return folder;
 }
 
+// Some programs say why they end only in a file of theirs.
+function logsIn(folder: string): string {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  return names.map((name) => `\n${name}: ${readFileSync(join(folder, name), 'utf8')}`).join('');
+}
+
 /** Starts a program with its settings written to `settings` in the folder, and waits for its port. */
 export async function startDaemon(
   name: string,
@@ -87,7 +100,7 @@ export async function startDaemon(
   for (const end = Date.now() + 20_000; !(await answers(port));) {
     if (child.exitCode !== null || Date.now() > end) {
       child.kill('SIGKILL');
-      throw new Error(`${name} did not start: ${said}`);
+      throw new Error(`${name} did not start (exit ${child.exitCode}): ${said}${logsIn(folder)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -71,5 +71,35 @@ TEST_F(TimerTest, ARestartReplacesTheFirstTime) {
   on_loop([&] { timer.reset(); });
 }
 
+TEST_F(TimerTest, SetLaterItWaitsForTheLaterTimeThoughTheFirstPasses) {
+  std::promise<Timer::Clock::time_point> fired;
+  std::optional<Timer> timer;
+  const auto later = Timer::Clock::now() + 60ms;
+  on_loop([&] {
+    timer.emplace(loop_, [&] { fired.set_value(Timer::Clock::now()); });
+    timer->start_at(later - 50ms);
+    timer->start_at(later);
+    EXPECT_EQ(timer->fires_at(), later);
+  });
+  EXPECT_GE(fired.get_future().get(), later);
+  on_loop([&] {
+    EXPECT_FALSE(timer->is_running());
+    timer.reset();
+  });
+}
+
+TEST_F(TimerTest, ACancelledTimerIsSetAgainForAnEarlierTime) {
+  std::promise<void> fired;
+  std::optional<Timer> timer;
+  on_loop([&] {
+    timer.emplace(loop_, [&] { fired.set_value(); });
+    timer->start_at(Timer::Clock::now() + 1h);
+    timer->cancel();
+    timer->start_at(Timer::Clock::now() + 1ms);
+  });
+  fired.get_future().wait();
+  on_loop([&] { timer.reset(); });
+}
+
 }  // namespace
 }  // namespace millrace::os

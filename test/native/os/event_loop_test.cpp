@@ -1,0 +1,96 @@
+#include "os/event_loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace millrace::os {
+namespace {
+
+void wait_until_done(EventLoop& loop) {
+  std::promise<void> done;
+  loop.post([&] { done.set_value(); });
+  done.get_future().wait();
+}
+
+TEST(EventLoop, RunsWhatOneThreadPostsInItsOrderAlsoWhatWasPostedBeforeTheStart) {
+  EventLoop loop;
+  std::vector<int> order;
+  loop.post([&] { order.push_back(0); });
+  loop.start();
+  for (int i = 1; i < 1000; ++i) {
+    loop.post([&order, i] { order.push_back(i); });
+  }
+  wait_until_done(loop);
+  ASSERT_EQ(order.size(), 1000U);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+TEST(EventLoop, RunsWhatItsOwnThreadPostsAfterWhatWasPostedBefore) {
+  EventLoop loop;
+  std::vector<int> order;
+  std::promise<void> done;
+  loop.post([&] {
+    loop.post([&] {
+      order.push_back(3);
+      done.set_value();
+    });
+    order.push_back(1);
+  });
+  loop.post([&] { order.push_back(2); });
+  loop.start();
+  done.get_future().wait();
+  EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
+TEST(EventLoop, LosesNothingThatManyThreadsPost) {
+  EventLoop loop;
+  loop.start();
+  int count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) loop.post([&] { ++count; });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  wait_until_done(loop);
+  EXPECT_EQ(count, 20000);
+}
+
+TEST(EventLoop, RunsTheRestAfterAStopInTheMiddleAndTheNextStart) {
+  EventLoop loop;
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  int ran = 0;
+  loop.post([&] {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  for (int i = 0; i < 10; ++i) loop.post([&] { ++ran; });
+  loop.start();
+  begun.get_future().wait();
+  std::thread stopper([&] { loop.stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  go_on.set_value();
+  stopper.join();
+  loop.start();
+  wait_until_done(loop);
+  EXPECT_EQ(ran, 10);
+}
+
+TEST(EventLoop, DestroysUnrunWhatNobodyRan) {
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> seen = held;
+  {
+    EventLoop loop;
+    loop.post([kept = std::move(held)] { FAIL() << "it was never started"; });
+  }
+  EXPECT_TRUE(seen.expired());
+}
+
+}  // namespace
+}  // namespace millrace::os
