@@ -76,14 +76,15 @@ export { invokeMCPTypePlugin } from './mcp/plugin';
 export type { MCPPluginOptions, MCPPluginResult } from './mcp/plugin';
 export { connectMCPServers } from './mcp/servers';
 export type { MCPServerEntry, MCPServers, MCPServersConfig } from './mcp/servers';
-export { inMemoryOAuthStore, OAuth } from './mcp/oauth';
+export { OAuth } from './mcp/oauth';
+export type { OAuthOptions } from './mcp/oauth';
+export { inMemoryOAuthStore } from './mcp/oauth-records';
 export type {
   OAuthClientInformation,
-  OAuthOptions,
   OAuthRecord,
   OAuthStore,
   OAuthTokens,
-} from './mcp/oauth';
+} from './mcp/oauth-records';
 export type { MCPServer, RpcError } from './mcp/connection';
 export type { MCPAttachment, MCPFileStore } from './mcp/attachments';
 export { mcpResultText, mcpToolFingerprint, mcpToolName } from './mcp/tools';

@@ -6,7 +6,8 @@ import { MillraceError } from '../errors';
 import type { RpcError } from '../mcp/connection';
 import { createMCPClient, type MCPClient } from '../mcp/client';
 import type { MCPClientOptions } from '../mcp/reach';
-import { OAuth, type OAuthClientInformation } from '../mcp/oauth';
+import { OAuth } from '../mcp/oauth';
+import type { OAuthClientInformation } from '../mcp/oauth-records';
 import { UsageError } from './command';
 
 interface Context {

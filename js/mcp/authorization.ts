@@ -6,6 +6,8 @@ export type MCPAuthorizer = (refusal: {
   status: number;
   challenge: string;
   url: string;
+  /** The `Authorization` header that was refused; absent when none was sent. */
+  refused?: string;
 }) => Promise<Record<string, string>> | Record<string, string>;
 
 /** A token, LobeHub's authorization record, or a function that is asked after a refusal. */
@@ -15,13 +17,22 @@ export type MCPAuthorization =
   | { type: 'oauth2'; accessToken: string }
   | { authorize: MCPAuthorizer; headers?: (url: string) => Promise<Record<string, string>> };
 
-/** The function that answers refusals; none when nothing is given. */
+/** The function that answers refusals of one client, which began with `headers`; none without `auth`. */
 export function authorizationOf(
   auth: MCPAuthorization | undefined,
   url: string,
+  headers: Readonly<Record<string, string>> = {},
 ): ((status: number, challenge: string) => Promise<Record<string, string>>) | undefined {
   if (!auth || !('authorize' in auth)) return undefined;
-  return async (status, challenge) => auth.authorize({ status, challenge, url });
+  let refused = headers['Authorization'];
+  return async (status, challenge) => {
+    const given = await auth.authorize({ status, challenge, url, ...(refused && { refused }) });
+    if (typeof given !== 'object' || given === null) {
+      throw new MillraceError('mcp_unauthorized', '`authorize` of the MCP server gave no headers.');
+    }
+    refused = given['Authorization'];
+    return given;
+  };
 }
 
 /** The headers that are sent from the first request on. */

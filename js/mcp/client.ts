@@ -41,7 +41,10 @@ export class MCPClient {
       ...(onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
       ...(onSampling && { sampling: {} }),
     };
-    const auth = 'url' in options ? authorizationOf(options.auth, String(options.url)) : undefined;
+    const auth =
+      'url' in options
+        ? authorizationOf(options.auth, String(options.url), options.headers)
+        : undefined;
     const host: ConnectionHost = {
       handlers: {
         'elicitation/create': onElicitation,

@@ -13,34 +13,17 @@ import {
   discover,
   fetchJson,
   type Fetcher,
+  type JsonAnswer,
 } from './oauth-discovery';
-
-export interface OAuthTokens {
-  access_token: string;
-  token_type?: string;
-  expires_in?: number;
-  refresh_token?: string;
-  scope?: string;
-}
-
-export interface OAuthClientInformation {
-  client_id: string;
-  client_secret?: string;
-  token_endpoint_auth_method?: string;
-}
-
-/** What is kept of one authorization server; it must never be shown to another one. */
-export interface OAuthRecord {
-  issuer: string;
-  client?: OAuthClientInformation;
-  tokens?: OAuthTokens;
-}
-
-/** Where tokens and registrations are kept; by the address of the MCP server. */
-export interface OAuthStore {
-  load(server: string): OAuthRecord | undefined | Promise<OAuthRecord | undefined>;
-  save(server: string, record: OAuthRecord): void | Promise<void>;
-}
+import {
+  bearer,
+  inMemoryOAuthStore,
+  isUsable,
+  isValid,
+  type OAuthClientInformation,
+  type OAuthStore,
+  type OAuthTokens,
+} from './oauth-records';
 
 export interface OAuthOptions extends RouteOptions {
   /** Where the authorization server sends people back. */
@@ -60,15 +43,6 @@ export interface OAuthOptions extends RouteOptions {
    * itself: an authorization server in a private network has to be named in `allow`.
    */
   guard?: AddressGuard;
-}
-
-/** Keeps tokens and registrations in memory. */
-export function inMemoryOAuthStore(): OAuthStore {
-  const records = new Map<string, OAuthRecord>();
-  return {
-    load: (server) => records.get(server),
-    save: (server, record) => void records.set(server, record),
-  };
 }
 
 function refused(message: string, detail?: string): MillraceError {
@@ -102,6 +76,20 @@ interface Flow {
   client: OAuthClientInformation;
 }
 
+/** A client that registered itself, and that its authorization server does not know any more. */
+class ForgottenClient extends MillraceError {
+  constructor(issuer: string, detail: string) {
+    super('mcp_unauthorized', `The authorization server ${issuer} does not know the client.`, {
+      detail,
+    });
+  }
+}
+
+interface Flight {
+  wantsMore: boolean;
+  headers: Promise<Record<string, string>>;
+}
+
 const base64url = (bytes: Buffer): string => bytes.toString('base64url');
 
 // Tokens and codes travel encrypted, but on this machine.
@@ -121,6 +109,8 @@ export class OAuth {
   readonly #store: OAuthStore;
   // What was asked for, since servers forget to say what they granted.
   readonly #asked = new Map<string, string | undefined>();
+  readonly #last = new Map<string, string>();
+  readonly #flights = new Map<string, Flight>();
 
   constructor(options: OAuthOptions) {
     const { authorize, redirectUrl } = (options ?? {}) as Partial<OAuthOptions>;
@@ -136,22 +126,68 @@ export class OAuth {
 
   /** The headers for the first request: those of tokens that are kept. */
   async headers(server: string): Promise<Record<string, string>> {
-    const record = await this.#store.load(server);
-    return record?.tokens ? authorizationHeader(record.tokens) : {};
+    const { tokens } = (await this.#store.load(server)) ?? {};
+    return isUsable(tokens) ? this.#given(server, tokens) : {};
   }
 
-  readonly authorize: MCPAuthorizer = async ({ status, challenge, url }) => {
+  /** Clients of one server that are refused at a time share one answer. */
+  readonly authorize: MCPAuthorizer = (refusal) => {
+    const { url, status, challenge } = refusal;
     const said = challengeOf(challenge);
     const wantsMore = status === 403 || said['error'] === 'insufficient_scope';
-    const flow = await this.#begin(url, said, wantsMore);
+    const before = this.#flights.get(url);
+    if (before && (before.wantsMore || !wantsMore)) return before.headers;
+    const refused = refusal.refused ?? this.#last.get(url);
+    const headers = (before?.headers ?? Promise.resolve())
+      .catch(() => undefined)
+      .then(() => this.#authorize(url, said, wantsMore, refused));
+    const flight = { wantsMore, headers };
+    this.#flights.set(url, flight);
+    const landed = (): void => {
+      if (this.#flights.get(url) === flight) this.#flights.delete(url);
+    };
+    headers.then(landed, landed);
+    return headers;
+  };
+
+  async #authorize(
+    url: string,
+    said: Record<string, string>,
+    wantsMore: boolean,
+    refused: string | undefined,
+  ): Promise<Record<string, string>> {
+    const kept = wantsMore ? undefined : await this.#newer(url, refused);
+    if (kept) return this.#given(url, kept);
+    let flow = await this.#begin(url, said, wantsMore);
     const record = await this.#store.load(url);
     const refresh = record?.issuer === flow.issuer ? record.tokens?.refresh_token : undefined;
-    let tokens = refresh && !wantsMore ? await this.#refresh(flow, refresh) : undefined;
-    tokens ??= await this.#askPerson(flow);
+    let tokens: OAuthTokens | undefined;
+    try {
+      tokens = refresh && !wantsMore ? await this.#refresh(flow, refresh) : undefined;
+      // A token that can be used once may have been used by another process with the same store.
+      const others = refresh && !tokens ? await this.#newer(url, refused) : undefined;
+      if (others && !wantsMore) return this.#given(url, others);
+      tokens ??= await this.#askPerson(flow);
+    } catch (error) {
+      if (!(error instanceof ForgottenClient)) throw error;
+      flow = { ...flow, client: await this.#register(flow) };
+      tokens = await this.#askPerson(flow);
+    }
     this.#asked.set(url, joined(flow.scope, tokens.scope));
     await this.#store.save(url, { issuer: flow.issuer, client: flow.client, tokens });
-    return authorizationHeader(tokens);
-  };
+    return this.#given(url, tokens);
+  }
+
+  // Kept tokens that are not the refused ones.
+  async #newer(url: string, refused: string | undefined): Promise<OAuthTokens | undefined> {
+    const { tokens } = (await this.#store.load(url)) ?? {};
+    return isUsable(tokens) && bearer(tokens) !== refused ? tokens : undefined;
+  }
+
+  #given(url: string, tokens: OAuthTokens): Record<string, string> {
+    this.#last.set(url, bearer(tokens));
+    return { Authorization: bearer(tokens) };
+  }
 
   async #begin(server: string, said: Record<string, string>, more: boolean): Promise<Flow> {
     const fetcher = this.#fetcher(server);
@@ -164,7 +200,7 @@ export class OAuth {
     const granted = more ? joined(this.#asked.get(server), record?.tokens?.scope) : undefined;
     const scope = this.#scope(said['scope'], granted, resource, metadata);
     const flow = { server, fetcher, resource, issuer, metadata, scope };
-    const known = record?.issuer === issuer ? record.client : undefined;
+    const known = record?.issuer === issuer && isValid(record.client) ? record.client : undefined;
     const client = this.#options.client ?? known ?? (await this.#register(flow));
     return { ...flow, client };
   }
@@ -241,8 +277,8 @@ export class OAuth {
         answer.text,
       );
     }
-    if (!answer.ok) return undefined;
-    return { refresh_token: token, ...(answer.json as OAuthTokens) };
+    const tokens = answer.json as OAuthTokens | undefined;
+    return answer.ok && isUsable(tokens) ? { refresh_token: token, ...tokens } : undefined;
   }
 
   async #askPerson(flow: Flow): Promise<OAuthTokens> {
@@ -275,13 +311,13 @@ export class OAuth {
       redirect_uri: redirectUrl,
     });
     const tokens = answer.json as OAuthTokens | undefined;
-    if (!answer.ok || typeof tokens?.access_token !== 'string') {
+    if (!answer.ok || !isUsable(tokens)) {
       throw refused(`The authorization server ${issuer} gives no token.`, answer.text);
     }
     return tokens;
   }
 
-  #token(flow: Flow, wanted: Record<string, string>): ReturnType<typeof fetchJson> {
+  async #token(flow: Flow, wanted: Record<string, string>): Promise<JsonAnswer> {
     const { client, metadata, resource } = flow;
     const form = new URLSearchParams(wanted);
     if (resource) form.set('resource', resource.resource);
@@ -295,12 +331,19 @@ export class OAuth {
       if (method === 'client_secret_post') form.set('client_secret', client.client_secret ?? '');
     }
     const url = secure(metadata.token_endpoint, 'token endpoint');
-    return fetchJson(flow.fetcher, { method: 'POST', url, headers, body: form.toString() });
+    const body = form.toString();
+    const answer = await fetchJson(flow.fetcher, { method: 'POST', url, headers, body });
+    const { error } = (answer.json ?? {}) as { error?: unknown };
+    const isUnknown = error === 'invalid_client' || error === 'unauthorized_client';
+    if (
+      isUnknown &&
+      client !== this.#options.client &&
+      client.client_id !== this.#options.clientMetadataUrl
+    ) {
+      throw new ForgottenClient(flow.issuer, answer.text);
+    }
+    return answer;
   }
-}
-
-function authorizationHeader({ access_token }: OAuthTokens): Record<string, string> {
-  return { Authorization: `Bearer ${access_token}` };
 }
 
 // A client on somebody's machine is a native one.
