@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::string_view length_sentence =
     "The response was cut off because it reached the maximum output length.";
-constexpr std::string_view filter_sentence =
-    "The response was stopped by the provider's content filter.";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cut_reasons{{
     {"length", length_sentence},
     {"max_output_tokens", length_sentence},

@@ -2,6 +2,7 @@
 // vendor said; the Decoder around it owns framing, JSON and errors.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,20 @@ struct Services {
   IdSource& ids;
   event::Mode mode;
 };
+
+// The parts of an answer whose wire numbers none: it has one text and one chain of thoughts.
+inline constexpr std::string_view text_key = "text";
+inline constexpr std::string_view reasoning_key = "reasoning";
+
+// What an answer ends with that a provider's filter has cut.
+inline constexpr std::string_view filter_sentence =
+    "The response was stopped by the provider's content filter.";
+
+// The payload that several wires end with; it says nothing.
+inline constexpr std::string_view done_payload = "[DONE]";
+
+// So much of a body without records is kept: it may be an error as plain JSON.
+inline constexpr std::size_t head_limit_bytes = 64UL * 1024UL;
 
 // Holds the state of one stream.
 // Thread: any, one at a time.

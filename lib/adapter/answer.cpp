@@ -3,7 +3,6 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view text_key = "text";
 constexpr std::string_view thought_key = "thought";
 
 }  // namespace

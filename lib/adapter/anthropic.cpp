@@ -11,8 +11,7 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "anthropic";
-constexpr std::string_view text_key = "text";
+constexpr std::string_view anthropic_provider = "anthropic";
 constexpr std::string_view thinking_key = "thinking";
 
 // Stop reasons that mean the answer is not whole, besides those that cut_sentence knows.
@@ -213,7 +212,7 @@ void Anthropic::open_tool(Block& block, const json::Value& content) {
   const std::string id(content["id"].string());
   services_.parts.tool_open(block.key, id, content["name"].string(), message_id());
   if (content["type"].string() != "tool_use") {
-    services_.parts.pass(event::ProviderState{provider, "server_tool", id,
+    services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool", id,
                                               without(content, {"id", "name", "input"})});
   } else {
     keep_state("caller", id, content["caller"]);
@@ -233,7 +232,7 @@ void Anthropic::add_result(const json::Value& block) {
     result.error = code.empty() ? std::string_view(text) : code;
   }
   services_.parts.tool_result(result);
-  services_.parts.pass(event::ProviderState{provider, "server_tool_result", call_id,
+  services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool_result", call_id,
                                             without(block, {"tool_use_id", "content"})});
   result_given_ = true;
 }
@@ -326,7 +325,7 @@ void Anthropic::close_block(Block& block) {
       std::string json = R"({"type":"compaction")";
       json::append_member(json, "content", block.held);
       json.push_back('}');
-      parts.pass(event::ProviderState{provider, "compaction", message_id(), json});
+      parts.pass(event::ProviderState{anthropic_provider, "compaction", message_id(), json});
       break;
     }
     // A text stays open: the next block may go on with it.
@@ -344,7 +343,7 @@ void Anthropic::close_blocks() {
 void Anthropic::keep_state(std::string_view kind, std::string_view entity_id,
                            const json::Value& value) {
   if (!value.is_object()) return;
-  services_.parts.pass(event::ProviderState{provider, kind, entity_id, value.to_json()});
+  services_.parts.pass(event::ProviderState{anthropic_provider, kind, entity_id, value.to_json()});
 }
 
 void Anthropic::on_message_delta(const json::Value& record) {
@@ -398,7 +397,7 @@ void Anthropic::flush_usage() {
   json::Document document;
   if (const auto value = document.parse(usage)) {
     services_.parts.pass(
-        read_usage(UsageDialect::anthropic, provider, model_, value.value(), usage));
+        read_usage(UsageDialect::anthropic, anthropic_provider, model_, value.value(), usage));
   }
 }
 

@@ -10,13 +10,12 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "bedrock";
-constexpr auto keep = json::Surrogates::keep;
+constexpr std::string_view bedrock_provider = "bedrock";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> sentences{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> bedrock_sentences{{
     {"max_tokens", "The response was cut off because it reached the maximum output length."},
     {"guardrail_intervened", "The response was stopped by a guardrail."},
-    {"content_filtered", "The response was stopped by the provider's content filter."},
+    {"content_filtered", filter_sentence},
     {"malformed_model_output", "The model made a response that cannot be read."},
     {"malformed_tool_use", "The model made a tool call that cannot be read."},
     {"model_context_window_exceeded",
@@ -26,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> sentences
 // The value that AG-UI clients keep: it names the API, since only that one understands it.
 std::string labelled(std::string_view key, std::string_view value) {
   std::string out = R"({"bedrock":{)";
-  json::append_member(out, key, value, keep);
+  json::append_member(out, key, value, json::Surrogates::keep);
   return out + "}}";
 }
 
@@ -147,7 +146,8 @@ void BedrockConverse::add_reasoning(Block& block, const json::Value& content) {
 void BedrockConverse::add_result(Block& block, const json::Value& items) {
   for (const json::Value item : items.items()) {
     const json::Value json = item["json"];
-    block.held.append(json.is_nothing() ? std::string(item["text"].string()) : json.to_json(keep));
+    block.held.append(json.is_nothing() ? std::string(item["text"].string())
+                                        : json.to_json(json::Surrogates::keep));
   }
 }
 
@@ -174,7 +174,8 @@ void BedrockConverse::close_block(Block& block) {
       const std::string id = answer_.call_id(block.key);
       answer_.end_call(block.key);
       if (!block.state.empty()) {
-        services_.parts.pass(event::ProviderState{provider, "server_tool", id, block.state});
+        services_.parts.pass(
+            event::ProviderState{bedrock_provider, "server_tool", id, block.state});
       }
       break;
     }
@@ -183,7 +184,7 @@ void BedrockConverse::close_block(Block& block) {
       if (block.key.empty()) break;
       answer_.result(block.key, block.held, block.failed);
       services_.parts.pass(
-          event::ProviderState{provider, "server_tool_result", block.key, block.state});
+          event::ProviderState{bedrock_provider, "server_tool_result", block.key, block.state});
       break;
     // A text stays open: the next block may go on with it.
     case Kind::text: break;
@@ -207,7 +208,7 @@ void BedrockConverse::on_metadata(const json::Value& value) {
   const json::Value usage = value["usage"];
   if (!usage.is_object()) return;
   const std::string reported = usage.to_json();
-  services_.parts.pass(read_usage(UsageDialect::bedrock, provider, {}, usage, reported));
+  services_.parts.pass(read_usage(UsageDialect::bedrock, bedrock_provider, {}, usage, reported));
 }
 
 void BedrockConverse::on_whole(const json::Value& answer) {
@@ -229,7 +230,7 @@ void BedrockConverse::give_block(const json::Value& content) {
     open_call(block, use);
     if (const json::Value input = use["input"]; input.size() > 0) {
       block.has_arguments = true;
-      answer_.arguments(block.key, input.to_json(keep));
+      answer_.arguments(block.key, input.to_json(json::Surrogates::keep));
     }
   } else if (reasoning.is_object()) {
     Block& block = block_at({}, Kind::reasoning);
@@ -250,13 +251,13 @@ void BedrockConverse::give_block(const json::Value& content) {
 
 void BedrockConverse::keep_state(std::string_view kind, std::string_view entity_id,
                                  const json::Value& value) {
-  services_.parts.pass(event::ProviderState{provider, kind, entity_id, value.to_json()});
+  services_.parts.pass(event::ProviderState{bedrock_provider, kind, entity_id, value.to_json()});
 }
 
 void BedrockConverse::on_end() {
-  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+  const auto* row = std::find_if(bedrock_sentences.begin(), bedrock_sentences.end(),
                                  [&](const auto& r) { return r.first == stop_reason_; });
-  if (row != sentences.end()) services_.parts.fail(stop_reason_, row->second);
+  if (row != bedrock_sentences.end()) services_.parts.fail(stop_reason_, row->second);
 }
 
 }  // namespace millrace::adapter

@@ -9,13 +9,13 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "cohere";
+constexpr std::string_view cohere_provider = "cohere";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> sentences{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cohere_sentences{{
     {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
     {"ERROR", "The model failed."},
     {"TIMEOUT", "The model took too long."},
-    {"ERROR_TOXIC", "The response was stopped by the provider's content filter."},
+    {"ERROR_TOXIC", filter_sentence},
     {"ERROR_LIMIT", "The response was cut off because the model's context window is full."},
 }};
 
@@ -135,11 +135,11 @@ void Cohere::finish(const json::Value& delta) {
   parts.pass(event::Finish{reason});
   if (const json::Value usage = delta["usage"]; usage.is_object()) {
     const std::string reported = usage.to_json();
-    parts.pass(read_usage(UsageDialect::cohere, provider, {}, usage, reported));
+    parts.pass(read_usage(UsageDialect::cohere, cohere_provider, {}, usage, reported));
   }
-  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+  const auto* row = std::find_if(cohere_sentences.begin(), cohere_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });
-  if (row == sentences.end()) return;
+  if (row == cohere_sentences.end()) return;
   parts.fail(reason, delta["error"].filled_string().value_or(row->second));
 }
 

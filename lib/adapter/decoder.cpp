@@ -11,8 +11,6 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::size_t head_limit_bytes = 64UL * 1024UL;
-
 std::unique_ptr<framing::Framing> make_framing(FramingKind kind,
                                                const framing::FramingLimits& limits) {
   switch (kind) {

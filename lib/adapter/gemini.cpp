@@ -10,17 +10,14 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "google";
-constexpr auto keep = json::Surrogates::keep;
+constexpr std::string_view gemini_provider = "google";
 constexpr std::size_t arguments_limit_bytes = 16UL * 1024 * 1024;
 
-constexpr std::string_view filter_sentence =
-    "The response was stopped by the provider's content filter.";
 constexpr std::string_view call_sentence = "The model made a tool call that cannot be read.";
 constexpr std::string_view image_sentence = "The model made no image.";
 
 // Finish reasons that mean the answer is not whole.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> sentences{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> gemini_sentences{{
     {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
     {"SAFETY", filter_sentence},
     {"RECITATION", "The response was stopped because it repeats protected text."},
@@ -42,9 +39,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> sentence
 }};
 
 std::string_view sentence_of(std::string_view reason) {
-  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+  const auto* row = std::find_if(gemini_sentences.begin(), gemini_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });
-  return row == sentences.end() ? std::string_view() : row->second;
+  return row == gemini_sentences.end() ? std::string_view() : row->second;
 }
 
 // The value that AG-UI clients keep, in the shape that Google's chat endpoint has for it.
@@ -52,7 +49,7 @@ std::string signature_of(const json::Value& part) {
   const auto signature = part["thoughtSignature"].filled_string();
   if (!signature) return {};
   std::string out = R"({"google":{)";
-  json::append_member(out, "thought_signature", *signature, keep);
+  json::append_member(out, "thought_signature", *signature, json::Surrogates::keep);
   return out + "}}";
 }
 
@@ -62,7 +59,7 @@ std::string response_text(const json::Value& response) {
       return std::string(response[key].string());
     }
   }
-  return response.to_json(keep);
+  return response.to_json(json::Surrogates::keep);
 }
 
 }  // namespace
@@ -165,7 +162,7 @@ void Gemini::on_call(const json::Value& value, const json::Value& part) {
 
 void Gemini::add_arguments(const json::Value& call) {
   if (const json::Value whole = call["args"]; whole.size() > 0) {
-    whole_arguments_ = whole.to_json(keep);
+    whole_arguments_ = whole.to_json(json::Surrogates::keep);
   }
   for (const json::Value piece : call["partialArgs"].items()) {
     if (!arguments_.add(piece)) warn("A piece of a call's arguments was skipped.", piece);
@@ -198,12 +195,13 @@ void Gemini::on_response(const json::Value& value, const json::Value& /*part*/) 
 void Gemini::on_code(const json::Value& value, const json::Value& part) {
   std::string arguments = "{";
   for (const std::string_view key : {"language", "code"}) {
-    json::append_member(arguments, key, value[key].string(), keep);
+    json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
   }
   arguments.push_back('}');
   code_id_ =
       answer_.whole_call(value["id"].string(), "code_execution", arguments, signature_of(part));
-  services_.parts.pass(event::ProviderState{provider, "server_tool", code_id_, value.to_json()});
+  services_.parts.pass(
+      event::ProviderState{gemini_provider, "server_tool", code_id_, value.to_json()});
 }
 
 void Gemini::on_code_result(const json::Value& value, const json::Value& /*part*/) {
@@ -213,7 +211,7 @@ void Gemini::on_code_result(const json::Value& value, const json::Value& /*part*
   if (code_id_.empty()) code_id_ = answer_.whole_call(value["id"].string(), "code_execution", "{}");
   answer_.result(code_id_, value["output"].string(), failed, outcome);
   services_.parts.pass(
-      event::ProviderState{provider, "server_tool_result", code_id_, value.to_json()});
+      event::ProviderState{gemini_provider, "server_tool_result", code_id_, value.to_json()});
 }
 
 void Gemini::on_medium(const json::Value& /*value*/, const json::Value& part) {
@@ -232,7 +230,7 @@ void Gemini::on_other(const json::Value& part) {
     return;
   }
   services_.parts.pass(
-      event::ProviderState{provider, "part", answer_.message_id(), part.to_json()});
+      event::ProviderState{gemini_provider, "part", answer_.message_id(), part.to_json()});
 }
 
 void Gemini::on_sources(const json::Value& candidate) {
@@ -275,7 +273,8 @@ void Gemini::flush_usage() {
   const std::string usage = std::exchange(usage_json_, {});
   json::Document document;
   if (const auto value = document.parse(usage)) {
-    services_.parts.pass(read_usage(UsageDialect::gemini, provider, model_, value.value(), usage));
+    services_.parts.pass(
+        read_usage(UsageDialect::gemini, gemini_provider, model_, value.value(), usage));
   }
 }
 

@@ -9,12 +9,11 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "google";
-constexpr auto keep = json::Surrogates::keep;
+constexpr std::string_view interactions_provider = "google";
 constexpr std::string_view call_suffix = "_call";
 constexpr std::string_view result_suffix = "_result";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> sentences{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> interactions_sentences{{
     {"incomplete", "The response was cut off because it reached a limit."},
     {"failed", "The interaction failed."},
     {"cancelled", "The interaction was cancelled."},
@@ -22,13 +21,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> sentences
 
 std::string labelled(std::string_view signature) {
   std::string out = R"({"google":{)";
-  json::append_member(out, "thought_signature", signature, keep);
+  json::append_member(out, "thought_signature", signature, json::Surrogates::keep);
   return out + "}}";
 }
 
 std::string text_or_json(const json::Value& value) {
   if (value.is_nothing()) return {};
-  return value.is_string() ? std::string(value.string()) : value.to_json(keep);
+  return value.is_string() ? std::string(value.string()) : value.to_json(json::Surrogates::keep);
 }
 
 }  // namespace
@@ -132,7 +131,7 @@ void GeminiInteractions::open_call(Step& step, const json::Value& value) {
   if (name == step.type) name.remove_suffix(call_suffix.size());
   if (step.key.empty()) step.key = answer_.open_call(value["id"].string(), name);
   if (const json::Value arguments = value["arguments"]; arguments.size() > 0) {
-    step.arguments = arguments.to_json(keep);
+    step.arguments = arguments.to_json(json::Surrogates::keep);
   }
   if (step.type != "function_call") step.state = value.to_json();
 }
@@ -225,7 +224,8 @@ void GeminiInteractions::close_steps() {
 
 void GeminiInteractions::keep_state(std::string_view kind, std::string_view entity_id,
                                     const std::string& json) {
-  if (!json.empty()) services_.parts.pass(event::ProviderState{provider, kind, entity_id, json});
+  if (!json.empty())
+    services_.parts.pass(event::ProviderState{interactions_provider, kind, entity_id, json});
 }
 
 void GeminiInteractions::on_completed(const json::Value& record) {
@@ -254,7 +254,7 @@ void GeminiInteractions::finish(const json::Value& interaction) {
   const json::Value usage = interaction["usage"];
   if (usage.is_object()) {
     const std::string reported = usage.to_json();
-    parts.pass(read_usage(UsageDialect::gemini_interactions, provider,
+    parts.pass(read_usage(UsageDialect::gemini_interactions, interactions_provider,
                           interaction["model"].string(), usage, reported));
   }
   if (const auto id = interaction["id"].filled_string()) {
@@ -262,9 +262,9 @@ void GeminiInteractions::finish(const json::Value& interaction) {
     json::append_member(state, "id", *id);
     keep_state("interaction", {}, state + "}");
   }
-  const auto* row = std::find_if(sentences.begin(), sentences.end(),
+  const auto* row = std::find_if(interactions_sentences.begin(), interactions_sentences.end(),
                                  [&](const auto& r) { return r.first == status_; });
-  if (row != sentences.end()) parts.fail(status_, row->second);
+  if (row != interactions_sentences.end()) parts.fail(status_, row->second);
 }
 
 void GeminiInteractions::on_error(const json::Value& record) {

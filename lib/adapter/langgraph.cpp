@@ -8,9 +8,7 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "langgraph";
-constexpr std::string_view text_key = "text";
-constexpr std::string_view reasoning_key = "reasoning";
+constexpr std::string_view langgraph_provider = "langgraph";
 constexpr std::string_view interrupt_member = "__interrupt__";
 
 enum class Author : std::uint8_t { other, ai, tool };
@@ -213,8 +211,8 @@ void LangGraph::give_blocks(const json::Value& content) {
     const bool opaque = block["signature"].truthy() || block["encrypted_content"].truthy() ||
                         block["type"].string() == "redacted_thinking";
     if (opaque) {
-      services_.parts.pass(
-          event::ProviderState{provider, block["type"].string(), segment_.id, block.to_json()});
+      services_.parts.pass(event::ProviderState{langgraph_provider, block["type"].string(),
+                                                segment_.id, block.to_json()});
     }
   }
 }

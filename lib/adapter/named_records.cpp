@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "adapter/adapter.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::adapter {
-namespace {
-
-constexpr std::string_view sentinel = "[DONE]";
-
-}  // namespace
-
 Result<void> NamedRecords::feed(std::string_view bytes) {
   if (!found_) {
     body_.append(
@@ -43,7 +38,7 @@ void NamedRecords::on_frame(const framing::Frame& frame) {
   found_ = true;
   std::string().swap(body_);
   const std::string_view payload = json::trim(frame.data);
-  if (payload.empty() || payload == sentinel) return;
+  if (payload.empty() || payload == done_payload) return;
   append(frame.event);
   out_.push_back('\n');
   append(frame.id);

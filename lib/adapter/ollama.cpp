@@ -7,7 +7,7 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view provider = "ollama";
+constexpr std::string_view ollama_provider = "ollama";
 
 // Members of the last record that count something; times are in nanoseconds.
 constexpr std::array<std::string_view, 6> counts{"prompt_eval_count",    "eval_count",
@@ -91,7 +91,8 @@ void Ollama::on_done(const json::Value& record) {
   }
   usage.push_back('}');
   if (usage.size() > 2) {
-    parts.pass(read_usage(UsageDialect::ollama, provider, record["model"].string(), record, usage));
+    parts.pass(
+        read_usage(UsageDialect::ollama, ollama_provider, record["model"].string(), record, usage));
   }
   if (const auto sentence = cut_sentence(reason)) parts.fail(reason, *sentence);
 }

@@ -5,9 +5,7 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view text_key = "text";
-constexpr std::string_view reasoning_key = "reasoning";
-constexpr std::string_view provider = "openai_chat";
+constexpr std::string_view chat_provider = "openai_chat";
 
 // The choice that counts: the one with index 0, or the only one when it has no index.
 json::Value first_choice(const json::Value& record) {
@@ -165,7 +163,7 @@ void OpenAiChat::on_image(const json::Value& image) {
   open_message();
   std::string state = R"({"type":"image_url","image_url":{)";
   json::append_member(state, "url", *url);
-  services_.parts.pass(event::ProviderState{provider, "image", message_id_, state + "}}"});
+  services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}}"});
 }
 
 void OpenAiChat::on_reasoning(const json::Value& delta) {
@@ -186,7 +184,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
     const bool opaque = !detail["data"].is_nothing() || !detail["signature"].is_nothing();
     if (opaque) {
       services_.parts.pass(
-          event::ProviderState{provider, "reasoning_details", message_id_, detail.to_json()});
+          event::ProviderState{chat_provider, "reasoning_details", message_id_, detail.to_json()});
     }
   }
 }
@@ -247,7 +245,8 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   if (extra.is_object() && services_.mode == event::Mode::strict) {
     call.extra_json = extra.to_json(json::Surrogates::keep);
   } else if (extra.is_object()) {
-    services_.parts.pass(event::ProviderState{provider, "extra_content", call.id, extra.to_json()});
+    services_.parts.pass(
+        event::ProviderState{chat_provider, "extra_content", call.id, extra.to_json()});
   }
 }
 

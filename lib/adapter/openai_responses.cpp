@@ -12,7 +12,7 @@ namespace {
 using openai::ItemGroup;
 using openai::ItemType;
 
-constexpr std::string_view provider = "openai_responses";
+constexpr std::string_view responses_provider = "openai_responses";
 constexpr std::string_view prefix = "response.";
 constexpr std::ptrdiff_t items_limit = 1024;
 
@@ -457,7 +457,8 @@ void OpenAiResponses::give_usage(const json::Value& response) {
 
 void OpenAiResponses::give_state(std::string_view kind, std::string_view entity,
                                  const std::string& state) {
-  if (!state.empty()) services_.parts.pass(event::ProviderState{provider, kind, entity, state});
+  if (!state.empty())
+    services_.parts.pass(event::ProviderState{responses_provider, kind, entity, state});
 }
 
 }  // namespace millrace::adapter

@@ -6,13 +6,6 @@
 #include "base/utf8.hpp"
 
 namespace millrace::adapter {
-namespace {
-
-constexpr std::size_t head_limit_bytes = 64UL * 1024UL;
-constexpr std::string_view sentinel = "[DONE]";
-
-}  // namespace
-
 Result<void> RawPayloads::feed(std::string_view bytes) {
   remember(bytes);
   return framing_.feed(bytes, *this);
@@ -42,7 +35,7 @@ void RawPayloads::remember(std::string_view bytes) {
 void RawPayloads::on_frame(const framing::Frame& frame) {
   ++frames_;
   const std::string_view payload = json::trim(frame.data);
-  if (!payload.empty() && payload != sentinel) give(payload);
+  if (!payload.empty() && payload != done_payload) give(payload);
 }
 
 void RawPayloads::give(std::string_view payload) {

@@ -6,7 +6,6 @@
 namespace millrace::adapter {
 
 namespace {
-constexpr auto keep = json::Surrogates::keep;
 constexpr std::size_t limit_bytes = 4UL * 1024 * 1024;
 }  // namespace
 
@@ -43,10 +42,10 @@ void ReasoningDetails::add(const json::Value& piece) {
     const auto same = [&, &name = key](const auto& member) { return member.first == name; };
     const auto found = std::find_if(detail.members.begin(), detail.members.end(), same);
     if (found == detail.members.end()) {
-      detail.members.emplace_back(key, value.to_json(keep));
+      detail.members.emplace_back(key, value.to_json(json::Surrogates::keep));
       bytes_ += key.size() + detail.members.back().second.size();
     } else if (!value.is_null()) {
-      found->second = value.to_json(keep);
+      found->second = value.to_json(json::Surrogates::keep);
     }
   }
 }
@@ -57,7 +56,8 @@ std::string ReasoningDetails::take() {
     if (out.size() > 1) out.push_back(',');
     out.push_back('{');
     for (const auto& [key, json] : detail.members) json::append_raw_member(out, key, json);
-    if (!detail.text_key.empty()) json::append_member(out, detail.text_key, detail.text, keep);
+    if (!detail.text_key.empty())
+      json::append_member(out, detail.text_key, detail.text, json::Surrogates::keep);
     out.push_back('}');
   }
   out.push_back(']');

@@ -22,32 +22,30 @@ std::unique_ptr<Adapter> make(const Services& services) {
   return std::make_unique<T>(services);
 }
 
-constexpr std::string_view done = "[DONE]";
-
 constexpr std::array table{
-    Wire{"ag_ui", FramingKind::sse_records, done, false, true, "Failed to parse SSE event",
+    Wire{"ag_ui", FramingKind::sse_records, done_payload, false, true, "Failed to parse SSE event",
          make<AgUi>},
     Wire{"anthropic", FramingKind::sse_records, "", true, false,
          "Failed to parse Anthropic SSE event", make<Anthropic>},
     Wire{"bedrock_converse", FramingKind::aws_event_stream, "", true, false,
          "Failed to parse Bedrock event", make<BedrockConverse>},
-    Wire{"cohere", FramingKind::sse_records, done, true, false, "Failed to parse Cohere event",
-         make<Cohere>},
-    Wire{"gemini", FramingKind::sse_records, done, true, false, "Failed to parse Gemini chunk",
-         make<Gemini>},
-    Wire{"gemini_interactions", FramingKind::sse_records, done, true, false,
+    Wire{"cohere", FramingKind::sse_records, done_payload, true, false,
+         "Failed to parse Cohere event", make<Cohere>},
+    Wire{"gemini", FramingKind::sse_records, done_payload, true, false,
+         "Failed to parse Gemini chunk", make<Gemini>},
+    Wire{"gemini_interactions", FramingKind::sse_records, done_payload, true, false,
          "Failed to parse Interactions event", make<GeminiInteractions>},
     Wire{"langgraph", FramingKind::sse_blocks, "", false, false,
          "Failed to parse LangGraph SSE data", make<LangGraph>},
-    Wire{"mistral", FramingKind::sse_records, done, true, false, "Failed to parse Mistral chunk",
-         make<OpenAiChat>},
+    Wire{"mistral", FramingKind::sse_records, done_payload, true, false,
+         "Failed to parse Mistral chunk", make<OpenAiChat>},
     Wire{"ollama", FramingKind::ndjson, "", false, false, "Failed to parse Ollama record",
          make<Ollama>},
-    Wire{"openai_chat", FramingKind::sse_records, done, true, false,
+    Wire{"openai_chat", FramingKind::sse_records, done_payload, true, false,
          "Failed to parse OpenAI SSE event", make<OpenAiChat>},
     Wire{"openai_chat_ndjson", FramingKind::ndjson, "", false, false,
          "Failed to parse OpenAI NDJSON chunk", make<OpenAiChat>},
-    Wire{"openai_responses", FramingKind::sse_records, done, true, false,
+    Wire{"openai_responses", FramingKind::sse_records, done_payload, true, false,
          "Failed to parse OpenAI Responses SSE event", make<OpenAiResponses>},
 };
 

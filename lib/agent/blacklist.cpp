@@ -487,7 +487,7 @@ bool reads_browser(Commands commands, std::string_view) {
 constexpr bool hard = true;
 constexpr bool soft = false;
 
-constexpr std::array rows{
+constexpr std::array default_rows{
     BlacklistRow{"rmHomeDir", hard, removes_home, nullptr},
     BlacklistRow{"rmRootDir", hard, removes_root, nullptr},
     BlacklistRow{"rmForceCurrentDir", hard, removes_current, nullptr},
@@ -528,19 +528,19 @@ void append_rule(std::string& out, const BlacklistRow& row, std::string_view arg
 }  // namespace
 
 std::span<const BlacklistRow> blacklist_rows() {
-  return rows;
+  return default_rows;
 }
 
 const BlacklistRow* find_blacklist_row(std::string_view name) {
-  const auto* row =
-      std::find_if(rows.begin(), rows.end(), [&](const BlacklistRow& r) { return r.name == name; });
-  return row == rows.end() ? nullptr : row;
+  const auto* row = std::find_if(default_rows.begin(), default_rows.end(),
+                                 [&](const BlacklistRow& r) { return r.name == name; });
+  return row == default_rows.end() ? nullptr : row;
 }
 
 std::string_view default_blacklist_json() {
   static const std::string json = [] {
     std::string out = "[";
-    for (const BlacklistRow& row : rows) {
+    for (const BlacklistRow& row : default_rows) {
       append_rule(out, row, "command", "semanticShell");
       if (row.path != nullptr) append_rule(out, row, "path", "sensitivePath");
     }

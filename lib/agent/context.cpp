@@ -28,10 +28,6 @@ constexpr std::array parameters{
     Parameter{"presence_penalty", -2, 2},     Parameter{"max_tokens", 1, unbounded},
     Parameter{"seed", -unbounded, unbounded}, Parameter{"thinkingBudget", 0, unbounded}};
 
-bool is_role(const Tree& row, std::string_view role) {
-  return row["role"].string() == role;
-}
-
 std::string date_of(std::int64_t now_ms, std::int64_t offset_minutes) {
   using std::chrono::days;
   using std::chrono::milliseconds;

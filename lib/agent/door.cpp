@@ -127,39 +127,39 @@ Answer on_build_context(const Tree& question, const Surroundings& around) {
   return build_context(question, around.ids);
 }
 
-struct Row {
+struct Function {
   std::string_view name;
   Answer (*handler)(const Tree& question, const Surroundings& around);
 };
 
-constexpr std::array rows{Row{"matchPattern", on_match_pattern},
-                          Row{"matchesArgument", on_matches_argument},
-                          Row{"checkBlacklist", on_check_blacklist},
-                          Row{"shouldIntervene", on_should_intervene},
-                          Row{"defaultBlacklist", on_default_blacklist},
-                          Row{"hashArguments", on_hash_arguments},
-                          Row{"approvalHash", on_approval_hash},
-                          Row{"initialState", on_initial_state},
-                          Row{"loadState", on_load_state},
-                          Row{"defaultUsage", on_default_usage},
-                          Row{"defaultCost", on_default_cost},
-                          Row{"decide", on_decide},
-                          Row{"checkCompression", on_check_compression},
-                          Row{"estimateTokens", on_estimate_tokens},
-                          Row{"applyDecision", on_apply_decision},
-                          Row{"decideGroup", on_decide_group},
-                          Row{"repairRows", on_repair_rows},
-                          Row{"trimRows", on_trim_rows},
-                          Row{"checkSchema", on_check_schema},
-                          Row{"truncateTurns", on_truncate_turns},
-                          Row{"buildContext", on_build_context}};
+constexpr std::array functions{Function{"matchPattern", on_match_pattern},
+                               Function{"matchesArgument", on_matches_argument},
+                               Function{"checkBlacklist", on_check_blacklist},
+                               Function{"shouldIntervene", on_should_intervene},
+                               Function{"defaultBlacklist", on_default_blacklist},
+                               Function{"hashArguments", on_hash_arguments},
+                               Function{"approvalHash", on_approval_hash},
+                               Function{"initialState", on_initial_state},
+                               Function{"loadState", on_load_state},
+                               Function{"defaultUsage", on_default_usage},
+                               Function{"defaultCost", on_default_cost},
+                               Function{"decide", on_decide},
+                               Function{"checkCompression", on_check_compression},
+                               Function{"estimateTokens", on_estimate_tokens},
+                               Function{"applyDecision", on_apply_decision},
+                               Function{"decideGroup", on_decide_group},
+                               Function{"repairRows", on_repair_rows},
+                               Function{"trimRows", on_trim_rows},
+                               Function{"checkSchema", on_check_schema},
+                               Function{"truncateTurns", on_truncate_turns},
+                               Function{"buildContext", on_build_context}};
 
 }  // namespace
 
 Result<Tree> answer(std::string_view name, const Tree& question, const Surroundings& around) {
-  const auto* row =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
-  if (row == rows.end()) {
+  const auto* row = std::find_if(functions.begin(), functions.end(),
+                                 [&](const Function& r) { return r.name == name; });
+  if (row == functions.end()) {
     return make_error(Errc::invalid_argument,
                       "The agent room has no function '" + std::string(name) + "'.");
   }

@@ -17,21 +17,15 @@ constexpr std::string_view after_tasks =
     "Every task above has ended. Sum up the results, or go on with your answer, in the language of "
     "the user's request.";
 
-Tree instruction_of(std::string_view type) {
-  Tree made = Tree::object();
-  made.set("type", type);
-  return made;
-}
-
 Tree finish(std::string_view reason, std::string_view detail = {}) {
-  Tree made = instruction_of("finish");
+  Tree made = typed("finish");
   made.set("reason", reason);
   if (!detail.empty()) made.set("reasonDetail", detail);
   return made;
 }
 
 Tree with_calls(std::string_view type, const Tree& parent, Tree calls) {
-  Tree made = instruction_of(type);
+  Tree made = typed(type);
   Tree& payload = made.at("payload");
   if (!parent.is_null()) payload.set("parentMessageId", parent);
   payload.set("toolsCalling", std::move(calls));
@@ -150,7 +144,7 @@ class Decider {
     }
     reuse_placeholder(payload);
     payload.set("messages", std::move(messages));
-    Tree made = instruction_of("call_llm");
+    Tree made = typed("call_llm");
     made.set("payload", std::move(payload));
     return made;
   }
@@ -162,7 +156,7 @@ class Decider {
       if (!summary.empty()) summary.append("\n\n");
       summary.append(message["content"].string());
     }
-    Tree made = instruction_of("compress_context");
+    Tree made = typed("compress_context");
     Tree& payload = made.at("payload");
     payload.set("currentTokenCount", Tree::integer(check.tokens));
     if (!summary.empty()) payload.set("existingSummary", summary);
@@ -218,7 +212,7 @@ class Decider {
     if (!reuse_placeholder(payload)) payload.set("createAssistantMessage", Tree::flag(true));
     const Tree& compressed = payload_["compressedMessages"];
     payload.set("messages", compressed.is_array() ? compressed : state_["messages"]);
-    Tree made = instruction_of("call_llm");
+    Tree made = typed("call_llm");
     made.set("payload", std::move(payload));
     return done(std::move(made));
   }
@@ -268,7 +262,7 @@ class Decider {
 
   static void add_question(Tree& list, Tree calls) {
     if (calls.items().empty()) return;
-    Tree made = instruction_of("request_human_approve");
+    Tree made = typed("request_human_approve");
     made.set("pendingToolsCalling", std::move(calls));
     made.set("reason", "human_intervention_required");
     list.push(std::move(made));
@@ -288,7 +282,7 @@ class Decider {
     const Tree& parent = payload_["parentMessageId"];
     Tree list = Tree::array();
     if (execute.items().size() == 1) {
-      Tree made = instruction_of("call_tool");
+      Tree made = typed("call_tool");
       Tree& payload = made.at("payload");
       if (!parent.is_null()) payload.set("parentMessageId", parent);
       payload.set("toolCalling", std::move(execute.items().front()));
@@ -337,7 +331,7 @@ class Decider {
     const auto* row = std::find_if(rows.begin(), rows.end(),
                                    [&](const Row& r) { return r.state == asked["type"].string(); });
     if (row == rows.end()) return std::nullopt;
-    Tree made = instruction_of(row->instruction);
+    Tree made = typed(row->instruction);
     Tree& payload = made.at("payload");
     payload.set("parentMessageId", asked["parentMessageId"].is_null() ? payload_["parentMessageId"]
                                                                       : asked["parentMessageId"]);
@@ -351,7 +345,7 @@ class Decider {
     const bool rows = !pending.items().empty();
     if (!rows && !deferred.items().empty()) pending = deferred;
     if (!pending.items().empty()) {
-      Tree made = instruction_of("request_human_approve");
+      Tree made = typed("request_human_approve");
       made.set("pendingToolsCalling", std::move(pending));
       made.set("reason",
                rows ? "Some tools still pending approval" : "human_intervention_required");

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/state.hpp"
+
 namespace millrace::agent {
 namespace {
 
@@ -30,16 +32,14 @@ constexpr std::array decisions{
                 false},
     DecisionRow{"execute_tasks", "batch_exec_async_tasks", {"tasks", "toolMessageId"}, false}};
 
-Tree finish(std::string_view reason) {
-  Tree made = Tree::object();
-  made.set("type", "finish");
+Tree finish_group(std::string_view reason) {
+  Tree made = typed("finish");
   made.set("reason", reason);
   return made;
 }
 
 Tree call_supervisor(const Tree& config, std::int64_t round, const Tree& group) {
-  Tree made = Tree::object();
-  made.set("type", "call_supervisor");
+  Tree made = typed("call_supervisor");
   Tree& payload = made.at("payload");
   if (!group.is_null()) payload.set("groupId", group);
   payload.set("round", Tree::integer(round));
@@ -52,11 +52,12 @@ Tree on_decision(const Tree& payload) {
   const Tree& params = payload["params"];
   if (decision == "finish") {
     const Tree& reason = params["reason"];
-    return finish(reason.truthy() ? reason.string() : std::string_view("supervisor_finished"));
+    return finish_group(reason.truthy() ? reason.string()
+                                        : std::string_view("supervisor_finished"));
   }
   const auto* row = std::find_if(decisions.begin(), decisions.end(),
                                  [&](const DecisionRow& r) { return r.decision == decision; });
-  if (row == decisions.end()) return finish("unknown_decision: " + std::string(decision));
+  if (row == decisions.end()) return finish_group("unknown_decision: " + std::string(decision));
   Tree made = Tree::object();
   made.set("type", row->instruction);
   Tree& content = made.at("payload");
@@ -86,17 +87,17 @@ Tree decide_group(const Tree& config, const Tree& memory, const Tree& result) {
     instruction = on_decision(payload);
   } else if (std::find(ends.begin(), ends.end(), type) != ends.end()) {
     if (skip) {
-      instruction = finish("skip_call_supervisor");
+      instruction = finish_group("skip_call_supervisor");
     } else {
       ++round;
       const std::int64_t most = config["maxRounds"].integer_or(10);
-      instruction =
-          round >= most ? finish("max_rounds_exceeded") : call_supervisor(config, round, Tree());
+      instruction = round >= most ? finish_group("max_rounds_exceeded")
+                                  : call_supervisor(config, round, Tree());
     }
   } else if (type == "delegated") {
-    instruction = finish("delegated_to_" + std::string(payload["agentId"].string()));
+    instruction = finish_group("delegated_to_" + std::string(payload["agentId"].string()));
   } else {
-    instruction = finish("unknown_result_type");
+    instruction = finish_group("unknown_result_type");
   }
   Tree answer = Tree::object();
   answer.set("instruction", std::move(instruction));

@@ -12,10 +12,6 @@ namespace {
 
 using json::Tree;
 
-bool is_role(const Tree& message, std::string_view role) {
-  return message["role"].string() == role;
-}
-
 bool is_tool_result(const Tree& message) {
   return is_role(message, "tool");
 }
@@ -127,6 +123,10 @@ void begin_with_user(std::vector<Tree>& rows) {
 }
 
 }  // namespace
+
+bool is_role(const Tree& row, std::string_view role) {
+  return row["role"].string() == role;
+}
 
 std::size_t compression_cut(const Tree& messages, std::int64_t tail_tokens) {
   const auto& items = messages.items();

@@ -10,6 +10,9 @@
 
 namespace millrace::agent {
 
+// True for a row of this role.
+bool is_role(const json::Tree& row, std::string_view role);
+
 // Where the part begins that a compression keeps as it is: the newest row of the user and what is
 // behind it, or a tail of at most `tail_tokens`. Never between a call and its result. 0 when there
 // is nothing to compress.

@@ -96,6 +96,12 @@ Result<void> check(const Tree& state) {
 
 }  // namespace
 
+Tree typed(std::string_view type) {
+  Tree made = Tree::object();
+  made.set("type", type);
+  return made;
+}
+
 std::string iso_time(std::int64_t now_ms) {
   using namespace std::chrono;
   const sys_time<milliseconds> time{milliseconds(now_ms)};

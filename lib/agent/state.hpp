@@ -11,6 +11,9 @@
 
 namespace millrace::agent {
 
+// `{type}`: how every event and every instruction begins.
+json::Tree typed(std::string_view type);
+
 // "2026-01-02T03:04:05.678Z".
 // Units: milliseconds since 1970.
 std::string iso_time(std::int64_t now_ms);

@@ -21,12 +21,6 @@ constexpr std::string_view wrap_up =
     "known, "
     "and say what is left open.";
 
-Tree typed(std::string_view type) {
-  Tree made = Tree::object();
-  made.set("type", type);
-  return made;
-}
-
 // A call without an id, or with one that was used before, could not be told from another.
 void give_ids(Tree& result, Tree& state, IdSource& ids) {
   std::set<std::string> seen;

@@ -9,16 +9,6 @@ namespace millrace::agent {
 
 using json::Tree;
 
-namespace {
-
-Tree typed(std::string_view type) {
-  Tree made = Tree::object();
-  made.set("type", type);
-  return made;
-}
-
-}  // namespace
-
 // Writes one result for every call; gives what the next phase is told.
 Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
                                 std::string_view reason, std::string_view content) {

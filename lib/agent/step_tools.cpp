@@ -12,12 +12,6 @@ using json::Tree;
 
 namespace {
 
-Tree typed(std::string_view type) {
-  Tree made = Tree::object();
-  made.set("type", type);
-  return made;
-}
-
 Tree message_of(const Tree& error) {
   Tree made = Tree::object();
   made.set("error", error["message"].is_string() ? error["message"] : error);

@@ -26,7 +26,7 @@ bool is_plain(char c) {
 }
 
 // Index of the first byte from `at` on that is not plain ASCII inside a JSON string.
-std::size_t skip_plain(std::string_view text, std::size_t at) {
+std::size_t skip_ordinary(std::string_view text, std::size_t at) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i backslash = _mm_set1_epi8('\\');
@@ -174,7 +174,7 @@ std::size_t Pattern::read_value(std::string_view rest, Slot& slot, Node& node) {
     return read_token(rest.substr(0, length), slot, node) ? length : 0;
   }
   if (!rest.starts_with('"')) return 0;
-  const std::size_t plain = skip_plain(rest, 1);
+  const std::size_t plain = skip_ordinary(rest, 1);
   if (plain < rest.size() && rest[plain] == '"') {
     take_plain(rest.substr(1, plain - 1));
     return plain + 1;

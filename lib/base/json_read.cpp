@@ -46,7 +46,7 @@ bool is_low(int unit) {
 }
 
 // Index of the first byte from `at` on that needs a look: not ASCII, a backslash or NUL.
-std::size_t skip_plain(std::string_view text, std::size_t at) {
+std::size_t skip_whole(std::string_view text, std::size_t at) {
 #if defined(__SSE2__)
   const __m128i backslash = _mm_set1_epi8('\\');
   const __m128i zero = _mm_setzero_si128();
@@ -89,7 +89,7 @@ detail::Copied detail::append_safely(std::string& out, std::string_view text) {
     clean = at;
     result = Copied::mended;
   };
-  while ((at = skip_plain(text, at)) < text.size()) {
+  while ((at = skip_whole(text, at)) < text.size()) {
     const char c = text[at];
     if (c == 0) return Copied::has_nul;
     if (c != '\\') {

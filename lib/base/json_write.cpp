@@ -25,7 +25,7 @@ constexpr std::array<bool, 256> make_plain() {
 constexpr std::array<bool, 256> plain_bytes = make_plain();
 
 // Index of the first byte from `at` on that must be escaped or may begin a surrogate.
-std::size_t skip_plain(std::string_view text, std::size_t at) {
+std::size_t skip_unescaped(std::string_view text, std::size_t at) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i backslash = _mm_set1_epi8('\\');
@@ -72,7 +72,7 @@ void append_control(std::string& out, char c) {
 void append_escaped(std::string& out, std::string_view text, Surrogates surrogates) {
   std::size_t clean = 0;
   std::size_t at = 0;
-  while ((at = skip_plain(text, at)) < text.size()) {
+  while ((at = skip_unescaped(text, at)) < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte == surrogate_lead) {
       const auto second = at + 2 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0U;

@@ -9,6 +9,8 @@
 
 namespace millrace::format {
 
+inline constexpr std::string_view anthropic_provider = "anthropic";
+
 void write_text_block(message::JsonBuilder& out, std::string_view text,
                       const json::Value& cache_control = {});
 

@@ -21,8 +21,6 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
-constexpr std::string_view provider = "anthropic";
-
 // `{"filename":...,"cache_control":...}` with what there is, or "".
 std::string part_metadata(const json::Value& block) {
   const json::Value cache_control = block["cache_control"];
@@ -63,7 +61,7 @@ bool read_media_block(JsonBuilder& out, const json::Value& block) {
   return true;
 }
 
-void read_part(JsonBuilder& out, const json::Value& block) {
+void read_block_part(JsonBuilder& out, const json::Value& block) {
   const std::string_view type = block["type"].string();
   if (type == "text" && block["cache_control"].is_nothing()) {
     message::write_text_part(out, block["text"].string());
@@ -78,13 +76,13 @@ void read_part(JsonBuilder& out, const json::Value& block) {
   }
 }
 
-bool is_plain_text(const json::Value& block) {
+bool is_bare_text(const json::Value& block) {
   return block["type"].string() == "text" && block["cache_control"].is_nothing();
 }
 
 // Blocks as content: a string when they are one plain text, or texts only and `join` says so.
-Content content_of(const std::vector<json::Value>& blocks, bool join) {
-  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_plain_text);
+Content content_of_blocks(const std::vector<json::Value>& blocks, bool join) {
+  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_bare_text);
   if (texts && (join || blocks.size() <= 1)) {
     std::string text;
     for (const json::Value& block : blocks) text.append(block["text"].string());
@@ -92,7 +90,7 @@ Content content_of(const std::vector<json::Value>& blocks, bool join) {
   }
   JsonBuilder out;
   out.open_array();
-  for (const json::Value& block : blocks) read_part(out, block);
+  for (const json::Value& block : blocks) read_block_part(out, block);
   out.close_array();
   return Content::of_parts(out.take());
 }
@@ -101,13 +99,13 @@ Content result_content(const json::Value& content) {
   if (!content.is_array()) return Content::of_text(content.string());
   std::vector<json::Value> blocks;
   for (const json::Value block : content.items()) blocks.push_back(block);
-  return content_of(blocks, true);
+  return content_of_blocks(blocks, true);
 }
 
 // Reads turns in order.
-class Reader {
+class AnthropicReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit AnthropicReader(IdSource& ids) : ids_(ids) {}
 
   void read_system(const json::Value& system);
   void read_turn(const json::Value& turn);
@@ -142,7 +140,7 @@ class Reader {
   std::unordered_map<std::string, Place> server_calls_;
 };
 
-Message& Reader::add(Role role) {
+Message& AnthropicReader::add(Role role) {
   Message& message = messages_.emplace_back();
   message.role = role;
   const bool takes_id = role == Role::user || role == Role::assistant || role == Role::system;
@@ -150,7 +148,7 @@ Message& Reader::add(Role role) {
   return message;
 }
 
-void Reader::read_system(const json::Value& system) {
+void AnthropicReader::read_system(const json::Value& system) {
   turn_id_.clear();
   if (const auto text = system.filled_string()) {
     add(Role::system).content = Content::of_text(*text);
@@ -159,12 +157,12 @@ void Reader::read_system(const json::Value& system) {
     Message& message = add(Role::system);
     message.content = Content::of_text(block["text"].string());
     if (const json::Value cache_control = block["cache_control"]; cache_control.is_object()) {
-      message.metadata.add(provider, "cache_control", raw(cache_control));
+      message.metadata.add(anthropic_provider, "cache_control", raw(cache_control));
     }
   }
 }
 
-void Reader::read_turn(const json::Value& turn) {
+void AnthropicReader::read_turn(const json::Value& turn) {
   if (!turn.is_object()) return;
   turn_id_ = turn["id"].string();
   const std::string_view role = turn["role"].string();
@@ -177,13 +175,13 @@ void Reader::read_turn(const json::Value& turn) {
   }
 }
 
-void Reader::add_user(std::vector<json::Value>& blocks) {
+void AnthropicReader::add_user(std::vector<json::Value>& blocks) {
   if (blocks.empty()) return;
-  add(Role::user).content = content_of(blocks, false);
+  add(Role::user).content = content_of_blocks(blocks, false);
   blocks.clear();
 }
 
-void Reader::read_user(const json::Value& content) {
+void AnthropicReader::read_user(const json::Value& content) {
   std::vector<json::Value> blocks;
   bool any = false;
   for (const json::Value block : content.items()) {
@@ -199,14 +197,14 @@ void Reader::read_user(const json::Value& content) {
   if (!any) add(Role::user).content = Content::of_text(content.string());
 }
 
-void Reader::add_result(const json::Value& block, Content content, bool failed) {
+void AnthropicReader::add_result(const json::Value& block, Content content, bool failed) {
   Message& message = add(Role::tool);
   message.tool_call_id = block["tool_use_id"].string();
   message.content = std::move(content);
   if (failed) message.error = message::text_of(message.content);
 }
 
-void Reader::read_assistant(const json::Value& content) {
+void AnthropicReader::read_assistant(const json::Value& content) {
   if (!content.is_array()) {
     add(Role::assistant).content = Content::of_text(content.string());
     return;
@@ -216,7 +214,7 @@ void Reader::read_assistant(const json::Value& content) {
   if (content.size() == 0) add(Role::assistant).content = Content::of_text("");
 }
 
-void Reader::read_block(const json::Value& block) {
+void AnthropicReader::read_block(const json::Value& block) {
   const std::string_view type = block["type"].string();
   if (type == "text") {
     read_text(block);
@@ -234,14 +232,14 @@ void Reader::read_block(const json::Value& block) {
 }
 
 // The assistant message that takes the next block. Text does not follow calls in one message.
-Message& Reader::assistant(bool before_calls) {
+Message& AnthropicReader::assistant(bool before_calls) {
   if (in_assistant_ && before_calls && !messages_.back().tool_calls.empty()) finish_assistant();
   if (in_assistant_) return messages_.back();
   in_assistant_ = true;
   return add(Role::assistant);
 }
 
-void Reader::finish_assistant() {
+void AnthropicReader::finish_assistant() {
   const bool cited = std::any_of(texts_.begin(), texts_.end(), [](const json::Value& text) {
     return text["citations"].size() > 0;
   });
@@ -250,20 +248,20 @@ void Reader::finish_assistant() {
     blocks.open_array();
     for (const json::Value& text : texts_) blocks.value(text);
     blocks.close_array();
-    messages_.back().metadata.add(provider, "text", blocks.take());
+    messages_.back().metadata.add(anthropic_provider, "text", blocks.take());
   }
   texts_.clear();
   in_assistant_ = false;
 }
 
-void Reader::read_text(const json::Value& block) {
+void AnthropicReader::read_text(const json::Value& block) {
   Message& message = assistant(true);
   message.content.kind = Content::Kind::text;
   message.content.text.append(block["text"].string());
   texts_.push_back(block);
 }
 
-void Reader::read_thinking(const json::Value& block) {
+void AnthropicReader::read_thinking(const json::Value& block) {
   finish_assistant();
   Message& message = add(Role::reasoning);
   message.content = Content::of_text(block["thinking"].string());
@@ -272,34 +270,35 @@ void Reader::read_thinking(const json::Value& block) {
   }
 }
 
-void Reader::read_redacted(const json::Value& block) {
+void AnthropicReader::read_redacted(const json::Value& block) {
   finish_assistant();
   Message& message = add(Role::reasoning);
   message.content = Content::of_text("");
   message.encrypted_value = raw(block);
 }
 
-void Reader::read_call(const json::Value& block) {
+void AnthropicReader::read_call(const json::Value& block) {
   const json::Value input = block["input"];
   ToolCall& call = assistant(false).tool_calls.emplace_back();
   call.id = block["id"].string();
   call.name = block["name"].string();
   call.arguments = read_arguments(input);
   if (block["type"].string() != "tool_use") {
-    call.metadata.add(provider, "server_tool", without(block, {"id", "name", "input"}));
+    call.metadata.add(anthropic_provider, "server_tool", without(block, {"id", "name", "input"}));
     server_calls_[call.id] = {messages_.size() - 1, messages_.back().tool_calls.size() - 1};
   } else if (const json::Value caller = block["caller"]; caller.is_object()) {
-    call.metadata.add(provider, "caller", raw(caller));
+    call.metadata.add(anthropic_provider, "caller", raw(caller));
   }
 }
 
-void Reader::read_server_result(const json::Value& block) {
+void AnthropicReader::read_server_result(const json::Value& block) {
   const std::string_view call_id = block["tool_use_id"].string();
   const json::Value content = block["content"];
   const bool failed = block["is_error"].is_true() || content["type"].string().ends_with("_error");
   if (const auto found = server_calls_.find(std::string(call_id)); found != server_calls_.end()) {
     ToolCall& call = messages_[found->second.message].tool_calls[found->second.call];
-    call.metadata.add(provider, "server_tool_result", without(block, {"tool_use_id", "content"}));
+    call.metadata.add(anthropic_provider, "server_tool_result",
+                      without(block, {"tool_use_id", "content"}));
   }
   finish_assistant();
   const bool is_text = block["type"].string() == "mcp_tool_result";
@@ -307,8 +306,8 @@ void Reader::read_server_result(const json::Value& block) {
              failed);
 }
 
-void Reader::keep(const json::Value& block, std::string_view kind) {
-  assistant(true).metadata.add(provider, kind, raw(block));
+void AnthropicReader::keep(const json::Value& block, std::string_view kind) {
+  assistant(true).metadata.add(anthropic_provider, kind, raw(block));
 }
 
 }  // namespace
@@ -318,7 +317,7 @@ Result<Messages> read_anthropic(const json::Value& data, IdSource& ids) {
   if (!turns.is_array()) {
     return not_a_list("an array of messages, or an object with `messages` and perhaps `system`");
   }
-  Reader reader(ids);
+  AnthropicReader reader(ids);
   reader.read_system(data["system"]);
   for (const json::Value turn : turns.items()) reader.read_turn(turn);
   return reader.take();

@@ -15,8 +15,6 @@ using message::Message;
 using message::Role;
 using message::ToolCall;
 
-constexpr std::string_view provider = "anthropic";
-
 bool is_signed_here(const Message& reasoning) {
   constexpr std::string_view fernet = "gAAAA";  // how OpenAI's encrypted reasoning begins
   const std::string value = reasoning.encrypted_value.value_or("");
@@ -26,12 +24,12 @@ bool is_signed_here(const Message& reasoning) {
 }
 
 // Ids of calls have no limit of their length here; the bound keeps them usable elsewhere.
-constexpr TurnNames names{"user", "assistant", "content", 256};
+constexpr TurnNames anthropic_names{"user", "assistant", "content", 256};
 
-class Writer final : public TurnWriter {
+class AnthropicWriter final : public TurnWriter {
  public:
-  Writer(JsonBuilder& out, std::span<const Message> messages)
-      : TurnWriter(out, messages, names), out_(out) {}
+  AnthropicWriter(JsonBuilder& out, std::span<const Message> messages)
+      : TurnWriter(out, messages, anthropic_names), out_(out) {}
 
  private:
   void write_call(const ToolCall& call, std::string_view id) override {
@@ -40,7 +38,7 @@ class Writer final : public TurnWriter {
     out_.text("id", id);
     out_.text("name", call.name);
     write_arguments(out_, "input", call.arguments);
-    if (const auto* caller = call.metadata.find(provider, "caller")) {
+    if (const auto* caller = call.metadata.find(anthropic_provider, "caller")) {
       out_.raw("caller", caller->json);
     }
     out_.close_object();
@@ -93,13 +91,13 @@ class Writer final : public TurnWriter {
   void write_assistant(const Message& message) override {
     for (const message::ProviderState& state : message.metadata.provider_state) {
       const bool is_block = state.kind == "compaction" || state.kind == "content_block";
-      if (state.provider != provider || !is_block) continue;
+      if (state.provider != anthropic_provider || !is_block) continue;
       enter(Turn::assistant);
       out_.raw(state.json);
     }
     write_assistant_text(message);
     for (const ToolCall& call : message.tool_calls) {
-      if (const auto* server = call.metadata.find(provider, "server_tool")) {
+      if (const auto* server = call.metadata.find(anthropic_provider, "server_tool")) {
         write_server_call(call, server->json);
       } else {
         hold_call(call);
@@ -111,7 +109,7 @@ class Writer final : public TurnWriter {
     const std::string text = message::text_of(message.content);
     if (is_blank(text)) return;
     enter(Turn::assistant);
-    if (const auto* state = message.metadata.find(provider, "text")) {
+    if (const auto* state = message.metadata.find(anthropic_provider, "text")) {
       json::Document document(message::depth_limit);
       const auto blocks = document.parse(state->json);
       if (blocks && joined_text(blocks.value()) == text) {
@@ -140,7 +138,7 @@ class Writer final : public TurnWriter {
     write_state_rest(state);
     out_.close_object();
     const Message* result = take_result(call);
-    const auto* result_state = call.metadata.find(provider, "server_tool_result");
+    const auto* result_state = call.metadata.find(anthropic_provider, "server_tool_result");
     if (result == nullptr || result_state == nullptr) return;
     out_.open_object();
     const std::string type = write_state_type(result_state->json);
@@ -194,7 +192,7 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
   for (const Message& message : messages) {
     if (!is_system(message) || is_blank(message::text_of(message.content))) continue;
     prompts.push_back(&message);
-    plain = plain && message.metadata.find(provider, "cache_control") == nullptr;
+    plain = plain && message.metadata.find(anthropic_provider, "cache_control") == nullptr;
   }
   if (prompts.empty()) return;
   if (plain && prompts.size() == 1) {
@@ -206,7 +204,7 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
     out.open_object();
     out.text("type", "text");
     out.text("text", message::text_of(prompt->content));
-    if (const auto* cache_control = prompt->metadata.find(provider, "cache_control")) {
+    if (const auto* cache_control = prompt->metadata.find(anthropic_provider, "cache_control")) {
       out.raw("cache_control", cache_control->json);
     }
     out.close_object();
@@ -216,7 +214,7 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
 
 void write_anthropic_messages(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array("messages");
-  Writer(out, messages).write();
+  AnthropicWriter(out, messages).write();
   out.close_array();
 }
 

@@ -18,13 +18,13 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
-constexpr std::string_view provider = "bedrock";
-constexpr TurnNames names{"user", "assistant", "content", 64};
+constexpr std::string_view bedrock_provider = "bedrock";
+constexpr TurnNames bedrock_names{"user", "assistant", "content", 64};
 
-class Writer final : public TurnWriter {
+class BedrockWriter final : public TurnWriter {
  public:
-  Writer(JsonBuilder& out, std::span<const Message> messages)
-      : TurnWriter(out, messages, names), out_(out) {}
+  BedrockWriter(JsonBuilder& out, std::span<const Message> messages)
+      : TurnWriter(out, messages, bedrock_names), out_(out) {}
 
  private:
   void write_text(std::string_view text) {
@@ -51,7 +51,7 @@ class Writer final : public TurnWriter {
 
   void write_assistant(const Message& message) override {
     for (const message::ProviderState& state : message.metadata.provider_state) {
-      if (state.provider != provider || state.kind != "content_block") continue;
+      if (state.provider != bedrock_provider || state.kind != "content_block") continue;
       enter(Turn::assistant);
       out_.raw(state.json);
     }
@@ -60,7 +60,7 @@ class Writer final : public TurnWriter {
       write_text(text);
     }
     for (const ToolCall& call : message.tool_calls) {
-      if (call.metadata.find(provider, "server_tool") != nullptr) {
+      if (call.metadata.find(bedrock_provider, "server_tool") != nullptr) {
         write_server_call(call);
       } else {
         hold_call(call);
@@ -111,13 +111,13 @@ class Writer final : public TurnWriter {
     reserve_id(call.id);
     json::Document document(message::depth_limit);
     open_call(call, call.id);
-    const auto state = document.parse(call.metadata.find(provider, "server_tool")->json);
+    const auto state = document.parse(call.metadata.find(bedrock_provider, "server_tool")->json);
     if (state && state.value()["type"].is_string()) out_.value("type", state.value()["type"]);
     out_.close_object();
     out_.close_object();
     const Message* result = take_result(call);
     if (result == nullptr) return;
-    const auto* kept = call.metadata.find(provider, "server_tool_result");
+    const auto* kept = call.metadata.find(bedrock_provider, "server_tool_result");
     const auto result_state = document.parse(kept == nullptr ? "" : kept->json);
     write_result_block(*result, call.id,
                        result_state ? result_state.value()["type"] : json::Value());
@@ -155,12 +155,12 @@ class Writer final : public TurnWriter {
   JsonBuilder& out_;
 };
 
-bool is_plain_text(const json::Value& block) {
+bool is_text_block(const json::Value& block) {
   return block["text"].is_string();
 }
 
-Content content_of(const std::vector<json::Value>& blocks, bool join) {
-  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_plain_text);
+Content content_of_converse(const std::vector<json::Value>& blocks, bool join) {
+  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_text_block);
   if (texts && (join || blocks.size() <= 1)) {
     std::string text;
     for (const json::Value& block : blocks) text.append(block["text"].string());
@@ -178,13 +178,13 @@ Content content_of(const std::vector<json::Value>& blocks, bool join) {
 }
 
 // Reads turns in order.
-class Reader {
+class BedrockReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit BedrockReader(IdSource& ids) : ids_(ids) {}
 
   void read_system(const json::Value& system) {
     for (const json::Value block : system.items()) {
-      if (is_plain_text(block)) {
+      if (is_text_block(block)) {
         add(Role::system).content = Content::of_text(block["text"].string());
       }
     }
@@ -220,7 +220,7 @@ class Reader {
 
   void add_user() {
     if (blocks_.empty()) return;
-    add(Role::user).content = content_of(blocks_, false);
+    add(Role::user).content = content_of_converse(blocks_, false);
     blocks_.clear();
   }
 
@@ -238,14 +238,14 @@ class Reader {
     in_assistant_ = false;
     Message& message = add(Role::tool);
     message.tool_call_id = result["toolUseId"].string();
-    message.content = content_of(content, true);
+    message.content = content_of_converse(content, true);
     if (result["status"].string() == "error") message.error = message::text_of(message.content);
   }
 
   void read_block(const json::Value& block) {
     const json::Value use = block["toolUse"];
     const json::Value reasoning = block["reasoningContent"];
-    if (is_plain_text(block)) {
+    if (is_text_block(block)) {
       Message& message = assistant(true);
       message.content.kind = Content::Kind::text;
       message.content.text.append(block["text"].string());
@@ -254,12 +254,12 @@ class Reader {
       call.id = use["toolUseId"].string();
       call.name = use["name"].string();
       call.arguments = read_arguments(use["input"]);
-      if (use["type"].is_string()) call.metadata.add(provider, "server_tool", raw(use));
+      if (use["type"].is_string()) call.metadata.add(bedrock_provider, "server_tool", raw(use));
       assistant(false).tool_calls.push_back(std::move(call));
     } else if (reasoning.is_object()) {
       read_reasoning(reasoning);
     } else if (block.size() > 0) {
-      assistant(true).metadata.add(provider, "content_block", raw(block));
+      assistant(true).metadata.add(bedrock_provider, "content_block", raw(block));
     }
   }
 
@@ -301,7 +301,7 @@ void write_bedrock_converse_system(JsonBuilder& out, std::span<const Message> me
 
 void write_bedrock_converse_messages(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array("messages");
-  Writer(out, messages).write();
+  BedrockWriter(out, messages).write();
   out.close_array();
 }
 
@@ -317,7 +317,7 @@ Result<Messages> read_bedrock_converse(const json::Value& data, IdSource& ids) {
   if (!turns.is_array()) {
     return not_a_list("an array of messages, or an object with `messages` and perhaps `system`");
   }
-  Reader reader(ids);
+  BedrockReader reader(ids);
   reader.read_system(data["system"]);
   for (const json::Value turn : turns.items()) reader.read_turn(turn);
   return reader.take();

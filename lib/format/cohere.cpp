@@ -86,7 +86,7 @@ void write_message(JsonBuilder& out, const Message& message, std::string_view th
 }
 
 // A user's content: images become parts.
-Content user_content(const json::Value& content) {
+Content cohere_content(const json::Value& content) {
   if (!content.is_array()) return Content::of_text(content.string());
   JsonBuilder out;
   out.open_array();
@@ -121,15 +121,15 @@ std::string tool_text(const json::Value& content) {
   return text;
 }
 
-class Reader {
+class CohereReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit CohereReader(IdSource& ids) : ids_(ids) {}
 
   void read(const json::Value& value) {
     const std::string_view role = value["role"].string();
     const json::Value content = value["content"];
     if (role == "user") {
-      add(Role::user, value).content = user_content(content);
+      add(Role::user, value).content = cohere_content(content);
     } else if (role == "assistant") {
       read_assistant(value);
     } else if (role == "tool") {
@@ -189,7 +189,7 @@ void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
 
 Result<Messages> read_cohere(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages");
-  Reader reader(ids);
+  CohereReader reader(ids);
   for (const json::Value value : data.items()) reader.read(value);
   return reader.take();
 }

@@ -12,7 +12,6 @@
 namespace millrace::format {
 namespace {
 
-using gemini::provider;
 using message::Content;
 using message::JsonBuilder;
 using message::Message;
@@ -39,9 +38,9 @@ Content content_of(const std::vector<json::Value>& parts) {
 }
 
 // Reads turns in order.
-class Reader {
+class GeminiReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit GeminiReader(IdSource& ids) : ids_(ids) {}
 
   void read_system(const json::Value& system);
   void read_turn(const json::Value& turn);
@@ -53,7 +52,7 @@ class Reader {
     std::string id;
     std::string name;
   };
-  using Handler = void (Reader::*)(const json::Value& value, const json::Value& part);
+  using Handler = void (GeminiReader::*)(const json::Value& value, const json::Value& part);
   struct Row;
   static const Row* find_row(const json::Value& part);
 
@@ -81,25 +80,25 @@ class Reader {
   std::string code_id_;
 };
 
-struct Reader::Row {
+struct GeminiReader::Row {
   std::string_view member;
   Handler handler;
 };
 
-const Reader::Row* Reader::find_row(const json::Value& part) {
+const GeminiReader::Row* GeminiReader::find_row(const json::Value& part) {
   static constexpr std::array<Row, 5> rows{{
-      {"text", &Reader::read_text},
-      {"functionCall", &Reader::read_call},
-      {"executableCode", &Reader::read_code},
-      {"codeExecutionResult", &Reader::read_code_result},
-      {"functionResponse", &Reader::read_response},
+      {"text", &GeminiReader::read_text},
+      {"functionCall", &GeminiReader::read_call},
+      {"executableCode", &GeminiReader::read_code},
+      {"codeExecutionResult", &GeminiReader::read_code_result},
+      {"functionResponse", &GeminiReader::read_response},
   }};
   const auto* row = std::find_if(rows.begin(), rows.end(),
                                  [&](const Row& r) { return !part[r.member].is_nothing(); });
   return row == rows.end() ? nullptr : row;
 }
 
-Message& Reader::add(Role role) {
+Message& GeminiReader::add(Role role) {
   Message& message = messages_.emplace_back();
   message.role = role;
   const bool takes_id = role == Role::user || role == Role::assistant;
@@ -107,14 +106,14 @@ Message& Reader::add(Role role) {
   return message;
 }
 
-void Reader::read_system(const json::Value& system) {
+void GeminiReader::read_system(const json::Value& system) {
   if (const auto text = system.filled_string()) add(Role::system).content = Content::of_text(*text);
   for (const json::Value part : system["parts"].items()) {
     add(Role::system).content = Content::of_text(part["text"].string());
   }
 }
 
-void Reader::read_turn(const json::Value& turn) {
+void GeminiReader::read_turn(const json::Value& turn) {
   if (!turn.is_object()) return;
   turn_id_ = turn["id"].string();
   const json::Value parts = turn["parts"];
@@ -127,19 +126,19 @@ void Reader::read_turn(const json::Value& turn) {
     if (const Row* row = find_row(part)) {
       (this->*row->handler)(part[row->member], part);
     } else if (part.size() > 0) {
-      assistant(true).metadata.add(provider, "part", raw(part));
+      assistant(true).metadata.add(gemini::provider, "part", raw(part));
     }
   }
   in_assistant_ = false;
 }
 
-void Reader::add_user(std::vector<json::Value>& parts) {
+void GeminiReader::add_user(std::vector<json::Value>& parts) {
   if (parts.empty()) return;
   add(Role::user).content = content_of(parts);
   parts.clear();
 }
 
-void Reader::read_user(const json::Value& parts) {
+void GeminiReader::read_user(const json::Value& parts) {
   std::vector<json::Value> own;
   for (const json::Value part : parts.items()) {
     const json::Value response = part["functionResponse"];
@@ -154,7 +153,7 @@ void Reader::read_user(const json::Value& parts) {
 }
 
 // The call that a response answers: the one it names, else the first of its tool that waits.
-std::string Reader::answered_id(const json::Value& response) {
+std::string GeminiReader::answered_id(const json::Value& response) {
   const std::string_view id = response["id"].string();
   const std::string_view name = response["name"].string();
   const auto call = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
@@ -166,7 +165,7 @@ std::string Reader::answered_id(const json::Value& response) {
   return answered;
 }
 
-void Reader::read_response(const json::Value& value, const json::Value& /*part*/) {
+void GeminiReader::read_response(const json::Value& value, const json::Value& /*part*/) {
   const json::Value response = value["response"];
   const json::Value error = response["error"];
   const std::string id = answered_id(value);
@@ -180,7 +179,7 @@ void Reader::read_response(const json::Value& value, const json::Value& /*part*/
   }
 }
 
-void Reader::add_result(std::string_view call_id, const json::Value& output, bool failed) {
+void GeminiReader::add_result(std::string_view call_id, const json::Value& output, bool failed) {
   Message& message = add(Role::tool);
   message.tool_call_id = call_id;
   message.content = Content::of_text(arguments_of(output));
@@ -188,7 +187,7 @@ void Reader::add_result(std::string_view call_id, const json::Value& output, boo
 }
 
 // The assistant message that takes the next part. Text does not follow calls in one message.
-Message& Reader::assistant(bool before_calls) {
+Message& GeminiReader::assistant(bool before_calls) {
   if (in_assistant_ && before_calls && !messages_.back().tool_calls.empty()) in_assistant_ = false;
   if (in_assistant_) return messages_.back();
   in_assistant_ = true;
@@ -196,13 +195,13 @@ Message& Reader::assistant(bool before_calls) {
 }
 
 // A signature closes its text, and a text without one does not become part of one with it.
-bool Reader::can_take_text(bool is_signed) const {
+bool GeminiReader::can_take_text(bool is_signed) const {
   if (!in_assistant_) return false;
   const Message& last = messages_.back();
   return !last.encrypted_value && !(is_signed && message::has_content(last.content));
 }
 
-void Reader::read_text(const json::Value& value, const json::Value& part) {
+void GeminiReader::read_text(const json::Value& value, const json::Value& part) {
   const auto signature = part["thoughtSignature"].filled_string();
   const bool thought = part["thought"].is_true();
   const bool bare = value.string().empty() && signature;
@@ -222,7 +221,7 @@ void Reader::read_text(const json::Value& value, const json::Value& part) {
   if (signature) message.encrypted_value = gemini::encrypted_value(*signature);
 }
 
-void Reader::read_call(const json::Value& value, const json::Value& part) {
+void GeminiReader::read_call(const json::Value& value, const json::Value& part) {
   ToolCall call;
   call.id = value["id"].filled_string() ? std::string(value["id"].string()) : ids_.next_id();
   call.name = value["name"].string();
@@ -235,7 +234,7 @@ void Reader::read_call(const json::Value& value, const json::Value& part) {
   assistant(false).tool_calls.push_back(std::move(call));
 }
 
-void Reader::read_code(const json::Value& value, const json::Value& part) {
+void GeminiReader::read_code(const json::Value& value, const json::Value& part) {
   ToolCall call;
   call.id = value["id"].filled_string() ? std::string(value["id"].string()) : ids_.next_id();
   call.name = "code_execution";
@@ -244,7 +243,7 @@ void Reader::read_code(const json::Value& value, const json::Value& part) {
     json::append_member(arguments, key, value[key].string(), json::Surrogates::keep);
   }
   call.arguments = arguments + "}";
-  call.metadata.add(provider, "server_tool", raw(value));
+  call.metadata.add(gemini::provider, "server_tool", raw(value));
   if (const auto signature = part["thoughtSignature"].filled_string()) {
     call.encrypted_value = gemini::encrypted_value(*signature);
   }
@@ -254,14 +253,14 @@ void Reader::read_code(const json::Value& value, const json::Value& part) {
   code_call_ = messages_.back().tool_calls.size() - 1;
 }
 
-void Reader::read_code_result(const json::Value& value, const json::Value& part) {
+void GeminiReader::read_code_result(const json::Value& value, const json::Value& part) {
   if (code_id_.empty()) {
-    assistant(true).metadata.add(provider, "part", raw(part));
+    assistant(true).metadata.add(gemini::provider, "part", raw(part));
     return;
   }
   in_assistant_ = false;
   ToolCall& call = messages_[code_message_].tool_calls[code_call_];
-  call.metadata.add(provider, "server_tool_result", raw(value));
+  call.metadata.add(gemini::provider, "server_tool_result", raw(value));
   const std::string_view outcome = value["outcome"].string();
   add_result(std::exchange(code_id_, {}), value["output"], false);
   if (!outcome.empty() && outcome != "OUTCOME_OK") messages_.back().error = outcome;
@@ -275,7 +274,7 @@ Result<Messages> read_gemini(const json::Value& data, IdSource& ids) {
     return not_a_list(
         "an array of contents, or an object with `contents` and perhaps `systemInstruction`");
   }
-  Reader reader(ids);
+  GeminiReader reader(ids);
   reader.read_system(data["systemInstruction"]);
   for (const json::Value turn : turns.items()) reader.read_turn(turn);
   return reader.take();

@@ -12,14 +12,13 @@
 namespace millrace::format {
 namespace {
 
-using gemini::provider;
 using message::Content;
 using message::JsonBuilder;
 using message::Message;
 using message::Role;
 using message::ToolCall;
 
-constexpr TurnNames names{"user", "model", "parts"};
+constexpr TurnNames gemini_names{"user", "model", "parts"};
 
 // Gemini pairs results with calls by id only where it gave the call one, and not every version of
 // the API takes other ids: those that we made (UUIDs) and those of other vendors stay out. Without
@@ -38,10 +37,10 @@ bool is_from_elsewhere(std::string_view id) {
   });
 }
 
-class Writer final : public TurnWriter {
+class GeminiWriter final : public TurnWriter {
  public:
-  Writer(JsonBuilder& out, std::span<const Message> messages)
-      : TurnWriter(out, messages, names), out_(out) {}
+  GeminiWriter(JsonBuilder& out, std::span<const Message> messages)
+      : TurnWriter(out, messages, gemini_names), out_(out) {}
 
  private:
   void write_user(const Message& message) override {
@@ -70,12 +69,12 @@ class Writer final : public TurnWriter {
       gemini::write_text(out_, text, signature);
     }
     for (const message::ProviderState& state : message.metadata.provider_state) {
-      if (state.provider != provider || state.kind != "part") continue;
+      if (state.provider != gemini::provider || state.kind != "part") continue;
       enter(Turn::assistant);
       out_.raw(state.json);
     }
     for (const ToolCall& call : message.tool_calls) {
-      if (const auto* code = call.metadata.find(provider, "server_tool")) {
+      if (const auto* code = call.metadata.find(gemini::provider, "server_tool")) {
         write_server_call(call, code->json);
       } else {
         hold_call(call);
@@ -112,7 +111,7 @@ class Writer final : public TurnWriter {
     out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
     out_.close_object();
     const Message* result = take_result(call);
-    const auto* state = call.metadata.find(provider, "server_tool_result");
+    const auto* state = call.metadata.find(gemini::provider, "server_tool_result");
     if (result == nullptr || state == nullptr) return;
     out_.open_object();
     out_.raw("codeExecutionResult", state->json);
@@ -163,7 +162,7 @@ void write_gemini_system(JsonBuilder& out, std::span<const Message> messages) {
 
 void write_gemini_contents(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array("contents");
-  Writer(out, messages).write();
+  GeminiWriter(out, messages).write();
   out.close_array();
 }
 

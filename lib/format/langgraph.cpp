@@ -18,7 +18,7 @@ using message::Messages;
 using message::Role;
 using message::ToolCall;
 
-constexpr std::string_view provider = "langgraph";
+constexpr std::string_view langgraph_provider = "langgraph";
 constexpr std::string_view content_kind = "content";
 constexpr std::string_view kwargs_kind = "additional_kwargs";
 
@@ -65,7 +65,7 @@ std::string text_of_blocks(const json::Value& content) {
 
 // `binary` and images by value or address become the block that every chat model of LangChain
 // knows; other parts go as they are.
-void write_part(JsonBuilder& out, const json::Value& part) {
+void write_langgraph_part(JsonBuilder& out, const json::Value& part) {
   Media media;
   const bool known = message::read_media(media, part) && media.source != Media::Source::file;
   if (!known || (part["type"].string() != "binary" && media.kind != Media::Kind::image)) {
@@ -83,7 +83,7 @@ void write_part(JsonBuilder& out, const json::Value& part) {
 
 // The blocks that the content was read from, when its text is still theirs.
 bool write_kept_blocks(JsonBuilder& out, const Message& message, std::string_view text) {
-  const auto* state = message.metadata.find(provider, content_kind);
+  const auto* state = message.metadata.find(langgraph_provider, content_kind);
   if (state == nullptr) return false;
   json::Document document(message::depth_limit);
   const auto blocks = document.parse(state->json);
@@ -96,7 +96,7 @@ void write_content(JsonBuilder& out, const Message& message) {
   if (message.content.kind == Content::Kind::parts && message.role == Role::user) {
     out.open_array("content");
     const message::Parts parts(message.content);
-    for (const json::Value part : parts.items()) write_part(out, part);
+    for (const json::Value part : parts.items()) write_langgraph_part(out, part);
     out.close_array();
     return;
   }
@@ -105,7 +105,7 @@ void write_content(JsonBuilder& out, const Message& message) {
   if (!write_kept_blocks(out, message, text)) out.text("content", text);
 }
 
-void write_call(JsonBuilder& out, const ToolCall& call) {
+void write_langgraph_call(JsonBuilder& out, const ToolCall& call) {
   out.open_object();
   out.text("id", call.id);
   out.text("name", call.name);
@@ -124,14 +124,14 @@ void write_one(JsonBuilder& out, const Message& message) {
   write_content(out, message);
   if (!message.tool_calls.empty()) {
     out.open_array("tool_calls");
-    for (const ToolCall& call : message.tool_calls) write_call(out, call);
+    for (const ToolCall& call : message.tool_calls) write_langgraph_call(out, call);
     out.close_array();
   }
   if (message.role == Role::tool) out.text("tool_call_id", message.tool_call_id);
   out.filled("id", message.id);
   if (message.name) out.filled("name", *message.name);
   if (message.role == Role::tool && message.error) out.text("status", "error");
-  if (const auto* kwargs = message.metadata.find(provider, kwargs_kind)) {
+  if (const auto* kwargs = message.metadata.find(langgraph_provider, kwargs_kind)) {
     out.raw("additional_kwargs", kwargs->json);
   }
   out.close_object();
@@ -160,7 +160,7 @@ bool is_more_than_text(const json::Value& blocks) {
 }
 
 // User content keeps its media: image blocks become `binary` parts, the rest stays as it is.
-Content user_content(const json::Value& content) {
+Content human_content(const json::Value& content) {
   if (!is_more_than_text(content)) return Content::of_text(text_of_blocks(content));
   JsonBuilder out;
   out.open_array();
@@ -203,11 +203,12 @@ void read_calls(Message& message, const json::Value& calls, IdSource& ids) {
 void read_body(Message& message, const json::Value& value, IdSource& ids) {
   const json::Value content = value["content"];
   if (message.role == Role::user) {
-    message.content = user_content(content);
+    message.content = human_content(content);
     return;
   }
   message.content = Content::of_text(text_of_blocks(content));
-  if (is_more_than_text(content)) message.metadata.add(provider, content_kind, raw(content));
+  if (is_more_than_text(content))
+    message.metadata.add(langgraph_provider, content_kind, raw(content));
   if (message.role == Role::assistant) {
     read_calls(message, value["tool_calls"], ids);
     read_calls(message, value["invalid_tool_calls"], ids);
@@ -232,7 +233,7 @@ void read_one(Messages& out, json::Value value, IdSource& ids) {
     message.name = *name;
   }
   if (std::string kwargs = kept_kwargs(value["additional_kwargs"]); !kwargs.empty()) {
-    message.metadata.add(provider, kwargs_kind, std::move(kwargs));
+    message.metadata.add(langgraph_provider, kwargs_kind, std::move(kwargs));
   }
 }
 

@@ -63,9 +63,9 @@ std::string_view tool_name(std::span<const Message> before, std::string_view cal
   return {};
 }
 
-class Reader {
+class OllamaReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit OllamaReader(IdSource& ids) : ids_(ids) {}
 
   void read(const json::Value& value) {
     const std::string_view role = value["role"].string();
@@ -180,7 +180,7 @@ void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
 
 Result<Messages> read_ollama(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages");
-  Reader reader(ids);
+  OllamaReader reader(ids);
   for (const json::Value value : data.items()) reader.read(value);
   return reader.take();
 }

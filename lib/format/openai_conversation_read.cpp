@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/openai_conversation.hpp"
+#include "format/openai_names.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -19,8 +20,6 @@ using message::Message;
 using message::Messages;
 using message::Role;
 using message::ToolCall;
-
-constexpr std::string_view provider = "openai_responses";
 
 // The text of one content part; a refusal is announced as one.
 std::string text_of_part(const json::Value& part) {
@@ -39,7 +38,7 @@ std::string text_of(const json::Value& content) {
   return text;
 }
 
-void read_image(JsonBuilder& out, const json::Value& part) {
+void read_input_image(JsonBuilder& out, const json::Value& part) {
   const json::Value detail = part["detail"];
   const bool plain = detail.string().empty() || detail.string() == "auto";
   const std::string_view url = part["image_url"].string();
@@ -61,7 +60,7 @@ void read_image(JsonBuilder& out, const json::Value& part) {
   out.close_object();
 }
 
-void read_file(JsonBuilder& out, const json::Value& part) {
+void read_input_file(JsonBuilder& out, const json::Value& part) {
   Media media{Media::Kind::document, Media::Source::file, part["file_id"].string()};
   message::DataUrl data;
   if (message::read_data_url(data, part["file_data"].string())) {
@@ -102,9 +101,9 @@ message::Content content_of(const json::Value& content, std::string_view text) {
   for (const json::Value part : content.items()) {
     const std::string_view type = part["type"].string();
     if (type == "input_image") {
-      read_image(out, part);
+      read_input_image(out, part);
     } else if (type == "input_file") {
-      read_file(out, part);
+      read_input_file(out, part);
     } else {
       message::write_text_part(out,
                                type == "input_text" || type == "text" ? part["text"].string() : "");
@@ -115,9 +114,9 @@ message::Content content_of(const json::Value& content, std::string_view text) {
 }
 
 // One pass over the items: calls gather on the current assistant message, results wait behind it.
-class Reader {
+class ItemReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit ItemReader(IdSource& ids) : ids_(ids) {}
 
   void read(const json::Value& item);
   Messages take() {
@@ -139,7 +138,7 @@ class Reader {
   void attach_state(Message& message);
   Message& add(Role role, const json::Value& item);
 
-  using Handler = void (Reader::*)(const json::Value&);
+  using Handler = void (ItemReader::*)(const json::Value&);
   struct Row {
     std::string_view type;
     Handler handler;
@@ -154,17 +153,17 @@ class Reader {
   std::vector<message::ProviderState> state_;  // items that wait for the next assistant message
 };
 
-const std::array<Reader::Row, Reader::types> Reader::rows{{
-    {"message", &Reader::read_message},
-    {"function_call", &Reader::read_call},
-    {"function_call_output", &Reader::read_output},
-    {"custom_tool_call", &Reader::read_custom_call},
-    {"custom_tool_call_output", &Reader::read_output},
-    {"mcp_call", &Reader::read_mcp_call},
-    {"reasoning", &Reader::read_reasoning},
+const std::array<ItemReader::Row, ItemReader::types> ItemReader::rows{{
+    {"message", &ItemReader::read_message},
+    {"function_call", &ItemReader::read_call},
+    {"function_call_output", &ItemReader::read_output},
+    {"custom_tool_call", &ItemReader::read_custom_call},
+    {"custom_tool_call_output", &ItemReader::read_output},
+    {"mcp_call", &ItemReader::read_mcp_call},
+    {"reasoning", &ItemReader::read_reasoning},
 }};
 
-void Reader::read(const json::Value& item) {
+void ItemReader::read(const json::Value& item) {
   const std::string_view type = item["type"].string();
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.type == type; });
@@ -177,20 +176,20 @@ void Reader::read(const json::Value& item) {
   }
 }
 
-void Reader::flush() {
+void ItemReader::flush() {
   if (assistant_) messages_.push_back(std::move(*assistant_));
   assistant_.reset();
   for (Message& result : results_) messages_.push_back(std::move(result));
   results_.clear();
 }
 
-void Reader::attach_state(Message& message) {
+void ItemReader::attach_state(Message& message) {
   auto& kept = message.metadata.provider_state;
   std::move(state_.begin(), state_.end(), std::back_inserter(kept));
   state_.clear();
 }
 
-Message& Reader::assistant() {
+Message& ItemReader::assistant() {
   if (!assistant_) {
     assistant_.emplace();
     assistant_->role = Role::assistant;
@@ -200,14 +199,14 @@ Message& Reader::assistant() {
   return *assistant_;
 }
 
-Message& Reader::add(Role role, const json::Value& item) {
+Message& ItemReader::add(Role role, const json::Value& item) {
   Message& message = messages_.emplace_back();
   message.role = role;
   message.id = id_of(item, ids_);
   return message;
 }
 
-void Reader::read_message(const json::Value& item) {
+void ItemReader::read_message(const json::Value& item) {
   flush();
   const std::string_view role = item["role"].string();
   const std::string text = text_of(item["content"]);
@@ -217,7 +216,8 @@ void Reader::read_message(const json::Value& item) {
     message.id = id_of(item, ids_);
     if (!text.empty()) message.content = message::Content::of_text(text);
     if (const json::Value phase = item["phase"]; phase.is_string()) {
-      message.metadata.add(provider, "item", R"({"type":"message","phase":)" + raw(phase) + "}");
+      message.metadata.add(openai::items_provider, "item",
+                           R"({"type":"message","phase":)" + raw(phase) + "}");
     }
     attach_state(message);
   } else if (role == "user") {
@@ -230,26 +230,26 @@ void Reader::read_message(const json::Value& item) {
   }
 }
 
-void Reader::read_call(const json::Value& item) {
+void ItemReader::read_call(const json::Value& item) {
   ToolCall call;
   call.id = item["call_id"].filled_string().value_or(item["id"].string());
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
   if (const json::Value space = item["namespace"]; space.is_string()) {
-    call.metadata.add(provider, "item",
+    call.metadata.add(openai::items_provider, "item",
                       R"({"type":"function_call","namespace":)" + raw(space) + "}");
   }
   assistant().tool_calls.push_back(std::move(call));
 }
 
-void Reader::read_custom_call(const json::Value& item) {
+void ItemReader::read_custom_call(const json::Value& item) {
   read_call(item);
   ToolCall& call = assistant_->tool_calls.back();
   call.arguments = item["input"].string();
-  call.metadata.add(provider, "item", R"({"type":"custom_tool_call"})");
+  call.metadata.add(openai::items_provider, "item", R"({"type":"custom_tool_call"})");
 }
 
-void Reader::read_output(const json::Value& item) {
+void ItemReader::read_output(const json::Value& item) {
   const json::Value output = item["output"];
   Message& result = results_.emplace_back();
   result.role = Role::tool;
@@ -258,12 +258,12 @@ void Reader::read_output(const json::Value& item) {
   result.content = content_of(output, arguments_of(output));
 }
 
-void Reader::read_mcp_call(const json::Value& item) {
+void ItemReader::read_mcp_call(const json::Value& item) {
   ToolCall call;
   call.id = id_of(item, ids_);
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
-  call.metadata.add(provider, "item",
+  call.metadata.add(openai::items_provider, "item",
                     without(item, {"id", "name", "arguments", "output", "error"}));
   Message& result = results_.emplace_back();
   result.role = Role::tool;
@@ -274,7 +274,7 @@ void Reader::read_mcp_call(const json::Value& item) {
   assistant().tool_calls.push_back(std::move(call));
 }
 
-void Reader::read_reasoning(const json::Value& item) {
+void ItemReader::read_reasoning(const json::Value& item) {
   flush();
   const bool is_content = item["content"].size() > 0;
   const std::size_t first = messages_.size();
@@ -294,17 +294,18 @@ void Reader::read_reasoning(const json::Value& item) {
   const auto encrypted = item["encrypted_content"].filled_string();
   if (encrypted) head.encrypted_value = *encrypted;
   if (is_content) {
-    head.metadata.add(provider, "item", R"({"type":"reasoning_text"})");
+    head.metadata.add(openai::items_provider, "item", R"({"type":"reasoning_text"})");
   } else if (!encrypted) {
-    head.metadata.add(provider, "item", R"({"type":"reasoning"})");
+    head.metadata.add(openai::items_provider, "item", R"({"type":"reasoning"})");
   }
 }
 
 // An item without a canonical form goes back before the next assistant message.
-void Reader::keep(const json::Value& item) {
+void ItemReader::keep(const json::Value& item) {
   const std::string type(item["type"].string());
   const bool is_image = type == "image_generation_call";
-  state_.push_back({std::string(provider), type, is_image ? without(item, {"result"}) : raw(item)});
+  state_.push_back({std::string(openai::items_provider), type,
+                    is_image ? without(item, {"result"}) : raw(item)});
 }
 
 }  // namespace
@@ -312,7 +313,7 @@ void Reader::keep(const json::Value& item) {
 Result<Messages> read_openai_conversation(const json::Value& data, IdSource& ids) {
   const json::Value list = data.is_array() ? data : data["data"];
   if (!list.is_array()) return not_a_list("an array of items, or a list object with `data`");
-  Reader reader(ids);
+  ItemReader reader(ids);
   for (const json::Value item : list.items()) reader.read(item);
   return reader.take();
 }

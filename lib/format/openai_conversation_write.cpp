@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "format/openai_conversation.hpp"
+#include "format/openai_names.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -18,16 +19,14 @@ using message::ProviderState;
 using message::Role;
 using message::ToolCall;
 
-constexpr std::string_view provider = "openai_responses";
-
-void write_text(JsonBuilder& out, std::string_view text) {
+void write_input_text(JsonBuilder& out, std::string_view text) {
   out.open_object();
   out.text("type", "input_text");
   out.text("text", text);
   out.close_object();
 }
 
-void write_image(JsonBuilder& out, const Media& media) {
+void write_input_image(JsonBuilder& out, const Media& media) {
   const std::string_view detail = media.metadata["detail"].string();
   out.open_object();
   out.text("type", "input_image");
@@ -40,7 +39,7 @@ void write_image(JsonBuilder& out, const Media& media) {
   out.close_object();
 }
 
-void write_file(JsonBuilder& out, const Media& media) {
+void write_input_file(JsonBuilder& out, const Media& media) {
   out.open_object();
   out.text("type", "input_file");
   out.filled("filename", media.filename);
@@ -52,26 +51,26 @@ void write_file(JsonBuilder& out, const Media& media) {
   out.close_object();
 }
 
-void write_part(JsonBuilder& out, const json::Value& part) {
+void write_input_part(JsonBuilder& out, const json::Value& part) {
   Media media;
   const bool is_media = message::read_media(media, part);
   const bool is_binary = is_media && part["type"].string() == "binary";
   const bool is_image = media.kind == Media::Kind::image;
   const bool by_id = media.source == Media::Source::file;
   if (is_media && (is_image || (is_binary && !by_id))) {
-    write_image(out, media);
+    write_input_image(out, media);
   } else if (is_media && (by_id || media.kind == Media::Kind::document)) {
-    write_file(out, media);
+    write_input_file(out, media);
   } else {
     // A part the API has no word for keeps its place.
-    write_text(out, part["type"].string() == "text" ? part["text"].string() : "");
+    write_input_text(out, part["type"].string() == "text" ? part["text"].string() : "");
   }
 }
 
-void write_parts(JsonBuilder& out, std::string_view key, const message::Content& content) {
+void write_input_parts(JsonBuilder& out, std::string_view key, const message::Content& content) {
   out.open_array(key);
   const message::Parts parts(content);
-  for (const json::Value part : parts.items()) write_part(out, part);
+  for (const json::Value part : parts.items()) write_input_part(out, part);
   out.close_array();
 }
 
@@ -94,7 +93,7 @@ bool is_encrypted_here(const Message& message) {
 class ItemState {
  public:
   explicit ItemState(const message::Metadata& metadata) {
-    const ProviderState* state = metadata.find(provider, "item");
+    const ProviderState* state = metadata.find(openai::items_provider, "item");
     if (state == nullptr) return;
     if (const auto value = document_.parse(state->json)) value_ = value.value();
   }
@@ -112,9 +111,9 @@ class ItemState {
 };
 
 // Writes the items of one conversation.
-class Writer {
+class ItemWriter {
  public:
-  Writer(JsonBuilder& out, std::span<const Message> messages) : out_(out), messages_(messages) {
+  ItemWriter(JsonBuilder& out, std::span<const Message> messages) : out_(out), messages_(messages) {
     for (const Message& message : messages) {
       if (message.role == Role::tool) results_.try_emplace(message.tool_call_id, &message);
     }
@@ -147,7 +146,7 @@ class Writer {
     if (message.role != Role::user || message.content.kind == message::Content::Kind::text) {
       out_.text("content", message::text_of(message.content));
     } else {
-      write_parts(out_, "content", message.content);
+      write_input_parts(out_, "content", message.content);
     }
     out_.text("type", "message");
     out_.close_object();
@@ -169,7 +168,7 @@ class Writer {
 
   void write_kept_items(const message::Metadata& metadata) {
     for (const ProviderState& state : metadata.provider_state) {
-      if (state.provider != provider || state.kind == "item") continue;
+      if (state.provider != openai::items_provider || state.kind == "item") continue;
       json::Document document(message::depth_limit);
       const auto item = document.parse(state.json);
       if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
@@ -219,7 +218,7 @@ class Writer {
     out_.text("type", custom ? "custom_tool_call_output" : "function_call_output");
     out_.text("call_id", id);
     if (has_media(message.content)) {
-      write_parts(out_, "output", message.content);
+      write_input_parts(out_, "output", message.content);
     } else {
       out_.text("output", result_text(message));
     }
@@ -282,7 +281,7 @@ class Writer {
 
 void write_openai_conversation(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();
-  Writer(out, messages).write();
+  ItemWriter(out, messages).write();
   out.close_array();
 }
 

@@ -1,4 +1,4 @@
-// Names that reading and writing of OpenAI's chat messages share.
+// Names that reading and writing of OpenAI's messages share.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 namespace millrace::format::openai {
 
 inline constexpr std::string_view provider = "openai_chat";
+inline constexpr std::string_view items_provider = "openai_responses";
 inline constexpr std::string_view custom_kind = "custom";
 inline constexpr std::string_view extra_kind = "extra_content";
 inline constexpr std::string_view details_kind = "reasoning_details";

@@ -21,9 +21,9 @@ using message::Role;
 using message::ToolCall;
 
 // Reads one list; holds what later messages need from earlier ones.
-class Reader {
+class ChatReader {
  public:
-  explicit Reader(IdSource& ids) : ids_(ids) {}
+  explicit ChatReader(IdSource& ids) : ids_(ids) {}
 
   void read(const json::Value& value);
   [[nodiscard]] Messages take() { return std::move(messages_); }
@@ -38,7 +38,7 @@ class Reader {
   void read_function_call(Message& message, const json::Value& call);
   void read_reasoning(const json::Value& value);
 
-  using Handler = void (Reader::*)(Message&, const json::Value&);
+  using Handler = void (ChatReader::*)(Message&, const json::Value&);
   struct Row {
     std::string_view name;
     Role role;
@@ -52,16 +52,16 @@ class Reader {
   std::string last_function_call_;  // id of the latest call in the form without ids
 };
 
-const std::array<Reader::Row, Reader::roles> Reader::rows{{
-    {"user", Role::user, &Reader::read_user},
-    {"assistant", Role::assistant, &Reader::read_assistant},
-    {"tool", Role::tool, &Reader::read_tool},
-    {"function", Role::tool, &Reader::read_function_result},
-    {"developer", Role::developer, &Reader::read_other},
-    {"system", Role::system, &Reader::read_other},
+const std::array<ChatReader::Row, ChatReader::roles> ChatReader::rows{{
+    {"user", Role::user, &ChatReader::read_user},
+    {"assistant", Role::assistant, &ChatReader::read_assistant},
+    {"tool", Role::tool, &ChatReader::read_tool},
+    {"function", Role::tool, &ChatReader::read_function_result},
+    {"developer", Role::developer, &ChatReader::read_other},
+    {"system", Role::system, &ChatReader::read_other},
 }};
 
-void Reader::read(const json::Value& value) {
+void ChatReader::read(const json::Value& value) {
   if (!value.is_object()) return;
   const std::string_view name = value["role"].string();
   const auto* found =
@@ -141,7 +141,7 @@ void read_part(JsonBuilder& out, const json::Value& part) {
   }
 }
 
-void Reader::read_user(Message& message, const json::Value& value) {
+void ChatReader::read_user(Message& message, const json::Value& value) {
   const json::Value content = value["content"];
   if (!content.is_array()) {
     message.content = message::Content::of_text(content.string());
@@ -154,7 +154,7 @@ void Reader::read_user(Message& message, const json::Value& value) {
   message.content = message::Content::of_parts(parts.take());
 }
 
-void Reader::read_reasoning(const json::Value& value) {
+void ChatReader::read_reasoning(const json::Value& value) {
   for (const std::string_view kind : reasoning_kinds) {
     const auto text = value[kind].filled_string();
     if (!text) continue;
@@ -168,7 +168,7 @@ void Reader::read_reasoning(const json::Value& value) {
   }
 }
 
-void Reader::read_assistant(Message& message, const json::Value& value) {
+void ChatReader::read_assistant(Message& message, const json::Value& value) {
   const json::Value content = value["content"];
   const json::Value refusal = value["refusal"];
   if (!content.is_nothing() || refusal.is_string()) {
@@ -191,7 +191,7 @@ void Reader::read_assistant(Message& message, const json::Value& value) {
   }
 }
 
-void Reader::read_call(Message& message, const json::Value& value) {
+void ChatReader::read_call(Message& message, const json::Value& value) {
   const std::string_view type = value["type"].string();
   const bool custom = type == "custom";
   if (!value.is_object() || !(custom || type == "function" || value["type"].is_nothing())) return;
@@ -208,7 +208,7 @@ void Reader::read_call(Message& message, const json::Value& value) {
 }
 
 // The form before tool calls: one call a message, without an id.
-void Reader::read_function_call(Message& message, const json::Value& value) {
+void ChatReader::read_function_call(Message& message, const json::Value& value) {
   ToolCall call;
   call.id = ids_.next_id();
   call.name = value["name"].string();
@@ -217,17 +217,17 @@ void Reader::read_function_call(Message& message, const json::Value& value) {
   message.tool_calls.push_back(std::move(call));
 }
 
-void Reader::read_tool(Message& message, const json::Value& value) {
+void ChatReader::read_tool(Message& message, const json::Value& value) {
   message.content = message::Content::of_text(joined_text(value["content"]));
   message.tool_call_id = value["tool_call_id"].string();
 }
 
-void Reader::read_function_result(Message& message, const json::Value& value) {
+void ChatReader::read_function_result(Message& message, const json::Value& value) {
   message.content = message::Content::of_text(joined_text(value["content"]));
   message.tool_call_id = std::exchange(last_function_call_, {});
 }
 
-void Reader::read_other(Message& message, const json::Value& value) {
+void ChatReader::read_other(Message& message, const json::Value& value) {
   message.content = message::Content::of_text(joined_text(value["content"]));
 }
 
@@ -235,7 +235,7 @@ void Reader::read_other(Message& message, const json::Value& value) {
 
 Result<Messages> read_openai(const json::Value& data, IdSource& ids) {
   if (!data.is_array()) return not_a_list("an array of messages");
-  Reader reader(ids);
+  ChatReader reader(ids);
   for (const json::Value item : data.items()) reader.read(item);
   return reader.take();
 }

@@ -9,8 +9,6 @@
 namespace millrace::message {
 namespace {
 
-constexpr auto keep = json::Surrogates::keep;
-
 // Appends a delta; the halves of a surrogate pair may come in two.
 void append(std::string& text, std::string_view delta) {
   if (utf8::ends_with_high_surrogate(text) && utf8::begins_with_low_surrogate(delta)) {
@@ -114,7 +112,7 @@ Messages Folder::messages() const {
     Message& message = messages.emplace_back(entry.message);
     if (!entry.activity) continue;
     message.content = {Content::Kind::object, {}};
-    entry.activity->write(message.content.text, keep);
+    entry.activity->write(message.content.text, json::Surrogates::keep);
   }
   give_rest(messages);
   return messages;
@@ -251,7 +249,7 @@ void Folder::on_tool_result(const json::Value& event) {
     found = results_.find(call_id);
   }
   Message& message = found->second->message;
-  message.content = content.is_array() ? Content::of_parts(content.to_json(keep))
+  message.content = content.is_array() ? Content::of_parts(content.to_json(json::Surrogates::keep))
                                        : Content::of_text(content.string());
   message.error.reset();
   if (const auto error = event["error"].filled_string()) {
@@ -362,13 +360,15 @@ void Folder::on_custom(const json::Value& event) {
 void Folder::on_provider_state(const json::Value& event) {
   if (event["state"].is_nothing()) return;
   metadata_of(event["entityId"].string())
-      .add(event["provider"].string(), event["kind"].string(), event["state"].to_json(keep));
+      .add(event["provider"].string(), event["kind"].string(),
+           event["state"].to_json(json::Surrogates::keep));
 }
 
 void Folder::on_citation(const json::Value& event) {
   const json::Value citation = event["citation"];
   if (citation.is_nothing()) return;
-  metadata_of(event["messageId"].string()).citations.push_back(citation.to_json(keep));
+  metadata_of(event["messageId"].string())
+      .citations.push_back(citation.to_json(json::Surrogates::keep));
 }
 
 // What was said is void and comes again: the messages named, or all since the step began.

@@ -20,8 +20,6 @@ constexpr std::array<std::string_view, 5> call_members{"id", "type", "function",
 constexpr std::array<std::string_view, 2> function_members{"name", "arguments"};
 constexpr std::array<std::string_view, 2> own_members{"providerState", "citations"};
 
-constexpr auto keep = json::Surrogates::keep;
-
 Error wrong(std::string_view where, std::string_view rest) {
   return make_error(Errc::invalid_messages, std::string(where).append(rest));
 }
@@ -34,9 +32,9 @@ std::string further_members(const json::Value& object,
   for (const auto& [key, value] : object.members()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     if (!out.empty()) out.push_back(',');
-    json::append_string(out, key, keep);
+    json::append_string(out, key, json::Surrogates::keep);
     out.push_back(':');
-    value.write(out, keep);
+    value.write(out, json::Surrogates::keep);
   }
   return out;
 }
@@ -57,10 +55,11 @@ Result<void> read_text(std::optional<std::string>& out, const json::Value& value
 
 void read_own_metadata(Metadata& out, const json::Value& own) {
   for (const json::Value state : own["providerState"].items()) {
-    out.add(state["provider"].string(), state["kind"].string(), state["state"].to_json(keep));
+    out.add(state["provider"].string(), state["kind"].string(),
+            state["state"].to_json(json::Surrogates::keep));
   }
   for (const json::Value citation : own["citations"].items()) {
-    out.citations.push_back(citation.to_json(keep));
+    out.citations.push_back(citation.to_json(json::Surrogates::keep));
   }
   out.own = further_members(own, own_members);
 }
@@ -80,7 +79,7 @@ Result<ToolCall> read_call(const json::Value& value, std::string_view where) {
   MILLRACE_TRY(read_text(call.name, function["name"], where, ".function.name"));
   const json::Value arguments = function["arguments"];
   if (arguments.is_object()) {
-    call.arguments = arguments.to_json(keep);
+    call.arguments = arguments.to_json(json::Surrogates::keep);
   } else {
     MILLRACE_TRY(read_text(call.arguments, arguments, where, ".function.arguments"));
   }
@@ -111,9 +110,9 @@ Result<void> read_content(Message& out, const json::Value& content, std::string_
   if (content.is_string() && !is_activity) {
     out.content = Content::of_text(content.string());
   } else if (content.is_array() && !is_activity) {
-    out.content = Content::of_parts(content.to_json(keep));
+    out.content = Content::of_parts(content.to_json(json::Surrogates::keep));
   } else if (content.is_object() && is_activity) {
-    out.content = {Content::Kind::object, content.to_json(keep)};
+    out.content = {Content::Kind::object, content.to_json(json::Surrogates::keep)};
   } else {
     return wrong(where, is_activity ? ".content must be an object."
                                     : ".content must be a string or an array of content parts.");
@@ -155,7 +154,7 @@ void Metadata::merge(const json::Value& object) {
     const auto found = std::find_if(others.begin(), others.end(),
                                     [&, &name = key](const auto& o) { return o.first == name; });
     auto& slot = found == others.end() ? others.emplace_back(key, "") : *found;
-    slot.second = value.to_json(keep);
+    slot.second = value.to_json(json::Surrogates::keep);
   }
 }
 
