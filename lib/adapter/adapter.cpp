@@ -19,6 +19,30 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cut_reaso
     {"content-filter", filter_sentence},
 }};
 
+// Of DeepSeek, Mistral, OpenRouter, Zhipu and MiniMax.
+constexpr std::string_view context_sentence =
+    "The response was cut off because the model's context window is full.";
+constexpr std::string_view failure_sentence = "The provider failed before the answer was whole.";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> failed_reasons{{
+    {"error", failure_sentence},
+    {"network_error", failure_sentence},
+    {"insufficient_system_resource", failure_sentence},
+    {"sensitive", filter_sentence},
+    {"model_length", context_sentence},
+    {"model_context_window_exceeded", context_sentence},
+    {"repetition_truncation", "The response was stopped because it repeats itself."},
+}};
+
+template <std::size_t size>
+std::optional<std::string_view> find_sentence(
+    const std::array<std::pair<std::string_view, std::string_view>, size>& rows,
+    std::string_view reason) {
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == reason; });
+  if (row == rows.end()) return std::nullopt;
+  return row->second;
+}
+
 std::string code_text(const json::Value& code) {
   if (const auto text = code.filled_string()) return std::string(*text);
   if (!code.is_number() || !code.truthy()) return {};
@@ -35,7 +59,8 @@ std::string code_text(const json::Value& code) {
 
 ErrorRecord read_error(const json::Value& error, std::string_view otherwise) {
   const std::string_view message = error.is_string() ? error.string() : error["message"].string();
-  return {std::string(message.empty() ? otherwise : message), code_text(error["code"])};
+  return {std::string(message.empty() ? otherwise : message), code_text(error["code"]),
+          std::string(error["type"].string())};
 }
 
 std::optional<ErrorRecord> error_of(const json::Value& record) {
@@ -44,14 +69,23 @@ std::optional<ErrorRecord> error_of(const json::Value& record) {
   ErrorRecord result = read_error(error, {});
   if (result.message.empty() && result.code.empty()) return std::nullopt;
   if (result.message.empty()) result.message = "Stream error";
+  // Hugging Face writes the type beside the error.
+  if (result.type.empty()) result.type = record["error_type"].string();
   return result;
 }
 
+void fail_with(event::PartTracker& parts, event::Mode mode, const ErrorRecord& error) {
+  const bool by_type = error.code.empty() && mode == event::Mode::strict;
+  parts.fail(by_type ? error.type : error.code, error.message);
+}
+
 std::optional<std::string_view> cut_sentence(std::string_view reason) {
-  const auto* row = std::find_if(cut_reasons.begin(), cut_reasons.end(),
-                                 [&](const auto& r) { return r.first == reason; });
-  if (row == cut_reasons.end()) return std::nullopt;
-  return row->second;
+  return find_sentence(cut_reasons, reason);
+}
+
+std::optional<std::string_view> stop_sentence(std::string_view reason) {
+  const auto cut = cut_sentence(reason);
+  return cut ? cut : find_sentence(failed_reasons, reason);
 }
 
 }  // namespace millrace::adapter

@@ -56,16 +56,24 @@ class Adapter {
 struct ErrorRecord {
   std::string message;
   std::string code;
+  std::string type = {};  // the provider's class of the error
 };
 
-// Reads an error that is a string or an object with message and code; `otherwise` replaces a
+// Reads an error that is a string or an object with message, code and type; `otherwise` replaces a
 // message that is missing.
 ErrorRecord read_error(const json::Value& error, std::string_view otherwise);
 
 // Reads `{"error": ...}`: a non-empty string, or an object with a non-empty message or a code.
 std::optional<ErrorRecord> error_of(const json::Value& record);
 
+// Ends the run with the error. In strict mode an error without a code is called by its type.
+void fail_with(event::PartTracker& parts, event::Mode mode, const ErrorRecord& error);
+
 // The sentence for a finish reason that means the answer was cut, or nothing.
 std::optional<std::string_view> cut_sentence(std::string_view reason);
+
+// The sentence for a finish reason of a chat endpoint that means the answer is not whole, whether
+// it was cut or failed, or nothing.
+std::optional<std::string_view> stop_sentence(std::string_view reason);
 
 }  // namespace millrace::adapter

@@ -21,7 +21,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> stop_sent
     {"refusal", "The model refused to answer."},
 }};
 
-std::optional<std::string_view> stop_sentence(std::string_view reason) {
+std::optional<std::string_view> anthropic_sentence(std::string_view reason) {
   if (const auto sentence = cut_sentence(reason)) return sentence;
   const auto* row = std::find_if(stop_sentences.begin(), stop_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });
@@ -364,7 +364,7 @@ void Anthropic::finish(const json::Value& delta) {
   close_blocks();
   services_.parts.close_all();
   services_.parts.pass(event::Finish{*reason});
-  const auto sentence = stop_sentence(*reason);
+  const auto sentence = anthropic_sentence(*reason);
   if (!sentence) return;
   cut_code_ = *reason;
   cut_message_ = *sentence;

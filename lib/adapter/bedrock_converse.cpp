@@ -61,7 +61,7 @@ bool BedrockConverse::on_record(std::string_view name, const json::Value& record
   }
   if (on_event(name, record)) return true;
   if (const auto error = error_of(record)) {
-    services_.parts.fail(error->code, error->message);
+    fail_with(services_.parts, services_.mode, *error);
     return true;
   }
   if (record["output"]["message"].is_object()) {

@@ -48,7 +48,7 @@ bool Cohere::on_record(std::string_view /*name*/, const json::Value& record) {
     return true;
   }
   if (const auto error = error_of(record)) {
-    services_.parts.fail(error->code, error->message);
+    fail_with(services_.parts, services_.mode, *error);
     return true;
   }
   if (record["message"].is_object() && record["finish_reason"].is_string()) {

@@ -116,7 +116,7 @@ bool Decoder::report_plain_error() {
   const auto error = error_of(value.value());
   if (!error) return false;
   adapter_->on_record({}, value.value());
-  parts_.fail(error->code, error->message);
+  fail_with(parts_, options_.mode, *error);
   return true;
 }
 

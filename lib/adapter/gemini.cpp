@@ -15,9 +15,10 @@ constexpr std::size_t arguments_limit_bytes = 16UL * 1024 * 1024;
 
 constexpr std::string_view call_sentence = "The model made a tool call that cannot be read.";
 constexpr std::string_view image_sentence = "The model made no image.";
+constexpr std::string_view unknown_sentence = "The provider stopped the response.";
 
 // Finish reasons that mean the answer is not whole.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> gemini_sentences{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> gemini_sentences{{
     {"MAX_TOKENS", "The response was cut off because it reached the maximum output length."},
     {"SAFETY", filter_sentence},
     {"RECITATION", "The response was stopped because it repeats protected text."},
@@ -25,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> gemini_s
     {"OTHER", "The provider stopped the response and does not say why."},
     {"BLOCKLIST", filter_sentence},
     {"PROHIBITED_CONTENT", filter_sentence},
+    {"MODEL_ARMOR", filter_sentence},
     {"SPII", "The response was stopped because it may hold personal data."},
     {"MALFORMED_FUNCTION_CALL", call_sentence},
     {"UNEXPECTED_TOOL_CALL", "The model called a tool although none was given."},
@@ -38,10 +40,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> gemini_s
     {"NO_IMAGE", image_sentence},
 }};
 
+// Google adds reasons; none of them but these means that the answer is whole.
 std::string_view sentence_of(std::string_view reason) {
+  if (reason.empty() || reason == "STOP" || reason == "FINISH_REASON_UNSPECIFIED") return {};
   const auto* row = std::find_if(gemini_sentences.begin(), gemini_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });
-  return row == gemini_sentences.end() ? std::string_view() : row->second;
+  return row == gemini_sentences.end() ? unknown_sentence : row->second;
 }
 
 // The value that AG-UI clients keep, in the shape that Google's chat endpoint has for it.

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 6> counts{"prompt_eval_count",    "eval_c
 bool Ollama::on_record(std::string_view /*name*/, const json::Value& record) {
   if (const auto error = error_of(record)) {
     tagged_.flush(*this);
-    services_.parts.fail(error->code, error->message);
+    fail_with(services_.parts, services_.mode, *error);
     return true;
   }
   const json::Value message = record["message"];

@@ -55,7 +55,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (error) {
     tagged_.flush(*this);
     flush_usage();
-    services_.parts.fail(error->code, error->message);
+    fail_with(services_.parts, services_.mode, *error);
     return true;
   }
   const bool is_chunk = record["choices"].is_array() || record["usage"].is_object();
@@ -74,15 +74,39 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
 }
 
 void OpenAiChat::on_choice(const json::Value& choice) {
-  json::Value delta = choice["delta"];
-  const bool whole = !delta.is_object() && services_.mode == event::Mode::strict;
-  if (whole) delta = choice["message"];
+  const json::Value delta = choice["delta"];
+  const bool strict = services_.mode == event::Mode::strict;
+  const auto reason = choice["finish_reason"].filled_string();
+  ++choices_;
   if (delta.is_object()) {
-    on_delta(delta);
-    on_tool_calls(delta["tool_calls"], whole);
+    on_delta(delta, {});
+    on_tool_calls(delta["tool_calls"], false);
     on_annotations(delta["annotations"]);
+  } else if (strict && choice["message"].is_object()) {
+    on_message(choice["message"], reason.has_value());
   }
-  if (const auto reason = choice["finish_reason"].filled_string()) on_finish(*reason);
+  if (strict) {
+    for (const json::Value message : choice["messages"].items()) {
+      on_annotations(message["annotations"]);
+    }
+  }
+  if (reason) on_finish(*reason);
+}
+
+// An answer that was not streamed, or the record that closes a stream with the whole message: of
+// that one only what did not come in pieces is new.
+void OpenAiChat::on_message(const json::Value& message, bool last) {
+  Given given;
+  if (last) {
+    given.text = given_.text && message["content"].string().size() >= text_bytes_;
+    given.thoughts = given_.thoughts;
+    given.images = given_.images;
+  }
+  const bool has_calls = last && calls_seen_ > 0;
+  only_message_ = choices_ == 1;
+  on_delta(message, given);
+  if (!has_calls) on_tool_calls(message["tool_calls"], true);
+  on_annotations(message["annotations"]);
 }
 
 void OpenAiChat::open_message() {
@@ -93,15 +117,19 @@ void OpenAiChat::open_message() {
   services_.parts.text_open(text_key, message_id_);
 }
 
-void OpenAiChat::on_delta(const json::Value& delta) {
-  const json::Value content = delta["content"];
+// Gives what is not in `given`.
+void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
+  const json::Value content = given.text ? json::Value() : delta["content"];
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
-  on_reasoning(delta);
+  if (!given.thoughts) on_reasoning(delta);
   on_content(content);
-  for (const json::Value image : delta["images"].items()) on_image(image);
-  if (const auto refusal = delta["refusal"].filled_string()) {
+  if (!given.images) {
+    for (const json::Value image : delta["images"].items()) on_image(image);
+  }
+  if (const auto refusal = delta["refusal"].filled_string(); refusal && !given.text) {
     open_message();
+    given_.text = true;
     on_text(*refusal);
   }
 }
@@ -121,6 +149,8 @@ void OpenAiChat::on_content(const json::Value& content) {
 }
 
 void OpenAiChat::on_piece(std::string_view text) {
+  given_.text = true;
+  text_bytes_ += text.size();
   if (services_.mode == event::Mode::strict) {
     tagged_.feed(text, *this);
   } else {
@@ -161,6 +191,7 @@ void OpenAiChat::on_image(const json::Value& image) {
   if (!url) url = image["image"].filled_string();
   if (!url || services_.mode != event::Mode::strict) return;
   open_message();
+  given_.images = true;
   std::string state = R"({"type":"image_url","image_url":{)";
   json::append_member(state, "url", *url);
   services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}}"});
@@ -191,6 +222,7 @@ void OpenAiChat::on_reasoning(const json::Value& delta) {
 
 void OpenAiChat::on_reasoning_text(std::string_view text) {
   if (text.empty()) return;
+  given_.thoughts = true;
   services_.parts.reasoning_delta(reasoning_key, text);
 }
 
@@ -257,14 +289,15 @@ void OpenAiChat::on_finish(std::string_view reason) {
   tagged_.restart();
   event::PartTracker& parts = services_.parts;
   parts.pass(event::Finish{reason});
-  const auto cut = cut_sentence(reason);
+  const bool strict = services_.mode == event::Mode::strict;
+  const auto cut = strict ? stop_sentence(reason) : cut_sentence(reason);
   if (!cut) {
     parts.close_all();
     give_state();
     return;
   }
   calls_.clear();
-  if (services_.mode == event::Mode::strict) {
+  if (strict) {
     // The usage record follows the finish; the error waits for it.
     cut_reason_ = reason;
     return;
@@ -313,8 +346,10 @@ void OpenAiChat::flush_usage() {
 void OpenAiChat::on_end() {
   tagged_.flush(*this);
   flush_usage();
+  // Some servers give a whole answer without a reason to finish.
+  finished_ = finished_ || (only_message_ && choices_ == 1);
   if (cut_reason_.empty()) return;
-  services_.parts.fail(cut_reason_, *cut_sentence(cut_reason_));
+  services_.parts.fail(cut_reason_, *stop_sentence(cut_reason_));
 }
 
 }  // namespace millrace::adapter

@@ -40,8 +40,16 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_thought(std::string_view text) override;
   bool on_call(std::string_view /*content*/) override { return false; }
 
+  // What of an answer has come.
+  struct Given {
+    bool text = false;
+    bool thoughts = false;
+    bool images = false;
+  };
+
   void on_choice(const json::Value& choice);
-  void on_delta(const json::Value& delta);
+  void on_message(const json::Value& message, bool last);
+  void on_delta(const json::Value& delta, const Given& given);
   void on_tool_calls(const json::Value& calls, bool whole);
   void on_content(const json::Value& content);
   void on_piece(std::string_view text);
@@ -67,9 +75,13 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string model_;
   std::string cut_reason_;
   std::uint64_t calls_seen_ = 0;
+  std::uint64_t choices_ = 0;
+  std::size_t text_bytes_ = 0;  // of the content so far
+  Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;
   bool saw_citations_ = false;
+  bool only_message_ = false;  // the first record with a choice had a whole message
 };
 
 }  // namespace millrace::adapter

@@ -31,7 +31,7 @@ std::string_view text_of_part(const json::Value& part) {
 bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
   using Self = OpenAiResponses;
   // The frequent ones first: the table is searched from its beginning.
-  static constexpr std::array<Row, 22> rows{{
+  static constexpr std::array<Row, 23> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_thought_delta, "summary_index", Part::summary},
@@ -54,6 +54,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"done", &Self::on_completed},
       {"incomplete", &Self::on_incomplete},
       {"failed", &Self::on_failed},
+      {"cancelled", &Self::on_cancelled},
   }};
   std::string_view type = record["type"].string();
   if (type == "error" || (type.empty() && error_of(record))) {
@@ -385,7 +386,8 @@ void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) 
 // An answer that was not streamed is read as the event that would have ended its stream.
 bool OpenAiResponses::on_whole(const json::Value& response) {
   const std::string_view status = response["status"].string();
-  const bool ended = status == "completed" || status == "incomplete" || status == "failed";
+  const bool ended = status == "completed" || status == "incomplete" || status == "failed" ||
+                     status == "cancelled";
   if (services_.mode != event::Mode::strict || !ended) return false;
   if (response["object"].string() != "response") return false;
   std::string text = "{";
@@ -438,13 +440,20 @@ void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*
 void OpenAiResponses::on_failed(const json::Value& record, const Row& /*row*/) {
   give_usage(record["response"]);
   const ErrorRecord error = read_error(record["response"]["error"], "Response failed");
-  services_.parts.fail(error.code, error.message);
+  fail_with(services_.parts, services_.mode, error);
+}
+
+void OpenAiResponses::on_cancelled(const json::Value& record, const Row& /*row*/) {
+  give_usage(record["response"]);
+  services_.parts.fail(row_of(Errc::cancelled).code, "The response was cancelled at the provider.");
 }
 
 void OpenAiResponses::on_error(const json::Value& record) {
   const json::Value nested = record["error"];
-  const ErrorRecord error = read_error(nested.is_nothing() ? record : nested, "Stream error");
-  services_.parts.fail(error.code, error.message);
+  ErrorRecord error = read_error(nested.is_nothing() ? record : nested, "Stream error");
+  // There the type is that of the event.
+  if (nested.is_nothing()) error.type.clear();
+  fail_with(services_.parts, services_.mode, error);
 }
 
 void OpenAiResponses::give_usage(const json::Value& response) {

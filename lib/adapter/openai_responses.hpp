@@ -76,6 +76,7 @@ class OpenAiResponses final : public Adapter {
   void on_completed(const json::Value& record, const Row& row);
   void on_incomplete(const json::Value& record, const Row& row);
   void on_failed(const json::Value& record, const Row& row);
+  void on_cancelled(const json::Value& record, const Row& row);
   void on_error(const json::Value& record);
 
   Item* find(const json::Value& record, openai::ItemGroup group);

@@ -387,7 +387,10 @@ void PartTracker::close_all() {
 
 void PartTracker::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (failed_) return;
-  if (strict()) close_all();
+  if (strict()) {
+    close_all();
+    if (code.empty()) code = row_of(Errc::provider_error).code;
+  }
   sink_.on_event(Event{Failed{message, code}, extra});
   parts_.clear();
   failed_ = true;

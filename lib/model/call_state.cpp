@@ -261,11 +261,9 @@ Error ModelCall::State::of_provider(Error error) const {
 Error ModelCall::State::error_of_failure() const {
   if (!events_->failure()) return make_error(Errc::internal);
   const auto& [code, message] = *events_->failure();
-  const bool is_cut = adapter::cut_sentence(code).has_value();
-  if (is_cut && !code.starts_with("content")) {
-    return make_error(Errc::output_limit_reached, message, code);
-  }
-  return error_from_stream(code, message, link().config.id);
+  const bool is_finish = !code.empty() && code == events_->finish_reason();
+  return is_finish ? error_from_finish(code, message, link().config.id)
+                   : error_from_stream(code, message, link().config.id);
 }
 
 // The attempt is over: it is booked, and user code gets the last of its events.
@@ -295,7 +293,9 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
   if (!events_) return;
   attempt.shown = events_->shown();
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
-  attempt.usage = book_usage(*events_, payload_, !error);
+  // What the provider reported when it had ended its answer is the whole of it, however it ended.
+  const bool complete = !error || !events_->finish_reason().empty();
+  attempt.usage = book_usage(*events_, payload_, complete);
   attempt.counts = !error || events_->has_token() || events_->reported();
 }
 
@@ -323,6 +323,10 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   }
   RetryPolicy policy = options_.retry;
   policy.max_retries = link().config.max_retries;
+  // An answer that the model ended is paid for, and would end so again; where the provider failed,
+  // the error says more than that.
+  const bool ended = events_ && !events_->finish_reason().empty();
+  if (ended && error.code == Errc::provider_error) policy.max_retries = 0;
   policy.budget = std::max(policy.budget, policy.max_retries);
   AttemptState state;
   state.retries = retries_;
@@ -386,12 +390,11 @@ void ModelCall::State::end() {
   }
   if (!error_->request_id.empty()) json::append_member(extra, "requestId", error_->request_id);
   json::append_member(extra, "attempts", static_cast<std::int64_t>(attempts_.size()));
+  // The provider's own word is told beside the code that stands for it.
+  const bool has_word = events_ && events_->failure() && !error_->detail.empty();
+  if (has_word) json::append_member(extra, "providerCode", error_->detail);
   extra.append("}}");
-  // What no code of ours stands for keeps the provider's own word.
-  const bool is_own = error_->code == Errc::provider_error && !error_->upstream_status;
-  const bool has_word = is_own && !error_->detail.empty();
-  const std::string_view code = has_word ? std::string_view(error_->detail) : error_->code_name();
-  sink_.on_event({event::Failed{error_->message, code}, extra});
+  sink_.on_event({event::Failed{error_->message, error_->code_name()}, extra});
 }
 
 void ModelCall::State::give_usage() {

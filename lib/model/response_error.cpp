@@ -31,6 +31,7 @@ struct Said {
   std::string sentence;  // lower case
   std::string request_id;
   std::optional<milliseconds> retry_after;
+  bool finished = false;  // the code is a reason to finish an answer
 
   void add_code(std::string_view code) {
     if (!code.empty()) codes.append(lowered(code)).push_back(' ');
@@ -122,7 +123,7 @@ void read_headers(const std::vector<net::Header>& headers, Said& said) {
 
 // ---- the rules
 
-enum class Where : std::uint8_t { code, text };
+enum class Where : std::uint8_t { code, text, finish };
 
 struct Rule {
   Where where;
@@ -135,6 +136,7 @@ struct Rule {
 constexpr std::array rules{
 #define BY_CODE(needle, errc) Rule{Where::code, needle, Errc::errc},
 #define BY_TEXT(needle, errc) Rule{Where::text, needle, Errc::errc},
+#define BY_FINISH(needle, errc) Rule{Where::finish, needle, Errc::errc},
 #define BY_CODE_ONLY(needle, errc, status, provider) \
   Rule{Where::code, needle, Errc::errc, status, provider},
 #define BY_TEXT_ONLY(needle, errc, status, provider) \
@@ -142,6 +144,7 @@ constexpr std::array rules{
 #include "model/response_rules.def"
 #undef BY_CODE
 #undef BY_TEXT
+#undef BY_FINISH
 #undef BY_CODE_ONLY
 #undef BY_TEXT_ONLY
 };
@@ -159,6 +162,7 @@ bool fits(const Rule& rule, const Said& said, std::string_view provider) {
   if (rule.status != 0 && rule.status != said.status) return false;
   if (!rule.provider.empty() && rule.provider != provider) return false;
   if (rule.needle.empty()) return true;
+  if (rule.where == Where::finish) return said.finished && has_word(said.codes, rule.needle);
   return rule.where == Where::code ? has_word(said.codes, rule.needle)
                                    : said.sentence.find(rule.needle) != std::string::npos;
 }
@@ -256,9 +260,9 @@ Error error_from_response(const net::ResponseHead& head, std::string_view body,
 
 Error error_from_stream(std::string_view code, std::string_view message,
                         std::string_view provider) {
-  if (const Errc own = code_of(code); row_of(own).code == code) {
-    return error_of_provider(make_error(own, std::string(message)), provider);
-  }
+  const Errc own = code_of(code);
+  const bool is_own = row_of(own).code == code && own != Errc::provider_error;
+  if (is_own) return error_of_provider(make_error(own, std::string(message)), provider);
   Said said;
   said.add_code(code);
   said.message = message;
@@ -271,7 +275,20 @@ Error error_from_stream(std::string_view code, std::string_view message,
   if (is_status) said.status = status;
   const Errc found = classify(said, provider);
   Error error = finish(said, found, {}, provider, {});
-  error.detail = redacted(code, 128);
+  if (code != error.code_name()) error.detail = redacted(code, 128);
+  return error;
+}
+
+Error error_from_finish(std::string_view reason, std::string_view message,
+                        std::string_view provider) {
+  Said said;
+  said.finished = true;
+  said.add_code(reason);
+  said.message = message;
+  said.sentence = lowered(message);
+  const Errc found = classify(said, provider);
+  Error error = finish(said, found, {}, provider, {});
+  if (reason != error.code_name()) error.detail = redacted(reason, 128);
   return error;
 }
 

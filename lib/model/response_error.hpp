@@ -29,6 +29,10 @@ Error error_from_response(const net::ResponseHead& head, std::string_view body,
 Error error_from_stream(std::string_view code, std::string_view message,
                         std::string_view provider = {});
 
+// The same for an answer that ended by a reason which means that it is not whole.
+Error error_from_finish(std::string_view reason, std::string_view message,
+                        std::string_view provider = {});
+
 // The error as this provider's users know it: a refused key of Bedrock is a matter of AWS, a
 // refused connection of Ollama means that it does not run.
 Error error_of_provider(Error error, std::string_view provider);

@@ -357,6 +357,95 @@ TEST(ModelCall, TreatsTheTokenLimitAsAnEndThatIsTold) {
   EXPECT_EQ(rig.host.sent.size(), 1U);
 }
 
+TEST(ModelCall, NeverPaysTwiceForAnAnswerThatEndedByItself) {
+  struct Row {
+    std::string_view provider;
+    std::string_view body;
+    Errc code;
+  };
+  const Row rows[] = {
+      {"google",
+       R"({"candidates":[{"content":{"role":"model"},"finishReason":"MAX_TOKENS","index":0}],)"
+       R"("usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":1,"totalTokenCount":11}})",
+       Errc::output_limit_reached},
+      {"google", R"({"candidates":[{"finishReason":"RECITATION","index":0}]})",
+       Errc::content_filtered},
+      {"google", R"({"promptFeedback":{"blockReason":"BLOCKLIST"}})", Errc::content_filtered},
+      {"google", R"({"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","index":0}]})",
+       Errc::provider_error},
+      {"cohere", R"({"type":"message-end","delta":{"finish_reason":"MAX_TOKENS"}})",
+       Errc::output_limit_reached},
+      {"openai", R"({"choices":[{"index":0,"delta":{},"finish_reason":"sensitive"}]})",
+       Errc::content_filtered},
+      {"openai", R"({"error":{"message":"no money","type":"insufficient_quota","code":null}})",
+       Errc::insufficient_quota},
+      {"openai",
+       R"({"error":{"message":"Failed to call a function.","type":"invalid_request_error",)"
+       R"("code":"tool_use_failed"}})",
+       Errc::provider_bad_request},
+  };
+  for (const Row& row : rows) {
+    CallRig rig(link(row.provider, "m"));
+    rig.start();
+    rig.head(200);
+    rig.data("data: " + std::string(row.body) + "\n\n");
+    rig.done();
+    ASSERT_TRUE(rig.call.ended()) << row.body << " is asked for again";
+    ASSERT_TRUE(rig.call.error()) << row.body;
+    EXPECT_EQ(rig.call.error()->code, row.code) << row.body;
+    EXPECT_EQ(rig.host.sent.size(), 1U) << row.body;
+    EXPECT_TRUE(rig.log.has(R"("code":")" + std::string(row_of(row.code).code) + '"'))
+        << rig.log.all();
+  }
+}
+
+TEST(ModelCall, AsksAgainWhenTheProviderFailedInTheEnd) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}]}\n\n");
+  rig.done();
+  EXPECT_FALSE(rig.call.ended());
+  EXPECT_EQ(rig.host.waits.size(), 1U);
+}
+
+TEST(ModelCall, TellsTheProvidersWordBesideItsOwnCode) {
+  CallRig rig(link("openai", "m", 0));
+  rig.start();
+  rig.head(200);
+  rig.text("Half");
+  rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}]}\n\n");
+  rig.done();
+  EXPECT_TRUE(rig.log.has(R"("code":"provider_overloaded")")) << rig.log.all();
+  EXPECT_TRUE(rig.log.has(R"("providerCode":"error")")) << rig.log.all();
+}
+
+TEST(ModelCall, CountsAsReportedWhatTheProviderReportedOfACutAnswer) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.text("Half");
+  rig.data(
+      "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n"
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":7,"
+      "\"total_tokens\":17}}\n\n");
+  rig.done();
+  const BookedUsage& usage = rig.call.attempts().back().usage;
+  EXPECT_EQ(usage.source, UsageSource::reported);
+  EXPECT_EQ(usage.total_tokens, 17);
+}
+
+TEST(ModelCall, EstimatesAnAnswerWhoseConnectionBroke) {
+  CallRig rig(link("openai", "m", 0));
+  rig.start();
+  rig.head(200);
+  rig.data(R"(data: {"choices":[{"index":0,"delta":{"content":"Half"}}],)"
+           R"("usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11}})"
+           "\n\n");
+  rig.lost();
+  EXPECT_EQ(rig.call.attempts().back().usage.source, UsageSource::estimated);
+}
+
 TEST(ModelCall, NeverRepeatsAKey) {
   CallRig rig(link("openai", "m", 0));
   rig.start();

@@ -142,6 +142,58 @@ TEST(ResponseError, ReadsErrorsInsideAnswers) {
             Errc::model_not_found);
 }
 
+TEST(ResponseError, TellsReasonsToFinishApart) {
+  struct Row {
+    std::string_view reason;
+    Errc code;
+  };
+  constexpr Row rows[] = {
+      {"length", Errc::output_limit_reached},
+      {"MAX_TOKENS", Errc::output_limit_reached},
+      {"max_output_tokens", Errc::output_limit_reached},
+      {"model_length", Errc::context_window_exceeded},
+      {"model_context_window_exceeded", Errc::context_window_exceeded},
+      {"ERROR_LIMIT", Errc::context_window_exceeded},
+      {"content_filter", Errc::content_filtered},
+      {"content-filter", Errc::content_filtered},
+      {"SAFETY", Errc::content_filtered},
+      {"RECITATION", Errc::content_filtered},
+      {"BLOCKLIST", Errc::content_filtered},
+      {"SPII", Errc::content_filtered},
+      {"IMAGE_SAFETY", Errc::content_filtered},
+      {"MODEL_ARMOR", Errc::content_filtered},
+      {"ERROR_TOXIC", Errc::content_filtered},
+      {"guardrail_intervened", Errc::content_filtered},
+      {"content_filtered", Errc::content_filtered},
+      {"refusal", Errc::content_filtered},
+      {"sensitive", Errc::content_filtered},
+      {"LANGUAGE", Errc::capability_not_supported},
+      {"NO_IMAGE", Errc::no_image_generated},
+      {"MALFORMED_FUNCTION_CALL", Errc::provider_error},
+      {"malformed_tool_use", Errc::provider_error},
+      {"repetition_truncation", Errc::provider_error},
+      {"OTHER", Errc::provider_error},
+      {"SOMETHING_NEW", Errc::provider_error},
+  };
+  for (const Row& row : rows) {
+    const Error error = error_from_finish(row.reason, "The answer is not whole.");
+    EXPECT_EQ(error.code, row.code) << row.reason << ": " << error.code_name();
+    const bool is_known = row.code != Errc::provider_error;
+    EXPECT_EQ(error.retry() == RetryClass::no, is_known) << row.reason;
+  }
+  for (const std::string_view reason :
+       {"error", "ERROR", "TIMEOUT", "network_error", "insufficient_system_resource"}) {
+    EXPECT_EQ(error_from_finish(reason, "It failed.").code, Errc::provider_overloaded) << reason;
+  }
+  // The words are no codes: a refused request may have them, too.
+  EXPECT_EQ(error_from_stream("refusal", "boom").code, Errc::provider_error);
+  EXPECT_EQ(error_from_stream("invalid_prompt", "boom").code, Errc::provider_bad_request);
+  EXPECT_EQ(error_from_stream("tool_use_failed", "boom").code, Errc::provider_bad_request);
+  EXPECT_EQ(error_from_stream("overloaded", "Model too busy").code, Errc::provider_overloaded);
+  // A code that stands for none leaves the sentence to be read.
+  EXPECT_EQ(error_from_stream("provider_error", "model not found").code, Errc::model_not_found);
+}
+
 TEST(ResponseError, EveryClassOfAProvidersErrorHasACode) {
   for (const std::string_view type :
        {"InvalidProviderAPIKey", "InsufficientQuota", "RateLimitExceeded", "ModelNotFound",
