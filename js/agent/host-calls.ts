@@ -17,49 +17,90 @@ export interface ToolQuestion {
   idempotencyKey: string;
 }
 
-export class HostCalls {
-  readonly #tools: ReadonlyMap<string, HostTool>;
+/** Questions of the engine that are being answered. */
+export class HostQuestions {
   readonly #call: Call;
   readonly #scope: AsyncResource;
-  readonly #running = new Map<number, AbortController>();
+  readonly #outer: AbortSignal | undefined;
+  readonly #open = new Map<number, AbortController>();
 
-  /** Tools run in the `scope` of whoever started the run. */
-  constructor(tools: ReadonlyMap<string, HostTool>, call: Call, scope: AsyncResource) {
-    this.#tools = tools;
+  /** User code runs in the `scope` of whoever started the run, and learns the reason of its signal. */
+  constructor(call: Call, scope: AsyncResource, outer?: AbortSignal) {
     this.#call = call;
     this.#scope = scope;
+    this.#outer = outer;
   }
 
-  start(id: number, question: ToolQuestion): void {
+  /** Has a question answered; `answer` never rejects, and may tell of its progress. */
+  start(
+    id: number,
+    answer: (signal: AbortSignal, tell: (progress: object) => void) => Promise<object>,
+  ): void {
     const controller = new AbortController();
-    this.#running.set(id, controller);
-    void this.#scope.runInAsyncScope(() => this.#run(id, question, controller.signal));
+    this.#open.set(id, controller);
+    const tell = (said: object): void => {
+      if (this.#open.get(id) === controller) this.#call.complete(id, JSON.stringify(said));
+    };
+    void this.#scope.runInAsyncScope(async () => {
+      const said = await answer(controller.signal, tell);
+      tell(said);
+      if (this.#open.get(id) === controller) this.#open.delete(id);
+    });
   }
 
   /** The answer is not wanted any more. */
   withdraw(id: number): void {
-    this.#running.get(id)?.abort();
-    this.#running.delete(id);
+    this.#open.get(id)?.abort(this.#outer?.reason);
+    this.#open.delete(id);
   }
 
   end(): void {
-    for (const controller of this.#running.values()) controller.abort();
-    this.#running.clear();
+    for (const controller of this.#open.values()) controller.abort(this.#outer?.reason);
+    this.#open.clear();
+  }
+}
+
+export class HostCalls {
+  readonly #tools: ReadonlyMap<string, HostTool>;
+  readonly #questions: HostQuestions;
+
+  /** Tools run in the `scope` of whoever started the run. */
+  constructor(tools: ReadonlyMap<string, HostTool>, call: Call, scope: AsyncResource) {
+    this.#tools = tools;
+    this.#questions = new HostQuestions(call, scope);
   }
 
-  async #run(id: number, question: ToolQuestion, signal: AbortSignal): Promise<void> {
-    let answer: object;
+  start(id: number, question: ToolQuestion): void {
+    this.#questions.start(id, (signal, tell) => this.#answer(question, signal, tell));
+  }
+
+  withdraw(id: number): void {
+    this.#questions.withdraw(id);
+  }
+
+  end(): void {
+    this.#questions.end();
+  }
+
+  async #answer(
+    question: ToolQuestion,
+    signal: AbortSignal,
+    tell: (progress: object) => void,
+  ): Promise<object> {
     try {
-      answer = answerOf(await this.#invoke(id, question, signal), question.name);
+      return answerOf(await this.#invoke(question, signal, tell), question.name);
     } catch (thrown) {
       const { type, message } = errorRecord(thrown);
       const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;
-      answer = { content: message, isError: true, code, retry: isPassing(thrown) };
+      return { content: message, isError: true, code, retry: isPassing(thrown) };
     }
-    if (this.#running.delete(id)) this.#call.complete(id, JSON.stringify(answer));
   }
 
-  async #invoke(id: number, question: ToolQuestion, signal: AbortSignal): Promise<unknown> {
+  async #invoke(
+    question: ToolQuestion,
+    signal: AbortSignal,
+    tell: (progress: object) => void,
+  ): Promise<unknown> {
     const { name, toolCallId, idempotencyKey } = question;
     const tool = this.#tools.get(name);
     if (!tool) throw new Error(`There is no tool called ${name}.`);
@@ -68,10 +109,7 @@ export class HostCalls {
       signal,
       toolCallId,
       idempotencyKey,
-      progress: (value) => {
-        if (!this.#running.has(id)) return;
-        this.#call.complete(id, JSON.stringify({ progress: value ?? null }));
-      },
+      progress: (value) => tell({ progress: value ?? null }),
     };
     return tool.run(input, context);
   }

@@ -73,7 +73,7 @@ StepOptions StepOptions::from(const Tree& options) {
 }
 
 StepMachine::StepMachine(StepOptions options, IdSource& ids)
-    : options_(std::move(options)), ids_(ids) {}
+    : options_(std::move(options)), ids_(ids), last_id_(options_.last_id) {}
 
 const std::vector<StepMachine::Builtin>& StepMachine::builtins() {
   static const std::vector<Builtin> rows{
@@ -422,11 +422,18 @@ void StepMachine::drop_open_work(std::string_view why) {
     if (checkpoint_.is_object()) state_ = checkpoint_;
     return keep_partial_answer();
   }
+  Tree unfinished = Tree::text(why);
+  if (options_.failure) {
+    unfinished = Tree::object();
+    unfinished.set("message", why);
+    unfinished = told(unfinished);
+  }
   for (ToolRun& run : batch_->runs) {
     if (run.over && !run.parked) {
-      write_tool_row(run, run.error.is_null() ? run.result : run.error);
+      const Tree& error = options_.failure ? told(run.error) : run.error;
+      write_tool_row(run, run.error.is_null() ? run.result : error);
     } else if (!run.parked) {
-      write_tool_row(run, Tree::text(why));
+      write_tool_row(run, unfinished);
     }
   }
 }

@@ -45,6 +45,11 @@ struct StepOptions {
   bool lean = false;
   // Gives the instructions of a state and a context, instead of a runner action.
   std::function<json::Tree(json::Tree& state, const json::Tree& context)> decide = nullptr;
+  // Arguments go to the tools as they are, also those that are no JSON.
+  bool raw_arguments = false;
+  // Says what the model reads of a call that failed; else it is a JSON object with the message.
+  std::function<std::string(const json::Tree& error)> failure = nullptr;
+  std::uint64_t last_id = 0;  // of the actions of earlier steps; those of this one are above it
 
   static StepOptions from(const json::Tree& options);
 };
@@ -79,6 +84,7 @@ class StepMachine {
   // step.
   json::Tree take();
   [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] std::uint64_t last_id() const { return last_id_; }
 
  private:
   using Tree = json::Tree;
@@ -165,6 +171,7 @@ class StepMachine {
   void start_run(std::size_t index);
   void start_custom_run(std::size_t index);
   [[nodiscard]] std::string tool_of(const Tree& call) const;
+  [[nodiscard]] Tree told(const Tree& error) const;
   void end_run(std::size_t index, Tree result, Tree error);
   void account_tools();
   void finish_tools();

@@ -140,7 +140,9 @@ void StepMachine::start_run(std::size_t index) {
     return emit(std::move(event));
   }
   const std::string_view text = run.call["arguments"].string();
-  auto args = text.empty() ? Result<Tree>(Tree::object()) : Tree::parse(text);
+  auto args = text.empty()             ? Result<Tree>(Tree::object())
+              : options_.raw_arguments ? Result<Tree>(Tree::text(text))
+                                       : Tree::parse(text);
   if (!args) {
     run.error = error_tree(make_error(Errc::invalid_argument,
                                       "The arguments are not valid JSON: " + args.error().message));
@@ -250,6 +252,10 @@ void StepMachine::write_tool_row(const ToolRun& run, const Tree& content) {
   state_.at("messages").push(std::move(row));
 }
 
+Tree StepMachine::told(const Tree& error) const {
+  return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
+}
+
 void StepMachine::finish_tools() {
   Tree results = Tree::array();
   bool parked = false;
@@ -263,7 +269,7 @@ void StepMachine::finish_tools() {
       continue;
     }
     const bool ok = run.error.is_null();
-    const Tree data = ok ? run.result : message_of(run.error);
+    const Tree data = ok ? run.result : told(run.error);
     write_tool_row(run, data);
     Tree event = typed("tool_result");
     event.set("id", run.call["id"]);

@@ -117,11 +117,11 @@ void AgentSession::Child::moved() {
   });
 }
 
-void AgentSession::Child::ask(std::uint64_t id, std::string json) {
+void AgentSession::Child::ask(HostWork work, std::uint64_t id, std::string json) {
   if (parent_.owner_ == nullptr) return;
   const std::uint64_t own = ++parent_.last_ask_;
   parent_.asked_[own] = {action_, id};
-  parent_.owner_->ask(own, std::move(json));
+  parent_.owner_->ask(work, own, std::move(json));
 }
 
 void AgentSession::Child::withdraw(std::uint64_t id) {

@@ -26,7 +26,7 @@ class AgentSession::Child final : public AgentOwner {
 
   void on_event(const event::Event& event) override;
   void moved() override;
-  void ask(std::uint64_t id, std::string json) override;
+  void ask(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
 
   [[nodiscard]] const AgentSession& session() const { return *session_; }

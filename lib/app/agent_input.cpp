@@ -27,12 +27,14 @@ Result<std::string> optional_text(const json::Value& body, std::string_view key)
 }
 
 // The canonical messages as the text of an array.
-Result<std::string> read_messages(const json::Value& messages, std::string_view format_name,
+Result<std::string> read_messages(const json::Value& messages, const InputOptions& options,
                                   IdSource& ids) {
   if (messages.is_nothing()) return wrong_body("`messages` is missing");
   if (!messages.is_array() && !messages.is_object()) {
     return wrong_body("`messages` must be an array");
   }
+  if (options.verbatim) return messages.to_json(json::Surrogates::keep);
+  const std::string_view format_name = options.format;
   const format::Format* format =
       format::find_format(format_name.empty() ? std::string_view("identity") : format_name);
   if (format == nullptr) {
@@ -67,8 +69,8 @@ Result<std::string> context_message(const json::Value& context, IdSource& ids) {
 
 }  // namespace
 
-Result<AgentInput> read_agent_input(std::string_view text, std::string_view format, IdSource& ids,
-                                    bool has_state) {
+Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& options,
+                                    IdSource& ids) {
   json::Document document(body_depth_limit);
   auto parsed = document.parse(text);
   if (!parsed) return std::move(parsed).error();
@@ -98,13 +100,13 @@ Result<AgentInput> read_agent_input(std::string_view text, std::string_view form
   if (!resume.is_nothing() && !resume.is_array()) return wrong_body("`resume` must be an array");
   if (resume.size() > 0) input.resume_json = resume.to_json();
 
-  auto messages = read_messages(body["messages"], format, ids);
+  auto messages = read_messages(body["messages"], options, ids);
   if (!messages) return std::move(messages).error();
   auto context = context_message(body["context"], ids);
   if (!context) return std::move(context).error();
   input.messages_json = std::move(messages).value();
   constexpr std::string_view no_messages = "[]";
-  const bool goes_on = has_state || !input.resume_json.empty();
+  const bool goes_on = options.has_state || !input.resume_json.empty();
   if (input.messages_json == no_messages && !goes_on) return wrong_body("`messages` is empty");
   if (!context.value().empty() && input.messages_json != no_messages) {
     input.messages_json.insert(1, context.value() + ",");

@@ -16,16 +16,22 @@ struct AgentInput {
   std::string run_id;
   std::string parent_run_id;
   std::string protocol_version;  // "" when the client sent none
-  std::string messages_json;     // canonical, not empty; `context` stands first as a system message
-  std::string tools_json;        // AG-UI tools, or ""
-  std::string resume_json;       // answers to interrupts, or ""
+  std::string messages_json;  // canonical unless verbatim, not empty; `context` stands first as a
+                              // system message
+  std::string tools_json;     // AG-UI tools, or ""
+  std::string resume_json;    // answers to interrupts, or ""
 };
 
-// Reads and checks the body. `format` names the shape of `messages`; "" is canonical. Missing ids
-// are made, unknown members and nulls of optional ones ignored. There may be no messages where the
-// body answers questions, or the run's own state is known.
+struct InputOptions {
+  std::string_view format;  // the shape of `messages`; "" is canonical
+  bool has_state = false;   // the run's own state is known
+  bool verbatim = false;    // messages are not read: only a host sees them, who gave them
+};
+
+// Reads and checks the body. Missing ids are made, unknown members and nulls of optional ones
+// ignored. There may be no messages where the body answers questions, or the state is known.
 // Errors: invalid_json, json_too_deep, invalid_body, invalid_messages, unknown_format.
-Result<AgentInput> read_agent_input(std::string_view body, std::string_view format, IdSource& ids,
-                                    bool has_state = false);
+Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& options,
+                                    IdSource& ids);
 
 }  // namespace millrace::app

@@ -148,8 +148,26 @@ Result<void> read_limits(AgentPlan& plan, const Tree& limits) {
   return {};
 }
 
+// Who answers: a provider of the chain, or the host.
+Result<void> read_model(AgentPlan& plan, const Tree& given) {
+  if (given["rounds"].is_object()) {
+    auto rules = agent::RoundRules::from(given["rounds"]);
+    if (!rules) return std::move(rules).error();
+    plan.rounds = std::move(rules).value();
+  }
+  plan.host_model = given["hostModel"].is_true();
+  if (plan.host_model) return {};
+  auto chain = read_chain(given["chain"].to_json());
+  if (!chain) return std::move(chain).error();
+  plan.chain = std::move(chain).value();
+  plan.model = plan.chain.front().model;
+  if (plan.model.empty()) plan.model = given["payload"]["model"].string();
+  return {};
+}
+
 // A window that is known decides when the conversation is compressed.
 void read_window(AgentPlan& plan) {
+  if (plan.host_model) return;
   const model::CallLink& first = plan.chain.front();
   const model::ModelCard* card = model::find_card(first.config.id, first.model);
   if (card == nullptr || !plan.state["modelRuntimeConfig"].is_null()) return;
@@ -196,17 +214,13 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
                                                    std::size_t depth) {
   if (!given.is_object()) return wrong("plan", "an object");
   auto plan = std::make_shared<AgentPlan>();
-  auto chain = read_chain(given["chain"].to_json());
-  if (!chain) return std::move(chain).error();
-  plan->chain = std::move(chain).value();
+  MILLRACE_TRY(read_model(*plan, given));
   for (const auto& [key, value] : given["payload"].members()) {
     if (key == "messages" || key == "tools" || key == "model") continue;
     if (!plan->payload.empty()) plan->payload.push_back(',');
     json::append_string(plan->payload, key);
     plan->payload.append(":").append(value.to_json());
   }
-  plan->model = plan->chain.front().model;
-  if (plan->model.empty()) plan->model = given["payload"]["model"].string();
   plan->instructions = given["instructions"].string();
   plan->retry_after_first_token = given["retryAfterFirstToken"].truthy();
   if (given["approve"].is_string()) {
@@ -279,6 +293,13 @@ Result<tool::Registry> agent_tools(const tool::Surroundings& around) {
   if (!tools) return tools;
   MILLRACE_TRY(tools.value().add(std::make_shared<Described>(ask_user_spec())));
   return tools;
+}
+
+Tree free_manifest(std::string_view name) {
+  Tree manifest = Tree::object();
+  manifest.set("identifier", name);
+  manifest.set("humanIntervention", "never");
+  return manifest;
 }
 
 void describe_tools(AgentPlan& plan) {

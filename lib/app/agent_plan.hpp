@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/rounds.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "model/call.hpp"
@@ -38,7 +40,8 @@ struct SubAgent {
 
 // Lifetime: shared by the runs; nothing changes it.
 struct AgentPlan {
-  model::CallChain chain;
+  model::CallChain chain;  // empty when the host is asked for the model's turns
+  bool host_model = false;
   bool retry_after_first_token = false;
   adapter::DecoderOptions decoder;
   std::string model;
@@ -51,6 +54,7 @@ struct AgentPlan {
   std::set<std::string, std::less<>> unchecked;   // whose arguments the host checks
   std::vector<SubAgent> sub_agents;
 
+  std::optional<agent::RoundRules> rounds;  // of FrostAgent's engine, instead of the general agent
   std::int64_t max_turns = 0;  // of the model, then one last answer without tools; 0 is no limit
   std::size_t concurrency = 8;
   json::Tree state;        // members that a new run's state begins with: limits, costLimit
@@ -69,7 +73,7 @@ struct ToolSources {
 };
 
 // Reads a plan.
-// Shape: { "chain": that of read_chain, "payload"?: object, "instructions"?: string, "tools"?:
+// Shape: { "chain": that of read_chain, or "hostModel": true, "rounds"?: RoundRules::from, "payload"?: object, "instructions"?: string, "tools"?:
 // [{ "name", "description"?, "parameters"?: JSON Schema, "effect"?, "approve"?: policy, "ordered"?,
 // "serializeBy"?, "timeoutMs"?, "resultLimit"?, "retries"?, "checked"?: "host", "engine"?: object
 // }], "builtin"?: [name], "approve"?: "tools" | "risky" | "always" | "never", "limits"?: {
@@ -91,6 +95,9 @@ constexpr std::string_view ask_user_name = "ask_user";
 // ask_user.
 // Errors: those of make_builtin_tools.
 Result<tool::Registry> agent_tools(const tool::Surroundings& around);
+
+// The manifest of a tool that nobody is asked about.
+json::Tree free_manifest(std::string_view name);
 
 // Fills what follows from the tools; once, when all of them are in.
 void describe_tools(AgentPlan& plan);

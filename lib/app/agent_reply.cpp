@@ -93,7 +93,8 @@ void AgentReply::leave() {
   self_.reset();
 }
 
-void AgentReply::ask(std::uint64_t id, std::string json) {
+void AgentReply::ask(HostWork work, std::uint64_t id, std::string json) {
+  static_cast<void>(work);
   static_cast<void>(json);
   const std::weak_ptr<AgentSession> weak = session_;
   services_.loop.post([weak, id] {

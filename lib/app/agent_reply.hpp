@@ -29,7 +29,7 @@ class AgentReply final : public AgentOwner, public std::enable_shared_from_this<
   void on_event(const event::Event& event) override { sink_.on_event(event); }
   void moved() override;
   // No host: its tools are not among those of a server's plan.
-  void ask(std::uint64_t id, std::string json) override;
+  void ask(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override { static_cast<void>(id); }
 
  private:

@@ -286,8 +286,8 @@ Result<model::ChatPayload> AgentServer::State::payload_of(const AgentInput& inpu
 
 void AgentServer::State::on_agent(http::Request&& request,
                                   std::shared_ptr<http::ResponseStream> response) {
-  const auto input =
-      read_agent_input(request.body, request.query_value("format").value_or(""), ids);
+  const std::string format = request.query_value("format").value_or("");
+  const auto input = read_agent_input(request.body, {.format = format}, ids);
   if (!input) {
     (void)response->send_error(input.error());
     return;

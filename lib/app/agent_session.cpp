@@ -4,29 +4,15 @@
 #include <chrono>
 #include <utility>
 
-#include "agent/general_agent.hpp"
 #include "agent/state.hpp"
 #include "app/agent_children.hpp"
 #include "app/agent_questions.hpp"
 #include "app/random_chance.hpp"
-#include "schema/pattern.hpp"
 
 namespace millrace::app {
 namespace {
 
 using json::Tree;
-
-std::optional<bool> regex_found(std::string_view pattern, std::string_view text) {
-  const auto compiled = schema::Pattern::compile(pattern, schema::Syntax::script);
-  return compiled ? compiled.value().found_in(text) : std::nullopt;
-}
-
-Tree free_manifest(std::string_view name) {
-  Tree manifest = Tree::object();
-  manifest.set("identifier", name);
-  manifest.set("humanIntervention", "never");
-  return manifest;
-}
 
 Error error_of(const Tree& error) {
   return make_error(code_of(error["type"].string()), std::string(error["message"].string()));
@@ -100,6 +86,7 @@ void AgentSession::prepare_state() {
     for (Tree& row : task_.rows.items()) messages.push(std::move(row));
     state_.set("messages", std::move(messages));
     state_.set("modelTurns", Tree::integer(0));
+    given_rows_ = state_["messages"].items().size();
   }
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
@@ -124,7 +111,14 @@ void AgentSession::next_step() {
   options.history = true;
   options.lean = true;
   options.concurrency = plan_->concurrency;
+  options.last_id = last_action_;
   options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
+  if (plan_->rounds) {
+    options.raw_arguments = true;
+    options.failure = [plan = plan_](const Tree& error) {
+      return agent::told_failure(error, *plan->rounds);
+    };
+  }
   machine_ = std::make_unique<agent::StepMachine>(std::move(options), services_.call.ids);
   machine_->begin(std::move(state_), std::move(context_), now_ms());
   state_ = Tree();
@@ -166,95 +160,6 @@ void AgentSession::take_partial_turn() {
   spent.set("turn", turn_->usage());
   spent_.push_back(std::move(spent));
   machine_->progress(turn_action_, turn_->take_chunk());
-}
-
-// A question of the model's comes when nothing else of its turn is left to be done.
-Tree AgentSession::decide(Tree& state, const Tree& context) {
-  const std::string_view phase = context["phase"].string();
-  if (plan_->tools.find(ask_user_name) == nullptr || state["status"].string() == "interrupted") {
-    return decide_turn(state, context);
-  }
-  Tree rest = context;
-  if (phase == "llm_result") {
-    Tree& payload = rest.at("payload");
-    std::erase_if(payload.at("toolsCalling").items(),
-                  [this](const Tree& call) { return asks_user(call); });
-    const bool asks =
-        payload["toolsCalling"].items().size() != context["payload"]["toolsCalling"].items().size();
-    if (asks && payload["toolsCalling"].items().empty()) {
-      decide_turn(state, context);
-      return open_question(state);
-    }
-  }
-  Tree decided = decide_turn(state, rest);
-  const std::string_view type = decided["type"].string();
-  if (phase == "llm_result" || (type != "call_llm" && type != "finish")) return decided;
-  Tree question = open_question(state);
-  return question.is_null() ? decided : question;
-}
-
-bool AgentSession::asks_user(const Tree& call) const {
-  return call["apiName"].string() == ask_user_name &&
-         plan_->tools.check(ask_user_name, call["arguments"].string()).ok();
-}
-
-// The first call of the last turn that asks the user and has no answer, as an instruction.
-Tree AgentSession::open_question(const Tree& state) const {
-  const auto& rows = state["messages"].items();
-  const auto turn = std::find_if(rows.rbegin(), rows.rend(), [](const Tree& row) {
-    return row["role"].string() == "assistant" && !row["tool_calls"].items().empty();
-  });
-  if (turn == rows.rend()) return {};
-  for (const Tree& made : (*turn)["tool_calls"].items()) {
-    const Tree call = agent::chat_tool_call(made);
-    const std::string_view id = call["id"].string();
-    const bool answered = std::any_of(turn.base(), rows.end(), [id](const Tree& row) {
-      return row["tool_call_id"].string() == id;
-    });
-    if (answered || !asks_user(call)) continue;
-    auto read = Tree::parse(call["arguments"].string());
-    if (!read) continue;
-    Tree instruction = std::move(read).value();
-    const bool selects = !instruction["options"].items().empty();
-    for (Tree& option : instruction.at("options").items()) {
-      if (option["label"].is_null()) option.set("label", option["value"]);
-    }
-    instruction.set("type", selects ? "request_human_select" : "request_human_prompt");
-    instruction.set("metadata", Tree::object()).set("toolCallId", id);
-    return instruction;
-  }
-  return {};
-}
-
-// The general agent's decision; what the model made up is answered, not asked about.
-Tree AgentSession::decide_turn(Tree& state, const Tree& context) {
-  if (context["phase"].string() == "llm_result") {
-    state.set("modelTurns", Tree::integer(state["modelTurns"].integer_or(0) + 1));
-    for (const Tree& call : context["payload"]["toolsCalling"].items()) {
-      const std::string_view name = call["identifier"].string();
-      const std::string_view api = call["apiName"].string();
-      const bool known = plan_->tools.find(name) != nullptr || plan_->tools.find(api) != nullptr ||
-                         client_names_.contains(name);
-      if (!known) state.at("toolManifestMap").set(name, free_manifest(name));
-    }
-  }
-  if (plan_->max_turns > 0 && state["modelTurns"].integer_or(0) >= plan_->max_turns) {
-    state.set("forceFinish", Tree::flag(true));
-  }
-  Tree config = Tree::object();
-  if (!plan_->compression.is_null()) config.set("compressionConfig", plan_->compression);
-  if (!state["modelRuntimeConfig"].is_null()) {
-    config.set("modelRuntimeConfig", state["modelRuntimeConfig"]);
-  }
-  Tree decided = agent::decide(state, context, config, Tree::object(), regex_found);
-  Tree* found = decided.find("instructions");
-  if (found == nullptr) return {};
-  Tree instructions = std::move(*found);
-  // The tools themselves are the plan's; a last answer loses the mark.
-  if (instructions["type"].string() == "call_llm") {
-    instructions.at("payload").set("tools", Tree::flag(true));
-  }
-  return instructions;
 }
 
 // Does what the machine asks for until it waits for somebody.
@@ -306,6 +211,7 @@ void AgentSession::take_events(Tree& events) {
 }
 
 void AgentSession::take_outcome(Tree outcome) {
+  last_action_ = machine_->last_id();
   machine_.reset();
   state_ = std::move(outcome.at("newState"));
   Tree* next = outcome.find("nextContext");

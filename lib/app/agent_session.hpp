@@ -57,15 +57,19 @@ struct AgentOutcome {
   bool decided = false;   // cancelled by a person's answer, not in the middle of something
 };
 
+// What a host is asked to do.
+enum class HostWork : std::uint8_t { tool, model };
+
 // Who runs a session. Events come as of a legal AG-UI run, without its frame.
 // Thread: engine thread. None of these may destroy the session.
 class AgentOwner : public event::EventSink {
  public:
   // Events came, or the end.
   virtual void moved() = 0;
-  // Has the host run a tool; the answer goes to AgentSession::complete.
-  // Shape: {"name", "toolCallId", "arguments": JSON text, "idempotencyKey"}.
-  virtual void ask(std::uint64_t id, std::string json) = 0;
+  // Has the host do something; the answer goes to AgentSession::complete.
+  // Shape: of a tool {"name", "toolCallId", "arguments": JSON text, "idempotencyKey"}, of a model
+  // host_question().
+  virtual void ask(HostWork work, std::uint64_t id, std::string json) = 0;
   // The answer is not wanted any more.
   virtual void withdraw(std::uint64_t id) = 0;
   // A step ended; a run may go on from here elsewhere.
@@ -93,14 +97,16 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void stop();
   // The same, and the owner hears nothing more.
   void leave();
-  // The host's answer: {"content": string, "isError"?, "code"?, "extra"?: object}, or {"progress":
-  // value} on the way. An unknown id is ignored.
+  // The host's answer: host_chunk() of a model; of a tool {"content": string, "isError"?, "code"?,
+  // "extra"?: object}, or {"progress": value} on the way. An unknown id is ignored.
   void complete(std::uint64_t id, std::string_view json);
 
   [[nodiscard]] bool ended() const { return outcome_.has_value(); }
   [[nodiscard]] const AgentOutcome& outcome() const { return *outcome_; }
   // After the last step.
   [[nodiscard]] const json::Tree& state() const { return state_; }
+  // Rows that the run was given; those behind them are its own.
+  [[nodiscard]] std::size_t given_rows() const { return given_rows_; }
 
  private:
   using Tree = json::Tree;
@@ -130,6 +136,10 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   // Turns of the model and calls (agent_session_calls.cpp)
   void call_model(std::uint64_t action, const Tree& payload);
   void on_turn();
+  void take_turn(std::uint64_t action, Tree chunk);
+  void ask_host(std::uint64_t action, const Tree& rows);
+  void on_host_turn(std::string_view json);
+  void leave_host_turn();
   void call_tool(std::uint64_t action, const Tree& payload);
   void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
   void end_tool(std::uint64_t action, const std::string& call_id, const tool::ToolOutcome& outcome);
@@ -160,10 +170,13 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   AgentTask task_;
   AgentOwner* owner_;
   std::set<std::string, std::less<>> client_names_;
+  std::size_t given_rows_ = 0;
 
   Tree state_;
   Tree context_;
   std::unique_ptr<agent::StepMachine> machine_;
+  // No two actions of a run have one id: the host may answer late.
+  std::uint64_t last_action_ = 0;
   std::unique_ptr<os::Timer> deadline_;  // of runs with a limit of time
   bool pumping_ = false;
   bool paused_ = false;
@@ -180,6 +193,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
 
   std::shared_ptr<ModelTurn> turn_;
   std::uint64_t turn_action_ = 0;
+  bool host_turn_ = false;  // the turn is the host's
   std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
   // Calls that may be tried again.
   struct Tried {

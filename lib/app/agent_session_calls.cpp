@@ -5,6 +5,7 @@
 #include "app/agent_children.hpp"
 #include "app/agent_rows.hpp"
 #include "app/agent_session.hpp"
+#include "app/host_turn.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "model/payload.hpp"
@@ -55,7 +56,12 @@ void AgentSession::close_step() {
 
 void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   const bool silent = payload["purpose"].string() == "compression";
+  if (plan_->rounds) {
+    const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
+    if (!room) return machine_->fail(action, agent::error_tree(room.error()), now_ms());
+  }
   if (!silent) open_step();
+  if (plan_->host_model) return ask_host(action, payload["messages"]);
   std::string text = "{" + plan_->payload;
   json::append_member(text, "format", "canonical");
   json::append_member(text, "model", plan_->model);
@@ -104,15 +110,43 @@ void AgentSession::on_turn() {
     }
     machine_->fail(action, agent::error_tree(*turn->error()), now_ms());
   } else {
-    Tree chunk = turn->take_chunk();
-    turn_calls_.clear();
-    for (const Tree& call : chunk["tool_calls"].items()) {
-      turn_calls_.emplace_back(call["id"].string());
-    }
-    machine_->progress(action, std::move(chunk));
-    machine_->complete(action, Tree(), now_ms());
+    take_turn(action, turn->take_chunk());
   }
   pump();
+}
+
+void AgentSession::take_turn(std::uint64_t action, Tree chunk) {
+  turn_calls_.clear();
+  for (const Tree& call : chunk["tool_calls"].items()) {
+    turn_calls_.emplace_back(call["id"].string());
+  }
+  machine_->progress(action, std::move(chunk));
+  machine_->complete(action, Tree(), now_ms());
+}
+
+void AgentSession::ask_host(std::uint64_t action, const Tree& rows) {
+  if (owner_ == nullptr) return;
+  turn_action_ = action;
+  host_turn_ = true;
+  owner_->ask(HostWork::model, action, host_question(rows));
+}
+
+void AgentSession::on_host_turn(std::string_view json) {
+  host_turn_ = false;
+  if (!machine_) return;
+  const auto self = shared_from_this();
+  auto chunk = host_chunk(json);
+  if (chunk) {
+    take_turn(turn_action_, std::move(chunk).value());
+  } else {
+    turn_error_ = chunk.error();
+    machine_->fail(turn_action_, agent::error_tree(chunk.error()), now_ms());
+  }
+  pump();
+}
+
+void AgentSession::leave_host_turn() {
+  if (std::exchange(host_turn_, false) && owner_ != nullptr) owner_->withdraw(turn_action_);
 }
 
 void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
@@ -169,10 +203,11 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   json::append_member(json, "arguments", wanted.arguments);
   json::append_member(json, "idempotencyKey", wanted.idempotency_key);
   json.push_back('}');
-  if (owner_ != nullptr) owner_->ask(action, std::move(json));
+  if (owner_ != nullptr) owner_->ask(HostWork::tool, action, std::move(json));
 }
 
 void AgentSession::complete(std::uint64_t id, std::string_view json) {
+  if (host_turn_ && turn_action_ == id) return on_host_turn(json);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) {
     const auto asked = asked_.find(id);
@@ -292,6 +327,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
     std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
     return;
   }
+  if (host_turn_ && turn_action_ == action) return leave_host_turn();
   tried_.erase(action);
   if (const auto job = jobs_.find(action); job != jobs_.end()) {
     const auto found = job->second;
@@ -311,6 +347,7 @@ void AgentSession::cancel_all() {
   queued_.clear();
   tried_.clear();
   if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
+  leave_host_turn();
   for (const auto& [action, job] : std::exchange(jobs_, {})) job->cancel();
   for (const auto& [action, child] : std::exchange(children_, {})) child->leave();
 }

@@ -5,6 +5,7 @@
 #include "app/agent_children.hpp"
 #include "app/agent_frame.hpp"
 #include "app/agent_questions.hpp"
+#include "app/host_turn.hpp"
 #include "app/model_stream.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
@@ -76,8 +77,11 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
                                   IdSource& ids) {
   auto options = Tree::parse(options_json);
   if (!options) return std::move(options).error();
-  const bool has_state = options.value()["state"].is_object();
-  auto input = read_agent_input(input_json, options.value()["format"].string(), ids, has_state);
+  InputOptions read_as;
+  read_as.format = options.value()["format"].string();
+  read_as.has_state = options.value()["state"].is_object();
+  read_as.verbatim = plan->host_model;
+  auto input = read_agent_input(input_json, read_as, ids);
   if (!input) return std::move(input).error();
   AgentSpec spec;
   spec.plan = std::move(plan);
@@ -86,6 +90,12 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   spec.state = options.value()["state"];
   spec.context = options.value()["context"];
   return spec;
+}
+
+// Who runs rounds reads no events but those of steps.
+void AgentStream::on_event(const event::Event& event) {
+  const bool told = !spec_.plan->rounds || std::holds_alternative<event::Foreign>(event.body);
+  if (told) sink_.on_event(event);
 }
 
 AgentStream::AgentStream(DrainQueue::StreamId id, StreamServices& services, KeptRuns& kept,
@@ -143,8 +153,9 @@ void AgentStream::complete(std::uint64_t id, std::string_view json) {
   if (session_) session_->complete(id, json);
 }
 
-void AgentStream::ask(std::uint64_t id, std::string json) {
-  std::string item = R"({"type":"@tool")";
+void AgentStream::ask(HostWork work, std::uint64_t id, std::string json) {
+  std::string item = "{";
+  json::append_member(item, "type", work == HostWork::tool ? "@tool" : "@model");
   json::append_member(item, "id", static_cast<std::int64_t>(id));
   json::append_raw_member(item, "value", json);
   items_->add(item + "}");
@@ -186,6 +197,9 @@ void AgentStream::finish() {
   result.set("cost", state["cost"]);
   result.set("steps", state["stepCount"]);
   if (outcome.kind == AgentOutcome::Kind::waiting) result.set("interrupts", outcome.interrupts);
+  if (spec_.plan->rounds) {
+    result.set("messages", plain_rows(state["messages"], session_->given_rows()));
+  }
   items_->add(result.to_json());
   if (outcome.error)
     items_->add(R"({"type":"@failed","error":)" + error_json(*outcome.error) + "}");

@@ -23,7 +23,8 @@ struct AgentSpec {
   bool saves = false;  // the host is given the state after each step
 };
 
-// Shape: `input` is AG-UI's RunAgentInput; `options` is { "format"?: string, "saves"?: boolean,
+// Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
+// model's turns; `options` is { "format"?: string, "saves"?: boolean,
 // "state"?: object, "context"?: object }.
 // Errors: those of read_agent_input and Tree::parse.
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
@@ -31,9 +32,11 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
                                   IdSource& ids);
 
 // Items besides AG-UI's events and the diagnostics of the codec:
-// {"type":"@tool","id","value": AgentOwner::ask}, {"type":"@withdraw","id"},
+// {"type":"@tool" | "@model","id","value": AgentOwner::ask}, {"type":"@withdraw","id"},
 // {"type":"@rest","state","context"}, {"type":"@failed","error": error_json},
-// {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?}.
+// {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?,
+// "messages"?: the run's own rows, of a plan with rounds}. Such a plan's runs tell no events but
+// those of steps.
 // Thread: engine thread.
 class AgentStream final : public Stream,
                           public AgentOwner,
@@ -49,9 +52,9 @@ class AgentStream final : public Stream,
   void stop() override;
   void complete(std::uint64_t id, std::string_view json) override;
 
-  void on_event(const event::Event& event) override { sink_.on_event(event); }
+  void on_event(const event::Event& event) override;
   void moved() override;
-  void ask(std::uint64_t id, std::string json) override;
+  void ask(HostWork work, std::uint64_t id, std::string json) override;
   void withdraw(std::uint64_t id) override;
   void rest(const json::Tree& state, const json::Tree& context) override;
 

@@ -6,24 +6,7 @@ import type { AddressInfo } from 'node:net';
 
 import { Dispatcher, Engine, SessionManager, engineText, inProcessAdapter } from 'millrace';
 
-const toolCall = (name: string, args = '{}', id = name) => ({
-  id,
-  type: 'function' as const,
-  function: { name, arguments: args },
-});
-
-// A provider that answers from a script and remembers what it was asked.
-const scripted = (...answers: any[]) => {
-  const asked: any[] = [];
-  return {
-    asked,
-    chat: async (request: any) => {
-      asked.push(structuredClone(request));
-      const answer = answers.shift() ?? { content: 'end' };
-      return { message: { role: 'assistant', ...answer } };
-    },
-  };
-};
+import { resultsOf, scripted, toolCall } from '../support/scripted-provider';
 
 const tool = (name: string, execute: any, rest = {}) => ({
   name,
@@ -32,9 +15,6 @@ const tool = (name: string, execute: any, rest = {}) => ({
   execute,
   ...rest,
 });
-
-const resultsOf = ({ messages }: { messages: any[] }) =>
-  messages.filter(({ role }) => role === 'tool').map(({ content }) => content as unknown);
 
 // Answers POST /v1/chat/completions with what `answer` gives, on a free port.
 const upstream = async (answer: (body: any) => [number, string] | undefined) => {
@@ -281,6 +261,84 @@ describe('the loop', () => {
   });
 });
 
+describe('the engine behind the loop', () => {
+  it('runs user code where the run was started', async () => {
+    const { AsyncLocalStorage } = await import('node:async_hooks');
+    const storage = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const script = scripted({ tool_calls: [toolCall('t')] });
+    const provider = { chat: (request: any) => (seen.push(storage.getStore()), script.chat(request)) }; // prettier-ignore
+    const engine = new Engine({ provider, tools: [tool('t', () => void seen.push(storage.getStore()))] }); // prettier-ignore
+    await storage.run('mine', () => engine.run('x'));
+    expect(seen).toEqual(['mine', 'mine', 'mine']);
+  });
+
+  it('aborts what is under way with the reason of the run, and takes no late answer', async () => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    let signal: AbortSignal | undefined;
+    const provider = {
+      chat: (_request: any, options: any) => {
+        ({ signal } = options);
+        setTimeout(() => controller.abort(reason), 1);
+        return new Promise<any>((resolve) => options.signal.addEventListener('abort', () => resolve({ message: { content: 'late' } }))); // prettier-ignore
+      },
+    };
+    const result = await new Engine({ provider }).run('x', { signal: controller.signal });
+    expect(result).toMatchObject({ status: 'cancelled', messages: [{}, { content: 'x' }] });
+    expect(signal?.reason).toBe(reason);
+  });
+
+  it('does not take the late answer of one call for that of another', async () => {
+    let late: (text: string) => void = () => undefined;
+    const tools = [
+      tool('slow', () => new Promise((resolve) => (late = resolve)), { timeoutMs: 5 }),
+      tool('next', () => (late('late'), new Promise((resolve) => setTimeout(resolve, 10, 'own')))),
+    ];
+    const provider = scripted(
+      { tool_calls: [toolCall('slow')] },
+      { tool_calls: [toolCall('next')] },
+    );
+    const [timedOut, own] = resultsOf(await new Engine({ provider, tools }).run('x'));
+    expect(timedOut).toMatch(/within 5 ms/);
+    expect(own).toBe('own');
+  });
+
+  it('gives back what the provider said beside the text, and what it threw', async () => {
+    const provider = scripted({ content: 'wait', refusal: null, note: { a: 1 }, tool_calls: [{ ...toolCall('t'), extra: 7 }] }); // prettier-ignore
+    const engine = new Engine({ provider, tools: [tool('t', () => 'r')] });
+    const given = [{ role: 'user', content: 'x', name: 'ada' }];
+    const { messages } = await engine.runMessages(given);
+    const row = { role: 'assistant', content: 'wait', note: { a: 1 }, tool_calls: [{ extra: 7 }] };
+    expect(provider.asked[1].messages.slice(1)).toMatchObject([given[0], row, { role: 'tool' }]);
+    expect(messages[2]).toMatchObject(row);
+    expect(messages[2]).not.toHaveProperty('id');
+    const failing = { chat: () => Promise.reject(Object.assign(new Error('no'), { code: 'ODD' })) };
+    expect(await new Engine({ provider: failing }).run('x')).toMatchObject({
+      status: 'error',
+      error: { code: 'provider_error', message: 'no', retryable: false },
+    });
+    const cyclic: any = { message: { content: 'x' } };
+    cyclic.message.self = cyclic;
+    expect(await new Engine({ provider: { chat: () => cyclic } }).run('x')).toMatchObject({
+      error: { code: 'state_not_serializable' },
+    });
+  });
+
+  it('ends a model that repeats itself', async () => {
+    const calls = Array.from({ length: 30 }, (_, round) => ({ tool_calls: [toolCall('t', '{}', `c${round}`)] })); // prettier-ignore
+    const engine = new Engine({
+      provider: scripted(...calls),
+      maxIterations: 30,
+      tools: [tool('t', () => 'r')],
+    });
+    const { status, text } = await engine.run('x');
+    expect(status).toBe('completed');
+    expect(text).toMatch(/called 20 times in a row/);
+    expect(engine.counters).toMatchObject({ iterations: 20, toolCalls: 19 });
+  });
+});
+
 describe('calls and tools that misbehave', () => {
   it('never break the history', async () => {
     const odd = [
@@ -524,9 +582,12 @@ describe('sessions', () => {
 
   it('let go of a prompt that is cancelled while it waits, and keep the others in order', async () => {
     let release: () => void = () => undefined;
+    let begin: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
     const provider = {
       chat: async ({ messages }: any) => {
         const { content } = messages.at(-1);
+        begin();
         if (content === 'a') await new Promise<void>((resolve) => (release = resolve));
         return { message: { role: 'assistant', content: `re: ${content}` } };
       },
@@ -537,6 +598,7 @@ describe('sessions', () => {
     const first = engine.runWithSession('s', 'a');
     const second = engine.runWithSession('s', 'b', { signal });
     const third = engine.runWithSession('s', 'c');
+    await begun;
     controller.abort();
     expect(await second).toMatchObject({ status: 'cancelled', usage: { total: 0 } });
     expect(await engine.runWithSession('s', 'd', { signal })).toMatchObject({

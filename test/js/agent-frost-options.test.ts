@@ -3,28 +3,7 @@
 import { builtinTools, createModelRuntime, Engine, sendMessageTool, tool } from 'millrace';
 
 import { startModel } from '../support/scripted-model';
-
-const toolCall = (name: string, args = '{}', id = name) => ({
-  id,
-  type: 'function' as const,
-  function: { name, arguments: args },
-});
-
-// A provider that answers from a script and remembers what it was asked.
-const scripted = (...answers: any[]) => {
-  const asked: any[] = [];
-  return {
-    asked,
-    chat: async (request: any) => {
-      asked.push(structuredClone(request));
-      const answer = answers.shift() ?? { content: 'end' };
-      return { message: { role: 'assistant', ...answer } };
-    },
-  };
-};
-
-const resultsOf = ({ messages }: { messages: any[] }) =>
-  messages.filter(({ role }) => role === 'tool').map(({ content }) => content as unknown);
+import { resultsOf, scripted, toolCall } from '../support/scripted-provider';
 
 const plus = tool<{ a: number; b: number }>({
   name: 'plus',

@@ -2,28 +2,7 @@
 /* eslint-disable @typescript-eslint/no-explicit-any */
 import { Dispatcher, Engine, SessionManager, engineText, inProcessAdapter } from 'millrace';
 
-const toolCall = (name: string, args = '{}', id = name) => ({
-  id,
-  type: 'function' as const,
-  function: { name, arguments: args },
-});
-
-// A provider that answers from a script and remembers what it was asked.
-const scripted = (...answers: any[]) => {
-  const asked: any[] = [];
-  return {
-    asked,
-    chat: async (request: any) => {
-      asked.push(structuredClone(request));
-      const answer = answers.shift() ?? { content: 'end' };
-      if (answer instanceof Error) throw answer;
-      return {
-        message: { role: 'assistant', ...answer },
-        usage: { prompt_tokens: 2, completion_tokens: 1 },
-      };
-    },
-  };
-};
+import { scripted, toolCall } from '../support/scripted-provider';
 
 const tool = (name: string, execute: any) => ({ name, description: name, parameters: {}, execute });
 

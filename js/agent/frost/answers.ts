@@ -1,34 +1,10 @@
-// What an Engine reads of answers and calls, whatever providers and models make of them.
-import { randomUUID } from 'node:crypto';
-
-import type { AgentMessage, OpenAIToolCall } from '../../../types/agent';
+// What an Engine makes of calls and failures, whatever providers and models make of them.
 import { onAbort } from '../../abort';
 import { MillraceError } from '../../errors';
 import { ask } from '../ask';
 import { errorRecord } from '../serialize';
 import type { EngineResult, EngineTool } from './types';
 import { sendMessageTool, staySilentTool } from './tools';
-
-/** A tool as the provider is told of it. */
-export function definition({ name, description, parameters }: EngineTool): object {
-  return { type: 'function', function: { name, description, parameters } };
-}
-
-/** The calls of an answer with a name, arguments as text and an id of their own. */
-export function callsOf(given: unknown): OpenAIToolCall[] {
-  const seen = new Set<string>();
-  const calls: OpenAIToolCall[] = [];
-  for (const one of Array.isArray(given) ? (given as Partial<OpenAIToolCall>[]) : []) {
-    const { name, arguments: args }: { name?: unknown; arguments?: unknown } = one?.function ?? {};
-    if (typeof name !== 'string') continue;
-    let { id } = one;
-    if (typeof id !== 'string' || id === '' || seen.has(id)) id = `call_${randomUUID()}`;
-    seen.add(id);
-    const text = typeof args === 'string' ? args : JSON.stringify(args ?? {});
-    calls.push({ ...one, id, type: 'function', function: { name, arguments: text } });
-  }
-  return calls;
-}
 
 /** Throws when the arguments break the schema; those that are no JSON are the tool's to refuse. */
 export function checkArguments({ name, parameters }: EngineTool, args: string): void {
@@ -41,23 +17,6 @@ export function checkArguments({ name, parameters }: EngineTool, args: string): 
   }
   const wrong = ask<string>('checkSchema', { schema: parameters ?? {}, value });
   if (wrong !== '') throw new MillraceError('invalid_argument', `Invalid arguments: ${wrong}`);
-}
-
-/** The conversation as every provider takes it: a person begins it, also when its beginning was trimmed away. */
-export function openedByUser(messages: readonly AgentMessage[]): AgentMessage[] {
-  const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
-  if (messages[first]?.role !== 'assistant') return [...messages];
-  const opening = { role: 'user', content: '(The beginning of the conversation is missing.)' };
-  return [...messages.slice(0, first), opening, ...messages.slice(first)];
-}
-
-/** The text of an answer, also of one in parts. */
-export function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return (content as ({ text?: unknown } | null)[])
-    .map((part) => (typeof part?.text === 'string' ? part.text : ''))
-    .join('');
 }
 
 /** Lets go of `work` when the run is cancelled. */

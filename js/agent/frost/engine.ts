@@ -1,26 +1,22 @@
-// Engine: FrostAgent's loop of model calls and tools, with typed results instead of texts.
-import type { AgentMessage, OpenAIToolCall } from '../../../types/agent';
+// Engine: FrostAgent's loop of model calls and tools, with typed results instead of texts. The loop is the
+// C++ engine's; providers and tools of the user's run here.
+import type { AgentMessage } from '../../../types/agent';
+import { throwIfAborted } from '../../abort';
 import { MillraceError } from '../../errors';
-import { ask } from '../ask';
-import { errorRecord } from '../serialize';
-import { within } from '../time-limit';
+import type { ToolQuestion } from '../host-calls';
+import { errorRecord, toJson } from '../serialize';
 import { resultJson } from '../tool-result';
 import type { HostTool } from '../tools';
-import {
-  callsOf,
-  checkArguments,
-  definition,
-  failure,
-  openedByUser,
-  raced,
-  textOf,
-} from './answers';
+import { checkArguments, failure } from './answers';
 import { Dispatcher } from './dispatcher';
 import { answerTo, checkEngineOptions, engineTool, engineTools, providerOf } from './options';
+import { calledName, definition, planOf } from './plan';
+import { runRounds } from './run';
 import { SessionManager } from './sessions';
-import { cutResult, deliveredResult, sendMessageTool, silentResult, staySilentTool } from './tools';
+import { cutResult, deliveredResult, sendMessageTool, staySilentTool } from './tools';
 import type {
   ChatProvider,
+  ChatResponse,
   EngineCounters,
   EngineOptions,
   EngineResult,
@@ -31,6 +27,7 @@ import type {
 } from './types';
 
 let runs = 0;
+const nothing: EngineUsage = { prompt: 0, completion: 0, total: 0 };
 
 /** Answers prompts with a model and tools. */
 export class Engine {
@@ -153,9 +150,8 @@ export class Engine {
     } catch (error) {
       if (!signal?.aborted) throw error;
       // It was cancelled while it waited for its turn.
-      const usage: EngineUsage = { prompt: 0, completion: 0, total: 0 };
       return failure(error, signal, {
-        usage,
+        usage: { ...nothing },
         messages: asked(this.sessionManager.snapshot(sessionId)),
       });
     }
@@ -172,8 +168,6 @@ export class Engine {
     sessionId?: string,
   ): Promise<EngineResult> {
     this.counters.runs += 1;
-    const messages = [...start];
-    const usage: EngineUsage = { prompt: 0, completion: 0, total: 0 };
     const { signal = new AbortController().signal, onMessage } = options;
     let over = false;
     const context: EngineRunContext = {
@@ -187,143 +181,82 @@ export class Engine {
       }),
     };
     try {
-      return await this.#rounds(messages, context, usage);
+      throwIfAborted(signal);
+      return await this.#rounds(start, context);
+    } catch (error) {
+      return failure(error, signal, { usage: { ...nothing }, messages: [...start] });
     } finally {
       over = true;
     }
   }
 
-  async #rounds(
-    messages: AgentMessage[],
-    context: EngineRunContext,
-    usage: EngineUsage,
-  ): Promise<EngineResult> {
+  async #rounds(start: AgentMessage[], context: EngineRunContext): Promise<EngineResult> {
     const { signal } = context;
     const tools = this.toolRegistry;
-    for (let iteration = 0; iteration < this.maxIterations; ++iteration) {
-      let message: AgentMessage;
-      try {
-        signal.throwIfAborted();
-        message = await this.#ask(messages, tools, usage, signal);
-      } catch (error) {
-        return failure(error, signal, { usage, messages });
-      }
-      messages.push(message);
-      const calls = message.tool_calls ?? [];
-      if (calls.length === 0) {
-        return { status: 'completed', text: textOf(message.content), usage, messages };
-      }
-      const silent = await this.#runTools(calls, tools, context, messages);
-      if (silent) return { status: 'completed', text: '', silent: true, usage, messages };
-      if (signal.aborted) return { status: 'cancelled', usage, messages };
-    }
-    return { status: 'max_iterations', usage, messages };
+    const called = new Map([...tools.values()].map((tool) => [calledName(tool), tool]));
+    const definitions = [...tools.values()].map(definition);
+    let executed = 0;
+    const end = await runRounds({
+      planJson: toJson(planOf(tools.values(), this.#options), 'engine'),
+      messages: start,
+      signal,
+      onRound: () => (this.counters.iterations += 1),
+      ask: (messages, inner) => this.#ask(messages, definitions, inner),
+      call: (question, inner) => {
+        executed += 1;
+        this.counters.toolCalls += 1;
+        return this.#call(question, called, { ...context, signal: inner });
+      },
+    });
+    const { input, output, total } = end.usage.llm.tokens;
+    const usage: EngineUsage = { prompt: input, completion: output, total };
+    // Calls of no tool and with arguments that no tool takes are calls as well.
+    this.counters.toolCalls += Math.max(0, end.usage.tools.totalCalls - executed);
+    const rest = { usage, messages: [...start, ...end.messages] };
+    if (end.status === 'cancelled') return { status: 'cancelled', ...rest };
+    if (end.status === 'error') return failure(end.error, signal, rest);
+    if (end.reason === 'max_iterations') return { status: 'max_iterations', ...rest };
+    if (end.reason === 'silent') return { status: 'completed', text: '', silent: true, ...rest };
+    return { status: 'completed', text: end.text, ...rest };
   }
 
   async #ask(
     messages: AgentMessage[],
-    tools: ReadonlyMap<string, EngineTool>,
-    usage: EngineUsage,
+    tools: object[],
     signal: AbortSignal,
-  ): Promise<AgentMessage> {
-    const definitions = [...tools.values()].map(definition);
-    this.#checkLength(messages, definitions);
-    this.counters.iterations += 1;
+  ): Promise<ChatResponse> {
     const { maxTokens, temperature, toolChoice } = this.#options;
-    const answer = await raced(
-      answerTo(
-        this.provider,
-        {
-          model: this.model,
-          messages: openedByUser(messages),
-          ...(tools.size > 0 && { tools: definitions }),
-          ...(toolChoice !== undefined && { tool_choice: toolChoice }),
-          ...(maxTokens !== undefined && { max_tokens: maxTokens }),
-          ...(temperature !== undefined && { temperature }),
-        },
-        { signal },
-      ),
-      signal,
+    const answer = await answerTo(
+      this.provider,
+      {
+        model: this.model,
+        messages,
+        ...(tools.length > 0 && { tools }),
+        ...(toolChoice !== undefined && { tool_choice: toolChoice }),
+        ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+        ...(temperature !== undefined && { temperature }),
+      },
+      { signal },
     );
     if (!answer?.message) throw new MillraceError('provider_error', 'no choices in response');
-    const { message, usage: reported } = answer;
-    const prompt = reported?.prompt_tokens ?? 0;
-    const completion = reported?.completion_tokens ?? 0;
-    usage.prompt += prompt;
-    usage.completion += completion;
-    usage.total += reported?.total_tokens ?? prompt + completion;
-    const calls = callsOf(message.tool_calls);
-    const row = { ...message, role: 'assistant', content: message.content ?? '' };
-    delete row.tool_calls;
-    if (calls.length > 0) row.tool_calls = calls;
-    return row;
-  }
-
-  #checkLength(messages: AgentMessage[], tools: object[]): void {
-    const most = this.#options.maxContextTokens ?? 128_000;
-    const { currentTokenCount } = ask<{ currentTokenCount: number }>('checkCompression', {
-      messages,
-      options: { tools },
-    });
-    if (currentTokenCount <= most) return;
-    throw new MillraceError(
-      'context_window_exceeded',
-      `The conversation has about ${currentTokenCount} tokens; ${most} are allowed.`,
-    );
-  }
-
-  // Appends one result for each call; true when the model chose silence.
-  async #runTools(
-    calls: OpenAIToolCall[],
-    tools: ReadonlyMap<string, EngineTool>,
-    context: EngineRunContext,
-    messages: AgentMessage[],
-  ): Promise<boolean> {
-    const names = calls.map((call) => call.function.name);
-    const conflict = calls.length > 1 && names.includes(staySilentTool.name);
-    const results: string[] = [];
-    if (conflict) {
-      calls.forEach(() => results.push('stay_silent 不能与其他工具同时调用，所有工具均未执行'));
-    } else {
-      const { parallelTools: given } = this.#options;
-      const lanes = typeof given === 'number' ? given : given ? 8 : 1;
-      let next = 0;
-      const lane = async (): Promise<void> => {
-        for (let index = next++; index < calls.length; index = next++) {
-          results[index] = await this.#call(calls[index] as OpenAIToolCall, tools, context);
-        }
-      };
-      await Promise.all(Array.from({ length: Math.max(1, lanes) }, lane));
-    }
-    calls.forEach(({ id }, index) => {
-      messages.push({ role: 'tool', content: results[index] ?? '', tool_call_id: id });
-    });
-    return !conflict && names[0] === staySilentTool.name && results[0] === silentResult;
+    return { message: answer.message, ...(answer.usage && { usage: answer.usage }) };
   }
 
   async #call(
-    { id, function: { name, arguments: args } }: OpenAIToolCall,
+    { name, toolCallId, arguments: args }: ToolQuestion,
     tools: ReadonlyMap<string, EngineTool>,
     context: EngineRunContext,
-  ): Promise<string> {
-    this.counters.toolCalls += 1;
-    const tool = tools.get(name);
-    if (!tool) return 'FrostAgent错误：工具未找到';
-    const limit = tool.timeoutMs ?? this.#options.toolTimeoutMs ?? 0;
+  ): Promise<object> {
     try {
-      context.signal.throwIfAborted();
+      const tool = tools.get(name);
+      if (!tool) throw new MillraceError('tool_not_found', `There is no tool called ${name}.`);
       checkArguments(tool, args);
-      const result = await within<unknown>(
-        (signal) => tool.execute(args, { ...context, signal, toolCallId: id }),
-        limit,
-        `The tool ${name} did not answer within ${limit} ms.`,
-        context.signal,
-      );
+      const result: unknown = await tool.execute(args, { ...context, toolCallId });
       if (tool === sendMessageTool && result === deliveredResult) this.counters.messagesSent += 1;
-      if (result === undefined) return '';
-      return cutResult(typeof result === 'string' ? result : resultJson(result, name));
+      const text = typeof result === 'string' ? result : resultJson(result, name);
+      return { content: result === undefined ? '' : cutResult(text) };
     } catch (error) {
-      return `FrostAgent错误：工具执行失败: ${errorRecord(error).message}`;
+      return { content: errorRecord(error).message, isError: true, code: 'tool_failed' };
     }
   }
 }

@@ -23,7 +23,8 @@ export type MessageHook = (
   context: { runId: string; sessionId?: string; signal: AbortSignal },
 ) => unknown;
 
-const resultLimit = 65_536;
+/** Bytes of a result that a model may read. */
+export const resultLimit = 65_536;
 
 /** What stay_silent answers. */
 export const silentResult = '已选择保持沉默';

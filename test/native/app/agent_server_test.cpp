@@ -103,7 +103,7 @@ TEST(AgentInput, PutsContextFirst) {
   CountingIds ids("id-");
   const auto input = app::read_agent_input(
       R"({"messages":[{"id":"1","role":"user","content":"Hi"}],"context":[{"description":"page","value":"home"}],"state":null})",
-      "", ids);
+      {}, ids);
   ASSERT_TRUE(input.ok());
   EXPECT_TRUE(input.value().messages_json.starts_with(
       R"([{"id":"id-3","role":"system","content":"page: home"},{"id":"1")"));
@@ -112,7 +112,7 @@ TEST(AgentInput, PutsContextFirst) {
 TEST(AgentInput, TellsMissingMessagesFromWrongOnes) {
   CountingIds ids("id-");
   const auto said = [&](std::string_view body) {
-    return app::read_agent_input(body, "", ids).error().message;
+    return app::read_agent_input(body, {}, ids).error().message;
   };
   EXPECT_NE(said("{}").find("`messages` is missing"), std::string::npos);
   EXPECT_NE(said(R"({"messages":"x"})").find("`messages` must be an array"), std::string::npos);
