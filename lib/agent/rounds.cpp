@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/state.hpp"
 #include "agent/tokens.hpp"
 
 namespace millrace::agent {
@@ -11,16 +12,14 @@ namespace {
 
 using json::Tree;
 
-Tree finish(std::string_view reason) {
-  Tree made = Tree::object();
-  made.set("type", "finish");
+Tree end_of_rounds(std::string_view reason) {
+  Tree made = typed("finish");
   made.set("reason", reason);
   return made;
 }
 
-Tree call_model(const Tree& state, const Tree& given) {
-  Tree made = Tree::object();
-  made.set("type", "call_llm");
+Tree next_round(const Tree& state, const Tree& given) {
+  Tree made = typed("call_llm");
   Tree& payload = made.at("payload");
   payload.set("messages", state["messages"]);
   payload.set("tools", Tree::flag(true));
@@ -30,9 +29,8 @@ Tree call_model(const Tree& state, const Tree& given) {
   return made;
 }
 
-Tree with_calls(std::string_view type, const Tree& given) {
-  Tree made = Tree::object();
-  made.set("type", type);
+Tree round_calls(std::string_view type, const Tree& given) {
+  Tree made = typed(type);
   Tree& payload = made.at("payload");
   payload.set("toolsCalling", given["toolsCalling"]);
   if (!given["parentMessageId"].is_null()) {
@@ -45,15 +43,15 @@ Tree after_turn(const Tree& state, const Tree& given, const RoundRules& rules) {
   const auto& calls = given["toolsCalling"].items();
   if (calls.empty()) {
     const bool repeats = state["toolCallRepeatGuard"]["stoppedByRepeatLimit"].truthy();
-    return finish(repeats ? "tool_call_repeat_limit" : "completed");
+    return end_of_rounds(repeats ? "tool_call_repeat_limit" : "completed");
   }
   const bool silent = std::any_of(calls.begin(), calls.end(), [&](const Tree& call) {
     return call["apiName"].string() == rules.silent_tool;
   });
   if (calls.size() == 1 || rules.silent_tool.empty() || !silent) {
-    return with_calls("call_tools_batch", given);
+    return round_calls("call_tools_batch", given);
   }
-  Tree made = with_calls("resolve_blocked_tools", given);
+  Tree made = round_calls("resolve_blocked_tools", given);
   made.at("payload").set("blockedReason", "silent_conflict");
   made.at("payload").set("blockedContent", rules.silent_conflict);
   return made;
@@ -68,9 +66,9 @@ bool chose_silence(const Tree& given, const RoundRules& rules) {
 }
 
 Tree after_tools(const Tree& state, const Tree& given, const RoundRules& rules) {
-  if (chose_silence(given, rules)) return finish("silent");
-  if (state["modelTurns"].integer_or(0) >= rules.most) return finish("max_iterations");
-  return call_model(state, given);
+  if (chose_silence(given, rules)) return end_of_rounds("silent");
+  if (state["modelTurns"].integer_or(0) >= rules.most) return end_of_rounds("max_iterations");
+  return next_round(state, given);
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ Tree decide_round(const Tree& state, const Tree& context, const RoundRules& rule
   const Tree& given = context["payload"];
   if (phase == "llm_result") return after_turn(state, given, rules);
   if (phase == "tools_batch_result") return after_tools(state, given, rules);
-  return call_model(state, given);
+  return next_round(state, given);
 }
 
 std::string told_failure(const Tree& error, const RoundRules& rules) {

@@ -139,6 +139,13 @@ describe('a provider that fails', () => {
     expect(engineText(result)).toBe(`FrostAgent错误：LLM调用失败: ${message}`);
   });
 
+  it('by repeating the key, which nobody is told', async () => {
+    const { baseURL, close } = await upstream(() => [401, 'Bearer sk-secret-1 is wrong']);
+    const { error } = await new Engine({ baseURL, apiKey: 'sk-secret-1' }).run('x');
+    close();
+    expect(error?.message).toBe('API error (status 401): Bearer [redacted] is wrong');
+  });
+
   it('by silence or by not being there', async () => {
     const { baseURL, close } = await upstream(() => undefined);
     const silent = await new Engine({ baseURL, requestTimeoutMs: 30 }).run('x');

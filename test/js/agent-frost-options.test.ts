@@ -114,11 +114,35 @@ it('an Engine asks a model runtime', async () => {
     expect(usage.total).toBe(usage.prompt + usage.completion);
     expect(usage.total).toBeGreaterThan(0);
     expect(resultsOf({ messages })).toEqual(['5']);
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']); // prettier-ignore
+    expect(messages.at(-1)).toEqual({ role: 'assistant', content: 'It is five.' });
+    expect(engine.counters).toMatchObject({ runs: 1, iterations: 2, toolCalls: 1 });
     expect(model.asked[1]).toMatchObject({ model: 'scripted', temperature: 0.5 });
     expect(model.asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: '5' });
   } finally {
     await model.close();
   }
+});
+
+it('an Engine asks a runtime with a fetch of its own through that', async () => {
+  const urls: string[] = [];
+  const body = {
+    choices: [{ message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }],
+  };
+  const provider = createModelRuntime('openai', {
+    apiKey: 'k',
+    fetch: (url) => (urls.push(url as string), Promise.resolve(Response.json(body))),
+  });
+  const { status, text } = await new Engine({ provider, model: 'm' }).run('hi');
+  expect({ status, text }).toEqual({ status: 'completed', text: 'yes' });
+  expect(urls).toHaveLength(1);
+});
+
+it('an Engine tells what a runtime failed with, in a history that it may go on from', async () => {
+  const provider = createModelRuntime('openai', { baseURL: 'http://127.0.0.1:9', apiKey: 'k', maxRetries: 0 }); // prettier-ignore
+  const { status, error, messages } = await new Engine({ provider, model: 'm' }).run('hi');
+  expect({ status, error }).toMatchObject({ status: 'error', error: { code: 'connect_failed', retryable: true } }); // prettier-ignore
+  expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
 });
 
 it.each<[any, string]>([

@@ -9,7 +9,14 @@ import { resultJson } from '../tool-result';
 import type { HostTool } from '../tools';
 import { checkArguments, failure } from './answers';
 import { Dispatcher } from './dispatcher';
-import { answerTo, checkEngineOptions, engineTool, engineTools, providerOf } from './options';
+import {
+  answerTo,
+  chainOf,
+  checkEngineOptions,
+  engineTool,
+  engineTools,
+  providerOf,
+} from './options';
 import { calledName, definition, planOf } from './plan';
 import { runRounds } from './run';
 import { SessionManager } from './sessions';
@@ -195,9 +202,10 @@ export class Engine {
     const tools = this.toolRegistry;
     const called = new Map([...tools.values()].map((tool) => [calledName(tool), tool]));
     const definitions = [...tools.values()].map(definition);
+    const chain = chainOf(this.provider, this.model);
     let executed = 0;
     const end = await runRounds({
-      planJson: toJson(planOf(tools.values(), this.#options), 'engine'),
+      planJson: toJson(planOf(tools.values(), this.#options, chain), 'engine'),
       messages: start,
       signal,
       onRound: () => (this.counters.iterations += 1),

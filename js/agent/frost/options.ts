@@ -1,6 +1,7 @@
 // What an Engine is made with: its tools and its provider, in all the shapes that they have.
 import type { AgentToolContext } from '../../../types/agent';
 import { MillraceError } from '../../errors';
+import { ModelRuntime } from '../../model/runtime';
 import { toolsIn } from '../tool-list';
 import { answerOf } from '../tool-result';
 import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
@@ -115,6 +116,17 @@ export async function answerTo(
 function isResponse(answer: unknown): answer is Response {
   const { status, text } = (answer ?? {}) as Partial<Response>;
   return typeof status === 'number' && typeof text === 'function';
+}
+
+/** The providers that the engine itself asks: those of a runtime whose calls pass through no function of the user's. */
+export function chainOf(provider: ChatProvider, model: string): object[] | undefined {
+  if (!(provider instanceof ModelRuntime)) return undefined;
+  try {
+    return provider.chain(model);
+  } catch {
+    // It is asked here then, with its `fetch`, its transport and its hooks.
+    return undefined;
+  }
 }
 
 /** Who answers the chats of an Engine with these options. */

@@ -21,11 +21,18 @@ export function definition(tool: EngineTool): object {
   return { type: 'function', function: { name: calledName(tool), description, parameters } };
 }
 
-/** A plan whose model is the host's. */
-export function planOf(tools: Iterable<EngineTool>, options: EngineOptions): object {
+/** A plan. Without a chain of providers the model is the host's. */
+export function planOf(
+  tools: Iterable<EngineTool>,
+  options: EngineOptions,
+  chain: object[] | undefined,
+): object {
   const { maxIterations = 5, maxContextTokens = 128_000, parallelTools, toolTimeoutMs } = options;
+  const { maxTokens, temperature, toolChoice } = options;
   return {
-    hostModel: true,
+    ...(chain
+      ? { chain, payload: { max_tokens: maxTokens, temperature, tool_choice: toolChoice } }
+      : { hostModel: true }),
     rounds: {
       most: maxIterations,
       mostTokens: maxContextTokens,

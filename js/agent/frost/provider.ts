@@ -1,8 +1,8 @@
-// A provider of OpenAI's chat completions, whole answers.
+// A provider of OpenAI's chat completions, whole answers, over the engine's own transport.
 import { MillraceError } from '../../errors';
+import { engineFetch } from '../../transport/engine';
+import { proxyFromEnvironment } from '../../transport/route';
 import type { ChatProvider, ChatResponse } from './types';
-
-const again = { retryable: true };
 
 /** Asks `{baseURL}/chat/completions`; an answer has to be there within `timeoutMs`. */
 export function chatCompletionsProvider(
@@ -13,29 +13,29 @@ export function chatCompletionsProvider(
   return {
     async chat(request, { signal }) {
       if (!baseURL) throw new MillraceError('invalid_option', 'The engine needs a baseURL.');
-      const late = AbortSignal.timeout(timeoutMs);
-      let response: Response;
-      let text: string;
-      try {
-        response = await fetch(`${baseURL.replace(/\/+$/, '')}/chat/completions`, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            ...(apiKey && { authorization: `Bearer ${apiKey}` }),
-          },
-          body: JSON.stringify(request),
-          signal: AbortSignal.any([signal, late]),
-        });
-        text = await response.text();
-      } catch (error) {
-        if (late.aborted) {
-          throw new MillraceError('total_timeout', `No answer within ${timeoutMs} ms.`, again);
-        }
-        throw new MillraceError('connect_failed', causeOf(error), again);
-      }
-      return completionOf(response.ok, response.status, text);
+      const proxy = proxyFromEnvironment();
+      const response = await engineFetch({
+        method: 'POST',
+        url: `${baseURL.replace(/\/+$/, '')}/chat/completions`,
+        headers: [
+          ['content-type', 'application/json'],
+          ...(apiKey ? [['authorization', `Bearer ${apiKey}`] as [string, string]] : []),
+        ],
+        body: JSON.stringify(request),
+        signal,
+        timeouts: { total: timeoutMs },
+        sameOrigin: true,
+        ...(proxy && { proxy }),
+      });
+      const text = await response.text();
+      return completionOf(response.ok, response.status, response.ok ? text : without(apiKey, text));
     },
   };
+}
+
+// A provider may repeat in its refusal what it was sent.
+function without(secret: string | undefined, text: string): string {
+  return secret && secret.length >= 8 ? text.replaceAll(secret, '[redacted]') : text;
 }
 
 /** The first message of a whole answer of chat completions; throws what is wrong with it. */
@@ -75,10 +75,4 @@ function parse(text: string): Body {
   } catch {
     throw new MillraceError('provider_error', 'The answer of the provider is not JSON.');
   }
-}
-
-// fetch says only that it failed; why stands in the cause.
-function causeOf(error: unknown): string {
-  const { message, cause } = error as { message?: string; cause?: { message?: string } };
-  return cause?.message || message || String(error);
 }

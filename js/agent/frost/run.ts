@@ -50,7 +50,7 @@ type Item =
   | ({ type: '@result' } & RoundsEnd);
 
 // Messages as the user gave them; without a provider of the user's they go to one of the engine's.
-const optionsJson = JSON.stringify({ format: 'openai-chat' });
+const optionsJson = JSON.stringify({ format: 'openai' });
 
 /** Runs the rounds of a plan; rejects when they could not begin or be read. */
 export function runRounds(host: RoundsHost): Promise<RoundsEnd> {
@@ -85,7 +85,8 @@ class Rounds {
       settled();
       this.#questions.end();
     }
-    if (!this.#end) throw new MillraceError('internal', 'The engine gave no result.');
+    const lost = new MillraceError('internal', 'The engine gave no result.');
+    if (!this.#end) throw (this.#thrown?.error ?? lost) as Error;
     return { ...this.#end, ...(this.#thrown && { error: this.#thrown.error }) };
   }
 
