@@ -30,6 +30,7 @@ event::TrackerOptions tracker_options(const Wire& wire, const DecoderOptions& op
   result.mode = options.mode;
   result.tool_arguments_limit_bytes = options.tool_arguments_limit_bytes;
   result.parts_limit = options.parts_limit;
+  result.calls_side_by_side = options.calls_side_by_side;
   result.distinct_ids = !wire.keeps_ids;
   return result;
 }

@@ -17,6 +17,7 @@ struct DecoderOptions {
   framing::FramingLimits limits;
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
   std::size_t parts_limit = 8192;  // see event::TrackerOptions
+  bool calls_side_by_side = false;
 };
 
 // Decodes one body. In strict mode a body that is JSON itself, an answer that was not streamed or a

@@ -9,6 +9,7 @@ namespace {
 using enum ItemGroup;
 
 constexpr std::string_view list_type = "mcp_list_tools";
+constexpr auto keep = json::Surrogates::keep;
 
 constexpr std::array types{
     ItemType{.type = "message", .group = message},
@@ -131,7 +132,7 @@ constexpr std::array types{
 
 std::string wrapped(std::string_view key, const json::Value& value) {
   std::string out = "{";
-  json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
+  json::append_raw_member(out, key, value.to_json(keep));
   out.push_back('}');
   return out;
 }
@@ -154,12 +155,12 @@ std::string listing(const json::Value& item) {
   std::string names = "[";
   for (const json::Value tool : tools.items()) {
     if (names.size() > 1) names.push_back(',');
-    json::append_string(names, tool["name"].string(), json::Surrogates::keep);
+    json::append_string(names, tool["name"].string(), keep);
   }
   names.push_back(']');
   std::string out = "{";
   if (const json::Value label = item["server_label"]; !label.is_nothing()) {
-    json::append_raw_member(out, "server_label", label.to_json(json::Surrogates::keep));
+    json::append_raw_member(out, "server_label", label.to_json(keep));
   }
   json::append_member(out, "tool_count", static_cast<std::int64_t>(tools.size()));
   json::append_raw_member(out, "tools", names);
@@ -172,7 +173,23 @@ std::string error_text(const json::Value& error) {
   if (const auto message = error["message"].filled_string()) return std::string(*message);
   std::string text;
   for (const json::Value part : error["content"].items()) text.append(part["text"].string());
-  return text.empty() ? error.to_json(json::Surrogates::keep) : text;
+  return text.empty() ? error.to_json(keep) : text;
+}
+
+// A hosted call goes back as the item it was. An MCP call says as a call what it was asked and what
+// it answered; the bytes of an image are kept as an image.
+std::string hosted_state(const json::Value& item) {
+  constexpr std::array<std::string_view, 4> said{"name", "arguments", "output", "error"};
+  const std::string_view type = item["type"].string();
+  const bool is_mcp = type == "mcp_call";
+  std::string out = "{";
+  for (const auto& [key, value] : item.members()) {
+    const bool is_said = is_mcp && std::find(said.begin(), said.end(), key) != said.end();
+    const bool is_image = type == "image_generation_call" && key == "result";
+    if (!is_said && !is_image) json::append_raw_member(out, key, value.to_json(keep));
+  }
+  out.push_back('}');
+  return out;
 }
 
 }  // namespace
@@ -193,7 +210,7 @@ std::string call_id_of(const ItemType& type, const json::Value& item,
 
 std::string text_or_json(const json::Value& value) {
   if (value.is_nothing()) return {};
-  return value.is_string() ? std::string(value.string()) : value.to_json(json::Surrogates::keep);
+  return value.is_string() ? std::string(value.string()) : value.to_json(keep);
 }
 
 std::string arguments_of(const ItemType& type, const json::Value& item) {
@@ -226,14 +243,15 @@ std::optional<std::string> failure_of(std::string_view tool, const json::Value& 
 }
 
 std::string state_of(const ItemType& type, const json::Value& item) {
+  if (type.hosted) return hosted_state(item);
   const bool has_other_id = type.by_call_id && item["call_id"].filled_string();
   std::string out = "{";
   json::append_member(out, "type", type.type);
   const std::size_t bare = out.size();
-  for (const std::string_view key : {"phase", "namespace", "pending_safety_checks"}) {
+  for (const std::string_view key : {"phase", "namespace", "caller", "pending_safety_checks"}) {
     const json::Value value = item[key];
     if (value.is_string() || value.size() > 0) {
-      json::append_raw_member(out, key, value.to_json(json::Surrogates::keep));
+      json::append_raw_member(out, key, value.to_json(keep));
     }
   }
   const std::string_view id = item["id"].string();
@@ -241,6 +259,18 @@ std::string state_of(const ItemType& type, const json::Value& item) {
   if (out.size() == bare) return {};
   out.push_back('}');
   return out;
+}
+
+std::string image_of(const ItemType& type, const json::Value& item) {
+  if (type.result_kind != Content::image) return {};
+  const auto data = item["result"].filled_string();
+  if (!data) return {};
+  const auto format = item["output_format"].filled_string();
+  std::string url = "data:image/";
+  url.append(format.value_or("png")).append(";base64,").append(*data);
+  std::string out = R"({"type":"image_url","image_url":{)";
+  json::append_member(out, "url", url);
+  return out.append("}}");
 }
 
 }  // namespace millrace::adapter::openai

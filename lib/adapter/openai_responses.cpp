@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "adapter/usage.hpp"
 #include "base/bytes.hpp"
@@ -79,7 +80,9 @@ OpenAiResponses::Item* OpenAiResponses::find(const json::Value& record, ItemGrou
   Item* by_index = nullptr;
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
     if (item->type->group != group) continue;
-    if (id.empty() ? !index : same_text(item->id, id)) return &*item;
+    // An item without an id is spoken of by the id of its call.
+    const std::string& known_as = item->id.empty() ? item->call_id : item->id;
+    if (id.empty() ? !index : same_text(known_as, id)) return &*item;
     if (by_index == nullptr && index && item->index == *index) by_index = &*item;
   }
   return by_index;
@@ -120,6 +123,7 @@ OpenAiResponses::Item& OpenAiResponses::add(const ItemType& type, std::string_vi
   const bool shows_id = type.group == ItemGroup::message || type.group == ItemGroup::reasoning;
   if (id.empty() && shows_id) item.id = services_.ids.next_id();
   if (type.group == ItemGroup::message) message_id_ = item.id;
+  if (type.group == ItemGroup::reasoning) part_calls();
   return item;
 }
 
@@ -272,11 +276,19 @@ void OpenAiResponses::finish_thoughts(Item& item, const json::Value& value) {
 
 // ---- Calls
 
-// The message that holds the calls of this response: its text, or one named after the response.
+// The message that holds the calls: the text before them, or one named after the response.
 std::string_view OpenAiResponses::call_holder() {
   if (!message_id_.empty()) return message_id_;
-  if (response_id_.empty()) response_id_ = services_.ids.next_id();
-  return response_id_;
+  if (holder_.empty()) holder_ = std::exchange(response_id_, {});
+  if (holder_.empty()) holder_ = services_.ids.next_id();
+  return holder_;
+}
+
+// The API takes a thought back only before the call it led to, so that the calls behind a thought
+// are another message's than those before it.
+void OpenAiResponses::part_calls() {
+  message_id_.clear();
+  holder_.clear();
 }
 
 void OpenAiResponses::open_call(Item& item, const json::Value& value) {
@@ -289,7 +301,7 @@ void OpenAiResponses::open_call(Item& item, const json::Value& value) {
   // A result follows a hosted call at once, so that it is a message of its own.
   const bool held = services_.mode == event::Mode::strict && !type.hosted;
   services_.parts.tool_open(item.key, item.call_id, item.tool,
-                            held ? call_holder() : std::string_view());
+                            held ? call_holder() : std::string_view(), type.hosted);
   if (type.result_kind == openai::Content::listing && !item.ended) {
     services_.parts.tool_args(item.key, openai::arguments_of(type, value));
     end_call(item);
@@ -337,6 +349,9 @@ void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
   }
   give_state("item", item.call_id, openai::state_of(*item.type, value));
   if (!item.type->hosted) return;
+  if (services_.mode == event::Mode::strict) {
+    give_state("image", item.call_id, openai::image_of(*item.type, value));
+  }
   const std::string content = openai::result_of(*item.type, value);
   const auto failure = openai::failure_of(item.tool, value);
   give_result({}, item.call_id, content, failure);
@@ -378,7 +393,7 @@ void OpenAiResponses::give_output(Item& item, const json::Value& value) {
 void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) {
   if (services_.mode == event::Mode::strict) services_.parts.close_all();
   items_.clear();
-  message_id_.clear();
+  part_calls();
   response_id_ = record["response"]["id"].string();
   complete_ = false;
 }
@@ -415,8 +430,8 @@ void OpenAiResponses::give_items(const json::Value& response) {
 void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/) {
   const json::Value response = record["response"];
   give_items(response);
-  services_.parts.pass(event::Finish{"completed"});
   services_.parts.close_all();
+  services_.parts.pass(event::Finish{"completed"});
   give_usage(response);
   if (const auto id = response["id"].filled_string()) {
     std::string state = "{";
@@ -432,6 +447,7 @@ void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*
   give_items(response);
   const std::string_view reason =
       response["incomplete_details"]["reason"].filled_string().value_or("incomplete");
+  if (services_.mode == event::Mode::strict) services_.parts.close_all();
   services_.parts.pass(event::Finish{reason});
   give_usage(response);
   services_.parts.fail(reason, cut_sentence(reason).value_or("The response is incomplete."));

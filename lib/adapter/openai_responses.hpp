@@ -103,11 +103,13 @@ class OpenAiResponses final : public Adapter {
   void give_items(const json::Value& response);
   void give_usage(const json::Value& response);
   std::string_view call_holder();
+  void part_calls();
 
   Services services_;
   std::vector<Item> items_;  // of the current response
-  std::string response_id_;
-  std::string message_id_;  // the last message of the current response
+  std::string response_id_;  // until a message has it as its name
+  std::string message_id_;   // the last message of the current response, unless a thought followed
+  std::string holder_;       // the message that holds calls without a text before them
   std::uint64_t items_seen_ = 0;
   bool complete_ = false;
 };

@@ -69,6 +69,7 @@ ChatRun::ChatRun(const DriverServices& services, model::CallOptions call,
         response_->write(encoder::LobeEncoder::keep_alive);
         wait_for_silence();
       }) {
+  call.decoder.calls_side_by_side = true;
   event::EventSink& completion = completion_;
   event::EventSink& output = output_;
   prepare(std::move(call), std::move(payload),

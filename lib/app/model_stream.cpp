@@ -98,6 +98,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   read_limit(limits["eventBytes"], spec.call.decoder.limits.event_bytes);
   read_limit(limits["toolArgumentsBytes"], spec.call.decoder.tool_arguments_limit_bytes);
   read_limit(limits["parts"], spec.call.decoder.parts_limit);
+  spec.call.decoder.calls_side_by_side = spec.output.protocol == ModelProtocol::lobe;
   return spec;
 }
 

@@ -12,7 +12,8 @@ void Completion::on_event(const event::Event& event) {
   } else if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
     reasoning_.append(thought->delta);
   } else if (const auto* call = std::get_if<event::ToolStart>(&event.body)) {
-    calls_.push_back({std::string(call->id), std::string(call->name), {}});
+    // What the provider runs itself is nothing that the caller is asked to run.
+    if (!call->hosted) calls_.push_back({std::string(call->id), std::string(call->name), {}});
   } else if (const auto* piece = std::get_if<event::ToolArgs>(&event.body)) {
     const auto owner = std::find_if(calls_.begin(), calls_.end(),
                                     [&](const Call& one) { return one.id == piece->id; });

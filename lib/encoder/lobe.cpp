@@ -106,8 +106,17 @@ void LobeEncoder::on_event(const event::Event& event) {
                  },
                  [](const event::ReasoningEnd&) {},
                  [&](const event::EncryptedValue& value) { on_encrypted(value); },
-                 [&](const event::ToolStart& call) { on_tool_start(call); },
-                 [&](const event::ToolArgs& piece) { on_tool_piece(piece.id, piece.delta, {}); },
+                 [&](const event::ToolStart& call) {
+                   // Readers run what comes as a call of theirs.
+                   if (!call.hosted) return on_tool_start(call);
+                   hosted_.emplace_back(call.id);
+                   data();
+                 },
+                 [&](const event::ToolArgs& piece) {
+                   const bool is_hosted =
+                       std::find(hosted_.begin(), hosted_.end(), piece.id) != hosted_.end();
+                   is_hosted ? data() : on_tool_piece(piece.id, piece.delta, {});
+                 },
                  [](const event::ToolEnd&) {},
                  [&](const event::ToolResult&) { data(); },
                  [&](const event::StateSnapshot&) { data(); },
@@ -324,9 +333,11 @@ void LobeEncoder::on_warning(const event::Event& event, const event::Warning& wa
 void LobeEncoder::on_reset(const event::Event& event) {
   write_data(event);
   calls_.clear();
+  hosted_.clear();
   citations_.clear();
   queries_.clear();
   new_citations_ = false;
+  thought_id_.clear();
   in_parts_ = always_in_parts_;
   said_text_ = false;
   stopped_ = false;

@@ -109,8 +109,10 @@ class LobeEncoder final : public event::EventSink {
   LobeOptions options_;
   std::string out_;
   std::string id_;                                      // of the message that is being written
+  std::string thought_id_;                              // of the latest thought
   std::string issuer_;                                  // of the opaque values that come
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
+  std::vector<std::string> hosted_;                     // ids of calls that the provider runs
   std::vector<Citation> citations_;
   std::vector<std::string> queries_;
   std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come

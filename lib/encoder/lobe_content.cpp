@@ -9,6 +9,7 @@ namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view gemini = "gemini";
+constexpr std::string_view responses = "openai_responses";  // whose thoughts have several parts
 constexpr std::string_view data_image = "data:image/";
 
 // Models whose answers have parts from their first word on.
@@ -68,6 +69,10 @@ void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
   id_ = id;
+  if (options_.wire == responses && !thought_id_.empty() && thought_id_ != id) {
+    write("reasoning", "\n");
+  }
+  thought_id_ = id;
   if (options_.wire != gemini) return write("reasoning", delta);
   in_parts_ = true;
   write_part({true, delta});

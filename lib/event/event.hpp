@@ -55,6 +55,7 @@ struct ToolStart {
   std::string_view id;
   std::string_view name;
   std::string_view parent_id = {};
+  bool hosted = false;  // the wire names it as a call that the provider runs itself
 };
 struct ToolArgs {
   std::string_view id;

@@ -90,7 +90,8 @@ void PartTracker::start(Part& part) {
       emit(ReasoningStart{part.id});
       break;
     case Kind::tool:
-      emit(ToolStart{part.id, part.name, strict() ? std::string_view(part.parent) : ""});
+      emit(ToolStart{part.id, part.name, strict() ? std::string_view(part.parent) : "",
+                     part.hosted});
       break;
   }
 }
@@ -220,7 +221,9 @@ void PartTracker::reasoning_close(std::string_view key) {
   if (!failed_ && at != none) end(at);
 }
 
-bool PartTracker::tool_streaming() const {
+// True while another call must end before one may start.
+bool PartTracker::must_wait() const {
+  if (!strict() || options_.calls_side_by_side) return false;
   return std::any_of(parts_.begin(), parts_.end(),
                      [](const Part& part) { return part.kind == Kind::tool && part.started; });
 }
@@ -230,7 +233,7 @@ void PartTracker::start_tool(Index at, bool at_end) {
   Part& part = parts_[at];
   if (part.started) return;
   if (!at_end && (part.name.empty() || part.id.empty())) return;
-  if (strict() && tool_streaming()) return;
+  if (must_wait()) return;
   const std::string key = part.key;
   const bool ended = part.ended;
   close_kind(Kind::reasoning);
@@ -245,7 +248,7 @@ void PartTracker::start_tool(Index at, bool at_end) {
 }
 
 void PartTracker::tool_open(std::string_view key, std::string_view id, std::string_view name,
-                            std::string_view parent_id) {
+                            std::string_view parent_id, bool hosted) {
   if (failed_) return;
   Index at = find(Kind::tool, key);
   if (at == none) {
@@ -257,6 +260,7 @@ void PartTracker::tool_open(std::string_view key, std::string_view id, std::stri
     if (part.id.empty()) part.id = id;
     if (part.name.empty()) part.name = name;
     if (part.parent.empty()) part.parent = parent_id;
+    part.hosted = part.hosted || hosted;
     start_tool(at, false);
   }
 }
@@ -287,18 +291,20 @@ void PartTracker::tool_args(std::string_view key, std::string_view delta) {
 
 // Starts and, where the vendor already ended them, ends the calls that waited for their turn.
 void PartTracker::start_next_tool() {
-  while (!tool_streaming()) {
+  while (!must_wait()) {
     const auto next = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) {
       return part.kind == Kind::tool && !part.started &&
              (part.ended || (!part.name.empty() && !part.id.empty()));
     });
     if (next == parts_.end()) return;
     const std::string key = next->key;
-    start_tool(static_cast<Index>(next - parts_.begin()), next->ended);
-    const auto started = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) {
-      return part.kind == Kind::tool && part.started;
+    const bool ended = next->ended;
+    start_tool(static_cast<Index>(next - parts_.begin()), ended);
+    if (!ended) return;
+    const auto started = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) {
+      return part.kind == Kind::tool && part.started && part.ended && part.key == key;
     });
-    if (started == parts_.end() || !started->ended) return;
+    if (started == parts_.end()) return;
     end(static_cast<Index>(started - parts_.begin()));
   }
 }
@@ -306,13 +312,18 @@ void PartTracker::start_next_tool() {
 void PartTracker::tool_close(std::string_view key) {
   const Index at = find(Kind::tool, key);
   if (failed_ || at == none) return;
-  if (!parts_[at].started && strict() && tool_streaming()) {
+  if (!parts_[at].started && must_wait()) {
     parts_[at].ended = true;
     return;
   }
   start_tool(at, true);
   end(find(Kind::tool, key));
   if (strict()) start_next_tool();
+}
+
+void PartTracker::tool_drop(std::string_view key) {
+  const Index at = find(Kind::tool, key);
+  if (at != none && !parts_[at].started) erase(at);
 }
 
 // The call that the vendor knows by this id, also one that waits.

@@ -33,6 +33,9 @@ struct TrackerOptions {
   std::size_t parts_limit = 8192;
   // Replace an id that was used before; off for sources that may reopen a message by its id.
   bool distinct_ids = true;
+  // Lets calls start while others are open, for readers that tell them apart by themselves (strict
+  // mode only).
+  bool calls_side_by_side = false;
   // Frame reasoning messages by REASONING_START and REASONING_END (strict mode only).
   bool reasoning_spans = true;
 };
@@ -60,12 +63,15 @@ class PartTracker {
 
   // Names a tool call, whole or in pieces: call it again when the id or the name becomes known. It
   // starts when both are known, or at its first arguments (a missing id is made), or at its end.
-  // `parent_id` is the assistant message that holds the call.
+  // `parent_id` is the assistant message that holds the call; a `hosted` one is run by the
+  // provider.
   void tool_open(std::string_view key, std::string_view id, std::string_view name,
-                 std::string_view parent_id = {});
+                 std::string_view parent_id = {}, bool hosted = false);
   // Appends arguments; does nothing for a call that was never opened.
   void tool_args(std::string_view key, std::string_view delta);
   void tool_close(std::string_view key);
+  // Forgets a call that has not started.
+  void tool_drop(std::string_view key);
   // Gives a result. In strict mode it follows the end of its call: an open call is ended first, and
   // the result of a call that waits for its turn waits with it.
   void tool_result(const ToolResult& result);
@@ -106,6 +112,7 @@ class PartTracker {
     Kind kind = Kind::text;
     bool started = false;  // the reader has seen its start
     bool ended = false;    // the vendor ended it, but it waits for its turn
+    bool hosted = false;   // tool
     std::string key;
     std::string id;
     std::string vendor_id;  // tool: the id before it was replaced
@@ -140,7 +147,7 @@ class PartTracker {
   void start_tool(Index at, bool at_end);
   void start_next_tool();
   void hold_result(Part& part, const ToolResult& result);
-  [[nodiscard]] bool tool_streaming() const;
+  [[nodiscard]] bool must_wait() const;
   void send_delta(Part& part, std::string_view delta);
   void send_piece(const Part& part, std::string_view piece);
 

@@ -120,7 +120,7 @@ class ItemReader {
 
   void read(const json::Value& item);
   Messages take() {
-    flush();
+    settle();
     return std::move(messages_);
   }
 
@@ -134,6 +134,7 @@ class ItemReader {
   void keep(const json::Value& item);
 
   void flush();
+  void settle();
   Message& assistant();
   void attach_state(Message& message);
   Message& add(Role role, const json::Value& item);
@@ -183,6 +184,12 @@ void ItemReader::flush() {
   results_.clear();
 }
 
+// As flush; items that wait do not go behind what comes next.
+void ItemReader::settle() {
+  if (!state_.empty()) assistant();
+  flush();
+}
+
 void ItemReader::attach_state(Message& message) {
   auto& kept = message.metadata.provider_state;
   std::move(state_.begin(), state_.end(), std::back_inserter(kept));
@@ -207,8 +214,8 @@ Message& ItemReader::add(Role role, const json::Value& item) {
 }
 
 void ItemReader::read_message(const json::Value& item) {
-  flush();
   const std::string_view role = item["role"].string();
+  role == "assistant" ? flush() : settle();
   const std::string text = text_of(item["content"]);
   if (role == "assistant") {
     Message& message = assistant_.emplace();
@@ -235,9 +242,13 @@ void ItemReader::read_call(const json::Value& item) {
   call.id = item["call_id"].filled_string().value_or(item["id"].string());
   call.name = item["name"].string();
   call.arguments = arguments_of(item["arguments"]);
-  if (const json::Value space = item["namespace"]; space.is_string()) {
-    call.metadata.add(openai::items_provider, "item",
-                      R"({"type":"function_call","namespace":)" + raw(space) + "}");
+  const json::Value space = item["namespace"];
+  const json::Value caller = item["caller"];
+  if (space.is_string() || caller.is_object()) {
+    std::string state = R"({"type":"function_call")";
+    if (space.is_string()) state.append(R"(,"namespace":)").append(raw(space));
+    if (caller.is_object()) state.append(R"(,"caller":)").append(raw(caller));
+    call.metadata.add(openai::items_provider, "item", state + "}");
   }
   assistant().tool_calls.push_back(std::move(call));
 }

@@ -1,6 +1,7 @@
 // Canonical messages -> Responses items.
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -110,6 +111,28 @@ class ItemState {
   json::Value value_;
 };
 
+bool is_hosted(const ItemState& item) {
+  constexpr std::array<std::string_view, 5> types{"web_search_call", "file_search_call",
+                                                  "code_interpreter_call", "image_generation_call",
+                                                  "mcp_list_tools"};
+  return item["id"].is_string() &&
+         std::any_of(types.begin(), types.end(),
+                     [&](std::string_view type) { return item.is(type); });
+}
+
+// The base64 bytes of the image that the call made, or "": what is not stored at the provider
+// cannot be found by its id.
+std::string image_of(const ToolCall& call) {
+  const ProviderState* state = call.metadata.find(openai::items_provider, "image");
+  if (state == nullptr) return {};
+  json::Document document(message::depth_limit);
+  const auto value = document.parse(state->json);
+  message::DataUrl data;
+  if (!value || !message::read_data_url(data, value.value()["image_url"]["url"].string()))
+    return {};
+  return std::string(data.data);
+}
+
 // Writes the items of one conversation.
 class ItemWriter {
  public:
@@ -141,6 +164,9 @@ class ItemWriter {
 
  private:
   void write_message(const Message& message) {
+    write_kept_items(message.metadata);
+    const bool is_empty = message.content.kind == message::Content::Kind::absent;
+    if (is_empty && has_kept_items(message.metadata)) return;
     out_.open_object();
     out_.text("role", message::name_of(message.role));
     if (message.role != Role::user || message.content.kind == message::Content::Kind::text) {
@@ -166,9 +192,18 @@ class ItemWriter {
     for (const ToolCall& call : message.tool_calls) write_call(call);
   }
 
+  static bool may_be_kept_item(const ProviderState& state) {
+    return state.provider == openai::items_provider && state.kind != "item";
+  }
+
+  static bool has_kept_items(const message::Metadata& metadata) {
+    return std::any_of(metadata.provider_state.begin(), metadata.provider_state.end(),
+                       may_be_kept_item);
+  }
+
   void write_kept_items(const message::Metadata& metadata) {
     for (const ProviderState& state : metadata.provider_state) {
-      if (state.provider != openai::items_provider || state.kind == "item") continue;
+      if (!may_be_kept_item(state)) continue;
       json::Document document(message::depth_limit);
       const auto item = document.parse(state.json);
       if (item && item.value()["type"].string() == state.kind) out_.value(item.value());
@@ -181,6 +216,10 @@ class ItemWriter {
       write_mcp_call(call, item);
       return;
     }
+    if (is_hosted(item)) {
+      write_hosted_call(call, item);
+      return;
+    }
     const bool custom = item.is("custom_tool_call");
     if (custom) custom_calls_.insert(call.id);
     out_.open_object();
@@ -189,7 +228,20 @@ class ItemWriter {
     out_.text("name", call.name);
     out_.text(custom ? "input" : "arguments", call.arguments);
     if (item["namespace"].is_string()) out_.value("namespace", item["namespace"]);
+    if (const json::Value caller = item["caller"]; caller.is_object()) {
+      out_.value("caller", caller);
+      callers_.insert_or_assign(call.id, caller.to_json(json::Surrogates::keep));
+    }
     out_.close_object();
+  }
+
+  // What the provider ran goes back as the item it was, whose result it has.
+  void write_hosted_call(const ToolCall& call, const ItemState& item) {
+    out_.open_object();
+    for (const auto& [key, value] : item.members()) out_.value(key, value);
+    if (const std::string image = image_of(call); !image.empty()) out_.text("result", image);
+    out_.close_object();
+    written_results_.insert(call.id);
   }
 
   // Call and result are one item.
@@ -198,7 +250,7 @@ class ItemWriter {
     out_.text("type", "mcp_call");
     out_.text("id", call.id);
     for (const auto& [key, value] : item.members()) {
-      if (key != "type") out_.value(key, value);
+      if (key != "type" && key != "id") out_.value(key, value);
     }
     out_.text("name", call.name);
     out_.text("arguments", call.arguments);
@@ -217,6 +269,9 @@ class ItemWriter {
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call_output" : "function_call_output");
     out_.text("call_id", id);
+    if (const auto caller = callers_.find(id); caller != callers_.end()) {
+      out_.raw("caller", caller->second);
+    }
     if (has_media(message.content)) {
       write_input_parts(out_, "output", message.content);
     } else {
@@ -273,6 +328,7 @@ class ItemWriter {
   JsonBuilder& out_;
   std::span<const Message> messages_;
   std::unordered_map<std::string_view, const Message*> results_;
+  std::unordered_map<std::string_view, std::string> callers_;  // by id of the call
   std::unordered_set<std::string_view> custom_calls_;
   std::unordered_set<std::string_view> written_results_;
 };

@@ -118,8 +118,21 @@ Messages Folder::messages() const {
   return messages;
 }
 
-// What belongs to nothing that is shown belongs to the latest answer.
+// What belongs to nothing that is shown belongs to the latest answer. An answer that said nothing
+// but such things is a message of its own, lest it seem to be part of the one before the question.
 void Folder::give_rest(Messages& messages) const {
+  const auto opaque = std::find_if(waiting_.begin(), waiting_.end(), [](const auto& one) {
+    return !one.first.empty() && !one.second.metadata.provider_state.empty();
+  });
+  const auto question = std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) {
+    return m.role == Role::user || m.role == Role::assistant;
+  });
+  const bool is_open = question == messages.rend() || question->role == Role::user;
+  if (is_open && opaque != waiting_.end()) {
+    Message& answer = messages.emplace_back();
+    answer.role = Role::assistant;
+    answer.id = opaque->first;
+  }
   const auto last = std::find_if(messages.rbegin(), messages.rend(),
                                  [](const Message& m) { return m.role == Role::assistant; });
   if (last == messages.rend()) return;

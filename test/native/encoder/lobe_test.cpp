@@ -18,7 +18,9 @@ namespace {
 std::string converted(std::string_view wire, const std::string& input) {
   LobeEncoder encoder({"golden", std::string(wire), true, {}});
   CountingIds ids("id-");
-  adapter::Decoder decoder(*adapter::find_wire(wire), {}, ids, encoder);
+  adapter::DecoderOptions options;
+  options.calls_side_by_side = true;
+  adapter::Decoder decoder(*adapter::find_wire(wire), options, ids, encoder);
   milliseconds now{0};
   for (std::size_t at = 0; at < input.size();) {
     const std::size_t end = std::min(input.find("\n\n", at), input.size() - 2) + 2;

@@ -177,6 +177,42 @@ TEST(PartTracker, LetsCallsFollowOneAnother) {
             "\n");
 }
 
+TEST(PartTracker, LetsCallsStandSideBySideWhereAsked) {
+  event::TrackerOptions options;
+  options.calls_side_by_side = true;
+  Bench bench(options);
+  bench.parts.tool_open("0", "a", "f", "m");
+  bench.parts.tool_open("1", "b", "g", "m");
+  bench.parts.tool_args("1", "{");
+  bench.parts.tool_args("0", "{}");
+  bench.parts.tool_args("1", "}");
+  bench.parts.tool_open("2", "c", "", "m");
+  bench.parts.tool_result({"r", "c", "done"});
+  bench.parts.close_all();
+  EXPECT_EQ(
+      bench.text(),
+      R"({"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f","parentMessageId":"m"})"
+      "\n"
+      R"({"type":"TOOL_CALL_START","toolCallId":"b","toolCallName":"g","parentMessageId":"m"})"
+      "\n"
+      R"({"type":"TOOL_CALL_ARGS","toolCallId":"b","delta":"{"})"
+      "\n"
+      R"({"type":"TOOL_CALL_ARGS","toolCallId":"a","delta":"{}"})"
+      "\n"
+      R"({"type":"TOOL_CALL_ARGS","toolCallId":"b","delta":"}"})"
+      "\n"
+      R"({"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"","parentMessageId":"m"})"
+      "\n"
+      R"({"type":"TOOL_CALL_END","toolCallId":"c"})"
+      "\n"
+      R"({"type":"TOOL_CALL_RESULT","messageId":"r","toolCallId":"c","content":"done"})"
+      "\n"
+      R"({"type":"TOOL_CALL_END","toolCallId":"a"})"
+      "\n"
+      R"({"type":"TOOL_CALL_END","toolCallId":"b"})"
+      "\n");
+}
+
 TEST(PartTracker, WaitsForTheNameOfACall) {
   Bench bench(as_received());
   bench.parts.tool_open("k", "", "f");
