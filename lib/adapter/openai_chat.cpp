@@ -1,6 +1,9 @@
 #include "adapter/openai_chat.hpp"
 
+#include <algorithm>
+
 #include "adapter/usage.hpp"
+#include "base/error.hpp"
 
 namespace millrace::adapter {
 namespace {
@@ -62,6 +65,8 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   // An answer that was not streamed is read in strict mode.
   const bool whole = record["object"].string() == "chat.completion";
   if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
+  // Sources that come with the end of the answer stand before it.
+  if (!message_id_.empty() && !saw_citations_) on_citations(record);
   if (const json::Value choice = first_choice(record)) on_choice(choice);
   if (const json::Value usage = usage_of(record, finished_); usage.is_object()) {
     usage_json_.clear();
@@ -198,15 +203,20 @@ void OpenAiChat::on_image(const json::Value& image) {
 }
 
 void OpenAiChat::on_reasoning(const json::Value& delta) {
+  const bool strict = services_.mode == event::Mode::strict;
   const json::Value details = delta["reasoning_details"];
   if (const auto text = delta["reasoning_content"].filled_string()) {
     on_reasoning_text(*text);
   } else if (const auto other = delta["reasoning"].filled_string()) {
     on_reasoning_text(*other);
+  } else if (const auto plain = delta["reasoning_text"].filled_string(); plain && strict) {
+    on_reasoning_text(*plain);
   } else {
-    for (const json::Value detail : details.items()) on_reasoning_text(detail["text"].string());
+    for (const json::Value detail : details.items()) {
+      on_reasoning_text(detail["text"].string());
+      if (strict) on_reasoning_text(detail["summary"].string());
+    }
   }
-  const bool strict = services_.mode == event::Mode::strict;
   for (const json::Value detail : details.items()) {
     if (strict) {
       details_.add(detail);
@@ -227,18 +237,32 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
 }
 
 // In one piece each entry is a call of its own, whatever it is called; in pieces the index says
-// which call goes on.
+// which call goes on. Spark gives its only call without a list.
 void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
   const bool strict = services_.mode == event::Mode::strict;
   if (calls.size() > 0) tagged_.flush(*this);
+  if (strict && calls.is_object()) {
+    if (!is_placeholder(calls)) on_tool_call(calls, calls["index"].integer().value_or(0));
+    return;
+  }
   std::int64_t position = 0;
   for (const json::Value call : calls.items()) {
-    const bool says_something = call["function"].is_object() || call["id"].filled_string();
-    if (call.is_object() && (says_something || !strict)) {
-      on_tool_call(call, whole ? position : call["index"].integer());
-    }
+    const bool skipped = !call.is_object() || (strict && is_placeholder(call));
+    if (!skipped) on_tool_call(call, whole ? position : call["index"].integer());
     ++position;
   }
+}
+
+// True for an entry that says nothing, and for the one of index -1 that LiteLLM sends beside the
+// text of a model that calls nothing: it neither names a call nor continues one.
+bool OpenAiChat::is_placeholder(const json::Value& entry) const {
+  const json::Value function = entry["function"];
+  if (entry["id"].filled_string()) return false;
+  if (!function.is_object()) return true;
+  const auto index = entry["index"].integer();
+  if (!index || *index >= 0 || function["name"].filled_string()) return false;
+  return std::none_of(calls_.begin(), calls_.end(),
+                      [&](const Call& call) { return call.index == *index; });
 }
 
 OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
@@ -267,6 +291,7 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   if (services_.mode == event::Mode::strict) open_message();
   Call& call = call_for(entry, index);
   if (call.id.empty()) call.id = entry["id"].string();
+  call.named = call.named || function["name"].filled_string().has_value();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
   if (arguments.is_object()) {
     services_.parts.tool_args(call.key, arguments.to_json(json::Surrogates::keep));
@@ -274,8 +299,14 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
     services_.parts.tool_args(call.key, arguments.string());
   }
   const json::Value extra = entry["extra_content"];
+  const auto signature = entry["thoughtSignature"].filled_string();
   if (extra.is_object() && services_.mode == event::Mode::strict) {
     call.extra_json = extra.to_json(json::Surrogates::keep);
+  } else if (signature && services_.mode == event::Mode::strict) {
+    // As OpenRouter gives it.
+    call.extra_json = "{";
+    json::append_member(call.extra_json, "thoughtSignature", *signature, json::Surrogates::keep);
+    call.extra_json.push_back('}');
   } else if (extra.is_object()) {
     services_.parts.pass(
         event::ProviderState{chat_provider, "extra_content", call.id, extra.to_json()});
@@ -288,11 +319,12 @@ void OpenAiChat::on_finish(std::string_view reason) {
   tagged_.flush(*this);
   tagged_.restart();
   event::PartTracker& parts = services_.parts;
-  parts.pass(event::Finish{reason});
   const bool strict = services_.mode == event::Mode::strict;
   const auto cut = strict ? stop_sentence(reason) : cut_sentence(reason);
+  if (strict) drop_nameless_calls();
+  if (!cut || strict) parts.close_all();
+  parts.pass(event::Finish{reason});
   if (!cut) {
-    parts.close_all();
     give_state();
     return;
   }
@@ -305,6 +337,16 @@ void OpenAiChat::on_finish(std::string_view reason) {
   parts.close_reasoning();
   parts.close_texts();
   parts.fail(reason, *cut);
+}
+
+// Nobody can run a call without a name.
+void OpenAiChat::drop_nameless_calls() {
+  for (const Call& call : calls_) {
+    if (call.named) continue;
+    services_.parts.tool_drop(call.key);
+    services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
+                                        "A tool call was left out: it has no name.", call.id});
+  }
 }
 
 // Behind everything it belongs to, so that every reader knows the message and the calls.

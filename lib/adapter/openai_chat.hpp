@@ -34,6 +34,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::string id;
     std::string key;
     std::string extra_json;  // extra_content
+    bool named = false;
   };
 
   void on_text(std::string_view text) override;
@@ -60,6 +61,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
   Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
   void on_finish(std::string_view reason);
+  void drop_nameless_calls();
+  bool is_placeholder(const json::Value& entry) const;
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
   void give_state();

@@ -203,6 +203,8 @@ void ChatReader::read_call(Message& message, const json::Value& value) {
   if (custom) call.metadata.add(provider, custom_kind, "true");
   if (const json::Value extra = value["extra_content"]; extra.is_object()) {
     call.metadata.add(provider, extra_kind, raw(extra));
+  } else if (const json::Value signature = value["thoughtSignature"]; signature.is_string()) {
+    call.encrypted_value = "{\"thoughtSignature\":" + raw(signature) + "}";
   }
   message.tool_calls.push_back(std::move(call));
 }

@@ -128,7 +128,13 @@ void write_extra_content(JsonBuilder& out, const ToolCall& call) {
   }
   json::Document document(message::depth_limit);
   const auto extra = document.parse(call.encrypted_value.value_or(""));
-  if (extra && extra.value().is_object()) out.value(extra_kind, extra.value());
+  if (!extra || !extra.value().is_object()) return;
+  const json::Value signature = extra.value()["thoughtSignature"];
+  if (signature.is_string()) {
+    out.value("thoughtSignature", signature);
+  } else {
+    out.value(extra_kind, extra.value());
+  }
 }
 
 void write_call(JsonBuilder& out, const ToolCall& call) {
