@@ -69,7 +69,7 @@ void Engine::on_wake(napi_env, void* context) {
 }
 
 void Engine::deliver_due() {
-  constexpr std::size_t at_once = 16;
+  constexpr std::size_t at_once = 8;
   const auto now = Clock::now();
   if (now - last_delivery_ > turn_gap) begin_turn(now);
   while (due_ > 0) {
@@ -82,7 +82,10 @@ void Engine::deliver_due() {
     last_delivery_ = Clock::now();
     delivered_ += batches.size();
     due_ = batches.empty() ? 0 : due_ - batches.size();
-    if (delivered_ >= pieces_a_turn_ || last_delivery_ - turn_began_ >= turn_length) {
+    // What somebody waits for is handled, with all that was delivered before it, when the turn
+    // ends.
+    const bool is_urgent = due_ > 0 && batches.front().is_urgent;
+    if (is_urgent || delivered_ >= pieces_a_turn_ || last_delivery_ - turn_began_ >= turn_length) {
       if (go_on_next_turn()) break;
       begin_turn(last_delivery_);
     }

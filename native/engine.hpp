@@ -79,8 +79,9 @@ class Engine {
   static void on_wake(napi_env, void* context);
 
   // Delivers what was there at the wake-up, but no longer than a moment before timers and sockets
-  // of others have their turn. What comes meanwhile waits for the next wake-up, so that it may be
-  // more by then. Node answers a wake-up that comes while one is answered in the same turn.
+  // of others have their turn, and no more behind what is urgent. What comes meanwhile waits for
+  // the next wake-up, so that it may be more by then. Node answers a wake-up that comes while one
+  // is answered in the same turn.
   void deliver_due();
 
   void begin_turn(Clock::time_point now) {
@@ -104,7 +105,7 @@ class Engine {
   void settle() { waker_.keep_alive(transport_.waiting() > 0); }
 
   static constexpr std::chrono::microseconds turn_gap{100};
-  static constexpr std::chrono::milliseconds turn_length{2};
+  static constexpr std::chrono::microseconds turn_length{500};
   // Promises that a delivery settled are heard, and responses written, after all of them.
   static constexpr std::size_t most_a_turn = 128;
   static constexpr std::size_t least_a_turn = 16;

@@ -18,6 +18,7 @@ export class EngineEventReader implements EventReader {
   // Of the last content event: the id of its message, or of its tool call.
   #type: ContentType | 'TOOL_CALL_ARGS' = 'TEXT_MESSAGE_CONTENT';
   #id = '';
+  #mark: EngineEventReader | undefined;
 
   constructor(hooks: DiagnosticHooks) {
     this.#hooks = hooks;
@@ -29,6 +30,13 @@ export class EngineEventReader implements EventReader {
     other.#type = this.#type;
     other.#id = this.#id;
     return other;
+  }
+
+  /** What to fork for a reader that goes on where this one stands; the same while it stands there. */
+  mark(): EngineEventReader {
+    const mark = this.#mark;
+    if (mark && mark.#type === this.#type && mark.#id === this.#id) return mark;
+    return (this.#mark = this.fork());
   }
 
   load(output: Output): void {

@@ -188,14 +188,14 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 
   #take(output: string): void {
-    const before = this.#reader.fork();
+    const mark = this.#reader.mark();
     const items = JSON.parse(output) as Item[];
     const events = eventsOf(items, this.#reader);
     for (const item of items) if (!isEvent(item)) this.#takeOwn(item);
     this.#events.add({
       events,
       size: output.length,
-      again: () => eventsOf(JSON.parse(output) as Item[], before.fork()),
+      kept: { again: () => eventsOf(JSON.parse(output) as Item[], mark.fork()) },
     });
     this.#wakeAll();
   }

@@ -5,7 +5,7 @@ import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '..
 import { EngineEventReader } from '../adapters/engine-events';
 import type { MillraceError } from '../errors';
 import { errorFromNative } from '../errors';
-import type { Output } from '../transport/source';
+import type { KeptOutput } from '../runs/kept-events';
 import type { Call } from './call';
 
 /** What came at once. */
@@ -15,8 +15,8 @@ export interface CallBatch {
   text: string;
   /** How much it was, in characters. */
   size: number;
-  /** The events once more. */
-  readonly again: () => AGUIEvent[];
+  /** What is kept of the events. */
+  readonly kept: KeptOutput;
 }
 
 function eventsOf(items: (AGUIEvent | string)[], reader: EngineEventReader): AGUIEvent[] {
@@ -24,6 +24,22 @@ function eventsOf(items: (AGUIEvent | string)[], reader: EngineEventReader): AGU
   reader.loadItems(items);
   for (let event = reader.next(); event; event = reader.next()) events.push(event);
   return events;
+}
+
+// Small, since there is one for each piece of an answer.
+class KeptItems implements KeptOutput {
+  readonly #output: string;
+  readonly #mark: EngineEventReader;
+
+  constructor(output: string, mark: EngineEventReader) {
+    this.#output = output;
+    this.#mark = mark;
+  }
+
+  again(): AGUIEvent[] {
+    const items = JSON.parse(this.#output) as Item[];
+    return eventsOf(items.filter(isEvent), this.#mark.fork());
+  }
 }
 
 interface Question {
@@ -68,23 +84,21 @@ export class CallItems {
       if (this.#hookError) throw this.#hookError.value;
       return undefined;
     }
-    return this.#take(output);
+    const questions: Question[] = [];
+    const batch = this.#take(output as string, questions);
+    for (const question of questions) await this.#answer(question);
+    return batch;
   }
 
-  async #take(output: Output): Promise<CallBatch> {
-    const before = this.#reader.fork();
+  #take(output: string, questions: Question[]): CallBatch {
     const batch: CallBatch = {
       events: [],
       text: '',
       size: output.length,
-      again: () => {
-        const items = JSON.parse(output as string) as Item[];
-        return eventsOf(items.filter(isEvent), before.fork());
-      },
+      kept: new KeptItems(output, this.#reader.mark()),
     };
     const events: (AGUIEvent | string)[] = [];
-    const questions: Question[] = [];
-    for (const item of JSON.parse(output as string) as Item[]) {
+    for (const item of JSON.parse(output) as Item[]) {
       if (isEvent(item)) events.push(item);
       else if (item.type === '@bytes') batch.text += item.text;
       else if (item.type === '@report') this.report = reportOf(item);
@@ -92,7 +106,6 @@ export class CallItems {
       else if (item.type === '@ask') questions.push(item);
     }
     batch.events = eventsOf(events, this.#reader);
-    for (const question of questions) await this.#answer(question);
     return batch;
   }
 

@@ -166,10 +166,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   // Reads one batch for all who wait.
   #pull(): Promise<void> {
-    this.#pulling ??= this.#read().finally(() => {
-      this.#pulling = undefined;
-    });
-    return this.#pulling;
+    return (this.#pulling ??= this.#read());
   }
 
   async #read(): Promise<void> {
@@ -180,6 +177,8 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     } catch (error) {
       this.#error = { value: error };
       this.#end();
+    } finally {
+      this.#pulling = undefined;
     }
   }
 

@@ -8,17 +8,25 @@ export interface KeptBatch {
   readonly events: readonly AGUIEvent[];
   /** How much they were, in characters. */
   readonly size: number;
+  /** What is kept of them. */
+  readonly kept: KeptOutput;
+}
+
+/** The text of events that came at once. */
+export interface KeptOutput {
   /** The events once more. */
-  readonly again: () => AGUIEvent[];
+  again(): AGUIEvent[];
 }
 
 /** Some batches of a run, at least so many events. */
 interface Chunk {
   readonly number: number;
-  batches: (() => AGUIEvent[])[];
+  batches: KeptOutput[];
   count: number;
   /** Of the newest chunk while somebody reads it: all readers have the same list. */
   events: AGUIEvent[] | undefined;
+  /** Events that went from the beginning of the list, since each of its readers had them. */
+  gone: number;
   size: number;
   next: Chunk | undefined;
   dropped: boolean;
@@ -58,10 +66,13 @@ export class KeptEvents {
   add(batch: KeptBatch): void {
     if (this.#last.count >= chunkEvents) this.#beginChunk();
     const chunk = this.#last;
-    chunk.batches.push(batch.again);
+    chunk.batches.push(batch.kept);
     chunk.count += batch.events.length;
-    if (this.#cursors.size === 0) chunk.events = undefined;
-    if (chunk.events) for (const event of batch.events) chunk.events.push(event);
+    if (this.#cursors.size === 0) forgetEvents(chunk);
+    if (chunk.events) {
+      this.#trim(chunk, chunk.events);
+      for (const event of batch.events) chunk.events.push(event);
+    }
     chunk.size += batch.size;
     this.#size += batch.size;
     this.#drop();
@@ -69,7 +80,7 @@ export class KeptEvents {
 
   /** A reader from the beginning. */
   open(): EventCursor {
-    const cursor = new EventCursor(this.#first);
+    const cursor = new EventCursor(this.#first, this.#eventsOf);
     this.#cursors.add(cursor);
     return cursor;
   }
@@ -78,9 +89,30 @@ export class KeptEvents {
     this.#cursors.delete(cursor);
   }
 
+  // Objects that live no longer than it takes to read them are all but free.
+  #trim(chunk: Chunk, events: AGUIEvent[]): void {
+    for (const cursor of this.#cursors) if (!cursor.isAtEndOf(events)) return;
+    chunk.gone += events.length;
+    events.length = 0;
+    for (const cursor of this.#cursors) cursor.rewind();
+  }
+
+  // For a reader that begins with the chunk.
+  readonly #eventsOf = (chunk: Chunk): AGUIEvent[] => {
+    if (chunk.dropped) throw new MillraceError('run_not_kept', tooLong);
+    if (chunk.events && chunk.gone === 0) return chunk.events;
+    const all = chunk.batches.flatMap((kept) => kept.again());
+    if (chunk.next) return all;
+    if (chunk.events) {
+      for (const cursor of this.#cursors) cursor.shift(chunk.events, all, chunk.gone);
+    }
+    chunk.gone = 0;
+    return (chunk.events = all);
+  };
+
   #beginChunk(): void {
     const chunk = newChunk(this.#last.number + 1);
-    this.#last.events = undefined;
+    forgetEvents(this.#last);
     this.#last.next = chunk;
     this.#last = chunk;
   }
@@ -108,10 +140,12 @@ export class EventCursor {
   #chunk: Chunk;
   #events: AGUIEvent[] | undefined;
   #at = 0;
+  readonly #eventsOf: (chunk: Chunk) => AGUIEvent[];
 
-  constructor(first: Chunk) {
+  constructor(first: Chunk, eventsOf: (chunk: Chunk) => AGUIEvent[]) {
+    this.#eventsOf = eventsOf;
     // The beginning of the run went with the chunks before.
-    this.#chunk = first.number === 0 ? first : { ...newChunk(first.number), ...gone };
+    this.#chunk = first.number === 0 ? first : { ...newChunk(first.number), ...dropped };
   }
 
   /** The first chunk that it needs. */
@@ -127,10 +161,27 @@ export class EventCursor {
     return this.#at < at ? this.#chunk : next;
   }
 
+  /** It has read all of a list. */
+  isAtEndOf(events: AGUIEvent[]): boolean {
+    return this.#events === events && this.#at === events.length;
+  }
+
+  /** The list that it reads is empty now. */
+  rewind(): void {
+    this.#at = 0;
+  }
+
+  /** A list that it reads has become another, with so many events before. */
+  shift(from: AGUIEvent[], to: AGUIEvent[], before: number): void {
+    if (this.#events !== from) return;
+    this.#events = to;
+    this.#at += before;
+  }
+
   /** The next event; undefined when none has come yet. */
   next(): AGUIEvent | undefined {
     for (;;) {
-      this.#events ??= eventsOf(this.#chunk);
+      this.#events ??= this.#eventsOf(this.#chunk);
       const event = this.#events[this.#at];
       if (event) {
         this.#at += 1;
@@ -151,7 +202,7 @@ const tooLong =
   'The beginning of the run is not kept any more. Read it once and as fast as others do, or raise ' +
   'keptSize.';
 
-const gone = { events: undefined, dropped: true };
+const dropped = { events: undefined, dropped: true };
 
 function newChunk(number: number): Chunk {
   return {
@@ -159,15 +210,14 @@ function newChunk(number: number): Chunk {
     batches: [],
     count: 0,
     events: undefined,
+    gone: 0,
     size: 0,
     next: undefined,
     dropped: false,
   };
 }
 
-function eventsOf(chunk: Chunk): AGUIEvent[] {
-  if (chunk.dropped) throw new MillraceError('run_not_kept', tooLong);
-  const events = chunk.events ?? chunk.batches.flatMap((again) => again());
-  if (!chunk.next) chunk.events = events;
-  return events;
+function forgetEvents(chunk: Chunk): void {
+  chunk.events = undefined;
+  chunk.gone = 0;
 }

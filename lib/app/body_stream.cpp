@@ -54,6 +54,7 @@ void BodyStream::start(net::Request request, std::shared_ptr<BodyStream> self) {
 
 void BodyStream::on_head(net::ResponseHead head) {
   has_head_ = true;
+  owner_.queue.hurry(id_);
   owner_.queue.push_head(id_, head_json(head));
 }
 
@@ -61,6 +62,7 @@ void BodyStream::on_data(std::string_view decoded) {
   if (pipe_) {
     pipe_->feed(decoded);
     deliver();
+    if (has_begun_ && !std::exchange(is_calm_, true)) owner_.client.calm(transfer_);
     return;
   }
   early_.append(decoded);
@@ -102,6 +104,7 @@ void BodyStream::cancel() {
 bool BodyStream::deliver() {
   if (closed_) return false;
   std::string& output = pipe_->output();
+  if (!output.empty() && !std::exchange(has_begun_, true)) owner_.queue.hurry(id_);
   owner_.on_output(output.size());
   const bool room = owner_.queue.push(id_, output);
   constexpr std::size_t kept_bytes = std::size_t{64} << 10U;

@@ -44,8 +44,10 @@ class BodyStream final : public Stream, public net::TransferHandler {
   Seldom<Error> error_;
   bool has_head_ = false;
   bool early_paused_ = false;
-  bool ended_ = false;   // the transfer
-  bool closed_ = false;  // towards the reader
+  bool has_begun_ = false;  // the reader has a first output
+  bool is_calm_ = false;    // and waits less urgently for the others
+  bool ended_ = false;      // the transfer
+  bool closed_ = false;     // towards the reader
 };
 
 }  // namespace millrace::app

@@ -24,6 +24,9 @@ class CallDriver::Leg final : public net::TransferHandler {
     if (!driver) return;
     driver->call_->on_data(decoded, moment_now());
     driver->progressed();
+    if (is_calm_ || !driver_ || !driver->has_token()) return;
+    is_calm_ = true;
+    driver->services_.client.calm(driver->transfer_);
   }
   void on_done(std::optional<Error> error) override {
     const std::shared_ptr<CallDriver> driver = std::exchange(driver_, nullptr);
@@ -35,6 +38,7 @@ class CallDriver::Leg final : public net::TransferHandler {
 
  private:
   std::shared_ptr<CallDriver> driver_;
+  bool is_calm_ = false;  // a person waits for nothing more than what has begun
 };
 
 CallDriver::CallDriver(const DriverServices& services) : services_(services) {}
@@ -74,6 +78,11 @@ void CallDriver::answer(std::uint64_t id, std::string_view json) {
   call_->complete(id, json, moment_now());
   progressed();
   if (leg_ && !full_ && !asks_events_) services_.client.resume(transfer_);
+}
+
+bool CallDriver::has_token() const {
+  const auto& attempts = call_->attempts();
+  return !attempts.empty() && attempts.back().first_token;
 }
 
 void CallDriver::send(net::Request request) {

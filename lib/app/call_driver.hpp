@@ -54,6 +54,8 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   }
 
   [[nodiscard]] const model::ModelCall& call() const { return *call_; }
+  // The running attempt has given some of its answer.
+  [[nodiscard]] bool has_token() const;
 
  private:
   class Leg;

@@ -147,12 +147,12 @@ void ModelStream::progressed() {
   if (ended) output_.finish(call());
   std::string& output = output_.output();
   if (!output.empty()) {
-    const bool room = services_.queue.push(id_, output);
-    services_.on_output(output.size());
     if (!has_begun_ && has_token()) {
       has_begun_ = true;
-      services_.hurry(id_);
+      services_.queue.hurry(id_);
     }
+    const bool room = services_.queue.push(id_, output);
+    services_.on_output(output.size());
     constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
     output.clear();
     if (output.capacity() > kept_bytes) output.shrink_to_fit();
@@ -163,11 +163,6 @@ void ModelStream::progressed() {
     }
   }
   if (ended) close();
-}
-
-bool ModelStream::has_token() const {
-  const auto& attempts = call().attempts();
-  return !attempts.empty() && attempts.back().first_token;
 }
 
 void ModelStream::close() {

@@ -62,7 +62,6 @@ class ModelStream final : public Stream, public CallDriver {
   void taken() override;
   void asked(std::uint64_t id, model::Hook hook, std::string_view json) override;
 
-  [[nodiscard]] bool has_token() const;
   void close();
   void on_silence();
   void watch_silence();

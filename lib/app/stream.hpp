@@ -23,7 +23,6 @@ struct StreamServices {
   DrainQueue& queue;
   model::CallServices call;
   std::function<void(std::size_t bytes)> on_output;  // something was handed over
-  std::function<void(DrainQueue::StreamId)> hurry;   // and must not wait for more
   std::function<void(DrainQueue::StreamId)> forget;
 };
 

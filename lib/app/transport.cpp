@@ -30,7 +30,9 @@ namespace millrace::app {
 class Transport::State {
  public:
   State(Waker& host, const TransportOptions& options)
-      : waker(loop, host), queue(waker, options.drain), client(loop, options.client) {
+      : waker(loop, host),
+        queue(waker, options.drain),
+        client(loop, options.client, [this] { return waker.pace(); }) {
     loop.start();
   }
   ~State() {
@@ -116,10 +118,6 @@ class Transport::State {
                        queue,
                        {ids, chance, tokens, circuits},
                        [this](std::size_t bytes) { waker.on_output(bytes); },
-                       [this](StreamId id) {
-                         queue.hurry(id);
-                         waker.hurry();
-                       },
                        [this](StreamId id) { forget(id); }};
   net::Client client;
   std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread
@@ -292,7 +290,7 @@ std::vector<Transport::Batch> Transport::drain(std::size_t limit) {
 }
 
 std::size_t Transport::due() const {
-  return state_->queue.due(state_->waker.parts());
+  return state_->queue.due();
 }
 
 void Transport::rest() {

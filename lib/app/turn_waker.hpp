@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -15,11 +14,10 @@ namespace millrace::app {
 
 // What comes in quick succession crosses at once: a wake-up is passed on when the engine thread has
 // nothing more to do, at the latest after a millisecond. While much comes, of whatever number of
-// streams, a stream's pieces keep a distance that grows with it: a wake-up and each piece cost the
-// host more than what they bring, and what waits is fewer and larger pieces. The streams take
-// turns: a wake-up is for a part of them only, so that the host is never busy with all of them at
-// once. A bulk of bytes never waits, nor does what hurry() was called for.
-// Thread: wake and parts from any, on_output and hurry on the engine thread.
+// streams, wake-ups keep a distance, and what comes of a stream may lie for a pace that grows with
+// it: a wake-up and each piece cost both threads more than what they bring, and what waits is fewer
+// and larger pieces. A bulk of bytes never waits, nor does what hurry() is called for.
+// Thread: wake and hurry from any, everything else on the engine thread.
 // Lifetime: loop and host outlive it.
 class TurnWaker final : public Waker {
  public:
@@ -28,15 +26,22 @@ class TurnWaker final : public Waker {
 
   void wake() override {
     if (!loop_.on_loop_thread()) return loop_.post([this] { wake(); });
+    is_asked_ = true;
     since_ = Clock::now();
     begin_count();
-    if (const auto next = last_ + std::min(distance_, shortest);
+    if (const auto next = last_ + std::min<Span>(pace_, shortest);
         since_ < next && !timer_.is_running()) {
       timer_.start_at(next);
       return;
     }
     // The first turn asks the sockets again, the second handles what they had.
     loop_.post([this] { loop_.post([this] { look(); }); });
+  }
+
+  // A wake-up that was not passed on yet is.
+  void hurry() override {
+    if (!loop_.on_loop_thread()) return loop_.post([this] { hurry(); });
+    if (is_asked_) pass_on();
   }
 
   // Something is handed over.
@@ -46,16 +51,9 @@ class TurnWaker final : public Waker {
     if (is_bulk() && timer_.is_running()) pass_on();
   }
 
-  // What was handed over is what a person waits for: the first token of an answer.
-  void hurry() {
-    if (!timer_.is_running()) return;
-    timer_.cancel();
-    since_ = Clock::now();
-    loop_.post([this] { loop_.post([this] { look(); }); });
-  }
-
-  // In how many wake-ups a host shall answer for all streams; see DrainQueue::due.
-  [[nodiscard]] std::size_t parts() const { return parts_.load(std::memory_order_relaxed); }
+  // How long what comes of a stream may lie before it is looked at: a power of two, so that those
+  // who share it out keep their places when it changes.
+  [[nodiscard]] std::chrono::microseconds pace() const { return pace_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -63,7 +61,7 @@ class TurnWaker final : public Waker {
   static constexpr Span patience{1'000};
   static constexpr Span shortest{4'000};
   static constexpr Span longest{32'000};
-  // Outputs in the shortest distance from which on wake-ups keep one. From there it grows with the
+  // Outputs in the shortest span from which on there is a pace. From there it grows with the
   // outputs, up to the longest at busiest.
   static constexpr std::uint64_t busy = 8;
   static constexpr std::uint64_t busiest = 200;
@@ -82,6 +80,7 @@ class TurnWaker final : public Waker {
   }
 
   void look() {
+    if (!is_asked_) return;
     const bool is_quiet = std::exchange(seen_, outputs_) == outputs_;
     if (is_quiet || is_bulk() || Clock::now() - since_ >= patience) {
       pass_on();
@@ -91,23 +90,24 @@ class TurnWaker final : public Waker {
   }
 
   void pass_on() {
+    is_asked_ = false;
     timer_.cancel();
-    const auto now = Clock::now();
-    const auto since_last = std::chrono::duration_cast<Span>(now - last_);
-    last_ = now;
-    if (last_ - measured_at_ >= shortest) {
-      const auto spans = static_cast<std::uint64_t>((last_ - measured_at_) / shortest);
-      const std::uint64_t outputs = (outputs_ - measured_) / spans;
-      const auto share = static_cast<Span::rep>(std::min(outputs, busiest));
-      distance_ =
-          outputs < busy ? Span{0} : std::max(shortest, longest * share / Span::rep{busiest});
-      measured_ = outputs_;
-      measured_at_ = last_;
-    }
-    // A host that was late has the more to answer for.
-    const auto parts = std::max(distance_ / std::max(since_last, shortest), Span::rep{1});
-    parts_.store(is_bulk() ? 1 : static_cast<std::size_t>(parts), std::memory_order_relaxed);
+    last_ = Clock::now();
+    if (last_ - measured_at_ >= shortest) measure();
     host_.wake();
+  }
+
+  void measure() {
+    const auto spans = static_cast<std::uint64_t>((last_ - measured_at_) / shortest);
+    const std::uint64_t outputs = std::min((outputs_ - measured_) / spans, busiest);
+    pace_ = Span{0};
+    if (outputs >= busy) {
+      const Span wanted = longest * static_cast<Span::rep>(outputs) / Span::rep{busiest};
+      pace_ = shortest;
+      while (pace_ < wanted) pace_ *= 2;
+    }
+    measured_ = outputs_;
+    measured_at_ = last_;
   }
 
   os::EventLoop& loop_;
@@ -116,13 +116,13 @@ class TurnWaker final : public Waker {
   Clock::time_point since_;        // when the wake-up that waits was asked for
   Clock::time_point last_;         // when the last one was passed on
   Clock::time_point measured_at_;  // when `measured_` was taken of `outputs_`
-  Span distance_{0};
+  Span pace_{0};
   std::uint64_t outputs_ = 0;
   std::uint64_t measured_ = 0;
   std::uint64_t counted_from_ = 0;  // `outputs_` at since_
   std::uint64_t seen_ = 0;
   std::size_t bytes_ = 0;  // since since_
-  std::atomic<std::size_t> parts_ = 1;
+  bool is_asked_ = false;  // a wake-up waits to be passed on
 };
 
 }  // namespace millrace::app

@@ -11,11 +11,16 @@ void DrainQueue::open(StreamId stream) {
   ++waiting_;
 }
 
-bool DrainQueue::offer(StreamId id, Stream& stream) {
-  if (!stream.reader_waits || stream.is_ready) return false;
+DrainQueue::News DrainQueue::offer(StreamId id, Stream& stream) {
+  if (!stream.reader_waits || stream.is_ready) return {};
   stream.is_ready = true;
-  ready_.push_back(id);
-  return !std::exchange(wake_pending_, true);
+  (stream.is_urgent ? urgent_ : ready_).push_back(id);
+  return {!std::exchange(wake_pending_, true), stream.is_urgent};
+}
+
+void DrainQueue::tell(News news) {
+  if (news.wakes) waker_.wake();
+  if (news.hurries) waker_.hurry();
 }
 
 void DrainQueue::push_head(StreamId stream, std::string head) {
@@ -23,9 +28,9 @@ void DrainQueue::push_head(StreamId stream, std::string head) {
   const auto at = streams_.find(stream);
   if (at == streams_.end()) return;
   at->second.head = std::move(head);
-  const bool wake = offer(stream, at->second);
+  const News news = offer(stream, at->second);
   lock.unlock();
-  if (wake) waker_.wake();
+  tell(news);
 }
 
 void DrainQueue::allow(StreamId stream, std::size_t bytes) {
@@ -46,9 +51,9 @@ bool DrainQueue::push(StreamId stream, std::string_view data) {
                                 : std::max(limits_.stream_bytes, entry.limit);
   entry.paused = entry.data.size() >= limit;
   const bool room = !entry.paused;
-  const bool wake = offer(stream, entry);
+  const News news = offer(stream, entry);
   lock.unlock();
-  if (wake) waker_.wake();
+  tell(news);
   return room;
 }
 
@@ -57,9 +62,9 @@ void DrainQueue::end(StreamId stream, std::string end) {
   const auto at = streams_.find(stream);
   if (at == streams_.end()) return;
   at->second.end = std::move(end);
-  const bool wake = offer(stream, at->second);
+  const News news = offer(stream, at->second);
   lock.unlock();
-  if (wake) waker_.wake();
+  tell(news);
 }
 
 DrainQueue::Batch DrainQueue::collect(Streams::iterator at) {
@@ -73,6 +78,7 @@ DrainQueue::Batch DrainQueue::collect(Streams::iterator at) {
   buffered_bytes_ -= batch.data.size();
   if (std::exchange(stream.reader_waits, false)) --waiting_;
   stream.is_ready = false;
+  batch.is_urgent = std::exchange(stream.is_urgent, false);
   if (batch.end) streams_.erase(at);
   return batch;
 }
@@ -91,15 +97,16 @@ void DrainQueue::want(StreamId stream) {
   const auto at = streams_.find(stream);
   if (at == streams_.end() || std::exchange(at->second.reader_waits, true)) return;
   ++waiting_;
-  const bool wake = at->second.has_something() && offer(stream, at->second);
+  const News news = at->second.has_something() ? offer(stream, at->second) : News{};
   lock.unlock();
-  if (wake) waker_.wake();
+  tell(news);
 }
 
 std::vector<DrainQueue::Batch> DrainQueue::drain() {
   std::vector<Batch> batches;
   const std::lock_guard lock(mutex_);
-  collect_ready(batches, ready_.size());
+  collect_ready(urgent_, batches, urgent_.size());
+  collect_ready(ready_, batches, batches.size() + ready_.size());
   wake_pending_ = false;
   return batches;
 }
@@ -107,42 +114,45 @@ std::vector<DrainQueue::Batch> DrainQueue::drain() {
 std::vector<DrainQueue::Batch> DrainQueue::drain(std::size_t limit) {
   std::vector<Batch> batches;
   const std::lock_guard lock(mutex_);
-  collect_ready(batches, limit);
+  collect_ready(urgent_, batches, limit);
+  if (batches.empty()) collect_ready(ready_, batches, limit);
   return batches;
 }
 
-void DrainQueue::collect_ready(std::vector<Batch>& batches, std::size_t limit) {
-  batches.reserve(std::min(limit, ready_.size()));
-  while (!ready_.empty() && batches.size() < limit) {
-    const auto at = streams_.find(ready_.front());
-    ready_.pop_front();
-    if (hurried_ > 0) --hurried_;
+void DrainQueue::collect_ready(std::deque<StreamId>& from, std::vector<Batch>& batches,
+                               std::size_t limit) {
+  batches.reserve(std::min(limit, batches.size() + from.size()));
+  while (!from.empty() && batches.size() < limit) {
+    const auto at = streams_.find(from.front());
+    from.pop_front();
     // A stream that was dropped, or taken since it was listed.
     if (at == streams_.end() || !at->second.is_ready) continue;
     batches.push_back(collect(at));
   }
 }
 
-std::size_t DrainQueue::due(std::size_t parts) const {
+std::size_t DrainQueue::due() const {
   const std::lock_guard lock(mutex_);
-  return std::max(hurried_, (ready_.size() + parts - 1) / parts);
+  return urgent_.size() + ready_.size();
 }
 
 void DrainQueue::hurry(StreamId stream) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto at = streams_.find(stream);
-  if (at == streams_.end() || !at->second.is_ready) return;
-  // Its other place in the list is skipped later.
-  ready_.push_front(stream);
-  ++hurried_;
+  if (at == streams_.end() || std::exchange(at->second.is_urgent, true)) return;
+  if (!at->second.is_ready) return;
+  // Its place among the others is skipped later.
+  urgent_.push_back(stream);
+  lock.unlock();
+  waker_.hurry();
 }
 
 void DrainQueue::rest() {
   std::unique_lock lock(mutex_);
-  wake_pending_ = !ready_.empty();
-  const bool wake = wake_pending_;
+  wake_pending_ = !urgent_.empty() || !ready_.empty();
+  const News news{wake_pending_, !urgent_.empty()};
   lock.unlock();
-  if (wake) waker_.wake();
+  tell(news);
 }
 
 void DrainQueue::drop(StreamId stream) {

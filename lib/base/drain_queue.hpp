@@ -19,11 +19,13 @@
 namespace millrace {
 
 // Tells the reader's thread to call drain().
-// Thread: wake from any; it must not call the queue.
+// Thread: any; it must not call the queue.
 class Waker {
  public:
   virtual ~Waker() = default;
   virtual void wake() = 0;
+  // The wake-up that was asked for must not wait for others.
+  virtual void hurry() {}
 };
 
 struct DrainLimits {
@@ -35,7 +37,7 @@ struct DrainLimits {
   std::size_t floor_bytes = std::size_t{16} << 10U;
 };
 
-// Thread: push_head, allow, push and end from the producing thread; everything else from the
+// Thread: push_head, allow, push, end and hurry from the producing thread; everything else from the
 // reader's.
 // Lifetime: the waker outlives the queue.
 class DrainQueue {
@@ -49,6 +51,7 @@ class DrainQueue {
     std::string data;
     std::optional<std::string> end;  // the last of the stream, which is forgotten with it
     bool was_paused = false;         // the producer waits to be resumed
+    bool is_urgent = false;          // it was hurried
   };
 
   DrainQueue(Waker& waker, DrainLimits limits) : waker_(waker), limits_(limits) {}
@@ -56,7 +59,7 @@ class DrainQueue {
   // Makes a stream known, with a reader that waits.
   void open(StreamId stream);
 
-  // All four ignore a stream that was dropped.
+  // These ignore a stream that was dropped, as does hurry.
   void push_head(StreamId stream, std::string head);
   // Lets one stream hold more than others before it pauses.
   void allow(StreamId stream, std::size_t bytes);
@@ -73,11 +76,11 @@ class DrainQueue {
   // Answers a wake-up bit by bit: what is there for at most `limit` readers that wait. The next
   // wake-up comes only after rest().
   std::vector<Batch> drain(std::size_t limit);
-  // How many streams a wake-up shall be answered for when it takes `parts` of them to answer for
-  // all that are ready: those that have waited longest, and at least all that were hurried. There
-  // may be fewer, since some may have been dropped.
-  [[nodiscard]] std::size_t due(std::size_t parts) const;
-  // Brings a stream that has something before all others.
+  // How many streams a wake-up is to be answered for. There may be fewer, since some may have been
+  // dropped.
+  [[nodiscard]] std::size_t due() const;
+  // What a stream has, or is the next to have where it has nothing, is what a person waits for: it
+  // comes before what others have, and at once. A drain that gives such has nothing else.
   void hurry(StreamId stream);
   // The reader has answered the wake-up. What it left, or what came meanwhile, is worth another.
   void rest();
@@ -96,24 +99,32 @@ class DrainQueue {
     std::size_t limit = 0;  // in place of stream_bytes, where it is larger
     bool reader_waits = false;
     bool paused = false;
-    bool is_ready = false;  // listed in ready_
+    bool is_ready = false;  // listed in ready_ or urgent_
+    bool is_urgent = false;
 
     [[nodiscard]] bool has_something() const { return head || end || !data.empty(); }
   };
   using Streams = std::unordered_map<StreamId, Stream>;
 
-  // Lists a stream for the next drain; true when the reader must be woken for it.
-  bool offer(StreamId id, Stream& stream);
+  // What the waker is to be told, once the lock is given back.
+  struct News {
+    bool wakes = false;
+    bool hurries = false;
+  };
+  // Lists a stream for the next drain.
+  News offer(StreamId id, Stream& stream);
+  void tell(News news);
   Batch collect(Streams::iterator at);
-  void collect_ready(std::vector<Batch>& batches, std::size_t limit);
+  void collect_ready(std::deque<StreamId>& from, std::vector<Batch>& batches, std::size_t limit);
 
   Waker& waker_;
   const DrainLimits limits_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   Streams streams_;
-  std::deque<StreamId> ready_;  // streams with something for a reader that waits
-  std::size_t hurried_ = 0;     // of them, at the front
+  // Streams with something for a reader that waits. One that was hurried may be listed in both.
+  std::deque<StreamId> ready_;
+  std::deque<StreamId> urgent_;
   std::size_t waiting_ = 0;
   std::size_t buffered_bytes_ = 0;
   bool wake_pending_ = false;

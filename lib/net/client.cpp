@@ -26,7 +26,7 @@ void start_libcurl() {
 
 class Client::State {
  public:
-  State(os::EventLoop& loop, const ClientOptions& options);
+  State(os::EventLoop& loop, const ClientOptions& options, Pace pace);
   ~State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -35,6 +35,7 @@ class Client::State {
   void cancel(TransferId id);
   void pause(TransferId id);
   void resume(TransferId id);
+  void calm(TransferId id);
   // Ends every transfer and refuses new ones.
   void close();
 
@@ -99,12 +100,13 @@ void tell(const std::shared_ptr<TransferHandler>& handler, std::optional<Error> 
 
 }  // namespace
 
-Client::State::State(os::EventLoop& loop, const ClientOptions& options)
+Client::State::State(os::EventLoop& loop, const ClientOptions& options, Pace pace)
     : loop_(loop),
       settings_(options),
       resolver_(loop, options.resolver),
-      driver_(loop, options.kept_connections,
-              [this](CURL* easy, CURLcode code) { on_end(easy, code); }) {}
+      driver_(
+          loop, options.kept_connections, [this](CURL* easy, CURLcode code) { on_end(easy, code); },
+          std::move(pace)) {}
 
 void Client::State::close() {
   self_.reset();
@@ -142,6 +144,11 @@ void Client::State::resume(TransferId id) {
   if (entry == nullptr || !entry->transfer->is_paused()) return;
   entry->transfer->resume();
   post([id](State& state) { state.driver_.after([&state, id] { state.go_on(id); }); });
+}
+
+void Client::State::calm(TransferId id) {
+  const Entry* entry = find(id);
+  if (entry != nullptr && entry->is_running) driver_.calm(entry->transfer->easy());
 }
 
 Client::State::Entry* Client::State::find(TransferId id) {
@@ -301,9 +308,9 @@ void Client::State::tell_endings() {
   }
 }
 
-Client::Client(os::EventLoop& loop, const ClientOptions& options) {
+Client::Client(os::EventLoop& loop, const ClientOptions& options, Pace pace) {
   start_libcurl();
-  state_ = std::make_unique<State>(loop, options);
+  state_ = std::make_unique<State>(loop, options, std::move(pace));
 }
 
 Client::~Client() {
@@ -324,6 +331,10 @@ void Client::pause(TransferId id) {
 
 void Client::resume(TransferId id) {
   state_->resume(id);
+}
+
+void Client::calm(TransferId id) {
+  state_->calm(id);
 }
 
 }  // namespace millrace::net

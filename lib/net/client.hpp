@@ -149,6 +149,8 @@ class Sender {
   virtual void pause(TransferId id) = 0;
   // What waits is delivered soon after, never before resume returns.
   virtual void resume(TransferId id) = 0;
+  // What else comes of it may lie for a while; called from on_data.
+  virtual void calm(TransferId id) { static_cast<void>(id); }
 };
 
 // Runs any number of transfers at a time.
@@ -157,7 +159,11 @@ class Sender {
 // engine_closed, before the destructor returns; it takes no more from then on.
 class Client final : public Sender {
  public:
-  Client(os::EventLoop& loop, const ClientOptions& options);
+  // How long what comes of calm transfers may lie at the moment; asked while there are some.
+  using Pace = std::function<std::chrono::microseconds()>;
+
+  // Without a pace there are no calm transfers.
+  Client(os::EventLoop& loop, const ClientOptions& options, Pace pace = {});
   ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -166,6 +172,7 @@ class Client final : public Sender {
   void cancel(TransferId id) override;
   void pause(TransferId id) override;
   void resume(TransferId id) override;
+  void calm(TransferId id) override;
 
  private:
   class State;

@@ -2,9 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <exception>
 #include <utility>
 
@@ -12,24 +9,16 @@
 
 namespace millrace::net {
 
-namespace asio = boost::asio;
-
-// libcurl owns the descriptor; Asio only watches it and lets go of it before libcurl closes it.
-struct MultiDriver::Socket {
-  Socket(asio::io_context& context, curl_socket_t fd) : descriptor(context, fd) {}
-
-  asio::posix::stream_descriptor descriptor;
-  std::array<bool, 2> wanted{};
-  std::array<bool, 2> armed{};
-  // A handler of a socket that is no longer watched can still be queued, and the number of the
-  // descriptor may already mean another connection.
-  bool is_watched = true;
-};
-
-MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end)
-    : loop_(loop),
-      on_end_(std::move(on_end)),
+MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end,
+                         SocketWatch::Pace pace)
+    : on_end_(std::move(on_end)),
       timer_(loop, [this] { act(CURL_SOCKET_TIMEOUT, 0); }),
+      sockets_(
+          loop,
+          [this](curl_socket_t fd, bool readable, bool writable) {
+            act(fd, (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0));
+          },
+          std::move(pace)),
       multi_(curl_multi_init()) {
   const auto kept = static_cast<long>(kept_connections);
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &MultiDriver::on_socket);
@@ -43,7 +32,6 @@ MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEn
 MultiDriver::~MultiDriver() {
   inside_ = true;
   multi_.reset();
-  while (!sockets_.empty()) forget(sockets_.begin()->first);
 }
 
 void MultiDriver::prepare(CURL* easy) {
@@ -74,6 +62,13 @@ void MultiDriver::as_inside(const std::function<void()>& work) {
   inside_ = before;
 }
 
+void MultiDriver::calm(CURL* easy) {
+  long version = 0;
+  curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
+  // An HTTP/2 connection may have other answers to begin.
+  if (acting_on_ != CURL_SOCKET_BAD && version < CURL_HTTP_VERSION_2_0) sockets_.calm(acting_on_);
+}
+
 void MultiDriver::after(std::function<void()> work) {
   if (inside_) {
     waiting_.push_back(std::move(work));
@@ -86,7 +81,9 @@ void MultiDriver::after(std::function<void()> work) {
 void MultiDriver::act(curl_socket_t fd, int events) {
   int running = 0;
   inside_ = true;
+  acting_on_ = fd;
   curl_multi_socket_action(multi_.get(), fd, events, &running);
+  acting_on_ = CURL_SOCKET_BAD;
   inside_ = false;
   settle();
 }
@@ -113,20 +110,24 @@ void MultiDriver::settle() {
 int MultiDriver::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
   auto* driver = static_cast<MultiDriver*>(self);
   if (what == CURL_POLL_REMOVE) {
-    driver->forget(fd);
+    driver->sockets_.forget(fd);
     return 0;
   }
+  bool is_watched = false;
   try {
-    driver->watch(fd, what);
+    is_watched =
+        driver->sockets_.watch(fd, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   } catch (const std::exception&) {
-    // An error returned here would end every transfer; this one alone has lost its socket.
-    driver->waiting_.emplace_back([driver, fd] { driver->act(fd, CURL_CSELECT_ERR); });
+    is_watched = false;
   }
+  // An error returned here would end every transfer; this one alone has lost its socket.
+  if (!is_watched)
+    driver->waiting_.emplace_back([driver, fd] { driver->act(fd, CURL_CSELECT_ERR); });
   return 0;
 }
 
 int MultiDriver::on_close(void* self, curl_socket_t fd) {
-  static_cast<MultiDriver*>(self)->forget(fd);
+  static_cast<MultiDriver*>(self)->sockets_.forget(fd);
   return close(fd);
 }
 
@@ -138,36 +139,6 @@ int MultiDriver::on_timeout(CURLM*, long milliseconds, void* self) {
     driver->timer_.start_at(os::Timer::Clock::now() + std::chrono::milliseconds(milliseconds));
   }
   return 0;
-}
-
-void MultiDriver::watch(curl_socket_t fd, int what) {
-  auto& socket = sockets_[fd];
-  if (!socket) socket = std::make_shared<Socket>(loop_.context(), fd);
-  socket->wanted[reading] = (what & CURL_POLL_IN) != 0;
-  socket->wanted[writing] = (what & CURL_POLL_OUT) != 0;
-  arm(socket, reading);
-  arm(socket, writing);
-}
-
-void MultiDriver::forget(curl_socket_t fd) {
-  const auto found = sockets_.extract(fd);
-  if (found.empty()) return;
-  found.mapped()->is_watched = false;
-  found.mapped()->descriptor.release();
-}
-
-// A paused transfer wants nothing: an armed wait may then complete once, and is not armed again.
-void MultiDriver::arm(const std::shared_ptr<Socket>& socket, Direction direction) {
-  if (!socket->wanted[direction] || std::exchange(socket->armed[direction], true)) return;
-  using Wait = asio::posix::stream_descriptor::wait_type;
-  const Wait wait = direction == reading ? Wait::wait_read : Wait::wait_write;
-  socket->descriptor.async_wait(wait, [this, socket, direction](boost::system::error_code failed) {
-    socket->armed[direction] = false;
-    if (!socket->is_watched || !socket->wanted[direction]) return;
-    const int ready = direction == reading ? CURL_CSELECT_IN : CURL_CSELECT_OUT;
-    act(socket->descriptor.native_handle(), failed ? CURL_CSELECT_ERR : ready);
-    if (socket->is_watched) arm(socket, direction);
-  });
 }
 
 }  // namespace millrace::net

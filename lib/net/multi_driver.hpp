@@ -1,5 +1,5 @@
-// libcurl's multi interface driven by Asio: sockets, the timer, and the rule that nobody calls
-// libcurl from inside one of its callbacks.
+// libcurl's multi interface on the engine thread: sockets, the timer, and the rule that nobody
+// calls libcurl from inside one of its callbacks.
 #pragma once
 
 #include <curl/curl.h>
@@ -7,10 +7,9 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
-#include <unordered_map>
 
 #include "net/curl_handles.hpp"
+#include "net/socket_watch.hpp"
 #include "os/timer.hpp"
 
 namespace millrace::net {
@@ -21,7 +20,8 @@ class MultiDriver {
   // Receives each transfer that libcurl has ended. Called outside of libcurl.
   using OnEnd = std::function<void(CURL*, CURLcode)>;
 
-  MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end);
+  MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end,
+              SocketWatch::Pace pace);
   // All handles must have been removed.
   ~MultiDriver();
   MultiDriver(const MultiDriver&) = delete;
@@ -37,31 +37,29 @@ class MultiDriver {
   // Runs `work` as if it were a callback of libcurl: what it asks for through after() waits.
   void as_inside(const std::function<void()>& work);
 
+  // What else comes of `easy` may lie for the pace; called while its bytes are handed over, and
+  // without effect where its connection is not its own.
+  void calm(CURL* easy);
+
   [[nodiscard]] bool inside() const { return inside_; }
   // Runs `work` at once, or when libcurl has returned.
   void after(std::function<void()> work);
 
  private:
-  struct Socket;
-  enum Direction : std::size_t { reading, writing };
-
   static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* per_socket);
   static int on_timeout(CURLM* multi, long milliseconds, void* self);
   static int on_close(void* self, curl_socket_t fd);
 
-  void watch(curl_socket_t fd, int what);
-  void forget(curl_socket_t fd);
-  void arm(const std::shared_ptr<Socket>& socket, Direction direction);
   void act(curl_socket_t fd, int events);
   void settle();
 
-  os::EventLoop& loop_;
   OnEnd on_end_;
   os::Timer timer_;
-  std::unordered_map<curl_socket_t, std::shared_ptr<Socket>> sockets_;
+  SocketWatch sockets_;
   std::deque<std::function<void()>> waiting_;
   bool inside_ = false;
   bool settling_ = false;
+  curl_socket_t acting_on_ = CURL_SOCKET_BAD;
   CurlMulti multi_;  // last, so that it closes its connections while the rest still stands
 };
 

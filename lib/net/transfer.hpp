@@ -110,7 +110,9 @@ class Transfer {
   static int on_connected(void* self, char* address, char*, int, int);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
-  void set_connection_options(const Settings& settings, bool crowded);
+  void set_connection_options(const os::Addresses& addresses, const Settings& settings,
+                              bool crowded);
+  [[nodiscard]] long connect_limit(const os::Addresses& addresses) const;
   void set_trust(const CaBundle& roots);
   void set_route(const Route& route);
   void set_callbacks();

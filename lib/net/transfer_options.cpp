@@ -1,6 +1,8 @@
 // The options of libcurl that one hop of a transfer sets; every one of them, since handles are
 // reused.
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -32,7 +34,7 @@ bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Setti
   curl_easy_setopt(handle, CURLOPT_URL, url_.text.c_str());
   curl_easy_setopt(handle, CURLOPT_PRIVATE, this);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, curl_words_.data());
-  set_connection_options(settings, crowded);
+  set_connection_options(addresses, settings, crowded);
   set_trust(settings.roots);
   if (request_.route) set_route(*request_.route);
   set_callbacks();
@@ -40,7 +42,8 @@ bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Setti
   return set_headers(settings.user_agent) && set_addresses(addresses);
 }
 
-void Transfer::set_connection_options(const Settings& settings, bool crowded) {
+void Transfer::set_connection_options(const os::Addresses& addresses, const Settings& settings,
+                                      bool crowded) {
   CURL* handle = easy_.get();
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -54,12 +57,21 @@ void Transfer::set_connection_options(const Settings& settings, bool crowded) {
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   // If libcurl should ever look up a name itself, ending the transfer must not wait for the answer.
   curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
-  // libcurl divides this between the addresses of a host, and 0 would mean its own 300 seconds.
-  constexpr long no_limit = std::numeric_limits<int>::max();
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, connect_limit(addresses));
+}
+
+// libcurl divides the limit between the addresses of a host. It keeps a timer for it until the
+// limit is over, and looks through the timers of all transfers at each arrival of bytes: for a host
+// with one address there is none, since the deadlines watch the whole. Then, as without any limit,
+// its own 300 seconds count, and the longer ones are told.
+long Transfer::connect_limit(const os::Addresses& addresses) const {
+  constexpr long none = 0;
+  constexpr std::int64_t own_limit_ms = 300'000;
+  constexpr std::int64_t longest = std::numeric_limits<int>::max();
   const auto left = deadlines_.left_to_connect(os::Timer::Clock::now());
-  const long limit =
-      left ? static_cast<long>(std::min<std::int64_t>(left->count(), no_limit)) : no_limit;
-  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, limit);
+  const std::int64_t limit = left ? std::min<std::int64_t>(left->count(), longest) : longest;
+  const bool has_one_address = addresses.size() <= 1 && !has_proxy();
+  return has_one_address && limit < own_limit_ms ? none : static_cast<long>(limit);
 }
 
 void Transfer::set_trust(const CaBundle& roots) {

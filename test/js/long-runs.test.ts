@@ -47,6 +47,40 @@ it('gives the same events to every loop, whenever it begins', async () => {
   expect(JSON.stringify(await read(one)) === all).toBe(true);
 });
 
+it('gives the same events to a loop that begins behind one that has read all there was', async () => {
+  const pieces = 60;
+  let more = (): void => undefined;
+  const slow = await startProvider((response) => {
+    let sent = 0;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    more = () => {
+      if (sent++ < pieces) response.write(piece.replace('word', `word-${sent}`));
+      else response.end('data: [DONE]\n\n');
+    };
+    more();
+  });
+  try {
+    const runtime = createModelRuntime('openai', { apiKey: 'k', baseURL: `${slow.url}/v1` });
+    const one = runtime.stream({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] });
+    const others: Promise<AGUIEvent[]>[] = [];
+    const first: AGUIEvent[] = [];
+    for await (const event of one) {
+      first.push(event);
+      // The next piece is asked for when this one was read, so that each comes alone.
+      if (event.type === 'TEXT_MESSAGE_CONTENT') {
+        more();
+        if (first.length % 10 === 0) others.push(read(one));
+      }
+    }
+    expect(first.filter((event) => event.type === 'TEXT_MESSAGE_CONTENT')).toHaveLength(pieces);
+    expect(others.length).toBeGreaterThan(3);
+    for (const other of others) expect(await other).toEqual(first);
+    expect(await read(one)).toEqual(first);
+  } finally {
+    await slow.close();
+  }
+});
+
 it('goes on for a reader that waited in the middle', async () => {
   const one = run();
   const reader = one[Symbol.asyncIterator]();

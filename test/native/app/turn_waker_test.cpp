@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <utility>
 
 namespace millrace::app {
 namespace {
@@ -74,12 +75,17 @@ TEST(TurnWaker, WakesLessOftenTheMoreComes) {
   EXPECT_LT(host.wakes(), rounds / 2);
 }
 
-TEST(TurnWaker, LetsStreamsTakeTurnsWhileMuchComes) {
+TEST(TurnWaker, HasAPaceWhileMuchComes) {
   CountingHost host;
   os::EventLoop loop;
   TurnWaker waker(loop, host);
   loop.start();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto pace = [&] {
+    std::promise<std::chrono::microseconds> asked;
+    loop.post([&] { asked.set_value(waker.pace()); });
+    return asked.get_future().get();
+  };
   int asked = 0;
   // False when the host was not told so in time.
   const auto gives_until = [&](int outputs, const std::function<bool()>& is_so) {
@@ -93,9 +99,34 @@ TEST(TurnWaker, LetsStreamsTakeTurnsWhileMuchComes) {
     }
     return is_so();
   };
-  EXPECT_EQ(waker.parts(), 1U);
-  EXPECT_TRUE(gives_until(1000, [&] { return waker.parts() > 1; }));
-  EXPECT_TRUE(gives_until(1, [&] { return waker.parts() == 1; }));
+  EXPECT_EQ(pace().count(), 0);
+  EXPECT_TRUE(gives_until(1000, [&] { return pace() == std::chrono::milliseconds(32); }));
+  EXPECT_TRUE(gives_until(1, [&] { return pace().count() == 0; }));
+  loop.stop();
+}
+
+// The clock of the pace would have the second wake-up wait; nothing but hurry() brings it at once,
+// and nothing brings one that nobody asked for.
+TEST(TurnWaker, PassesOnAHurriedWakeUpAtOnce) {
+  CountingHost host;
+  os::EventLoop loop;
+  TurnWaker waker(loop, host);
+  loop.start();
+  std::promise<std::pair<int, int>> done;
+  loop.post([&] {
+    waker.hurry();
+    const int before = host.wakes();
+    waker.wake();
+    waker.hurry();
+    waker.hurry();
+    done.set_value({before, host.wakes()});
+  });
+  const auto [before, after] = done.get_future().get();
+  EXPECT_EQ(before, 0);
+  EXPECT_EQ(after, 1);
+  waker.wake();
+  waker.hurry();
+  EXPECT_TRUE(host.wait_for(2));
   loop.stop();
 }
 

@@ -14,7 +14,9 @@ namespace {
 class CountingWaker final : public Waker {
  public:
   void wake() override { ++wakes; }
+  void hurry() override { ++hurries; }
   std::atomic<int> wakes = 0;
+  std::atomic<int> hurries = 0;
 };
 
 TEST(DrainQueue, WakesOnceForAnyNumberOfStreams) {
@@ -131,7 +133,7 @@ TEST(DrainQueue, GivesSomeAtATimeAndWakesAgainWhenTheReaderRestsTooEarly) {
     queue.open(id);
     EXPECT_TRUE(queue.push(id, "x"));
   }
-  EXPECT_EQ(queue.due(1), 3U);
+  EXPECT_EQ(queue.due(), 3U);
   EXPECT_EQ(queue.drain(2).size(), 2U);
   EXPECT_EQ(queue.drain(2).size(), 1U);
   queue.want(1);
@@ -147,25 +149,62 @@ TEST(DrainQueue, GivesSomeAtATimeAndWakesAgainWhenTheReaderRestsTooEarly) {
   EXPECT_EQ(waker.wakes, 3);
 }
 
-TEST(DrainQueue, AnswersForAPartOfTheStreamsAndFirstForTheHurried) {
+TEST(DrainQueue, GivesTheHurriedFirstAndAlone) {
   CountingWaker waker;
   DrainQueue queue(waker, {});
   for (DrainQueue::StreamId id = 1; id <= 9; ++id) {
     queue.open(id);
     EXPECT_TRUE(queue.push(id, "x"));
   }
-  EXPECT_EQ(queue.due(4), 3U);
+  EXPECT_EQ(waker.hurries, 0);
+  queue.hurry(8);
   queue.hurry(8);
   queue.hurry(99);
-  EXPECT_EQ(queue.due(100), 1U);
+  EXPECT_EQ(waker.hurries, 1);
   const auto first = queue.drain(2);
-  ASSERT_EQ(first.size(), 2U);
+  ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(first[0].stream, 8U);
-  EXPECT_EQ(first[1].stream, 1U);
-  queue.hurry(8);
-  EXPECT_EQ(queue.drain().size(), 7U);
-  EXPECT_EQ(queue.due(1), 0U);
+  EXPECT_TRUE(first[0].is_urgent);
+  const auto second = queue.drain(2);
+  ASSERT_EQ(second.size(), 2U);
+  EXPECT_EQ(second[0].stream, 1U);
+  EXPECT_FALSE(second[0].is_urgent);
+  EXPECT_EQ(queue.drain().size(), 6U);
+  EXPECT_EQ(queue.due(), 0U);
   EXPECT_EQ(waker.wakes, 1);
+}
+
+TEST(DrainQueue, HurriesWhatComesNext) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  queue.open(1);
+  queue.open(2);
+  EXPECT_TRUE(queue.push(1, "x"));
+  queue.hurry(2);
+  EXPECT_EQ(waker.hurries, 0);
+  EXPECT_TRUE(queue.push(2, "y"));
+  EXPECT_EQ(waker.wakes, 1);
+  EXPECT_EQ(waker.hurries, 1);
+  EXPECT_EQ(queue.drain(9).at(0).stream, 2U);
+  // The next of the same stream is not hurried any more.
+  queue.want(2);
+  EXPECT_TRUE(queue.push(2, "z"));
+  EXPECT_EQ(waker.hurries, 1);
+  EXPECT_EQ(queue.drain(9).size(), 2U);
+}
+
+TEST(DrainQueue, HurriesWhatIsLeftWhenTheReaderRests) {
+  CountingWaker waker;
+  DrainQueue queue(waker, {});
+  queue.open(1);
+  queue.open(2);
+  EXPECT_TRUE(queue.push(1, "x"));
+  EXPECT_EQ(queue.drain(1).size(), 1U);
+  queue.hurry(2);
+  EXPECT_TRUE(queue.push(2, "y"));
+  queue.rest();
+  EXPECT_EQ(waker.wakes, 2);
+  EXPECT_EQ(waker.hurries, 2);
 }
 
 TEST(DrainQueue, WakesAReaderWhoWantsWhatIsThere) {
@@ -237,6 +276,7 @@ TEST(DrainQueue, LosesNothingBetweenTwoThreads) {
       sent.at(at) += size;
       // As with a real socket the pause is set by the producer, and only it reads.
       paused.at(at) = true;
+      if (random() % 8 == 0) queue.hurry(at);
       if (queue.push(at, bytes)) paused.at(at) = false;
     }
   });

@@ -1,0 +1,47 @@
+// Sockets of which one epoll instance knows who is ready. Each is made known once, and one system
+// call tells of many; Asio, which watches the instance itself, would take one for each event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace millrace::os {
+class EventLoop;
+}
+
+namespace millrace::net {
+
+// Thread: engine thread.
+class SocketSet {
+ public:
+  struct Ready {
+    int fd = -1;
+    std::uint32_t number = 0;  // as it was set: tells a socket from an earlier one of the same fd
+    bool readable = false;
+    bool writable = false;  // both are true of a socket that failed
+  };
+
+  // `on_ready` is called once for each watch(), when sockets are ready. It may destroy the set.
+  SocketSet(os::EventLoop& loop, std::function<void()> on_ready);
+  ~SocketSet();
+  SocketSet(const SocketSet&) = delete;
+  SocketSet& operator=(const SocketSet&) = delete;
+
+  // False when the kernel refuses, for want of memory.
+  [[nodiscard]] bool add(int fd, std::uint32_t number, bool reading, bool writing);
+  [[nodiscard]] bool change(int fd, std::uint32_t number, bool reading, bool writing);
+  void remove(int fd);
+
+  // Sockets that are ready now and were not told of longest; those not attended to are told again.
+  std::size_t collect(std::span<Ready> ready);
+  void watch();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the handler that waits
+};
+
+}  // namespace millrace::net
