@@ -6,6 +6,7 @@
 #include "app/agent_frame.hpp"
 #include "app/agent_questions.hpp"
 #include "app/host_turn.hpp"
+#include "app/model_output.hpp"
 #include "app/model_stream.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
@@ -14,14 +15,6 @@ namespace millrace::app {
 namespace {
 
 using json::Tree;
-
-event::Spelling diagnostic_spelling() {
-  event::Spelling spelling;
-  spelling.extras = event::Extras::diagnostic;
-  spelling.surrogates = json::Surrogates::keep;
-  spelling.tool_error_members = true;
-  return spelling;
-}
 
 std::string_view status_of(AgentOutcome::Kind kind) {
   switch (kind) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "app/option_numbers.hpp"
 #include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "model/route.hpp"
@@ -14,10 +15,6 @@ namespace millrace::app {
 namespace {
 
 using std::chrono::milliseconds;
-
-void read_time(const json::Value& value, milliseconds& time) {
-  if (const auto number = value.integer(); number && *number >= 0) time = milliseconds(*number);
-}
 
 std::string item_of(std::string_view type) {
   std::string item = ",{";

@@ -101,6 +101,8 @@ std::unique_ptr<ModelEncoder> make_encoder(const ModelOutputOptions& options) {
   return nullptr;
 }
 
+}  // namespace
+
 event::Spelling diagnostic_spelling() {
   event::Spelling spelling;
   spelling.extras = event::Extras::diagnostic;
@@ -108,8 +110,6 @@ event::Spelling diagnostic_spelling() {
   spelling.tool_error_members = true;
   return spelling;
 }
-
-}  // namespace
 
 // Gives events to whoever wants them.
 class ModelOutput::Fork final : public event::EventSink {

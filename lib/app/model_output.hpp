@@ -11,10 +11,14 @@
 #include "app/redacting_sink.hpp"
 #include "encoder/ag_ui.hpp"
 #include "event/batch.hpp"
+#include "event/codec.hpp"
 #include "event/event.hpp"
 #include "model/call.hpp"
 
 namespace millrace::app {
+
+// How the items of the events protocol are spelled: with all that only the host sees.
+event::Spelling diagnostic_spelling();
 
 enum class ModelProtocol : std::uint8_t { events, ag_ui, lobe };
 

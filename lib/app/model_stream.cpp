@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/ag_ui_run.hpp"
+#include "app/option_numbers.hpp"
 #include "base/json.hpp"
 #include "model/dialects.hpp"
 
@@ -22,16 +23,6 @@ Result<ModelProtocol> read_protocol(std::string_view name) {
   if (row != rows.end()) return row->second;
   return make_error(Errc::invalid_option, "No protocol is called '" + std::string(name) +
                                               "'. Use 'events', 'ag_ui' or 'lobe'.");
-}
-
-void read_limit(const json::Value& value, std::size_t& limit) {
-  const auto number = value.integer();
-  if (number && *number > 0) limit = static_cast<std::size_t>(*number);
-}
-
-void read_time(const json::Value& value, std::chrono::milliseconds& time) {
-  const auto number = value.integer();
-  if (number && *number >= 0) time = std::chrono::milliseconds(*number);
 }
 
 }  // namespace

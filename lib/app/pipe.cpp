@@ -7,6 +7,7 @@
 #include "adapter/named_records.hpp"
 #include "adapter/raw_payloads.hpp"
 #include "app/ag_ui_run.hpp"
+#include "app/option_numbers.hpp"
 #include "base/json.hpp"
 #include "event/batch.hpp"
 #include "os/random_ids.hpp"
@@ -142,11 +143,6 @@ constexpr std::array<std::pair<std::string_view, PipeSpec::Kind>, 5> kinds{{
 
 bool needs_wire(PipeSpec::Kind kind) {
   return kind == PipeSpec::Kind::events || kind == PipeSpec::Kind::ag_ui;
-}
-
-void read_limit(const json::Value& value, std::size_t& limit) {
-  const auto number = value.integer();
-  if (number && *number > 0) limit = static_cast<std::size_t>(*number);
 }
 
 void read_limits(const json::Value& limits, adapter::DecoderOptions& options) {

@@ -14,7 +14,7 @@
 namespace millrace::app {
 namespace {
 
-Error wrong(std::string_view key, std::string_view expected) {
+Error wrong_option(std::string_view key, std::string_view expected) {
   return make_error(Errc::invalid_option,
                     "`" + std::string(key) + "` must be " + std::string(expected) + ".");
 }
@@ -24,7 +24,7 @@ using Reader = Result<void> (*)(AgentServerOptions&, std::string_view, const jso
 template <std::string AgentServerOptions::*member>
 Result<void> read_text(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
-  if (!value.is_string()) return wrong(key, "a string");
+  if (!value.is_string()) return wrong_option(key, "a string");
   options.*member = value.string();
   return {};
 }
@@ -32,9 +32,9 @@ Result<void> read_text(AgentServerOptions& options, std::string_view key,
 template <std::vector<std::string> AgentServerOptions::*member>
 Result<void> read_list(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
-  if (!value.is_array()) return wrong(key, "an array of strings");
+  if (!value.is_array()) return wrong_option(key, "an array of strings");
   for (const json::Value item : value.items()) {
-    if (!item.is_string()) return wrong(key, "an array of strings");
+    if (!item.is_string()) return wrong_option(key, "an array of strings");
     (options.*member).emplace_back(item.string());
   }
   return {};
@@ -44,16 +44,16 @@ template <std::int64_t AgentServerOptions::*member>
 Result<void> read_count(AgentServerOptions& options, std::string_view key,
                         const json::Value& value) {
   const auto count = value.integer();
-  if (!count || *count < 0) return wrong(key, "an integer of at least 0");
+  if (!count || *count < 0) return wrong_option(key, "an integer of at least 0");
   options.*member = *count;
   return {};
 }
 
 Result<void> read_providers(AgentServerOptions& options, std::string_view key,
                             const json::Value& value) {
-  if (!value.is_array()) return wrong(key, "an array of objects");
+  if (!value.is_array()) return wrong_option(key, "an array of objects");
   for (const json::Value item : value.items()) {
-    if (!item.is_object()) return wrong(key, "an array of objects");
+    if (!item.is_object()) return wrong_option(key, "an array of objects");
     options.providers.push_back(item.to_json());
   }
   return {};
@@ -62,9 +62,9 @@ Result<void> read_providers(AgentServerOptions& options, std::string_view key,
 // Shape: [{"name": string, "settings": what read_mcp_client reads, "trusted"?: boolean, and the
 // other members that mcp::read_rules reads}].
 Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const json::Value& value) {
-  if (!value.is_array()) return wrong(key, "an array of objects");
+  if (!value.is_array()) return wrong_option(key, "an array of objects");
   for (const json::Value item : value.items()) {
-    if (item["name"].string().empty()) return wrong(key, "an array of objects with a name");
+    if (item["name"].string().empty()) return wrong_option(key, "an array of objects with a name");
     auto client = read_mcp_client(item["settings"].to_json());
     if (!client) return std::move(client).error();
     json::Tree rules(item);
@@ -78,7 +78,7 @@ Result<void> read_port(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
   const auto port = value.integer();
   if (!port || *port < 0 || *port > std::numeric_limits<std::uint16_t>::max()) {
-    return wrong(key, "a port number from 0 to 65535");
+    return wrong_option(key, "a port number from 0 to 65535");
   }
   options.port = static_cast<std::uint16_t>(*port);
   return {};

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/option_numbers.hpp"
 #include "app/transport.hpp"
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
@@ -49,15 +50,9 @@ Result<net::Header> read_header(const json::Value& pair) {
   return header;
 }
 
-void read_limit(const json::Value& value, std::size_t& limit) {
+void read_count(const json::Value& value, std::size_t& limit) {
   if (const auto number = value.integer(); number && *number >= 0) {
     limit = static_cast<std::size_t>(*number);
-  }
-}
-
-void read_time(const json::Value& value, std::chrono::milliseconds& time) {
-  if (const auto number = value.integer(); number && *number >= 0) {
-    time = std::chrono::milliseconds(*number);
   }
 }
 
@@ -96,8 +91,8 @@ Result<net::Request> read_request(std::string_view json) {
   read_time(timeouts["firstByte"], request.timeouts.first_byte);
   read_time(timeouts["idle"], request.timeouts.idle);
   read_time(timeouts["total"], request.timeouts.total);
-  read_limit(value["limits"]["headerBytes"], request.limits.header_bytes);
-  read_limit(value["limits"]["decodedBytes"], request.limits.decoded_bytes);
+  read_count(value["limits"]["headerBytes"], request.limits.header_bytes);
+  read_count(value["limits"]["decodedBytes"], request.limits.decoded_bytes);
   auto route = model::read_route(value);
   if (!route) return std::move(route).error();
   request.route = std::move(route).value();

@@ -6,7 +6,7 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::array table{
+constexpr std::array card_table{
 #define MILLRACE_CARD(provider, model, context, output, pricing, source) \
   ModelCard{provider, model, context, output, pricing, source},
 #include "model/cards.def"
@@ -28,15 +28,15 @@ bool is_version(std::string_view suffix) {
 }  // namespace
 
 std::span<const ModelCard> model_cards() {
-  return table;
+  return card_table;
 }
 
 const ModelCard* find_card(std::string_view provider, std::string_view model) {
-  const auto* row = std::find_if(table.begin(), table.end(), [&](const ModelCard& card) {
+  const auto* row = std::find_if(card_table.begin(), card_table.end(), [&](const ModelCard& card) {
     return card.provider == provider && model.starts_with(card.model) &&
            is_version(model.substr(card.model.size()));
   });
-  return row == table.end() ? nullptr : row;
+  return row == card_table.end() ? nullptr : row;
 }
 
 std::string card_json(const ModelCard& card) {

@@ -12,7 +12,7 @@ constexpr std::string_view anthropic_headers = "anthropic-version: 2023-06-01";
 
 // In the order of the enum.
 // Sources: the API references of OpenAI, Anthropic, Google, Ollama, AWS and Cohere (2026).
-constexpr std::array table{
+constexpr std::array dialect_table{
     DialectRow{Dialect::openai_chat, "openai_chat", "openai_chat", "/chat/completions",
                "/chat/completions", "", events, "/chat/completions", openai_chat_body},
     DialectRow{Dialect::openai_responses, "openai_responses", "openai_responses", "/responses",
@@ -43,11 +43,11 @@ constexpr std::array table{
 }  // namespace
 
 std::span<const DialectRow> dialects() {
-  return table;
+  return dialect_table;
 }
 
 const DialectRow& row_of(Dialect dialect) {
-  return table[static_cast<std::size_t>(dialect)];
+  return dialect_table[static_cast<std::size_t>(dialect)];
 }
 
 }  // namespace millrace::model

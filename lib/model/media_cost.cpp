@@ -9,52 +9,55 @@ namespace millrace::model {
 namespace {
 
 constexpr double million = 1e6;
-constexpr double rounding = 1e-6;  // what adding fractions leaves behind is no further credit
+constexpr double credit_rounding =
+    1e-6;  // what adding fractions leaves behind is no further credit
 using Kind = MediaWork::Kind;
 
 // How much of a unit was used; nothing when only the provider knows.
-struct Quantity {
+struct MediaQuantity {
   Kind kind;
   std::string_view name;
   std::string_view unit;
   bool makes;  // a card without such a unit has no price for the work
   std::optional<double> (*of)(const MediaWork& work);
 };
-constexpr std::array quantities{
-    Quantity{Kind::image, "imageGeneration", "image", true,
-             [](const MediaWork& w) { return std::optional(static_cast<double>(w.count)); }},
-    Quantity{Kind::image, "imageGeneration", "megapixel", true,
-             [](const MediaWork& w) {
-               return w.megapixels ? std::optional(*w.megapixels * static_cast<double>(w.count))
-                                   : std::nullopt;
-             }},
-    Quantity{Kind::image, "imageInput", "image", false,
-             [](const MediaWork& w) {
-               return std::optional(static_cast<double>(w.input_images * w.count));
-             }},
-    Quantity{Kind::video, "videoGeneration", "second", true,
-             [](const MediaWork& w) {
-               return w.seconds ? std::optional(*w.seconds * static_cast<double>(w.count))
-                                : std::nullopt;
-             }},
-    Quantity{Kind::video, "videoGeneration", "video", true,
-             [](const MediaWork& w) { return std::optional(static_cast<double>(w.count)); }},
-    Quantity{Kind::video, "videoGeneration", "millionTokens", true,
-             [](const MediaWork& w) {
-               return w.tokens ? std::optional(static_cast<double>(*w.tokens) / million)
+constexpr std::array media_quantities{
+    MediaQuantity{Kind::image, "imageGeneration", "image", true,
+                  [](const MediaWork& w) { return std::optional(static_cast<double>(w.count)); }},
+    MediaQuantity{Kind::image, "imageGeneration", "megapixel", true,
+                  [](const MediaWork& w) {
+                    return w.megapixels
+                               ? std::optional(*w.megapixels * static_cast<double>(w.count))
                                : std::nullopt;
-             }},
-    Quantity{Kind::video, "imageInput", "image", false,
-             [](const MediaWork& w) {
-               return std::optional(static_cast<double>(w.input_images * w.count));
-             }},
+                  }},
+    MediaQuantity{Kind::image, "imageInput", "image", false,
+                  [](const MediaWork& w) {
+                    return std::optional(static_cast<double>(w.input_images * w.count));
+                  }},
+    MediaQuantity{Kind::video, "videoGeneration", "second", true,
+                  [](const MediaWork& w) {
+                    return w.seconds ? std::optional(*w.seconds * static_cast<double>(w.count))
+                                     : std::nullopt;
+                  }},
+    MediaQuantity{Kind::video, "videoGeneration", "video", true,
+                  [](const MediaWork& w) { return std::optional(static_cast<double>(w.count)); }},
+    MediaQuantity{Kind::video, "videoGeneration", "millionTokens", true,
+                  [](const MediaWork& w) {
+                    return w.tokens ? std::optional(static_cast<double>(*w.tokens) / million)
+                                    : std::nullopt;
+                  }},
+    MediaQuantity{Kind::video, "imageInput", "image", false,
+                  [](const MediaWork& w) {
+                    return std::optional(static_cast<double>(w.input_images * w.count));
+                  }},
 };
 
-const Quantity* find_quantity(Kind kind, const PriceUnit& unit) {
-  const auto* row = std::find_if(quantities.begin(), quantities.end(), [&](const Quantity& q) {
-    return q.kind == kind && q.name == unit.name && q.unit == unit.unit;
-  });
-  return row == quantities.end() ? nullptr : row;
+const MediaQuantity* find_quantity(Kind kind, const PriceUnit& unit) {
+  const auto* row =
+      std::find_if(media_quantities.begin(), media_quantities.end(), [&](const MediaQuantity& q) {
+        return q.kind == kind && q.name == unit.name && q.unit == unit.unit;
+      });
+  return row == media_quantities.end() ? nullptr : row;
 }
 
 std::optional<double> lookup_rate(const PriceUnit& unit, const CostOptions& options,
@@ -81,7 +84,7 @@ std::optional<double> rate_of(const PriceUnit& unit, const CostOptions& options,
   return std::nullopt;
 }
 
-std::string number_text(double number) {
+std::string credits_text(double number) {
   std::array<char, 32> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   return {digits.data(), end};
@@ -146,7 +149,7 @@ std::optional<MediaCost> compute_media_cost(const PriceCard& card, const MediaWo
   MediaCost cost;
   bool makes = false;
   for (const PriceUnit& unit : card.units) {
-    const Quantity* row = find_quantity(work.kind, unit);
+    const MediaQuantity* row = find_quantity(work.kind, unit);
     if (row == nullptr) continue;
     const auto quantity = row->of(work);
     if (!quantity) return std::nullopt;
@@ -167,8 +170,8 @@ std::optional<MediaCost> compute_media_cost(const PriceCard& card, const MediaWo
 
 std::string media_cost_json(const MediaCost& cost) {
   std::string out = "{";
-  json::append_raw_member(out, "totalCost", number_text(cost.total));
-  const double credits = std::ceil(std::min(cost.total * million, 9e15) - rounding);
+  json::append_raw_member(out, "totalCost", credits_text(cost.total));
+  const double credits = std::ceil(std::min(cost.total * million, 9e15) - credit_rounding);
   json::append_member(out, "totalCredits", static_cast<std::int64_t>(credits));
   std::string list = "[";
   for (const MediaLine& line : cost.lines) {
@@ -178,9 +181,9 @@ std::string media_cost_json(const MediaCost& cost) {
     json::append_member(unit, "unit", line.unit->unit);
     list.push_back('{');
     json::append_raw_member(list, "unit", unit + "}");
-    json::append_raw_member(list, "quantity", number_text(line.quantity));
-    json::append_raw_member(list, "rate", number_text(line.rate));
-    json::append_raw_member(list, "cost", number_text(line.cost));
+    json::append_raw_member(list, "quantity", credits_text(line.quantity));
+    json::append_raw_member(list, "rate", credits_text(line.rate));
+    json::append_raw_member(list, "cost", credits_text(line.cost));
     if (!line.key.empty()) json::append_member(list, "lookupKey", line.key);
     list.push_back('}');
   }

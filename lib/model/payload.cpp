@@ -10,7 +10,7 @@
 namespace millrace::model {
 namespace {
 
-Error invalid(std::string_view member, std::string_view must) {
+Error invalid_member(std::string_view member, std::string_view must) {
   return make_error(Errc::invalid_body, "`" + std::string(member) + "` " + std::string(must) + ".");
 }
 
@@ -107,33 +107,33 @@ Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
   for (const NumberMember& member : number_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
-    if (!value.is_number()) return invalid(member.name, "must be a number");
+    if (!value.is_number()) return invalid_member(member.name, "must be a number");
     payload.*member.field = value.number();
   }
   for (const IntegerMember& member : integer_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
     const auto number = value.integer();
-    if (!number) return invalid(member.name, "must be a whole number");
+    if (!number) return invalid_member(member.name, "must be a whole number");
     if (*number == -1 && member.has_no_limit) continue;
     if (*number < member.least) {
-      return invalid(member.name, "must be " + std::to_string(member.least) + " or more");
+      return invalid_member(member.name, "must be " + std::to_string(member.least) + " or more");
     }
     auto& field = payload.*member.field;
-    if (field && *field != *number) return invalid(member.name, "contradicts `max_tokens`");
+    if (field && *field != *number) return invalid_member(member.name, "contradicts `max_tokens`");
     field = number;
   }
   for (const TextMember& member : text_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
-    if (!value.is_string()) return invalid(member.name, "must be a string");
+    if (!value.is_string()) return invalid_member(member.name, "must be a string");
     payload.*member.field = value.string();
   }
   for (const FlagMember& member : flag_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
     if (!value.is(json::Type::boolean_true) && !value.is(json::Type::boolean_false)) {
-      return invalid(member.name, "must be true or false");
+      return invalid_member(member.name, "must be true or false");
     }
     payload.*member.field = value.is_true();
   }
@@ -146,9 +146,9 @@ Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
     payload.stop.emplace_back(stop.string());
     return {};
   }
-  if (!stop.is_array()) return invalid("stop", "must be a string or a list of strings");
+  if (!stop.is_array()) return invalid_member("stop", "must be a string or a list of strings");
   for (const json::Value text : stop.items()) {
-    if (!text.is_string()) return invalid("stop", "must be a string or a list of strings");
+    if (!text.is_string()) return invalid_member("stop", "must be a string or a list of strings");
     payload.stop.emplace_back(text.string());
   }
   return {};
@@ -156,7 +156,7 @@ Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
 
 // OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
 Result<Tool> read_tool(const json::Value& value) {
-  if (!value.is_object()) return invalid("tools", "must be an array of objects");
+  if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
   const auto type = value["type"].filled_string();
   const bool nested = value["function"].is_object();
   const json::Value function = nested ? value["function"] : value;
@@ -165,7 +165,7 @@ Result<Tool> read_tool(const json::Value& value) {
   const bool own = type && *type != "function" && *type != "custom";
   if (own || !name) {
     if (!type || *type == "function") {
-      return invalid("tools", "holds an entry without a name");
+      return invalid_member("tools", "holds an entry without a name");
     }
     tool.raw = value.to_json();
     return tool;
@@ -185,7 +185,7 @@ Result<Tool> read_tool(const json::Value& value) {
 Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
   if (tools.is_nothing()) return {};
   if (!tools.is_array()) {
-    return invalid("tools", "must be an array of { type: 'function', function: { name } }");
+    return invalid_member("tools", "must be an array of { type: 'function', function: { name } }");
   }
   for (const json::Value value : tools.items()) {
     auto tool = read_tool(value);
@@ -194,7 +194,7 @@ Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
     const bool repeated =
         !name.empty() && std::any_of(payload.tools.begin(), payload.tools.end(),
                                      [&](const Tool& known) { return known.name == name; });
-    if (repeated) return invalid("tools", "holds \"" + name + "\" twice");
+    if (repeated) return invalid_member("tools", "holds \"" + name + "\" twice");
     payload.tools.push_back(std::move(tool).value());
   }
   return {};
@@ -218,9 +218,10 @@ Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
   const auto* row =
       std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == word; });
   if (row == words.end()) {
-    return invalid("tool_choice",
-                   "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
-                   "name } }");
+    return invalid_member(
+        "tool_choice",
+        "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
+        "name } }");
   }
   out.kind = row->kind;
   return {};
@@ -237,7 +238,7 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
   } else if (type == "json_schema") {
     const json::Value wanted = format["json_schema"];
     if (!wanted["schema"].is_object()) {
-      return invalid("response_format.json_schema.schema", "must be a JSON Schema");
+      return invalid_member("response_format.json_schema.schema", "must be a JSON Schema");
     }
     out.kind = Kind::json_schema;
     out.name = wanted["name"].filled_string().value_or("answer");
@@ -245,7 +246,8 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
     out.schema = wanted["schema"].to_json();
     if (!wanted["strict"].is_nothing()) out.strict = wanted["strict"].is_true();
   } else {
-    return invalid("response_format.type", "must be \"text\", \"json_object\" or \"json_schema\"");
+    return invalid_member("response_format.type",
+                          "must be \"text\", \"json_object\" or \"json_schema\"");
   }
   return {};
 }
@@ -264,10 +266,11 @@ Result<void> read_effort(const json::Value& root, Reasoning& out) {
     if (value.is_nothing()) continue;
     const std::string_view level = value.string();
     if (std::find(levels.begin(), levels.end(), level) == levels.end()) {
-      return invalid(name, "must be none, minimal, low, medium, high, xhigh or max");
+      return invalid_member(name, "must be none, minimal, low, medium, high, xhigh or max");
     }
     if (!out.effort.empty() && out.effort != level) {
-      return invalid(name, "contradicts another effort of the same payload (" + out.effort + ")");
+      return invalid_member(name,
+                            "contradicts another effort of the same payload (" + out.effort + ")");
     }
     out.effort = level;
   }
@@ -280,7 +283,7 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
   if (const auto type = thinking["type"].filled_string()) {
     constexpr std::array<std::string_view, 3> types{"enabled", "disabled", "adaptive"};
     if (std::find(types.begin(), types.end(), *type) == types.end()) {
-      return invalid("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"");
+      return invalid_member("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"");
     }
     out.type = *type;
   }
@@ -296,8 +299,8 @@ Result<void> read_api_mode(ChatPayload& payload) {
   if (payload.api_mode == "chatCompletion") payload.api_mode = "chat";
   constexpr std::array<std::string_view, 5> modes{"", "chat", "responses", "anthropic", "gemini"};
   if (std::find(modes.begin(), modes.end(), payload.api_mode) != modes.end()) return {};
-  return invalid("apiMode",
-                 "must be \"chatCompletion\", \"responses\", \"anthropic\" or \"gemini\"");
+  return invalid_member("apiMode",
+                        "must be \"chatCompletion\", \"responses\", \"anthropic\" or \"gemini\"");
 }
 
 void read_flags(const json::Value& root, ChatPayload& payload) {
@@ -331,11 +334,11 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   if (!root.is_object()) return make_error(Errc::invalid_body, "The payload must be an object.");
   ChatPayload payload;
   MILLRACE_TRY(read_scalars(root, payload));
-  if (payload.model.empty()) return invalid("model", "must name a model");
+  if (payload.model.empty()) return invalid_member("model", "must name a model");
   auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
   if (!messages) return std::move(messages).error();
   payload.messages = std::move(messages).value();
-  if (payload.messages.empty()) return invalid("messages", "must hold a message");
+  if (payload.messages.empty()) return invalid_member("messages", "must hold a message");
   MILLRACE_TRY(read_api_mode(payload));
   MILLRACE_TRY(read_stop(root["stop"], payload));
   MILLRACE_TRY(read_tools(root["tools"], payload));

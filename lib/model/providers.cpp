@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.hpp"
 #include "message/json_builder.hpp"
 #include "model/dialects.hpp"
 
@@ -72,15 +73,6 @@ constexpr std::array<std::string_view, 12> auth_names{
     "none",  "bearer", "optional_bearer", "x_api_key", "api_key", "x_goog_api_key",
     "x_key", "key",    "query_key",       "aws_sigv4", "vertex",  "copilot"};
 
-constexpr char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool same_id(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 void write_list(message::JsonBuilder& out, std::string_view key, std::string_view names) {
   out.open_array(key);
   while (!names.empty()) {
@@ -136,10 +128,10 @@ std::span<const Provider> providers() {
 
 const Provider* find_provider(std::string_view id) {
   for (const Alias& alias : aliases) {
-    if (same_id(alias.name, id)) id = alias.id;
+    if (equal_ignoring_case(alias.name, id)) id = alias.id;
   }
   const auto* row = std::find_if(provider_table.begin(), provider_table.end(),
-                                 [&](const Provider& p) { return same_id(p.id, id); });
+                                 [&](const Provider& p) { return equal_ignoring_case(p.id, id); });
   return row == provider_table.end() ? nullptr : row;
 }
 

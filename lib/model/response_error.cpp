@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/json.hpp"
 #include "model/retry_after.hpp"
 
@@ -12,16 +13,6 @@ namespace millrace::model {
 namespace {
 
 using std::chrono::milliseconds;
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
-}
 
 // What a vendor said, whatever it was written in.
 struct Said {

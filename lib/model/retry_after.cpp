@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "base/json.hpp"
 
 namespace millrace::model {
@@ -14,19 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 std::string_view header_of(std::span<const net::Header> headers, std::string_view name) {
   for (const net::Header& header : headers) {
     // A fetch function may leave blanks behind the value.
-    if (equals_ignoring_case(header.name, name)) return json::trim(header.value);
+    if (equal_ignoring_case(header.name, name)) return json::trim(header.value);
   }
   return {};
 }

@@ -9,7 +9,7 @@
 namespace millrace::model {
 namespace {
 
-Error invalid(std::string_view option, std::string_view rule) {
+Error invalid_route(std::string_view option, std::string_view rule) {
   return make_error(Errc::invalid_option,
                     "The option " + std::string(option) + " " + std::string(rule) + ".");
 }
@@ -36,17 +36,17 @@ Result<void> check_proxy(std::string_view option, std::string_view address) {
                         "the scheme http, https, socks5 or socks5h.");
 }
 
-Result<void> read_text(const json::Value& value, std::string_view option, std::string& into) {
+Result<void> read_route_text(const json::Value& value, std::string_view option, std::string& into) {
   if (!is_given(value)) return {};
-  if (!value.is_string()) return invalid(option, "must be a string");
+  if (!value.is_string()) return invalid_route(option, "must be a string");
   into = value.string();
   return {};
 }
 
 Result<void> read_pem(const json::Value& value, std::string_view option, std::string& into) {
-  MILLRACE_TRY(read_text(value, option, into));
+  MILLRACE_TRY(read_route_text(value, option, into));
   if (!into.empty() && into.find("-----BEGIN ") == std::string::npos) {
-    return invalid(option, "must be PEM text, which begins with -----BEGIN");
+    return invalid_route(option, "must be PEM text, which begins with -----BEGIN");
   }
   return {};
 }
@@ -64,11 +64,11 @@ Result<void> read_authorities(const json::Value& value, std::string& into) {
 Result<void> read_proxies(const json::Value& value, net::Route& route) {
   if (!is_given(value)) return {};
   if (value.is_object()) {
-    MILLRACE_TRY(read_text(value["http"], "proxy.http", route.http_proxy));
-    MILLRACE_TRY(read_text(value["https"], "proxy.https", route.https_proxy));
-    MILLRACE_TRY(read_text(value["noProxy"], "proxy.noProxy", route.no_proxy));
+    MILLRACE_TRY(read_route_text(value["http"], "proxy.http", route.http_proxy));
+    MILLRACE_TRY(read_route_text(value["https"], "proxy.https", route.https_proxy));
+    MILLRACE_TRY(read_route_text(value["noProxy"], "proxy.noProxy", route.no_proxy));
   } else {
-    MILLRACE_TRY(read_text(value, "proxy", route.https_proxy));
+    MILLRACE_TRY(read_route_text(value, "proxy", route.https_proxy));
     route.http_proxy = route.https_proxy;
   }
   if (!route.http_proxy.empty()) MILLRACE_TRY(check_proxy("proxy", route.http_proxy));
@@ -89,13 +89,13 @@ Result<std::shared_ptr<const net::Route>> read_route(const json::Value& options)
   MILLRACE_TRY(read_authorities(options["ca"], route->authorities));
   MILLRACE_TRY(read_pem(options["cert"], "cert", route->certificate));
   MILLRACE_TRY(read_pem(options["key"], "key", route->key));
-  MILLRACE_TRY(read_text(options["passphrase"], "passphrase", route->key_password));
+  MILLRACE_TRY(read_route_text(options["passphrase"], "passphrase", route->key_password));
   if (!route->key.empty() && route->certificate.empty()) {
-    return invalid("key", "needs the option cert beside it");
+    return invalid_route("key", "needs the option cert beside it");
   }
   const json::Value http2 = options["http2"];
   if (is_given(http2) && !http2.is_true() && !http2.is(json::Type::boolean_false)) {
-    return invalid("http2", "must be true or false");
+    return invalid_route("http2", "must be true or false");
   }
   route->http2 = http2.is_true();
   return std::shared_ptr<const net::Route>(std::move(route));

@@ -7,7 +7,7 @@
 namespace millrace::model {
 namespace {
 
-constexpr std::array<std::string_view, tokens_count> names{
+constexpr std::array<std::string_view, tokens_count> counter_names{
     "inputTextTokens",
     "inputImageTokens",
     "inputAudioTokens",
@@ -49,7 +49,7 @@ bool is_empty(const ModelUsage& usage) {
 }  // namespace
 
 std::string_view name_of(Tokens tokens) {
-  return names[static_cast<std::size_t>(tokens)];
+  return counter_names[static_cast<std::size_t>(tokens)];
 }
 
 std::string_view name_of(UsageSource source) {
@@ -59,7 +59,7 @@ std::string_view name_of(UsageSource source) {
 ModelUsage read_usage(const json::Value& usage) {
   ModelUsage result;
   for (std::size_t index = 0; index < tokens_count; ++index) {
-    const auto count = usage[names[index]].integer();
+    const auto count = usage[counter_names[index]].integer();
     if (count && *count >= 0) result.counts[index] = count;
   }
   const auto cost = usage["cost"].number();
@@ -76,7 +76,7 @@ ModelUsage read_usage(const json::Value& usage) {
 void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
   out.push_back('{');
   for (std::size_t index = 0; index < tokens_count; ++index) {
-    if (usage.counts[index]) json::append_member(out, names[index], *usage.counts[index]);
+    if (usage.counts[index]) json::append_member(out, counter_names[index], *usage.counts[index]);
   }
   if (usage.cost) append_number(out, "cost", *usage.cost);
   if (with_source) json::append_member(out, "source", name_of(usage.source));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::model {
@@ -48,15 +49,6 @@ constexpr std::array<Modality, 4> modalities{{
     {"audio", Tokens::input_audio, Tokens::input_cached_audio, Tokens::output_audio},
     {"video", Tokens::input_video, Tokens::input_cached_video, Tokens::output_video},
 }};
-
-bool equal_ignoring_case(std::string_view a, std::string_view lower) {
-  if (a.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const char c = a[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
-  }
-  return true;
-}
 
 // [{"modality": "TEXT", <key>: n}, ...]
 void set_modalities(ModelUsage& usage, const json::Value& details, std::string_view key,

@@ -29,7 +29,7 @@ void close_span(unsigned first, unsigned last) {
   if (syscall(SYS_close_range, first, last, 0) == 0) return;
 #endif
   constexpr unsigned most = 65'536;
-  for (unsigned fd = first; fd <= std::min(last, most); ++fd) close(static_cast<int>(fd));
+  for (unsigned fd = first; fd <= std::min(last, most); ++fd) ::close(static_cast<int>(fd));
 }
 
 // Closes every descriptor but those of the plan. An inherited one would hold a lock, a socket or
@@ -51,7 +51,7 @@ void report(int fd, WatcherReport::Kind kind, int value) {
   message.kind = kind;
   message.value = value;
   // Smaller than PIPE_BUF: it is written whole or not at all.
-  static_cast<void>(!write(fd, &message, sizeof message));
+  static_cast<void>(!::write(fd, &message, sizeof message));
 }
 
 // A host may ignore or block what the program counts on.
@@ -106,7 +106,7 @@ void wait_a_moment(int control, std::int64_t ms) {
 
 bool is_at_end(int control) {
   char byte = 0;
-  const ssize_t got = read(control, &byte, 1);
+  const ssize_t got = ::read(control, &byte, 1);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -130,8 +130,8 @@ void kill_strays() {
   const int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   std::array<char, 4096> text{};
-  const ssize_t size = read(fd, text.data(), text.size() - 1);
-  close(fd);
+  const ssize_t size = ::read(fd, text.data(), text.size() - 1);
+  ::close(fd);
   pid_t pid = 0;
   for (ssize_t at = 0; at < size; ++at) {
     const char c = text[static_cast<std::size_t>(at)];
@@ -181,7 +181,7 @@ void kill_strays() {
     _exit(1);
   }
   setpgid(program, program);
-  for (const int fd : {plan.control, plan.input, plan.output, plan.errors}) close(fd);
+  for (const int fd : {plan.control, plan.input, plan.output, plan.errors}) ::close(fd);
   struct sigaction noted {};
   noted.sa_handler = on_child;
   sigaction(SIGCHLD, &noted, nullptr);

@@ -5,18 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 #include "tool/builtin/html_text.hpp"
 
 namespace millrace::tool {
 namespace {
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 std::string header(const net::ResponseHead& head, std::string_view name) {
   for (const net::Header& one : head.headers) {

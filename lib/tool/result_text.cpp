@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::tool {
@@ -45,17 +46,14 @@ constexpr std::array<std::string_view, 4> marks{"[INST]", "[/INST]", "<<SYS>>", 
 constexpr std::array<std::string_view, 6> speakers{
     "human:", "user:", "assistant:", "system:", "developer:", "tool:"};
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
 bool begins_with(std::string_view text, std::string_view word) {
   return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(),
-                                                  [](char a, char b) { return a == lower(b); });
+                                                  [](char a, char b) { return a == to_lower(b); });
 }
 
-bool is_name_character(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+bool is_tag_character(char c) {
+  return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
 }
 
 // Whether a tag that opens here ("<", "</", with blanks) is one that means something to models.
@@ -64,12 +62,12 @@ bool is_marked_tag(std::string_view text) {
   while (at < text.size() && (text[at] == '/' || text[at] == ' ')) ++at;
   if (at < text.size() && text[at] == '|') return true;
   std::size_t end = at;
-  while (end < text.size() && is_name_character(text[end])) ++end;
+  while (end < text.size() && is_tag_character(text[end])) ++end;
   const std::size_t colon = end < text.size() && text[end] == ':' ? end + 1 : 0;
   if (colon != 0) {
     // A name with a prefix counts by what stands behind it.
     at = end = colon;
-    while (end < text.size() && is_name_character(text[end])) ++end;
+    while (end < text.size() && is_tag_character(text[end])) ++end;
   }
   const std::string_view name = text.substr(at, end - at);
   return std::any_of(marked_tags.begin(), marked_tags.end(), [&](std::string_view tag) {

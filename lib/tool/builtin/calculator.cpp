@@ -76,7 +76,7 @@ constexpr std::array constants{Constant{"e", std::numbers::e_v<Number>},
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool is_letter(char c) {
+bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
@@ -190,7 +190,7 @@ class Reader {
     }
     const char c = text_[at_];
     if (is_digit(c) || c == '.') return number();
-    if (is_letter(c)) return named();
+    if (begins_name(c)) return named();
     fail("'" + std::string(1, c) + "' is not expected");
     return 0;
   }
@@ -237,7 +237,7 @@ class Reader {
 
   Number named() {
     const std::size_t first = at_;
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    while (at_ < text_.size() && (begins_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
     std::string name(text_.substr(first, at_ - first));
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });

@@ -36,7 +36,7 @@ class Descriptor {
   int number_;
 };
 
-Error failed(std::string_view path, int reason) {
+Error failed_at(std::string_view path, int reason) {
   const std::string shown(path.substr(0, 200));
   if (reason == ELOOP || reason == ENOTDIR) {
     return make_error(Errc::invalid_argument,
@@ -75,10 +75,10 @@ Result<Descriptor> parent_of(int root, std::string_view path, const std::vector<
     constexpr mode_t folder_mode = 0777;
     if (is_made) mkdirat(at.get(), parts[i].c_str(), folder_mode);
     Descriptor next(openat(at.get(), parts[i].c_str(), flags));
-    if (!next.is_open()) return failed(path, errno);
+    if (!next.is_open()) return failed_at(path, errno);
     at = std::move(next);
   }
-  if (!at.is_open()) return failed(path, errno);
+  if (!at.is_open()) return failed_at(path, errno);
   return at;
 }
 
@@ -89,13 +89,13 @@ Result<Descriptor> opened(int root, std::string_view path, int flags) {
   if (!parent) return std::move(parent).error();
   const char* name = parts.value().empty() ? "." : parts.value().back().c_str();
   Descriptor file(openat(parent.value().get(), name, flags | O_NOFOLLOW | O_CLOEXEC));
-  if (!file.is_open()) return failed(path, errno);
+  if (!file.is_open()) return failed_at(path, errno);
   return file;
 }
 
 Result<struct stat> regular(const Descriptor& file, std::string_view path) {
   struct stat facts {};
-  if (fstat(file.get(), &facts) != 0) return failed(path, errno);
+  if (fstat(file.get(), &facts) != 0) return failed_at(path, errno);
   if (!S_ISREG(facts.st_mode)) {
     return make_error(Errc::invalid_argument,
                       "'" + std::string(path.substr(0, 200)) + "' is no regular file.");
@@ -145,7 +145,7 @@ Result<Folder::Part> Folder::read(std::string_view path, std::uint64_t offset,
     const ssize_t read = pread(file.value().get(), part.text.data() + got, most - got,
                                static_cast<off_t>(offset + got));
     if (read < 0 && errno == EINTR) continue;
-    if (read < 0) return failed(path, errno);
+    if (read < 0) return failed_at(path, errno);
     if (read == 0) break;
     got += static_cast<std::size_t>(read);
   }
@@ -157,7 +157,7 @@ Result<std::string> Folder::list(std::string_view path, std::size_t most) const 
   auto folder = opened(descriptor_, path, O_RDONLY | O_DIRECTORY);
   if (!folder) return std::move(folder).error();
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(folder.value().get()), &closedir);
-  if (!stream) return failed(path, errno);
+  if (!stream) return failed_at(path, errno);
   const int descriptor = folder.value().release();
   std::vector<std::string> lines;
   bool is_cut = false;
@@ -186,7 +186,7 @@ Result<std::string> Folder::list(std::string_view path, std::size_t most) const 
 Result<void> Folder::write(std::string_view path, std::string_view text, bool is_appended) const {
   auto parts = parts_of(path);
   if (!parts) return std::move(parts).error();
-  if (parts.value().empty()) return failed(path, EISDIR);
+  if (parts.value().empty()) return failed_at(path, EISDIR);
   auto parent = parent_of(descriptor_, path, parts.value(), true);
   if (!parent) return std::move(parent).error();
   const int folder = parent.value().get();
@@ -195,16 +195,16 @@ Result<void> Folder::write(std::string_view path, std::string_view text, bool is
   if (is_appended) {
     constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     const Descriptor file(openat(folder, name.c_str(), flags, file_mode));
-    if (!file.is_open()) return failed(path, errno);
+    if (!file.is_open()) return failed_at(path, errno);
     if (const auto facts = regular(file, path); !facts) return facts.error();
-    if (!write_all(file.get(), text)) return failed(path, errno);
+    if (!write_all(file.get(), text)) return failed_at(path, errno);
     return {};
   }
   // What stands under the name is replaced, a link as well; whoever reads sees the old or the new.
   struct stat facts {};
   const bool exists = fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && !S_ISREG(facts.st_mode))
-    return failed(path, S_ISDIR(facts.st_mode) ? EISDIR : ELOOP);
+    return failed_at(path, S_ISDIR(facts.st_mode) ? EISDIR : ELOOP);
   static std::atomic<unsigned> drafts{0};
   const std::string draft = "." + name.substr(0, 200) + ".part" + std::to_string(getpid()) + "-" +
                             std::to_string(++drafts);
@@ -212,12 +212,12 @@ Result<void> Folder::write(std::string_view path, std::string_view text, bool is
   constexpr mode_t permissions = 07777;
   unlinkat(folder, draft.c_str(), 0);
   const Descriptor file(openat(folder, draft.c_str(), flags, file_mode));
-  if (!file.is_open()) return failed(path, errno);
+  if (!file.is_open()) return failed_at(path, errno);
   if (exists) fchmod(file.get(), facts.st_mode & permissions);
   if (!write_all(file.get(), text) || renameat(folder, draft.c_str(), folder, name.c_str()) != 0) {
     const int reason = errno;
     unlinkat(folder, draft.c_str(), 0);
-    return failed(path, reason);
+    return failed_at(path, reason);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::tool {
@@ -82,20 +83,11 @@ constexpr std::array references{
     Reference{"lbrack", '['},   Reference{"rbrack", ']'},    Reference{"lowbar", '_'},
     Reference{"vert", '|'},     Reference{"check", 0x2713},  Reference{"star", 0x2606}};
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
 bool is_letter(char c) {
-  return lower(c) >= 'a' && lower(c) <= 'z';
+  return to_lower(c) >= 'a' && to_lower(c) <= 'z';
 }
 bool is_blank(char c) {
   return blanks.find(c) != std::string_view::npos;
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
 }
 
 const Element* find_element(std::string_view name) {
