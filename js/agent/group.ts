@@ -5,6 +5,7 @@ import type { AgentState, AgentStepResult } from '../../types/agent';
 import { onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
+import { type Speak, failures, memberExecutors } from './group-members';
 import { AgentRuntime } from './runtime';
 import { errorRecord, toJson } from './serialize';
 import { tell } from './step-driver';
@@ -101,36 +102,6 @@ export class GroupOrchestrationSupervisor implements GroupSupervisor {
     return Promise.resolve(decided.instruction);
   }
 }
-
-// What a failed executor's work looks like to the supervisor.
-const failures: Record<string, (payload: Record<string, unknown>, error: string) => GroupResult> = {
-  call_agent: ({ agentId }, error) => ({
-    type: 'agent_spoke',
-    payload: { agentId, completed: false, error },
-  }),
-  parallel_call_agents: ({ agentIds }, error) => ({
-    type: 'agents_broadcasted',
-    payload: { agentIds, completed: false, error },
-  }),
-  exec_async_task: ({ agentId }, error) => ({
-    type: 'task_completed',
-    payload: { agentId, success: false, error },
-  }),
-  batch_exec_async_tasks: ({ tasks }, error) => ({
-    type: 'tasks_completed',
-    payload: {
-      results: ((tasks ?? []) as { agentId?: string }[]).map(({ agentId }) => ({
-        agentId,
-        success: false,
-        error,
-      })),
-    },
-  }),
-  delegate: ({ agentId }, error) => ({
-    type: 'delegated',
-    payload: { agentId, completed: false, error },
-  }),
-};
 
 class Aborted extends Error {}
 
@@ -318,66 +289,6 @@ export class GroupOrchestrationRuntime {
   #signal(): AbortSignal | undefined {
     return this.#config.signal ?? this.getAbortController()?.signal;
   }
-}
-
-type Payload = Record<string, unknown>;
-type Speak = (payload: Payload, state: AgentState) => Promise<unknown>;
-type Each = <T>(
-  items: T[],
-  work: (item: T) => Promise<unknown>,
-) => Promise<{ success: boolean; result?: unknown; error?: string }[]>;
-
-// The executors of instructions to members, on a way to let one of them work.
-function memberExecutors(speak: Speak, each: Each): Record<string, GroupExecutor> {
-  return {
-    call_agent: async ({ payload = {} }, state) => {
-      const { agentId } = payload;
-      await speak(payload, state);
-      return {
-        events: [{ type: 'agent_spoke', agentId }],
-        newState: state,
-        result: { type: 'agent_spoke', payload: { agentId, completed: true } },
-      };
-    },
-    parallel_call_agents: async ({ payload = {} }, state) => {
-      const agentIds = (payload.agentIds ?? []) as string[];
-      const results = await each(agentIds, (agentId) => speak({ ...payload, agentId }, state));
-      const completed = results.every(({ success }) => success);
-      return {
-        events: [{ type: 'agents_broadcasted', agentIds }],
-        newState: state,
-        result: { type: 'agents_broadcasted', payload: { agentIds, completed, results } },
-      };
-    },
-    delegate: async ({ payload = {} }, newState) => {
-      const { agentId } = payload;
-      await speak(payload, newState);
-      const result = { type: 'delegated', payload: { agentId, completed: true } };
-      return { events: [], newState, result };
-    },
-    exec_async_task: async ({ payload = {} }, newState) => {
-      const { agentId } = payload;
-      const done = { agentId, success: true, result: await speak(payload, newState) };
-      return { events: [], newState, result: { type: 'task_completed', payload: done } };
-    },
-    batch_exec_async_tasks: async ({ payload = {} }, state) => {
-      const tasks = (payload.tasks ?? []) as Record<string, unknown>[];
-      const results = await each(tasks, (task) => speak(task, state));
-      return {
-        events: [],
-        newState: state,
-        result: {
-          type: 'tasks_completed',
-          payload: {
-            results: results.map((result, index) => ({
-              agentId: tasks[index]?.agentId,
-              ...result,
-            })),
-          },
-        },
-      };
-    },
-  };
 }
 
 function failed(thrown: unknown, state: AgentState): GroupExecutorOutput {

@@ -24,7 +24,6 @@ import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import { chunksOf } from './model-chunks';
-import { mayRetry, pauseBefore, retriesOf } from './retries';
 import { toJson } from './serialize';
 import {
   type ActionHandler,
@@ -34,7 +33,7 @@ import {
   tell,
 } from './step-driver';
 import { within } from './time-limit';
-import { resultJson } from './tool-result';
+import { type ToolAction, callTool } from './tool-call';
 
 /** A child run that an instruction asks for. */
 export type RunSubAgent = (
@@ -90,8 +89,6 @@ const builtinTypes = [
   'compress_context',
   'finish',
 ] as const;
-
-const defaultResultLimit = 4 * 1024 * 1024;
 
 /** Executes what an agent decides, one step at a time. */
 export class AgentRuntime {
@@ -308,7 +305,10 @@ export class AgentRuntime {
         return executor?.(payload.instruction, payload.state, payload.context);
       },
       model: ({ payload }: { payload: never }, tools) => this.#callModel(payload, tools),
-      tool: (payload: ToolAction, { signal }) => this.#callTool(payload, signal),
+      tool: (payload: ToolAction, { signal }) => {
+        const tool = (agent.tools ?? {})[payload.name] as AgentTool;
+        return callTool(tool, payload, this.#config, signal);
+      },
       usage: (payload: { operation: 'llm' | 'tool'; result: unknown; previous: AgentUsage }) =>
         agent.calculateUsage?.(payload.operation, payload.result, payload.previous),
       cost: ({ context }: { context: { usage: AgentUsage; previousCost: AgentCost } }) =>
@@ -330,55 +330,6 @@ export class AgentRuntime {
     }
   }
 
-  // A call that failed in passing is tried again where its declared effect makes that safe.
-  async #callTool(action: ToolAction, signal: AbortSignal): Promise<unknown> {
-    const tool = (this.#agent.tools ?? {})[action.name] as AgentTool;
-    const effort = { effect: action.effect, retries: retriesOf(tool) };
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const result = await this.#callOnce(tool, action, signal);
-        const failed = (result as { error?: unknown } | null | undefined)?.error;
-        if (!mayRetry(effort, failed, attempt) || signal.aborted) return result;
-      } catch (error) {
-        if (!mayRetry(effort, error, attempt) || signal.aborted) throw error;
-      }
-      await pauseBefore(attempt, signal);
-    }
-  }
-
-  async #callOnce(
-    tool: AgentTool,
-    { name, toolCall, args }: ToolAction,
-    outer: AbortSignal,
-  ): Promise<unknown> {
-    const limit = this.#config.toolTimeoutMs ?? 0;
-    const result = await within<unknown>(
-      (signal) => {
-        // A tool that takes only its arguments is given nothing else.
-        if (tool.length <= 1) return (tool as (args: never) => unknown)(args);
-        const { id } = toolCall;
-        return tool(args, {
-          signal,
-          toolCallId: id,
-          idempotencyKey: id,
-          progress: () => undefined,
-        });
-      },
-      limit,
-      `The tool ${name} did not answer within ${limit} ms.`,
-      outer,
-    );
-    const most = this.#config.toolResultLimit ?? defaultResultLimit;
-    const { length: size } = typeof result === 'string' ? result : resultJson(result, name);
-    if (size > most) {
-      throw new MillraceError(
-        'tool_failed',
-        `The tool ${name} returned ${size} characters; ${most} are allowed.`,
-      );
-    }
-    return result;
-  }
-
   #runSubAgent(payload: SubAgentAction, outer: AbortSignal): Promise<unknown> {
     const { task, timeoutMs, depth, parentMessageId } = payload;
     return within<unknown>(
@@ -393,13 +344,6 @@ export class AgentRuntime {
       outer,
     );
   }
-}
-
-interface ToolAction {
-  name: string;
-  toolCall: ChatToolPayload;
-  args: never;
-  effect?: string;
 }
 
 interface SubAgentAction {
