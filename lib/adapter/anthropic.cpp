@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "adapter/anthropic_values.hpp"
 #include "adapter/usage.hpp"
 #include "base/bytes.hpp"
 #include "base/error.hpp"
@@ -13,45 +14,6 @@ namespace {
 
 constexpr std::string_view anthropic_provider = "anthropic";
 constexpr std::string_view thinking_key = "thinking";
-
-// Stop reasons that mean the answer is not whole, besides those that cut_sentence knows.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> stop_sentences{{
-    {"model_context_window_exceeded",
-     "The response was cut off because the model's context window is full."},
-    {"refusal", "The model refused to answer."},
-}};
-
-std::optional<std::string_view> anthropic_sentence(std::string_view reason) {
-  if (const auto sentence = cut_sentence(reason)) return sentence;
-  const auto* row = std::find_if(stop_sentences.begin(), stop_sentences.end(),
-                                 [&](const auto& r) { return r.first == reason; });
-  if (row == stop_sentences.end()) return std::nullopt;
-  return row->second;
-}
-
-// The object without the members named in `left_out`.
-std::string without(const json::Value& object, std::initializer_list<std::string_view> left_out) {
-  std::string out = "{";
-  for (const json::Member& member : object.members()) {
-    if (std::find(left_out.begin(), left_out.end(), member.key) != left_out.end()) continue;
-    json::append_member(out, member);
-  }
-  out.push_back('}');
-  return out;
-}
-
-// The content of a result as text: a string, the joined texts of a list of texts, else JSON.
-std::string content_text(const json::Value& content) {
-  if (content.is_nothing()) return {};
-  if (content.is_string()) return std::string(content.string());
-  std::string joined;
-  bool only_texts = content.is_array();
-  for (const json::Value item : content.items()) {
-    only_texts = only_texts && item["type"].string() == "text";
-    joined.append(item["text"].string());
-  }
-  return only_texts ? joined : content.to_json();
-}
 
 }  // namespace
 
@@ -213,7 +175,7 @@ void Anthropic::open_tool(Block& block, const json::Value& content) {
   services_.parts.tool_open(block.key, id, content["name"].string(), message_id());
   if (content["type"].string() != "tool_use") {
     services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool", id,
-                                              without(content, {"id", "name", "input"})});
+                                              block_without(content, {"id", "name", "input"})});
   } else {
     keep_state("caller", id, content["caller"]);
   }
@@ -223,7 +185,7 @@ void Anthropic::add_result(const json::Value& block) {
   const json::Value content = block["content"];
   const std::string_view call_id = block["tool_use_id"].string();
   const std::string id = services_.ids.next_id();
-  const std::string text = content_text(content);
+  const std::string text = result_content(content);
   event::ToolResult result{id, call_id, text};
   result.role = "tool";
   result.failed = block["is_error"].is_true() || content["type"].string().ends_with("_error");
@@ -233,7 +195,7 @@ void Anthropic::add_result(const json::Value& block) {
   }
   services_.parts.tool_result(result);
   services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool_result", call_id,
-                                            without(block, {"tool_use_id", "content"})});
+                                            block_without(block, {"tool_use_id", "content"})});
   result_given_ = true;
 }
 

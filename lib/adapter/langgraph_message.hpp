@@ -1,0 +1,34 @@
+// What a message says in the JSON that LangChain serialises it to.
+// Source: LangChain message JSON (2026).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/json.hpp"
+
+namespace millrace::adapter {
+
+enum class Author : std::uint8_t { other, ai, tool };
+Author author_of(std::string_view type);
+
+// The first of these members that is a string with text, or "".
+std::string_view first_text(const json::Value& value, std::string_view key,
+                            std::string_view other_key);
+
+// The reasoning in a message, wherever its provider's integration puts it.
+// Lifetime: the view is into `out`.
+std::string_view collect_thoughts(std::string& out, const json::Value& body);
+
+// The text of a message: its content, or the text of its content's blocks.
+// Lifetime: the view is into `out` or the content.
+std::string_view collect_text(std::string& out, const json::Value& content);
+
+// What `all` has more than was given; nothing when it does not continue that.
+std::string_view take_rest(std::string& given, std::string_view all);
+
+// A string as it is, other JSON as its text, "" for nothing.
+std::string json_text(const json::Value& value);
+
+}  // namespace millrace::adapter
