@@ -1,38 +1,14 @@
-// Whether a tool call may run, has to be asked for, or must not run: matchers, rules, the security
-// blacklist, and the order in which policies count.
+// Whether a tool call may run, has to be asked for, or must not run: policies and the order in
+// which they count.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "agent/matchers.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::agent {
-
-// Answers whether a pattern is found in a text; nothing when the pattern is not valid or takes too
-// long. Patterns are written for JavaScript, and so is who answers; without one a pattern never
-// matches.
-using RegexTest =
-    std::function<std::optional<bool>(std::string_view pattern, std::string_view text)>;
-
-// "*" stands for any run of characters, everything else for itself. "name:*" matches `name` alone
-// and `name` followed by a colon or a blank.
-bool match_pattern(std::string_view pattern, std::string_view value);
-
-// A matcher is a pattern, or `{type, pattern}` with type exact, prefix, wildcard, regex,
-// semanticShell or sensitivePath. Any other never matches.
-bool matches_argument(const json::Tree& matcher, const json::Tree& value, const RegexTest& regex);
-
-struct BlacklistHit {
-  std::string reason;
-  bool hard = false;  // policy always
-};
-
-// The first rule of `blacklist` that the arguments match; null stands for the default blacklist.
-std::optional<BlacklistHit> check_blacklist(const json::Tree& blacklist, const json::Tree& args,
-                                            const RegexTest& regex);
 
 // `never`, `required` or `always` for a call, from a policy or an ordered list of rules
 // `{match?, policy}`. A blacklist hit gives `required`.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "agent/shell_code.hpp"
 #include "agent/shell_words.hpp"
+#include "agent/shell_wrappers.hpp"
 #include "base/base64.hpp"
 
 namespace millrace::agent {
@@ -15,81 +15,11 @@ constexpr int deepest = 8;
 constexpr std::size_t most_commands = 2048;
 constexpr int most_wrappers = 64;
 
-struct Wrapper {
-  std::string_view name;
-  std::string_view options_with_value;  // letters of short options that take the next word
-  int operands;                         // words of its own before the command
-};
-
-// Programs that run the program named behind them.
-constexpr std::array wrappers{Wrapper{"sudo", "ughpCTUrtDR", 0},
-                              Wrapper{"doas", "uC", 0},
-                              Wrapper{"env", "uCS", 0},
-                              Wrapper{"nohup", "", 0},
-                              Wrapper{"command", "", 0},
-                              Wrapper{"builtin", "", 0},
-                              Wrapper{"exec", "a", 0},
-                              Wrapper{"time", "fo", 0},
-                              Wrapper{"nice", "n", 0},
-                              Wrapper{"ionice", "cnpPu", 0},
-                              Wrapper{"timeout", "ks", 1},
-                              Wrapper{"stdbuf", "ioe", 0},
-                              Wrapper{"setsid", "", 0},
-                              Wrapper{"xargs", "IiLlnPsdEea", 0},
-                              Wrapper{"busybox", "", 0},
-                              Wrapper{"toybox", "", 0},
-                              Wrapper{"chroot", "", 1},
-                              Wrapper{"unshare", "", 0},
-                              Wrapper{"strace", "eopPsuaE", 0},
-                              Wrapper{"ltrace", "eopsu", 0},
-                              Wrapper{"watch", "n", 0},
-                              Wrapper{"caffeinate", "tw", 0},
-                              Wrapper{"su-exec", "", 1},
-                              Wrapper{"gosu", "", 1},
-                              Wrapper{"runuser", "ugG", 0},
-                              Wrapper{"taskset", "", 1},
-                              Wrapper{"flock", "wE", 1},
-                              Wrapper{"then", "", 0},
-                              Wrapper{"do", "", 0},
-                              Wrapper{"else", "", 0},
-                              Wrapper{"if", "", 0},
-                              Wrapper{"while", "", 0},
-                              Wrapper{"until", "", 0},
-                              Wrapper{"!", "", 0},
-                              Wrapper{"{", "", 0},
-                              Wrapper{"parallel", "jIaN", 0},
-                              Wrapper{"script", "", 0},
-                              Wrapper{"systemd-run", "pEuM", 0},
-                              Wrapper{"nsenter", "tSG", 0},
-                              Wrapper{"fakeroot", "lfis", 0},
-                              Wrapper{"proot", "rbmwq", 0},
-                              Wrapper{"unbuffer", "", 0},
-                              Wrapper{"firejail", "", 0},
-                              Wrapper{"torsocks", "", 0},
-                              Wrapper{"proxychains4", "f", 0},
-                              Wrapper{"numactl", "NmiC", 0},
-                              Wrapper{"chrt", "", 1},
-                              Wrapper{"prlimit", "", 0},
-                              Wrapper{"setpriv", "", 0},
-                              Wrapper{"coproc", "", 0},
-                              Wrapper{"pkexec", "", 0}};
-
 constexpr std::array<std::string_view, 11> shells{"sh",   "bash", "zsh",  "dash", "ksh",  "ash",
                                                   "fish", "csh",  "tcsh", "at",   "batch"};
 template <class Table>
 bool contains(const Table& table, std::string_view name) {
   return std::find(table.begin(), table.end(), name) != table.end();
-}
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-bool is_assignment(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  return equals != 0 && equals != std::string_view::npos &&
-         std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 // A command text with further words behind it, each taken literally.
@@ -250,13 +180,12 @@ class Reader {
       while (skip < words.size() && is_assignment(words[skip])) ++skip;
       words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(skip));
       if (words.empty()) return;
-      const std::string_view name = base_name(words.front());
-      const auto* wrapper = std::find_if(wrappers.begin(), wrappers.end(),
-                                         [&](const Wrapper& w) { return w.name == name; });
-      if (wrapper == wrappers.end()) return;
+      const std::string_view name = command.program();
+      const Wrapper* wrapper = find_wrapper(name);
+      if (wrapper == nullptr) return;
       const bool feeds = wrapper->name == "xargs" && !piped.empty();
       if (wrapper->name == "env") split_string(words, depth);
-      strip(words, *wrapper);
+      strip_wrapper(words, *wrapper);
       if (feeds) words.push_back(piped);
     }
   }
@@ -275,21 +204,6 @@ class Reader {
         return;
       }
     }
-  }
-
-  static void strip(std::vector<std::string>& words, const Wrapper& wrapper) {
-    std::size_t at = 1;
-    while (at < words.size() && words[at].size() > 1 && words[at][0] == '-') {
-      const std::string& option = words[at++];
-      if (option == "--") break;
-      const bool takes_value =
-          option.size() == 2 && wrapper.options_with_value.find(option[1]) != std::string::npos;
-      if (takes_value) ++at;
-    }
-    while (at < words.size() && wrapper.name == "env" && is_assignment(words[at])) ++at;
-    at += static_cast<std::size_t>(wrapper.operands);
-    at = std::min(at, words.size());
-    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
   void run_inner(const ShellCommand& command, std::string_view program, const std::string& piped,
@@ -406,65 +320,10 @@ class Reader {
 
 }  // namespace
 
-std::string_view ShellCommand::program() const {
-  return words.empty() ? std::string_view() : base_name(words.front());
-}
-
-bool ShellCommand::has_option(char letter, std::string_view name) const {
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--") return false;
-    if (word.starts_with("--")) {
-      const std::string_view given = word.substr(2, word.find('=') - 2);
-      // A long option may be shortened as long as it is clear.
-      if (given.size() >= 3 && name.starts_with(given)) return true;
-    } else if (word.size() > 1 && word[0] == '-' && word.find(letter) != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::vector<std::string_view> ShellCommand::operands() const {
-  std::vector<std::string_view> operands;
-  bool options = true;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (options && word == "--") {
-      options = false;
-    } else if (!options || word.size() < 2 || word[0] != '-') {
-      operands.push_back(word);
-    }
-  }
-  return operands;
-}
-
 ShellReading read_shell(std::string_view text) {
   ShellReading reading;
   Reader(reading.commands, reading.whole).read(text, 0);
   return reading;
-}
-
-std::string normal_path(std::string_view path) {
-  const bool absolute = path.starts_with('/');
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const std::size_t slash = path.find('/');
-    const std::string_view part = path.substr(0, slash);
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
-    if (part.empty() || part == ".") continue;
-    if (part == ".." && !parts.empty() && parts.back() != "..") {
-      parts.pop_back();
-    } else if (part != ".." || !absolute) {
-      parts.push_back(part);
-    }
-  }
-  std::string normal = absolute ? "/" : "";
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) normal.push_back('/');
-    normal.append(parts[i]);
-  }
-  return normal.empty() ? "." : normal;
 }
 
 }  // namespace millrace::agent

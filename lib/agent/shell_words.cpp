@@ -4,84 +4,17 @@
 #include <cctype>
 #include <optional>
 
+#include "agent/shell_braces.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::agent {
 namespace {
-
-// Deeper nesting than this is not a command anybody wrote by hand.
-constexpr std::size_t most_expanded_words = 256;
 
 bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-// The index behind the bracket that closes the one before `at`.
-std::size_t closing(std::string_view text, std::size_t at, char open, char close) {
-  int depth = 1;
-  char quote = '\0';
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '\\' && quote != '\'') {
-      ++at;
-    } else if (quote != '\0') {
-      if (c == quote) quote = '\0';
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == open) {
-      ++depth;
-    } else if (c == close && --depth == 0) {
-      return at + 1;
-    }
-  }
-  return text.size();
-}
-
-// What stands between the brackets; a bracket that is never closed holds the rest.
-std::string_view inside(std::string_view text, std::size_t from, std::size_t end, char close) {
-  if (from > end) return {};
-  const bool closed = end > from && text[end - 1] == close;
-  return text.substr(from, end - from - (closed ? 1 : 0));
-}
-
-// The words that braces stand for: "a{b,c}" is "ab" and "ac".
-std::vector<std::string> expand_braces(std::string_view word, bool& whole) {
-  std::vector<std::string> pending{std::string(word)};
-  std::vector<std::string> done;
-  while (!pending.empty() && done.size() + pending.size() < most_expanded_words) {
-    std::string current = std::move(pending.back());
-    pending.pop_back();
-    const std::size_t open = current.find('{');
-    const std::size_t close =
-        open == std::string::npos ? open : closing(current, open + 1, '{', '}');
-    const std::string_view inner =
-        open == std::string::npos ? std::string_view()
-                                  : std::string_view(current).substr(open + 1, close - open - 2);
-    if (open == std::string::npos || current[close - 1] != '}' ||
-        inner.find(',') == std::string_view::npos) {
-      done.push_back(std::move(current));
-      continue;
-    }
-    std::vector<std::string> parts(1);
-    int depth = 0;
-    for (const char c : inner) {
-      if (c == '{') ++depth;
-      if (c == '}') --depth;
-      if (c == ',' && depth == 0) {
-        parts.emplace_back();
-      } else {
-        parts.back().push_back(c);
-      }
-    }
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      pending.push_back(current.substr(0, open) + *part + current.substr(close));
-    }
-  }
-  whole = whole && pending.empty();
-  return done;
 }
 
 class Lexer {
@@ -216,12 +149,12 @@ class Lexer {
       return double_quoted();
     }
     if (next == '(') {
-      const std::size_t end = closing(text_, at_ + 2, '(', ')');
-      return substitute(std::string(inside(text_, at_ + 2, end, ')')), end, in_quotes);
+      const std::size_t end = closing_bracket(text_, at_ + 2, '(', ')');
+      return substitute(std::string(inside_brackets(text_, at_ + 2, end, ')')), end, in_quotes);
     }
     if (next == '{') {
-      const std::size_t end = closing(text_, at_ + 2, '{', '}');
-      return variable(inside(text_, at_ + 2, end, '}'), end, in_quotes);
+      const std::size_t end = closing_bracket(text_, at_ + 2, '{', '}');
+      return variable(inside_brackets(text_, at_ + 2, end, '}'), end, in_quotes);
     }
     std::size_t end = at_ + 1;
     while (end < text_.size() && is_name(text_[end])) ++end;
@@ -303,8 +236,8 @@ class Lexer {
   void comment() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
   void process_substitution() {
-    const std::size_t end = closing(text_, at_ + 2, '(', ')');
-    nested_.emplace_back(inside(text_, at_ + 2, end, ')'));
+    const std::size_t end = closing_bracket(text_, at_ + 2, '(', ')');
+    nested_.emplace_back(inside_brackets(text_, at_ + 2, end, ')'));
     keep(end);
   }
 
