@@ -6,6 +6,7 @@ import type {
   OpenAIToolCall,
 } from '../../types/agent';
 import type { AGUIEvent } from '../../types/events';
+import { providerCallOf } from '../model/provider-calls';
 
 // Members of a row that a provider reads; the others are the host's.
 const sent = ['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'reasoning'] as const;
@@ -34,6 +35,7 @@ function requestOf(payload: Record<string, unknown>): never {
   return { ...Object.fromEntries(kept), messages } as never;
 }
 
+// The calls that the agent has work with: not those that the provider ran itself.
 class Calls {
   readonly #calls = new Map<string, OpenAIToolCall>();
 
@@ -44,6 +46,9 @@ class Calls {
     } else if (event.type === 'TOOL_CALL_ARGS') {
       const call = this.#calls.get(event.toolCallId);
       if (call) call.function.arguments += event.delta;
+    } else {
+      const id = providerCallOf(event);
+      if (id !== undefined) this.#calls.delete(id);
     }
   }
 

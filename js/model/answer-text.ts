@@ -5,6 +5,7 @@ import type { ChatImageChunk, MessageToolCall } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import { MillraceError } from '../errors';
 import { GrowingText } from './growing-text';
+import { providerCallOf } from './provider-calls';
 
 interface Part {
   id: string;
@@ -32,6 +33,7 @@ export class AnswerText {
   #images: ChatImageChunk[] = [];
   #issuer = '';
   #citations: unknown[] = [];
+  readonly #providers = new Set<string>();
 
   constructor(limit: number = mostAnswer) {
     this.#limit = limit;
@@ -78,12 +80,19 @@ export class AnswerText {
     return this.#calls.map((call) => (call.shown ??= show(call)));
   }
 
+  /** The calls that the provider did not run itself. */
+  get openCalls(): MessageToolCall[] {
+    return this.toolCalls.filter(({ id }) => !this.#providers.has(id));
+  }
+
   get citations(): unknown[] {
     return this.#citations;
   }
 
   add(event: AGUIEvent): void {
     if (this.#size > this.#limit) return;
+    const theirs = providerCallOf(event);
+    if (theirs !== undefined) this.#providers.add(theirs);
     switch (event.type) {
       case 'TEXT_MESSAGE_START':
         this.#texts.push({ id: event.messageId, content: new GrowingText() });

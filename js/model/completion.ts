@@ -24,7 +24,7 @@ export async function completionOf(
   }
   if (answer.tooLarge) throw answer.tooLarge;
   await driver?.end(report, undefined);
-  const { text, thinking, toolCalls } = answer;
+  const { text, thinking, openCalls } = answer;
   const { usage } = report;
   return {
     id: run.runId,
@@ -37,9 +37,9 @@ export async function completionOf(
         index: 0,
         message: {
           role: 'assistant',
-          content: text === '' && toolCalls.length > 0 ? null : text,
+          content: text === '' && openCalls.length > 0 ? null : text,
           ...(thinking === '' ? {} : { reasoning_content: thinking }),
-          ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+          ...(openCalls.length === 0 ? {} : { tool_calls: openCalls }),
         },
         finish_reason: report.finishReason ?? 'stop',
       },

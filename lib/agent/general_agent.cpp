@@ -171,7 +171,7 @@ class Decider {
   Tree on_llm_result() {
     const Tree& calls = payload_["toolsCalling"];
     const bool has_calls = payload_["hasToolsCalling"].truthy() && !calls.items().empty();
-    if (!has_calls) return done(no_calls());
+    if (!has_calls) return is_paused() ? on_continue() : done(no_calls());
     Tree execute = Tree::array();
     Tree ask = Tree::array();
     Tree block = Tree::array();
@@ -198,6 +198,14 @@ class Decider {
     Tree list = split(std::move(execute), std::move(block), too_many(std::move(excess), most));
     add_question(list, std::move(ask));
     return done(std::move(list));
+  }
+
+  // The provider runs tools of its own and wants the turn back to go on with it.
+  [[nodiscard]] bool is_paused() const {
+    const Tree& result = payload_["result"];
+    return result["finishReason"].string() == "pause_turn" && result["turn"].is_array() &&
+           !state_["forceFinish"].truthy() &&
+           !state_["toolCallRepeatGuard"]["stoppedByRepeatLimit"].truthy();
   }
 
   // Calls beyond the limit of one turn, as an instruction; the model may ask for them again.

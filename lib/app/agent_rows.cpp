@@ -1,6 +1,9 @@
 #include "app/agent_rows.hpp"
 
+#include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace millrace::app {
@@ -39,16 +42,36 @@ const Tree* call_of(const Tree& row, std::string_view id) {
   return nullptr;
 }
 
+// Ids of the calls of a turn that the provider ran itself: those it answered, and those that it
+// says are its own, whose result may come with the next turn.
+std::set<std::string, std::less<>> provider_calls(const Tree& turn) {
+  std::set<std::string, std::less<>> ids;
+  for (const Tree& message : turn.items()) {
+    if (message["role"].string() == "tool") ids.emplace(message["toolCallId"].string());
+    for (const Tree& call : message["toolCalls"].items()) {
+      const auto& states = call["metadata"]["millrace"]["providerState"].items();
+      const bool is_own = std::any_of(states.begin(), states.end(), [](const Tree& state) {
+        return state["kind"].string() == "server_tool";
+      });
+      if (is_own) ids.emplace(call["id"].string());
+    }
+  }
+  return ids;
+}
+
 // The messages of a turn as the row has them now: calls may have been edited or dropped.
 void add_turn(Tree& out, const Tree& row) {
+  const auto theirs = provider_calls(row["turn"]);
   for (const Tree& message : row["turn"].items()) {
     Tree made = message;
     if (Tree* calls = made.find("toolCalls")) {
       Tree kept = Tree::array();
       for (Tree& call : calls->items()) {
         const Tree* now = call_of(row, call["id"].string());
-        if (now == nullptr) continue;
-        call.at("function").set("arguments", (*now)["function"]["arguments"]);
+        if (now == nullptr && !theirs.contains(call["id"].string())) continue;
+        if (now != nullptr) {
+          call.at("function").set("arguments", (*now)["function"]["arguments"]);
+        }
         kept.push(std::move(call));
       }
       if (kept.items().empty()) {
@@ -113,6 +136,12 @@ Tree chunk_of(const message::Messages& turn) {
   Tree calls = Tree::array();
   std::string content;
   std::string reasoning;
+  Tree kept;
+  if (turn.size() != 1 || !is_plain(turn.front())) {
+    auto parsed = Tree::parse(message::to_json(turn));
+    if (parsed) kept = std::move(parsed).value();
+  }
+  const auto theirs = provider_calls(kept);
   for (const message::Message& message : turn) {
     if (message.role == message::Role::reasoning) {
       reasoning.append(message.content.text);
@@ -120,15 +149,15 @@ Tree chunk_of(const message::Messages& turn) {
     }
     if (message.role != message::Role::assistant) continue;
     content.append(message.content.text);
-    for (const message::ToolCall& call : message.tool_calls) calls.push(row_call(call));
+    for (const message::ToolCall& call : message.tool_calls) {
+      if (!theirs.contains(call.id)) calls.push(row_call(call));
+    }
     chunk.set("messageId", message.id);
   }
   chunk.set("content", content);
   chunk.set("tool_calls", std::move(calls));
   if (!reasoning.empty()) chunk.at("reasoning").set("content", reasoning);
-  if (turn.size() == 1 && is_plain(turn.front())) return chunk;
-  auto kept = Tree::parse(message::to_json(turn));
-  if (kept && !kept.value().items().empty()) chunk.set("turn", std::move(kept).value());
+  if (!kept.items().empty()) chunk.set("turn", std::move(kept));
   return chunk;
 }
 

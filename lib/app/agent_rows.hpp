@@ -18,7 +18,8 @@ Result<json::Tree> rows_of(std::string_view canonical_json);
 std::string messages_of(const json::Tree& rows);
 
 // The piece that tells a step machine of a whole turn of the model: content, tool_calls, reasoning,
-// messageId, and the turn where the row alone would lose something.
+// messageId, and the turn where the row alone would lose something. Calls that the provider ran
+// itself are history: they stand in the turn only.
 json::Tree chunk_of(const message::Messages& turn);
 
 }  // namespace millrace::app

@@ -77,6 +77,10 @@ std::string_view ModelTurn::shown(std::string_view id) {
 
 event::Body ModelTurn::renamed(const event::Body& body) {
   event::Body result = body;
+  // A provider that paused answers a call of the turn before.
+  if (const auto* answer = std::get_if<event::ToolResult>(&body)) {
+    shown_.try_emplace(std::string(answer->id), answer->id);
+  }
   std::visit(
       [this](auto& e) {
         if constexpr (requires { e.id; }) e.id = shown(e.id);

@@ -6,6 +6,11 @@
 
 namespace millrace::encoder {
 
+// A call that the provider ran itself is none of the caller's.
+void Completion::drop_call(std::string_view id) {
+  std::erase_if(calls_, [id](const Call& call) { return call.id == id; });
+}
+
 void Completion::on_event(const event::Event& event) {
   if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
     text_.append(text->delta);
@@ -18,6 +23,10 @@ void Completion::on_event(const event::Event& event) {
     const auto owner = std::find_if(calls_.begin(), calls_.end(),
                                     [&](const Call& one) { return one.id == piece->id; });
     if (owner != calls_.end()) owner->arguments.append(piece->delta);
+  } else if (const auto* result = std::get_if<event::ToolResult>(&event.body)) {
+    drop_call(result->id);
+  } else if (const auto* state = std::get_if<event::ProviderState>(&event.body)) {
+    if (state->kind == "server_tool") drop_call(state->entity_id);
   } else if (std::holds_alternative<event::Reset>(event.body)) {
     text_.clear();
     reasoning_.clear();

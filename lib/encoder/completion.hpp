@@ -22,7 +22,7 @@ struct CompletionFacts {
   std::string_view model_usage_json;
 };
 
-// Gathers text, reasoning and calls; a reset empties it.
+// Gathers text, reasoning and the calls that the caller has to run; a reset empties it.
 // Thread: any, one at a time.
 class Completion final : public event::EventSink {
  public:
@@ -40,6 +40,7 @@ class Completion final : public event::EventSink {
     std::string arguments;
   };
 
+  void drop_call(std::string_view id);
   [[nodiscard]] std::string message_json() const;
 
   std::string text_;
