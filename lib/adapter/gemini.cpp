@@ -40,9 +40,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> gemini_s
     {"NO_IMAGE", image_sentence},
 }};
 
-// Google adds reasons; none of them but these means that the answer is whole.
+// Google adds reasons; none of them but these means that the answer is whole. The last one is that
+// of other servers of this API.
+constexpr std::array<std::string_view, 4> whole_reasons{"", "STOP", "FINISH_REASON_UNSPECIFIED",
+                                                        "FUNCTION_CALL"};
+
 std::string_view sentence_of(std::string_view reason) {
-  if (reason.empty() || reason == "STOP" || reason == "FINISH_REASON_UNSPECIFIED") return {};
+  const auto* whole = std::find(whole_reasons.begin(), whole_reasons.end(), reason);
+  if (whole != whole_reasons.end()) return {};
   const auto* row = std::find_if(gemini_sentences.begin(), gemini_sentences.end(),
                                  [&](const auto& r) { return r.first == reason; });
   return row == gemini_sentences.end() ? unknown_sentence : row->second;

@@ -257,13 +257,19 @@ Error ModelCall::State::of_provider(Error error) const {
   return error_of_provider(std::move(error), link().config.id);
 }
 
+// The answer failed by the reason that the provider ended it for.
+bool ModelCall::State::ended_by_provider() const {
+  if (!events_ || !events_->failure()) return false;
+  const std::string& code = events_->failure()->code;
+  return !code.empty() && code == events_->finish_reason();
+}
+
 // The failure that came inside the answer.
 Error ModelCall::State::error_of_failure() const {
   if (!events_->failure()) return make_error(Errc::internal);
   const auto& [code, message] = *events_->failure();
-  const bool is_finish = !code.empty() && code == events_->finish_reason();
-  return is_finish ? error_from_finish(code, message, link().config.id)
-                   : error_from_stream(code, message, link().config.id);
+  return ended_by_provider() ? error_from_finish(code, message, link().config.id)
+                             : error_from_stream(code, message, link().config.id);
 }
 
 // The attempt is over: it is booked, and user code gets the last of its events.
@@ -293,8 +299,8 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
   if (!events_) return;
   attempt.shown = events_->shown();
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
-  // What the provider reported when it had ended its answer is the whole of it, however it ended.
-  const bool complete = !error || !events_->finish_reason().empty();
+  // What was reported of an answer that the provider ended is the whole of it, however it ended.
+  const bool complete = !error || ended_by_provider();
   attempt.usage = book_usage(*events_, payload_, complete);
   attempt.counts = !error || events_->has_token() || events_->reported();
 }
@@ -325,8 +331,7 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   policy.max_retries = link().config.max_retries;
   // An answer that the model ended is paid for, and would end so again; where the provider failed,
   // the error says more than that.
-  const bool ended = events_ && !events_->finish_reason().empty();
-  if (ended && error.code == Errc::provider_error) policy.max_retries = 0;
+  if (ended_by_provider() && error.code == Errc::provider_error) policy.max_retries = 0;
   policy.budget = std::max(policy.budget, policy.max_retries);
   AttemptState state;
   state.retries = retries_;

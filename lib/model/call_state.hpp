@@ -78,6 +78,7 @@ class ModelCall::State {
   [[nodiscard]] Error cleaned(Error error) const;
   [[nodiscard]] std::string cleaned(std::string text) const;
   [[nodiscard]] Error error_of_failure() const;
+  [[nodiscard]] bool ended_by_provider() const;
   [[nodiscard]] Error of_provider(Error error) const;
 
   CallOptions options_;

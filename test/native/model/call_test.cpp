@@ -435,6 +435,20 @@ TEST(ModelCall, CountsAsReportedWhatTheProviderReportedOfACutAnswer) {
   EXPECT_EQ(usage.total_tokens, 17);
 }
 
+TEST(ModelCall, EstimatesAnAnswerThatIsCutBehindItsReasonToFinish) {
+  CallRig rig(link("anthropic", "m", 0));
+  rig.start();
+  rig.head(200);
+  rig.data(
+      "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"content\":[],\"usage\":"
+      "{\"input_tokens\":9,\"output_tokens\":1}}}\n\n"
+      "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":"
+      "{\"output_tokens\":3}}\n\n");
+  rig.done();
+  EXPECT_EQ(rig.call.error()->code, Errc::stream_truncated);
+  EXPECT_EQ(rig.call.attempts().back().usage.source, UsageSource::estimated);
+}
+
 TEST(ModelCall, EstimatesAnAnswerWhoseConnectionBroke) {
   CallRig rig(link("openai", "m", 0));
   rig.start();
