@@ -355,7 +355,11 @@ void Anthropic::on_error(const json::Value& record) {
 
 void Anthropic::flush_usage() {
   if (usage_json_.empty()) return;
-  const std::string usage = std::exchange(usage_json_, {});
+  std::string usage = std::exchange(usage_json_, {});
+  json::Document reported;
+  if (const auto value = reported.parse(usage); value && value.value()["iterations"].size() > 0) {
+    usage = with_compactions(value.value());
+  }
   json::Document document;
   if (const auto value = document.parse(usage)) {
     services_.parts.pass(

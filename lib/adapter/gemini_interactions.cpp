@@ -117,7 +117,8 @@ void GeminiInteractions::open_step(Step& step, const json::Value& value) {
       break;
     case Kind::call: open_call(step, value); break;
     case Kind::result:
-      if (!value["result"].is_nothing()) give_result(value);
+      step.call_id = value["call_id"].string();
+      if (!value["result"].is_nothing()) give_result(value, step.call_id);
       break;
     case Kind::other:
       if (!step.type.empty()) give_content(value);
@@ -159,7 +160,7 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
     answer_.thought(delta["content"]["text"].string());
   } else if (type == "thought_signature") {
     step.signature = delta["signature"].string();
-  } else if (type == "text_annotation") {
+  } else if (type == "text_annotation" || type == "text_annotation_delta") {
     for (const json::Value annotation : delta["annotations"].items()) {
       answer_.cite(annotation.to_json());
     }
@@ -169,7 +170,8 @@ void GeminiInteractions::apply(Step& step, const json::Value& delta) {
     if (const auto signature = delta["signature"].filled_string()) step.signature = *signature;
     open_call(step, delta);
   } else if (kind_of(type) == Kind::result) {
-    give_result(delta);
+    const auto call_id = delta["call_id"].filled_string();
+    give_result(delta, call_id ? *call_id : std::string_view(step.call_id));
   } else {
     give_content(delta);
   }
@@ -188,8 +190,7 @@ void GeminiInteractions::give_content(const json::Value& content) {
   }
 }
 
-void GeminiInteractions::give_result(const json::Value& value) {
-  const std::string_view call_id = value["call_id"].string();
+void GeminiInteractions::give_result(const json::Value& value, std::string_view call_id) {
   answer_.result(call_id, text_or_json(value["result"]), value["is_error"].is_true());
   keep_state("server_tool_result", call_id, value.to_json());
 }

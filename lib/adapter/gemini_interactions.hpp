@@ -30,6 +30,7 @@ class GeminiInteractions final : public Adapter {
     Kind kind = Kind::other;
     std::string type;
     std::string key;        // call: the answer's key
+    std::string call_id;    // result
     std::string arguments;  // call: they stood in the step's start
     std::string signature;
     std::string state;  // a tool of Google's: the step as it was given
@@ -56,7 +57,7 @@ class GeminiInteractions final : public Adapter {
   void close_steps();
   void apply(Step& step, const json::Value& delta);
   void give_content(const json::Value& content);
-  void give_result(const json::Value& value);
+  void give_result(const json::Value& value, std::string_view call_id);
   void keep_state(std::string_view kind, std::string_view entity_id, const std::string& json);
   void finish(const json::Value& interaction);
 

@@ -86,6 +86,7 @@ void OpenAiChat::on_choice(const json::Value& choice) {
   if (delta.is_object()) {
     on_delta(delta, {});
     on_tool_calls(delta["tool_calls"], false);
+    on_function_call(delta);
     on_annotations(delta["annotations"]);
   } else if (strict && choice["message"].is_object()) {
     on_message(choice["message"], reason.has_value());
@@ -110,7 +111,10 @@ void OpenAiChat::on_message(const json::Value& message, bool last) {
   const bool has_calls = last && calls_seen_ > 0;
   only_message_ = choices_ == 1;
   on_delta(message, given);
-  if (!has_calls) on_tool_calls(message["tool_calls"], true);
+  if (!has_calls) {
+    on_tool_calls(message["tool_calls"], true);
+    on_function_call(message);
+  }
   on_annotations(message["annotations"]);
 }
 
@@ -132,6 +136,8 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   if (!given.images) {
     for (const json::Value image : delta["images"].items()) on_image(image);
   }
+  if (!given.text) on_audio(delta["audio"]);
+  on_executed_tools(delta["executed_tools"]);
   if (const auto refusal = delta["refusal"].filled_string(); refusal && !given.text) {
     open_message();
     given_.text = true;
@@ -250,6 +256,48 @@ void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
     const bool skipped = !call.is_object() || (strict && is_placeholder(call));
     if (!skipped) on_tool_call(call, whole ? position : call["index"].integer());
     ++position;
+  }
+}
+
+// The form before tool calls: one call an answer, without an id.
+void OpenAiChat::on_function_call(const json::Value& delta) {
+  const json::Value function = delta["function_call"];
+  const bool is_said_again = delta["tool_calls"].size() > 0;
+  if (!function.is_object() || is_said_again || services_.mode != event::Mode::strict) return;
+  std::string text = "{";
+  json::append_raw_member(text, "function", function.to_json(json::Surrogates::keep));
+  text.push_back('}');
+  json::Document document;
+  if (const auto entry = document.parse(text)) on_tool_call(entry.value(), 0);
+}
+
+// A spoken answer is shown by its words; the next request names it by its id.
+void OpenAiChat::on_audio(const json::Value& audio) {
+  if (!audio.is_object() || services_.mode != event::Mode::strict) return;
+  if (const auto words = audio["transcript"].filled_string()) {
+    open_message();
+    on_text(*words);
+  }
+  const auto id = audio["id"].filled_string();
+  if (!id || *id == audio_id_) return;
+  open_message();
+  audio_id_ = *id;
+  std::string state = "{";
+  json::append_member(state, "id", *id);
+  services_.parts.pass(event::ProviderState{chat_provider, "audio", message_id_, state + "}"});
+}
+
+// What Groq's compound models ran by themselves, once it is done.
+void OpenAiChat::on_executed_tools(const json::Value& tools) {
+  if (services_.mode != event::Mode::strict) return;
+  for (const json::Value tool : tools.items()) {
+    if (tool["output"].is_nothing()) continue;
+    open_message();
+    services_.parts.pass(
+        event::ProviderState{chat_provider, "executed_tools", message_id_, tool.to_json()});
+    for (const json::Value source : tool["search_results"]["results"].items()) {
+      services_.parts.pass(event::Citation{message_id_, source.to_json()});
+    }
   }
 }
 

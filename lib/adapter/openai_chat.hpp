@@ -60,6 +60,9 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_reasoning_text(std::string_view text);
   void on_tool_call(const json::Value& entry, std::optional<std::int64_t> index);
   Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
+  void on_function_call(const json::Value& delta);
+  void on_audio(const json::Value& audio);
+  void on_executed_tools(const json::Value& tools);
   void on_finish(std::string_view reason);
   void drop_nameless_calls();
   bool is_placeholder(const json::Value& entry) const;
@@ -72,6 +75,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Services services_;
   TaggedText tagged_{TaggedText::Calls::as_text};
   std::string message_id_;
+  std::string audio_id_;  // of the spoken answer
   std::vector<Call> calls_;
   ReasoningDetails details_;
   std::string usage_json_;  // the latest; some servers report it on every chunk

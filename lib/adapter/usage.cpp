@@ -1,5 +1,6 @@
 #include "adapter/usage.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -132,6 +133,31 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
     result.total_tokens = *result.input_tokens + *result.output_tokens;
   }
   return result;
+}
+
+std::string with_compactions(const json::Value& usage) {
+  constexpr std::array<std::string_view, 4> keys{
+      "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"};
+  std::array<std::int64_t, keys.size()> more{};
+  for (const json::Value iteration : usage["iterations"].items()) {
+    if (iteration["type"].string() != "compaction") continue;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      more[i] += std::max<std::int64_t>(iteration[keys[i]].integer().value_or(0), 0);
+    }
+  }
+  std::string out = "{";
+  for (const json::Member& member : usage.members()) {
+    const auto* key = std::find(keys.begin(), keys.end(), member.key);
+    const std::int64_t added =
+        key == keys.end() ? 0 : more[static_cast<std::size_t>(key - keys.begin())];
+    if (added == 0) {
+      json::append_member(out, member);
+    } else {
+      json::append_member(out, member.key, member.value.integer().value_or(0) + added);
+    }
+  }
+  out.push_back('}');
+  return out;
 }
 
 void merge_usage(std::string& usage_json, const json::Value& later) {

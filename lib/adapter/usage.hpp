@@ -30,4 +30,8 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
 // what both have is taken from the later.
 void merge_usage(std::string& usage_json, const json::Value& later);
 
+// Anthropic's counts leave out what compactions of the conversation cost, and tell it beside them:
+// the report with both as one, or as it is.
+std::string with_compactions(const json::Value& usage);
+
 }  // namespace millrace::adapter

@@ -14,6 +14,8 @@ void Completion::drop_call(std::string_view id) {
 void Completion::on_event(const event::Event& event) {
   if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
     text_.append(text->delta);
+  } else if (std::holds_alternative<event::ReasoningStart>(event.body)) {
+    if (!reasoning_.empty()) reasoning_.push_back('\n');
   } else if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
     reasoning_.append(thought->delta);
   } else if (const auto* call = std::get_if<event::ToolStart>(&event.body)) {

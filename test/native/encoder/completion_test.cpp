@@ -37,6 +37,24 @@ TEST(Completion, GathersTextReasoningAndCalls) {
       R"({"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{}})");
 }
 
+TEST(Completion, TellsThoughtsApartAndLeavesOutWhatTheProviderRuns) {
+  encoder::Completion completion;
+  for (const event::Event& event : std::initializer_list<event::Event>{
+           {event::ReasoningStart{"r"}},
+           {event::ReasoningDelta{"r", "One."}},
+           {event::ReasoningStart{"r:1"}},
+           {event::ReasoningDelta{"r:1", "Two."}},
+           {event::ToolStart{"w", "web_search", {}, true}},
+           {event::ToolArgs{"w", "{}"}},
+           {event::TextDelta{"m", "Found."}},
+       }) {
+    completion.on_event(event);
+  }
+  const std::string json = completion.to_json({});
+  EXPECT_NE(json.find(R"("content":"Found.","reasoning_content":"One.\nTwo."})"), std::string::npos)
+      << json;
+}
+
 TEST(Completion, HasNoContentForCallsAlone) {
   Completion completion;
   EXPECT_NE(completion.to_json({}).find(R"("content":"")"), std::string::npos);
