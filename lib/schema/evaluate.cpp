@@ -139,7 +139,7 @@ bool Evaluation::spend(std::size_t work) {
 }
 
 bool Evaluation::matches(const Pattern& pattern, std::string_view text) {
-  if (spend(pattern_work + text.size())) return false;
+  if (spend(pattern_work + text.size() * std::max<std::size_t>(pattern.cost(), 1))) return false;
   const auto found = pattern.found_in(text);
   if (!found) stop("A pattern of the schema takes too many steps on a text of the value.");
   return found.value_or(false);

@@ -197,7 +197,7 @@ bool holds_pattern_properties(Evaluation& evaluation, const Check& check, const 
   bool good = true;
   for (const auto& [key, member] : value.members()) {
     for (std::size_t i = 0; i < check.patterns.size(); ++i) {
-      if (!evaluation.matches(check.patterns[i], key)) continue;
+      if (!check.patterns[i].is_known() || !evaluation.matches(check.patterns[i], key)) continue;
       good = evaluation.check_at(key, check.nodes[i], member) && good;
       if (evaluated != nullptr) evaluated->names.push_back(key);
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/utf8.hpp"
+#include "schema/unicode.hpp"
 
 namespace millrace::schema {
 namespace {
@@ -112,6 +113,8 @@ class Translation {
     if (!known_) return std::nullopt;
     return std::move(out_);
   }
+  // How often a property is named.
+  [[nodiscard]] std::size_t properties() const { return properties_; }
 
  private:
   [[nodiscard]] std::wstring_view rest() const { return source_.substr(at_); }
@@ -198,10 +201,8 @@ class Translation {
       return put(std::wstring{L'\\', kind});
     }
     if (!in_list && (kind == L'b' || kind == L'B')) return put(std::wstring{L'\\', kind});
-    if ((kind == L'p' || kind == L'P' || kind == L'k') && !is_script()) {
-      if (in_list) list_ = List::open;
-      return put(std::wstring{L'\\', kind});
-    }
+    if ((kind == L'p' || kind == L'P') && !is_script()) return put_property(kind == L'P');
+    if (kind == L'k' && !is_script() && !in_list) return put(std::wstring{L'\\', kind});
     if (in_list) list_ = list_after(list_, L'a');
     if (kind >= L'1' && kind <= L'9') return read_reference(kind);
     if (kind == L'0' || kind == L'c' || kind == L'k') return read_control(kind);
@@ -211,6 +212,8 @@ class Translation {
     const std::size_t name = names.find(kind);
     if (name != std::wstring_view::npos)
       return put_number(static_cast<unsigned char>(values[name]));
+    // Without the flag u such a letter stands for itself; in other languages it does not.
+    if (!is_script() && is_letter(kind)) known_ = false;
     put_character(kind);
   }
 
@@ -282,6 +285,40 @@ class Translation {
     if (alone) out_.push_back(L']');
   }
 
+  // The code points of \p{...}, or the others.
+  void put_property(bool others) {
+    static constexpr std::size_t most_properties = 32;
+    const std::size_t end = rest().find(L'}');
+    std::string name;
+    if (rest().starts_with(L'{') && end != std::wstring_view::npos) {
+      for (const wchar_t c : rest().substr(1, end - 1)) {
+        name.push_back(c < 0x80 ? static_cast<char>(c) : '?');
+      }
+      at_ += end + 1;
+    }
+    const auto points = code_points_of(name, others);
+    if (!points || ++properties_ > most_properties || list_ == List::range) {
+      known_ = false;
+      return;
+    }
+    const bool alone = list_ == List::none;
+    if (alone) out_.push_back(L'[');
+    for (const auto& [first, last] : *points) {
+      put_point(first);
+      out_.push_back(L'-');
+      put_point(last);
+    }
+    if (alone) out_.push_back(L']');
+    if (!alone) list_ = List::open;
+  }
+
+  void put_point(char32_t point) {
+    static constexpr std::wstring_view digits = L"0123456789ABCDEF";
+    put(L"\\x{");
+    for (int shift = 20; shift >= 0; shift -= 4) out_.push_back(digits[(point >> shift) & 15U]);
+    out_.push_back(L'}');
+  }
+
   // One character that stands for itself.
   void put_character(wchar_t c) {
     const std::wstring_view special = list_ == List::none ? L".[]{}()\\*+?|^$" : L"[]\\^-";
@@ -296,6 +333,7 @@ class Translation {
   bool known_ = true;
   bool quantified_ = false;  // what comes next takes no quantifier
   List list_ = List::none;
+  std::size_t properties_ = 0;
   static constexpr std::size_t lookbehind = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> groups_;  // the open ones: their number, lookbehind or 0
   std::vector<bool> outer_;          // of each group that captures: no other is around it
@@ -303,9 +341,13 @@ class Translation {
 
 }  // namespace
 
+// Hundreds of ranges are looked through for a character.
+constexpr std::size_t ranges_cost = 16;
+
 struct Pattern::Compiled {
   Regex regex;
   Syntax syntax = Syntax::schema;
+  std::size_t cost = 1;
 };
 
 Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
@@ -316,10 +358,15 @@ Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
   try {
     auto compiled = std::make_shared<Compiled>();
     const std::wstring wide = widened(source, syntax);
-    const auto translated = Translation(wide, syntax).run();
-    if (!translated) return refused("it has a construct that is not known here");
+    Translation translation(wide, syntax);
+    const auto translated = translation.run();
+    if (!translated) {
+      if (syntax == Syntax::schema) return Pattern(nullptr);
+      return refused("it has a construct that is not known here");
+    }
     compiled->regex.assign(*translated, Regex::perl);
     compiled->syntax = syntax;
+    compiled->cost += ranges_cost * translation.properties();
     return Pattern(std::move(compiled));
   } catch (const std::exception& exception) {
     std::string_view why = exception.what();
@@ -327,7 +374,12 @@ Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
   }
 }
 
+std::size_t Pattern::cost() const {
+  return compiled_ ? compiled_->cost : 0;
+}
+
 std::optional<bool> Pattern::found_in(std::string_view text) const {
+  if (!compiled_) return true;
   const auto flags = boost::match_default | boost::match_single_line | boost::match_not_dot_newline;
   const std::wstring wide = widened(text, compiled_->syntax);
   try {

@@ -122,6 +122,42 @@ TEST(Schema, MatchesPatternsAsEcmaScriptDoes) {
   EXPECT_FALSE(fits("^(['\"]).*\\1$", "'a\""));
 }
 
+TEST(Schema, KnowsThePropertiesOfCodePoints) {
+  const auto fits = [](std::string_view pattern, std::string_view text) {
+    std::string schema = R"({"pattern":)";
+    json::append_string(schema, pattern);
+    std::string value;
+    json::append_string(value, text);
+    return violations_of(schema + "}", value).empty();
+  };
+  constexpr std::string_view street =
+      "a\xC3\x9F"
+      "9_";
+  EXPECT_TRUE(fits("^[\\p{L}\\p{N}_-]+$", street));
+  EXPECT_FALSE(fits("^[\\p{L}\\p{N}-]+$", street));
+  EXPECT_TRUE(fits("^[\\p{L}]+$", "Abc"));
+  EXPECT_TRUE(fits("^\\p{L}+$", "Abc\xE4\xBD\xA0"));
+  EXPECT_FALSE(fits("^\\p{L}+$", "a1"));
+  EXPECT_TRUE(fits("^\\P{L}+$", "1-\xE2\x82\xAC"));
+  EXPECT_FALSE(fits("^[^\\p{L}]+$", "1a"));
+  EXPECT_TRUE(fits("^[^\\P{Lu}]+$", "\xC3\x84"));
+  EXPECT_FALSE(fits("^\\p{Uppercase_Letter}$", "\xC3\xA4"));
+  EXPECT_TRUE(fits("^\\p{gc=Nd}{2}$", "4\xDF\x80"));
+  EXPECT_TRUE(fits("^[\\p{Sc}a-c]+$", "$b"));
+}
+
+TEST(Schema, DemandsNothingByPatternsThatItDoesNotKnow) {
+  for (const char* pattern :
+       {R"("^\\S+\\Z")", R"("^\\p{Script=Han}$")", R"("[\\p{Nonsense}]")", R"("\\h+")"}) {
+    EXPECT_EQ(violations_of(R"({"pattern":)" + std::string(pattern) + "}", "\"?\""), "") << pattern;
+    EXPECT_EQ(violations_of(R"({"patternProperties":{)" + std::string(pattern) +
+                                R"(:false},"additionalProperties":false})",
+                            R"({"a":1})"),
+              "")
+        << pattern;
+  }
+}
+
 // "1", "0", or "?" for a pattern that is left to JavaScript.
 std::string found_by_script(std::string_view pattern, std::string_view text) {
   const auto compiled = Pattern::compile(pattern, Syntax::script);
