@@ -1,7 +1,11 @@
 // The engine's own tools, as tools of the host: arguments go to the engine's thread, outcomes come back.
-import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
+import type {
+  AgentToolContext,
+  DynamicIntervention,
+  HumanInterventionConfig,
+} from '../../types/agent';
 import { noListener, onAbort, throwIfAborted } from '../abort';
-import { errorFromNative, rethrow } from '../errors';
+import { MillraceError, errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
 import { inEngine } from './engine-tools';
@@ -9,7 +13,7 @@ import type { HostTool, ToolEffect } from './tools';
 
 interface Approval {
   /** Whether a person is asked before the call. */
-  approve?: boolean | HumanInterventionConfig;
+  approve?: boolean | HumanInterventionConfig | DynamicIntervention;
 }
 
 interface WebOptions extends AddressGuard, Approval {
@@ -75,6 +79,8 @@ export interface BuiltinToolsOptions {
   files?: FilesOptions;
   /** `run_process`: a program without a shell; a person approves each call unless `approve` says otherwise. */
   runProcess?: boolean | RunProcessOptions;
+  /** Patterns of names with `*`: exactly these, when there are any; `expose` does not count then. */
+  allow?: string[];
   /** Patterns of names with `*`: only these are exposed. */
   expose?: string[];
   /** Patterns of names that are never exposed. */
@@ -118,7 +124,7 @@ interface Toolset {
 export function builtinTools(options: BuiltinToolsOptions): HostTool[] {
   let set: Toolset;
   try {
-    set = JSON.parse(engine().builtinTools(JSON.stringify(options))) as Toolset;
+    set = JSON.parse(engine().builtinTools(textOf(options))) as Toolset;
   } catch (error) {
     rethrow(error);
   }
@@ -133,6 +139,28 @@ export function builtinTools(options: BuiltinToolsOptions): HostTool[] {
       { set: set.id, name: told.name },
     ),
   );
+}
+
+// JSON would carry a limit that is no number, and whatever is no data, as if it were absent.
+function textOf(options: BuiltinToolsOptions): string {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new MillraceError(
+      'invalid_option',
+      'The builtin tools are named by an object, such as { calculator: true }.',
+    );
+  }
+  return JSON.stringify(options, (name, value: unknown) => {
+    if (value === Infinity) return Number.MAX_SAFE_INTEGER;
+    const isData =
+      typeof value === 'number'
+        ? Number.isFinite(value)
+        : typeof value !== 'function' && typeof value !== 'bigint' && typeof value !== 'symbol';
+    if (isData) return value;
+    throw new MillraceError(
+      'invalid_option',
+      `\`${name}\` of a builtin tool is no option's value.`,
+    );
+  });
 }
 
 function call(

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "tool/result_text.hpp"
 
 namespace millrace::app {
 namespace {
@@ -43,6 +44,9 @@ void ToolStream::start() {
 void ToolStream::finished(tool::ToolOutcome outcome) {
   if (std::exchange(is_over_, true)) return;
   const auto self = shared_from_this();
+  const tool::Tool* called = task_.tools->find(task_.name);
+  outcome.content = tool::result_text(
+      outcome.content, called != nullptr ? called->spec().result_limit : tool::result_limit_bytes);
   std::string json = outcome_json(outcome);
   owner_.on_output(json.size());
   owner_.queue.push_head(id_, std::move(json));

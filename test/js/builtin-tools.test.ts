@@ -133,11 +133,55 @@ describe('builtin tools', () => {
       { runProcess: { programs: 'ls' } },
       { runProcess: { programs: [1] } },
       { calculator: true, expose: 'calculator' },
+      { calculator: true, allow: 'calculator' },
+      { calculator: { approve: 1 } },
+      { calculator: { approve: 'sometimes' } },
+      { calculator: { approve: {} } },
+      { calculator: { approve: { policy: 'required' } } },
+      { calculator: { approve: [{ match: {} }] } },
+      { calculator: { approve: { dynamic: {} } } },
+      { files: { root: '/tmp', write: 'no' } },
+      { files: { root: '/tmp', maxBytes: '10' } },
+      { files: { root: '/tmp', approve: {} } },
+      { httpFetch: { trustsProxy: 'no' } },
+      { httpFetch: { ports: '80' } },
+      { httpFetch: { timeoutMs: '5' } },
+      { httpFetch: { userAgent: 1 } },
+      { runProcess: { timeoutMs: -1 } },
+      { runProcess: { timeoutMs: Number.NaN } },
+      { runProcess: { environment: 'A=1' } },
+      { runProcess: { directory: 1 } },
+      { webSearch: { url: 'http://localhost:1', maxResults: '3' } },
+      { time: { zone: 1 } },
+      { time: () => true },
+      undefined,
+      null,
+      'calculator',
+      ['calculator'],
     ]) {
       expect(() => builtinTools(options as never)).toThrow(
         expect.objectContaining({ code: 'invalid_option' }),
       );
     }
+  });
+
+  it('are asked for as `approve` says, which only false and never switch off', () => {
+    const dynamic = { type: 'x', policy: 'always', default: 'always' } as const;
+    const rules = [{ policy: 'required' as const }];
+    for (const [approve, told] of [
+      [undefined, 'required'],
+      [true, 'required'],
+      ['always', 'always'],
+      [rules, rules],
+      [{ dynamic }, { dynamic }],
+      [{ dynamic: { type: 'x' } }, { dynamic: { type: 'x', default: 'required' } }],
+      [false, 'never'],
+      ['never', 'never'],
+    ] as const) {
+      const options = { runProcess: { approve } } as BuiltinToolsOptions;
+      expect(builtinTools(options)[0]).toMatchObject({ approve: told });
+    }
+    expect(builtinTools({ runProcess: { timeoutMs: Infinity, maxBytes: 1e9 } })).toHaveLength(1);
   });
 
   it('fetch through the guard', async () => {
@@ -316,6 +360,10 @@ describe('builtin tools', () => {
     expect(names({ ...all, expose: ['time', 'calc*'] })).toEqual(['calculator', 'time']);
     expect(names({ ...all, deny: ['*_fetch'] })).toEqual(['calculator', 'time']);
     expect(names({ ...all, expose: ['*'], deny: ['*'] })).toEqual([]);
+    // A list of what is allowed counts alone, when it names anything.
+    expect(names({ ...all, allow: ['time'], expose: ['calculator'] })).toEqual(['time']);
+    expect(names({ ...all, allow: ['*'], deny: ['time', '*_fetch'] })).toEqual(['calculator']);
+    expect(names({ ...all, allow: [], expose: ['time'] })).toEqual(['time']);
   });
 
   it('work for an agent', async () => {

@@ -90,7 +90,24 @@ Error unknown_option(std::string_view name) {
   std::string known;
   for (const Row& row : rows) known.append(known.empty() ? "" : ", ").append(row.name);
   return make_error(Errc::invalid_option, "There is no builtin tool '" + std::string(name) +
-                                              "': there are " + known + ".");
+                                              "': there are " + known +
+                                              ", and the lists allow, expose and deny.");
+}
+
+// A list of `allow` that names anything counts alone; `expose` only without it.
+Result<ToolPolicy> read_policy(const Tree& options) {
+  auto allow = read_names(options, "allow");
+  if (!allow) return std::move(allow).error();
+  auto expose = read_names(options, "expose");
+  if (!expose) return std::move(expose).error();
+  auto deny = read_names(options, "deny");
+  if (!deny) return std::move(deny).error();
+  ToolPolicy policy;
+  const bool is_allowed = !allow.value().empty();
+  policy.has_allow = is_allowed || options["expose"].is_array();
+  policy.allow = is_allowed ? std::move(allow).value() : std::move(expose).value();
+  policy.deny = std::move(deny).value();
+  return policy;
 }
 
 }  // namespace
@@ -129,57 +146,14 @@ std::unique_ptr<RunningTool> FetchingTool::start(ToolCall call, std::shared_ptr<
   return start_(arguments_of(call), std::move(host));
 }
 
-Result<std::vector<std::string>> read_names(const Tree& options, std::string_view member) {
-  std::vector<std::string> names;
-  const Tree& list = options[member];
-  const bool is_list =
-      list.is_null() ||
-      (list.is_array() && std::all_of(list.items().begin(), list.items().end(),
-                                      [](const Tree& item) { return item.is_string(); }));
-  if (!is_list) {
-    return make_error(Errc::invalid_option,
-                      "`" + std::string(member) + "` must be a list of texts.");
-  }
-  for (const Tree& item : list.items()) names.emplace_back(item.string());
-  return names;
-}
-
-Result<std::shared_ptr<const net::AddressGuard>> read_guard(const Tree& options) {
-  net::GuardOptions read;
-  auto allow = read_names(options, "allow");
-  if (!allow) return std::move(allow).error();
-  read.allow = std::move(allow).value();
-  if (options["ports"].is_array()) {
-    read.ports.clear();
-    for (const Tree& port : options["ports"].items()) {
-      const std::int64_t number = port.integer_or(0);
-      if (number < 1 || number > 65535) {
-        return make_error(Errc::invalid_option, "`ports` must hold numbers from 1 to 65535.");
-      }
-      read.ports.push_back(static_cast<std::uint16_t>(number));
-    }
-  }
-  read.https_only = options["httpsOnly"].truthy();
-  read.allowed_only = options["allowedOnly"].truthy();
-  read.trusts_proxy = options["trustsProxy"].truthy();
-  auto guard = net::AddressGuard::make(read);
-  if (!guard) return std::move(guard).error();
-  return std::make_shared<const net::AddressGuard>(std::move(guard).value());
-}
-
-void read_approve(const Tree& options, Spec& spec) {
-  const Tree& approve = options["approve"];
-  if (approve.is_null()) return;
-  spec.approve = approve.is_true()                           ? R"("required")"
-                 : approve.is_string() || approve.is_array() ? approve.to_json()
-                                                             : R"("never")";
-}
-
 Result<Registry> make_builtin_tools(const Tree& options, const Surroundings& around) {
+  if (!options.is_object()) {
+    return make_error(Errc::invalid_option,
+                      "The builtin tools are named by an object, such as { calculator: true }.");
+  }
   Registry registry;
-  ToolPolicy policy;
   for (const auto& [name, wish] : options.members()) {
-    if (name == "expose" || name == "deny") continue;
+    if (name == "allow" || name == "expose" || name == "deny") continue;
     const auto* row =
         std::find_if(rows.begin(), rows.end(),
                      [wanted = std::string_view(name)](const Row& r) { return r.name == wanted; });
@@ -190,14 +164,9 @@ Result<Registry> make_builtin_tools(const Tree& options, const Surroundings& aro
     if (!tools) return std::move(tools).error();
     for (const std::shared_ptr<Tool>& tool : tools.value()) MILLRACE_TRY(registry.add(tool));
   }
-  auto expose = read_names(options, "expose");
-  if (!expose) return std::move(expose).error();
-  auto deny = read_names(options, "deny");
-  if (!deny) return std::move(deny).error();
-  policy.has_allow = options["expose"].is_array();
-  policy.allow = std::move(expose).value();
-  policy.deny = std::move(deny).value();
-  return exposed(registry, policy);
+  auto policy = read_policy(options);
+  if (!policy) return std::move(policy).error();
+  return exposed(registry, policy.value());
 }
 
 }  // namespace millrace::tool

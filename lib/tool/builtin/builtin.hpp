@@ -9,8 +9,8 @@
 
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
-#include "net/address_guard.hpp"
 #include "net/client.hpp"
+#include "tool/builtin/options.hpp"
 #include "tool/registry.hpp"
 #include "tool/tool.hpp"
 
@@ -37,7 +37,8 @@ using Tools = std::vector<std::shared_ptr<Tool>>;
 
 // Makes the tools that `options` names, each with `true` or with options of its own.
 // Shape: {"time", "calculator", "httpFetch", "readPage", "webSearch", "files", "runProcess"}, what
-// each takes stands in its file; "expose", "deny": [patterns of names].
+// each takes stands in its file; "allow", "expose", "deny": [patterns of names]: an `allow` that is
+// not empty gives exactly those, whatever is exposed, and what is denied is denied.
 // Errors: invalid_option.
 Result<Registry> make_builtin_tools(const json::Tree& options, const Surroundings& around);
 
@@ -96,17 +97,5 @@ class FetchingTool final : public Tool {
   Spec spec_;
   Start start_;
 };
-
-// A member that is a list of texts, or absent.
-// Errors: invalid_option.
-Result<std::vector<std::string>> read_names(const json::Tree& options, std::string_view member);
-
-// Members that tools share: "allow": [string], "ports": [number], "httpsOnly", "allowedOnly",
-// "trustsProxy": boolean.
-// Errors: invalid_option.
-Result<std::shared_ptr<const net::AddressGuard>> read_guard(const json::Tree& options);
-
-// "approve" of the options, where they have one.
-void read_approve(const json::Tree& options, Spec& spec);
 
 }  // namespace millrace::tool

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/utf8.hpp"
+
 namespace millrace::tool {
 namespace {
 
@@ -73,6 +75,12 @@ constexpr std::array constants{Constant{"e", std::numbers::e_v<Number>},
                                Constant{"pi", std::numbers::pi_v<Number>},
                                Constant{"tau", 2 * std::numbers::pi_v<Number>}};
 
+// Signs as people and models print them.
+constexpr std::string_view times = "\xC3\x97";
+constexpr std::string_view division = "\xC3\xB7";
+constexpr std::string_view dot = "\xC2\xB7";
+constexpr std::string_view minus = "\xE2\x88\x92";
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -88,7 +96,7 @@ class Reader {
   Result<Number> read() {
     const Number value = sum();
     skip_blanks();
-    if (!error_ && at_ < text_.size()) fail("'" + std::string(1, text_[at_]) + "' is not expected");
+    if (!error_ && at_ < text_.size()) fail_here();
     if (error_) return *error_;
     if (!std::isfinite(value)) {
       return make_error(Errc::invalid_argument, "The result is no finite number.");
@@ -104,6 +112,13 @@ class Reader {
                                                " at character " + std::to_string(at_ + 1) + ".");
   }
 
+  // What stands here has no place here, as a whole character.
+  void fail_here() {
+    const std::string_view rest = text_.substr(at_);
+    const std::size_t size = std::max(utf8::sequence_length(rest), std::size_t{1});
+    fail("'" + std::string(rest.substr(0, size)) + "' is not expected");
+  }
+
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) {
       ++at_;
@@ -117,6 +132,8 @@ class Reader {
     return true;
   }
 
+  bool take_minus() { return take("-") || take(minus); }
+
   Number sum() {
     if (++depth_ > depth_limit) {
       fail("it is nested too deep");
@@ -126,7 +143,7 @@ class Reader {
     while (!error_) {
       if (take("+")) {
         value += product();
-      } else if (take("-")) {
+      } else if (take_minus()) {
         value -= product();
       } else {
         break;
@@ -141,8 +158,8 @@ class Reader {
     while (!error_) {
       skip_blanks();
       if (text_.substr(at_).starts_with("**")) break;
-      const bool is_product = take("*");
-      const bool is_quotient = !is_product && take("/");
+      const bool is_product = take("*") || take(times) || take(dot);
+      const bool is_quotient = !is_product && (take("/") || take(division));
       if (!is_product && !is_quotient && !take("%")) break;
       const Number right = signed_power();
       if (!is_product && right == 0) fail("a division by zero");
@@ -155,7 +172,7 @@ class Reader {
   Number signed_power() {
     bool is_negative = false;
     for (;;) {
-      if (take("-")) {
+      if (take_minus()) {
         is_negative = !is_negative;
       } else if (!take("+")) {
         break;
@@ -191,7 +208,7 @@ class Reader {
     const char c = text_[at_];
     if (is_digit(c) || c == '.') return number();
     if (begins_name(c)) return named();
-    fail("'" + std::string(1, c) + "' is not expected");
+    fail_here();
     return 0;
   }
 

@@ -36,8 +36,9 @@ std::string local_text(std::int64_t unix_seconds, const ZoneOffset& offset, std:
 }  // namespace
 
 Result<Tools> make_time(const json::Tree& options, const Surroundings&) {
-  const json::Tree& given = options["zone"];
-  const std::string standard(given.is_string() ? given.string() : std::string_view("UTC"));
+  auto given = read_text(options, "zone", "UTC");
+  if (!given) return std::move(given).error();
+  const std::string standard = std::move(given).value();
   if (auto known = offset_of(standard, 0); !known) {
     return make_error(Errc::invalid_option, known.error().message);
   }
@@ -48,7 +49,7 @@ Result<Tools> make_time(const json::Tree& options, const Surroundings&) {
       R"({"type":"object","properties":{"zone":{"type":"string","maxLength":64,"description":)"
       R"("A name of the IANA database such as Europe/Berlin."}},"additionalProperties":false})";
   spec.effect = Effect::read;
-  read_approve(options, spec);
+  MILLRACE_TRY(read_approve(options, spec));
   const auto run = [standard](const json::Tree& arguments) {
     const json::Tree& wanted = arguments["zone"];
     const std::string zone = wanted.is_string() ? std::string(wanted.string()) : standard;

@@ -72,8 +72,11 @@ Result<Tools> make_files(const Tree& options, const Surroundings& around) {
   const SharedFolder folder = std::make_shared<const Folder>(std::move(opened).value());
   constexpr std::int64_t standard_bytes = 256 << 10;
   constexpr std::int64_t most_bytes = 16 << 20;
-  const auto most = static_cast<std::size_t>(
-      std::clamp(options["maxBytes"].integer_or(standard_bytes), std::int64_t{1}, most_bytes));
+  const auto bytes = read_number(options, "maxBytes", {standard_bytes, most_bytes});
+  if (!bytes) return bytes.error();
+  const auto most = static_cast<std::size_t>(bytes.value());
+  const auto writes = read_flag(options, "write");
+  if (!writes) return writes.error();
   constexpr std::size_t most_entries = 1'000;
 
   Spec read = spec_of("read_file", "Reads a text file.",
@@ -88,7 +91,6 @@ Result<Tools> make_files(const Tree& options, const Surroundings& around) {
         const auto text = folder->list(arguments["path"].string(), most_entries);
         return text ? ToolOutcome{.content = result_text(text.value())} : failed(text.error());
       })};
-  if (!options["write"].truthy()) return tools;
   Spec write = spec_of("write_file", "Writes a text file, in place of the one that is there.",
                        R"(,"content":{"type":"string"},"append":{"type":"boolean"})",
                        R"(["path","content"])");
@@ -96,7 +98,8 @@ Result<Tools> make_files(const Tree& options, const Surroundings& around) {
   write.effect = Effect::once;
   write.approve = R"("required")";
   write.serialize_by = "path";
-  read_approve(options, write);
+  MILLRACE_TRY(read_approve(options, write));
+  if (!writes.value()) return tools;
   tools.push_back(std::make_shared<BlockingTool>(
       std::move(write), around.pool,
       [folder, most](const Tree& arguments) { return write_file(*folder, most, arguments); }));

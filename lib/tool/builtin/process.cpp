@@ -115,13 +115,21 @@ Result<Rules> read_rules(const Tree& options, const Surroundings& around) {
   constexpr std::int64_t standard_bytes = 64 << 10;
   constexpr std::int64_t most_bytes = 4 << 20;
   constexpr std::int64_t standard_timeout = 60'000;
-  rules.most = static_cast<std::size_t>(
-      std::clamp(options["maxBytes"].integer_or(standard_bytes), std::int64_t{1}, most_bytes));
-  rules.timeout = std::chrono::milliseconds(
-      std::max(options["timeoutMs"].integer_or(standard_timeout), std::int64_t{1}));
-  rules.options.directory = options["directory"].string();
+  const auto most = read_number(options, "maxBytes", {standard_bytes, most_bytes});
+  if (!most) return most.error();
+  rules.most = static_cast<std::size_t>(most.value());
+  const auto timeout = read_number(options, "timeoutMs", {standard_timeout, longest_time});
+  if (!timeout) return timeout.error();
+  rules.timeout = std::chrono::milliseconds(timeout.value());
+  auto directory = read_text(options, "directory");
+  if (!directory) return std::move(directory).error();
+  rules.options.directory = std::move(directory).value();
   rules.options.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
-  for (const auto& [name, value] : options["environment"].members()) {
+  const Tree& environment = options["environment"];
+  if (!environment.is_null() && !environment.is_object()) {
+    return make_error(Errc::invalid_option, "`environment` must be an object of texts.");
+  }
+  for (const auto& [name, value] : environment.members()) {
     if (!value.is_string() || name.empty() || name.find('=') != std::string::npos) {
       return make_error(Errc::invalid_option, "`environment` must hold names and texts.");
     }
@@ -150,7 +158,7 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
   spec.approve = R"("required")";
   spec.timeout = rules.value().timeout + std::chrono::seconds(10);
   spec.result_limit = rules.value().most * 3 + 1'000;
-  read_approve(options, spec);
+  MILLRACE_TRY(read_approve(options, spec));
   const auto start = [rules = std::move(rules).value()](
                          const Tree& arguments,
                          std::shared_ptr<ToolHost> host) -> std::unique_ptr<RunningTool> {

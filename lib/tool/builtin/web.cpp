@@ -29,14 +29,17 @@ Result<Web> read_web(const Tree& options, const Surroundings& around) {
   constexpr std::int64_t standard_bytes = 1 << 20;
   constexpr std::int64_t most_bytes = 64 << 20;
   constexpr std::int64_t standard_timeout = 30'000;
-  const std::int64_t bytes = options["maxBytes"].integer_or(standard_bytes);
-  const std::int64_t timeout = options["timeoutMs"].integer_or(standard_timeout);
-  if (bytes < 1 || bytes > most_bytes || timeout < 1) {
-    return make_error(Errc::invalid_option,
-                      "`maxBytes` must be 1 to 64 MiB and `timeoutMs` at least 1.");
+  const auto bytes = read_number(options, "maxBytes", {standard_bytes, most_bytes + 1});
+  if (!bytes) return bytes.error();
+  if (bytes.value() > most_bytes) {
+    return make_error(Errc::invalid_option, "`maxBytes` must be 1 to 64 MiB.");
   }
-  return Web{around.client, std::move(guard).value(), static_cast<std::size_t>(bytes),
-             std::chrono::milliseconds(timeout), std::string(options["userAgent"].string())};
+  const auto timeout = read_number(options, "timeoutMs", {standard_timeout, longest_time});
+  if (!timeout) return timeout.error();
+  auto user_agent = read_text(options, "userAgent");
+  if (!user_agent) return std::move(user_agent).error();
+  return Web{around.client, std::move(guard).value(), static_cast<std::size_t>(bytes.value()),
+             std::chrono::milliseconds(timeout.value()), std::move(user_agent).value()};
 }
 
 net::Request request_to(const Web& web, std::string_view method, std::string_view url) {
@@ -60,14 +63,14 @@ std::string citation(std::string_view title, std::string_view url) {
   return "\"citations\":" + list.to_json();
 }
 
-// A first line that tells where the text is from, and the text.
+// A first line that tells where the text is from, and the text. Whoever called makes it safe.
 ToolOutcome told(const Fetched& got, std::string_view title, std::string_view text, bool is_cut) {
   constexpr int first_error = 400;
   std::string content = std::to_string(got.status) + " " + got.url;
   if (!title.empty()) content.append("\n").append(title);
   content.append("\n\n").append(text);
   if (is_cut) content.append("\n[cut here: the answer is longer]");
-  ToolOutcome outcome{.content = result_text(content)};
+  ToolOutcome outcome{.content = std::move(content)};
   outcome.is_error = got.status >= first_error;
   if (outcome.is_error) {
     outcome.code = "http_status";
@@ -129,7 +132,7 @@ Result<Tools> make_http_fetch(const Tree& options, const Surroundings& around) {
   if (!methods) return std::move(methods).error();
   Spec spec = fetch_spec(methods.value());
   spec.timeout = web.value().timeout + std::chrono::seconds(1);
-  read_approve(options, spec);
+  MILLRACE_TRY(read_approve(options, spec));
   const auto start = [web = std::move(web).value(), standard = methods.value().front()](
                          const Tree& arguments, std::shared_ptr<ToolHost> host) {
     const Tree& method = arguments["method"];
@@ -161,14 +164,15 @@ Result<Tools> make_read_page(const Tree& options, const Surroundings& around) {
                     R"("required":["url"],"additionalProperties":false})";
   spec.effect = Effect::read;
   spec.timeout = web.value().timeout + std::chrono::seconds(1);
-  read_approve(options, spec);
+  MILLRACE_TRY(read_approve(options, spec));
   const auto start = [web = std::move(web).value()](const Tree& arguments,
                                                     std::shared_ptr<ToolHost> host) {
     struct Page {
-      HtmlText html{result_limit_bytes};
+      explicit Page(std::size_t limit) : html(limit) {}
+      HtmlText html;
       std::string plain;
     };
-    const auto page = std::make_shared<Page>();
+    const auto page = std::make_shared<Page>(web.max_bytes);
     FetchOptions wanted{.max_bytes = web.max_bytes, .sink = {}};
     wanted.sink = [page](const Fetched& head, std::string_view text) {
       const bool is_html = head.content_type.empty() || head.content_type == "text/html" ||

@@ -169,22 +169,28 @@ void read_url(std::string_view url, const Provider& provider, Service& service) 
 
 Result<Service> read_service(const Tree& options, const Provider& provider) {
   Service service;
-  read_url(options["url"].is_string() ? options["url"].string() : provider.url, provider, service);
+  const auto url = read_text(options, "url", provider.url);
+  if (!url) return url.error();
+  read_url(url.value(), provider, service);
   if (!net::parse_url(service.url)) {
     return make_error(Errc::invalid_option,
                       "`url` must be the address of the search service, such as "
                       "http://localhost:8888.");
   }
-  service.key = options["apiKey"].string();
+  auto key = read_text(options, "apiKey");
+  if (!key) return std::move(key).error();
+  service.key = std::move(key).value();
   if (service.key.empty() && provider.name != "searxng") {
     return make_error(Errc::invalid_option,
                       "`apiKey` is missing: " + std::string(provider.name) + " needs one.");
   }
   constexpr std::int64_t most_results = 20;
-  service.most =
-      std::clamp(options["maxResults"].integer_or(service.most), std::int64_t{1}, most_results);
-  service.timeout = std::chrono::milliseconds(
-      std::max(options["timeoutMs"].integer_or(service.timeout.count()), std::int64_t{1}));
+  const auto most = read_number(options, "maxResults", {service.most, most_results});
+  if (!most) return most.error();
+  service.most = most.value();
+  const auto timeout = read_number(options, "timeoutMs", {service.timeout.count(), longest_time});
+  if (!timeout) return timeout.error();
+  service.timeout = std::chrono::milliseconds(timeout.value());
   return service;
 }
 
@@ -202,8 +208,9 @@ std::string endpoint_at(std::string_view url, std::string_view path) {
 }
 
 Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
-  const Tree& named = options["provider"];
-  const std::string_view name = named.is_string() ? named.string() : "searxng";
+  const auto named = read_text(options, "provider", "searxng");
+  if (!named) return named.error();
+  const std::string_view name = named.value();
   const auto* provider = std::find_if(providers.begin(), providers.end(),
                                       [&](const Provider& row) { return row.name == name; });
   if (provider == providers.end()) {
@@ -218,7 +225,7 @@ Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
                     R"("maxLength":400}},"required":["query"],"additionalProperties":false})";
   spec.effect = Effect::read;
   spec.timeout = service.value().timeout + std::chrono::seconds(1);
-  read_approve(options, spec);
+  MILLRACE_TRY(read_approve(options, spec));
   const auto start = [provider, service = std::move(service).value(), &client = around.client](
                          const Tree& arguments, std::shared_ptr<ToolHost> host) {
     net::Request request = provider->ask(service, arguments["query"].string());

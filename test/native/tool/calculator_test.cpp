@@ -38,7 +38,15 @@ TEST(Calculator, FollowsItsGrammar) {
                                           Case{"  1\n+ 1\t", "2"},
                                           Case{"0*-1", "0"},
                                           Case{"1e300*1e10", "1e+310"},
-                                          Case{"PI", "3.14159265358979"}}) {
+                                          Case{"PI", "3.14159265358979"},
+                                          Case{"3\xC3\x97"
+                                               "4 \xE2\x88\x92 6\xC3\xB7"
+                                               "2",
+                                               "9"},
+                                          Case{"\xE2\x88\x92"
+                                               "2\xC2\xB7"
+                                               "3",
+                                               "-6"}}) {
     const auto result = calculate(expression);
     ASSERT_TRUE(result) << expression << ": " << result.error().message;
     EXPECT_EQ(result.value(), value) << expression;
@@ -55,6 +63,14 @@ TEST(Calculator, RefusesEverythingElse) {
     ASSERT_FALSE(result) << expression << " = " << result.value();
     EXPECT_EQ(result.error().code, Errc::invalid_argument);
   }
+}
+
+TEST(Calculator, NamesWholeCharacters) {
+  const auto result = calculate(
+      "\xE2\x88\x9A"
+      "9");
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("'\xE2\x88\x9A' is not expected"), std::string::npos);
 }
 
 TEST(Calculator, HasLimits) {
