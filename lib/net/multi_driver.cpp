@@ -1,13 +1,44 @@
 #include "net/multi_driver.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "os/event_loop.hpp"
 
 namespace millrace::net {
+
+namespace {
+
+std::set<int> open_descriptors() {
+  std::set<int> open;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/dev/fd", error), end; !error && at != end;
+       at.increment(error)) {
+    open.insert(std::atoi(at->path().filename().c_str()));
+  }
+  return open;
+}
+
+// What libcurl opens to be woken up would be open in every program that the process starts.
+CURLM* make_multi() {
+  const std::set<int> before = open_descriptors();
+  CURLM* multi = curl_multi_init();
+  for (const int descriptor : open_descriptors()) {
+    if (before.contains(descriptor)) continue;
+    const int flags = fcntl(descriptor, F_GETFD);
+    if (flags != -1) fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
+  }
+  return multi;
+}
+
+}  // namespace
 
 MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEnd on_end,
                          SocketWatch::Pace pace)
@@ -19,7 +50,7 @@ MultiDriver::MultiDriver(os::EventLoop& loop, std::size_t kept_connections, OnEn
             act(fd, (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0));
           },
           std::move(pace)),
-      multi_(curl_multi_init()) {
+      multi_(make_multi()) {
   const auto kept = static_cast<long>(kept_connections);
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &MultiDriver::on_socket);
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
