@@ -73,10 +73,12 @@ Napi::Value describe_mcp_tools(const Napi::CallbackInfo& info) {
   if (!text) return raise(info.Env(), text.error());
   const auto given = json::Tree::parse(text.value());
   if (!given) return raise(info.Env(), given.error());
+  const auto tools = mcp::remote_tools(given.value(), mcp::read_rules(given.value()));
+  if (!tools) return raise(info.Env(), tools.error());
   message::JsonBuilder out;
   out.open_object();
   out.open_array("tools");
-  for (const auto& remote : mcp::remote_tools(given.value(), mcp::read_rules(given.value()))) {
+  for (const auto& remote : tools.value()) {
     out.open_object();
     write_members(out, remote.spec.name, remote.spec);
     out.text("tool", remote.name);

@@ -234,7 +234,9 @@ export class MCPClient {
   }
 
   async ping(options?: MCPRequestOptions): Promise<void> {
-    await this.#connection.request('ping', {}, options);
+    // 2026-07-28 has no ping; whoever answers this is there.
+    const method = this.#isPerRequest ? 'server/discover' : 'ping';
+    await this.#connection.request(method, {}, options);
   }
 
   /** Tells the server that the roots are others now. */

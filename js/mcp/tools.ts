@@ -5,7 +5,7 @@ import { addon } from '../addon';
 import { ask } from '../agent/ask';
 import { inEngine } from '../agent/engine-tools';
 import type { HostTool } from '../agent/tools';
-import { MillraceError } from '../errors';
+import { MillraceError, rethrow } from '../errors';
 import { limitOf } from '../limits';
 import { attachmentsOf, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
@@ -49,8 +49,12 @@ interface DescribedTool extends Pick<HostTool, 'name' | 'description' | 'effect'
 }
 
 function described(rules: object): DescribedTool[] {
-  const json = addon().describeMcpTools(JSON.stringify(rules));
-  return (JSON.parse(json) as { tools: DescribedTool[] }).tools;
+  try {
+    const json = addon().describeMcpTools(JSON.stringify(rules));
+    return (JSON.parse(json) as { tools: DescribedTool[] }).tools;
+  } catch (error) {
+    return rethrow(error);
+  }
 }
 
 /** The fingerprint of everything in a tool's description that a model or a person goes by. */
@@ -112,6 +116,23 @@ function checkPromise({ outputSchema }: MCPTool, result: MCPToolResult): void {
   );
 }
 
+// A connection that broke or could not be made, and a server that is overloaded, may be there again in a
+// moment. Whether the call goes again is the declared effect's word.
+function orPassing(error: unknown): never {
+  if (!MillraceError.is(error)) throw error;
+  const { code, message, status = 500, detail, cause } = error;
+  const isPassing =
+    code === 'mcp_session_lost' ||
+    (code === 'mcp_connection_failed' && (status === 429 || status >= 500));
+  if (!isPassing) throw error;
+  throw new MillraceError(code, message, {
+    retryable: true,
+    ...(error.status !== undefined && { status: error.status }),
+    ...(detail !== undefined && { detail }),
+    cause,
+  });
+}
+
 // What a call of a tool gives an agent.
 async function called(
   client: MCPClient,
@@ -120,7 +141,7 @@ async function called(
   store: MCPFileStore | undefined,
   options: MCPRequestOptions,
 ): Promise<unknown> {
-  const result = await client.callTool(told.name, input, options);
+  const result = await client.callTool(told.name, input, options).catch(orPassing);
   const content = mcpResultText(result);
   if (result.isError === true) {
     throw new MillraceError('tool_failed', content || `The tool ${told.name} failed.`);
@@ -159,8 +180,10 @@ export async function hostTools(
     if (!seen.has(name)) seen.set(name, fingerprint);
   }
   const tools = described({ ...rules, known, pins: pins !== undefined });
+  // Of two that claim the same name the first counts.
+  const byName = new Map(listed.toReversed().map((one) => [one.name, one]));
   return tools.map(({ name, description, parameters, effect, approve, tool }) => {
-    const told = listed.find((one) => one.name === tool) as MCPTool;
+    const told = byName.get(tool) as MCPTool;
     const { outputSchema } = told;
     const made: HostTool<Record<string, unknown>> = {
       name,

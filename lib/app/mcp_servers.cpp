@@ -114,7 +114,9 @@ class McpServers::Connection final : public mcp::ClientHost,
     if (outcome.error) return list_failed(*outcome.error);
     auto listed = Tree::parse(outcome.result_json);
     if (!listed) return list_failed(listed.error());
-    std::vector<mcp::RemoteTool> tools = mcp::remote_tools(listed.value(), options_.rules);
+    auto described = mcp::remote_tools(listed.value(), options_.rules);
+    if (!described) return list_failed(described.error());
+    std::vector<mcp::RemoteTool> tools = std::move(described).value();
     // The first description is the one that is trusted or not; another one is asked for.
     for (const mcp::RemoteTool& remote : tools) {
       options_.rules.known.emplace(remote.spec.name, remote.fingerprint);

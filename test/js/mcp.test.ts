@@ -102,6 +102,38 @@ describe('an MCP client of a program', () => {
     expect(JSON.parse(await textOf(client, 'sample'))).toMatchObject({ code: -32601 });
   });
 
+  it('lets the limit of a call rest while a person answers', async () => {
+    const client = await connect('good', {
+      timeoutMs: 300,
+      onElicitation: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 900));
+        return { action: 'decline' };
+      },
+    });
+    expect(JSON.parse(await textOf(client, 'elicit'))).toEqual({ action: 'decline' });
+  });
+
+  it('checks what it answers, after the defaults', async () => {
+    const answers: object[] = [
+      { action: 'accept', content: { n: 1 } },
+      { action: 'accept', content: { n: 'x' } },
+      { action: 'yes' },
+    ];
+    const client = await connect('good', {
+      onElicitation: () => answers.shift() as never,
+      onSampling: () => ({ content: 'no block' }),
+      roots: [{ name: 'no address' } as never],
+    });
+    const form = { action: 'accept', content: { n: 1, kind: 'x' } };
+    expect(JSON.parse(await textOf(client, 'form'))).toEqual(form);
+    for (const tool of ['form', 'form', 'sample', 'roots']) {
+      expect(JSON.parse(await textOf(client, tool))).toMatchObject({
+        code: -32603,
+        message: expect.stringContaining('The answer is not valid') as string,
+      });
+    }
+  });
+
   it('reports progress, which moves the limit', async () => {
     const client = await connect();
     const seen: number[] = [];

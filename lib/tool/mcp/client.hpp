@@ -102,7 +102,7 @@ class Client final : public std::enable_shared_from_this<Client>,
   // HttpLinkHost
   void fetch(LegId leg, HttpAsk ask) override;
   void abandon(LegId leg) override;
-  void received(std::string_view json) override;
+  void received(std::string_view json, RequestId beside) override;
   [[nodiscard]] bool waits_for(RequestId id) const override;
   void request_failed(RequestId id, Error error) override;
   void session_lost(RequestId id, std::string_view words) override;

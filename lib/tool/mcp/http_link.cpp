@@ -32,6 +32,14 @@ Error transport_error(const Error& error, bool is_opening) {
                     error.detail);
 }
 
+// Why an answer that came whole ends no request.
+std::string what_is_wrong(std::string_view body) {
+  if (json::trim(body).empty()) return "The MCP server's answer is empty.";
+  json::Document document;
+  return document.parse(body) ? "The MCP server's answer belongs to no request."
+                              : "The MCP server's answer is no JSON.";
+}
+
 }  // namespace
 
 HttpLink::HttpLink(HttpLinkOptions options, HttpLinkHost& host)
@@ -271,7 +279,7 @@ void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, T
     return;
   }
   if (is_refused) return;
-  if (leg->reading == Reading::json && !error) host_.received(leg->body);
+  if (leg->reading == Reading::json && !error) host_.received(leg->body, message.id);
   // In the older pair the answer comes on the stream.
   if (is_legacy_ && !error) return;
   if (!host_.waits_for(message.id)) return;
@@ -286,9 +294,8 @@ void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, T
     return fail(*leg, transport_error(*error, is_opening));
   }
   if (error && error->code == Errc::response_too_large) return fail(*leg, std::move(*error));
-  fail(*leg, leg->reading == Reading::json
-                 ? make_error(Errc::mcp_protocol_error,
-                              "The MCP server's answer belongs to no request.", leg->body)
+  fail(*leg, leg->reading == Reading::json && !error
+                 ? make_error(Errc::mcp_protocol_error, what_is_wrong(leg->body), leg->body)
                  : make_error(Errc::mcp_session_lost,
                               "The MCP server's answer ended before it was complete; whether the "
                               "call had an effect is not known.",

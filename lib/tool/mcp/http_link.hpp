@@ -54,7 +54,8 @@ class HttpLinkHost {
   virtual void fetch(LegId leg, HttpAsk ask) = 0;
   // The transfer is of no use any more; nothing of it is handed over after that.
   virtual void abandon(LegId leg) = 0;
-  virtual void received(std::string_view json) = 0;
+  // `beside` is the request on whose answer's stream it came; 0 for the server's own.
+  virtual void received(std::string_view json, RequestId beside) = 0;
   [[nodiscard]] virtual bool waits_for(RequestId id) const = 0;
   virtual void request_failed(RequestId id, Error error) = 0;
   // The server refused this request because it does not know the session, and said so in `words`.

@@ -129,11 +129,12 @@ bool HttpLink::redirect(LegId id, Leg& leg, const std::vector<HttpField>& header
   if (!keeps_method || target.empty() || ++leg.redirects > most_redirects) {
     const auto dropped = take(id);
     host_.abandon(id);
-    fail(*dropped,
-         make_error(Errc::mcp_connection_failed,
-                    "The MCP server redirects elsewhere, which is not followed; use the address "
-                    "that it redirects to.",
-                    find_header(headers, "location")));
+    Error error = make_error(Errc::mcp_connection_failed,
+                             "The MCP server redirects elsewhere, which is not followed; use the "
+                             "address that it redirects to.",
+                             find_header(headers, "location"));
+    error.upstream_status = dropped->status;
+    fail(*dropped, std::move(error));
     return true;
   }
   auto moved = take(id);
@@ -280,10 +281,13 @@ void HttpLink::on_data(LegId id, std::string_view bytes, TimePoint now) {
 }
 
 void HttpLink::on_event(LegId id, const framing::Frame& frame) {
-  if (legs_.find(id) == legs_.end()) return;
+  const auto at = legs_.find(id);
+  if (at == legs_.end()) return;
   if (frame.event == "endpoint" && is_legacy_) return on_endpoint(frame.data);
   if (frame.data.empty()) return;
-  if (frame.event.empty() || frame.event == "message") host_.received(frame.data);
+  const Outgoing& answered = at->second->message;
+  const RequestId beside = answered.kind == MessageKind::request ? answered.id : 0;
+  if (frame.event.empty() || frame.event == "message") host_.received(frame.data, beside);
 }
 
 void HttpLink::on_endpoint(std::string_view address) {
@@ -342,7 +346,7 @@ void HttpLink::explain(const Leg& leg) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
   json::append_raw_member(text, "error", error.to_json());
   text.push_back('}');
-  host_.received(text);
+  host_.received(text, id);
 }
 
 }  // namespace millrace::mcp

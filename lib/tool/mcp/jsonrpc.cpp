@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 #include "base/json_tree.hpp"
 
@@ -89,6 +90,15 @@ json::Tree object_of(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<RequestId> Message::our_id() const {
+  if (!id.is_string()) return id.integer();
+  const std::string_view text = id.string();
+  RequestId number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
 
 Message read_message(const json::Value& value) {
   Message message;

@@ -27,6 +27,7 @@ inline constexpr std::int64_t internal_error = -32603;
 inline constexpr std::int64_t server_error = -32000;
 inline constexpr std::int64_t session_not_found = -32001;
 inline constexpr std::int64_t user_rejected = -1;
+inline constexpr std::int64_t header_mismatch = -32020;
 inline constexpr std::int64_t unsupported_protocol_version = -32022;
 }  // namespace rpc_code
 
@@ -43,8 +44,8 @@ struct Message {
   std::string_view method;
   json::Value body;  // params, result or error
 
-  // The number of one of our requests, when the id is one.
-  [[nodiscard]] std::optional<RequestId> our_id() const { return id.integer(); }
+  // The number of one of our requests, when the id is one; some peers send it back as a text.
+  [[nodiscard]] std::optional<RequestId> our_id() const;
 };
 
 // `invalid` for anything that is not one message.

@@ -10,6 +10,7 @@
 #include "base/sha256.hpp"
 #include "schema/schema.hpp"
 #include "tool/fetch.hpp"
+#include "tool/mcp/safe_schema.hpp"
 
 namespace millrace::mcp {
 namespace {
@@ -18,6 +19,10 @@ using json::Tree;
 
 constexpr std::size_t longest_name = 64;
 constexpr std::size_t hash_digits = 8;
+// Of one tool, in every request to a model.
+constexpr std::size_t most_schema_bytes = std::size_t{64} << 10U;
+constexpr std::size_t most_description_bytes = std::size_t{16} << 10U;
+constexpr std::size_t most_tools = 1000;
 constexpr std::string_view any_object = R"({"type":"object"})";
 
 bool is_plain(char c) {
@@ -45,11 +50,15 @@ tool::Effect effect_of(const Tree& annotations, bool trusted) {
 }
 
 // A server may say what it likes: a provider would refuse the whole request for a schema that is
-// none, so that a tool which cannot be described is described as taking any object.
+// none, so that a tool which cannot be described is described as taking any object. So is one whose
+// schema would take more room in every request than any tool needs.
 std::string parameters_of(const Tree& schema) {
   if (!schema.is_object() || schema["type"].string() != "object") return std::string(any_object);
-  std::string text = schema.to_json(json::Surrogates::replace);
-  return schema::Schema::compile(text) ? text : std::string(any_object);
+  Tree safe = schema;
+  if (!make_safe(safe)) return std::string(any_object);
+  std::string text = safe.to_json(json::Surrogates::replace);
+  const bool is_used = text.size() <= most_schema_bytes && schema::Schema::compile(text).ok();
+  return is_used ? text : std::string(any_object);
 }
 
 bool asks_nobody(const ToolRules& rules, const std::string& name, const std::string& fingerprint) {
@@ -66,9 +75,9 @@ RemoteTool remote_tool(const Tree& listed, const ToolRules& rules) {
   tool::Spec& spec = remote.spec;
   spec.name = tool_name(rules.server, remote.name);
   // A description is data, too.
-  spec.description =
-      tool::result_text(listed["description"].is_string() ? listed["description"].string()
-                                                          : listed["title"].string());
+  spec.description = tool::result_text(
+      listed["description"].is_string() ? listed["description"].string() : listed["title"].string(),
+      most_description_bytes);
   spec.parameters = parameters_of(listed["inputSchema"]);
   spec.effect = effect_of(listed["annotations"], rules.trusted);
   spec.approve = asks_nobody(rules, spec.name, remote.fingerprint) ? R"("never")" : R"("required")";
@@ -90,6 +99,33 @@ std::string text_of(const Tree& block) {
   if (type != "resource") return {};
   return resource["text"].is_string() ? std::string(resource["text"].string())
                                       : named("resource", resource["uri"].string());
+}
+
+// Whoever called cuts it and makes it safe.
+std::string joined_text(const Tree& result) {
+  std::string text;
+  for (const Tree& block : result["content"].items()) {
+    const std::string line = text_of(block);
+    if (line.empty()) continue;
+    if (!text.empty()) text.push_back('\n');
+    text.append(line);
+  }
+  const Tree* structured = result.find("structuredContent");
+  if (text.empty() && structured != nullptr) text = structured->to_json(json::Surrogates::replace);
+  return text;
+}
+
+// A connection that broke or could not be made, and a server that is overloaded, may be there again
+// in a moment. Whether the call goes again is the declared effect's word.
+tool::ToolOutcome failed_call(const Error& error) {
+  constexpr int too_many = 429;
+  constexpr int first_server_error = 500;
+  tool::ToolOutcome outcome = tool::failed(error);
+  const int status = error.upstream_status.value_or(first_server_error);
+  outcome.retry = error.code == Errc::mcp_session_lost ||
+                  (error.code == Errc::mcp_connection_failed &&
+                   (status == too_many || status >= first_server_error));
+  return outcome;
 }
 
 // What is wrong with a result that promised to follow a schema; nothing for a schema that is none.
@@ -141,14 +177,14 @@ class CalledTool final : public tool::Tool {
  private:
   static tool::ToolOutcome outcome_of(const Outcome& outcome,
                                       const std::optional<schema::Schema>& promised) {
-    if (outcome.error) return tool::failed(*outcome.error);
+    if (outcome.error) return failed_call(*outcome.error);
     const auto result = Tree::parse(outcome.result_json);
     if (!result) return tool::failed(result.error());
     if (const auto broken = broken_promise(promised, result.value())) {
       return tool::failed(make_error(Errc::mcp_protocol_error, *broken));
     }
     tool::ToolOutcome made;
-    made.content = remote_result_text(result.value());
+    made.content = joined_text(result.value());
     if (result.value()["isError"].is_true()) {
       made.is_error = true;
       made.code = "tool_failed";
@@ -204,34 +240,33 @@ std::string tool_fingerprint(const Tree& tool) {
   return sha256_hex(json::canonical_json(list));
 }
 
-std::vector<RemoteTool> remote_tools(const Tree& listed, const ToolRules& rules) {
-  std::vector<RemoteTool> tools;
-  std::set<std::string> names;
+Result<std::vector<RemoteTool>> remote_tools(const Tree& listed, const ToolRules& rules) {
+  std::vector<const Tree*> shown;
   for (const Tree& item : listed["tools"].items()) {
     const std::string_view name = item["name"].string();
     // Tasks are not spoken, so that a tool that wants one could not be called.
     const bool wants_task = item["execution"]["taskSupport"].string() == "required";
     const bool is_shown = !name.empty() && !wants_task &&
                           tool::allows(rules.policy, {name, tool_name(rules.server, name)});
-    if (!is_shown) continue;
-    RemoteTool remote = remote_tool(item, rules);
+    if (is_shown) shown.push_back(&item);
+  }
+  if (shown.size() > most_tools) {
+    return make_error(Errc::tool_limit_exceeded,
+                      "The MCP server lists " + std::to_string(shown.size()) + " tools and " +
+                          std::to_string(most_tools) +
+                          " are taken: choose some of them with `allow` or `deny`.");
+  }
+  std::vector<RemoteTool> tools;
+  std::set<std::string> names;
+  for (const Tree* item : shown) {
+    RemoteTool remote = remote_tool(*item, rules);
     if (names.insert(remote.spec.name).second) tools.push_back(std::move(remote));
   }
   return tools;
 }
 
 std::string remote_result_text(const Tree& result, std::size_t limit) {
-  std::string text;
-  for (const Tree& block : result["content"].items()) {
-    const std::string line = text_of(block);
-    if (line.empty()) continue;
-    if (!text.empty()) text.push_back('\n');
-    text.append(line);
-    if (text.size() > limit * 2) break;
-  }
-  const Tree* structured = result.find("structuredContent");
-  if (text.empty() && structured != nullptr) text = structured->to_json(json::Surrogates::replace);
-  return tool::result_text(text, limit);
+  return tool::result_text(joined_text(result), limit);
 }
 
 std::shared_ptr<tool::Tool> make_tool(RemoteTool remote, FindCalls find) {

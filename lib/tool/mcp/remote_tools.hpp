@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json_tree.hpp"
+#include "base/result.hpp"
 #include "tool/mcp/remote_calls.hpp"
 #include "tool/policy.hpp"
 #include "tool/result_text.hpp"
@@ -52,8 +53,10 @@ std::string tool_name(std::string_view server, std::string_view tool);
 std::string tool_fingerprint(const json::Tree& tool);
 
 // The tools of a `tools/list` result that the rules let through, by name; of two that claim the
-// same name the first. Parameters that are no schema of an object are described as any object.
-std::vector<RemoteTool> remote_tools(const json::Tree& listed, const ToolRules& rules);
+// same name the first. Parameters that are no schema of an object, or a very long one, are
+// described as any object; the texts in them are data, as descriptions are.
+// Errors: tool_limit_exceeded when the rules let through more than 1000.
+Result<std::vector<RemoteTool>> remote_tools(const json::Tree& listed, const ToolRules& rules);
 
 // What a model reads of a result: its texts, line by line, else its structured content; safe as
 // tool::result_text makes it.

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "tool/mcp/elicitation.hpp"
+#include "tool/mcp/answers.hpp"
 
 namespace millrace::mcp {
 namespace {
@@ -151,22 +151,23 @@ void Session::send_cancelled(RequestId request, std::string_view reason) {
 void Session::answer(QuestionId id, std::string_view result_json, TimePoint now) {
   const auto at = questions_.find(id);
   if (at == questions_.end()) return;
+  const auto checked = checked_answer(at->second.method, at->second.schema_json, result_json);
+  if (!checked) return refuse(id, rpc_code::internal_error, checked.error().message, now);
   const Question question = std::move(at->second);
   questions_.erase(at);
-  const std::string filled = question.schema_json.empty()
-                                 ? std::string(result_json)
-                                 : with_form_defaults(question.schema_json, result_json);
-  if (question.call != 0) return answer_round(question, filled, now);
-  send_text(MessageKind::result, {}, result_text(question.id_json, filled));
+  if (question.call != 0) return answer_round(question, checked.value(), now);
+  send_text(MessageKind::result, {}, result_text(question.id_json, checked.value()));
+  rearm_beside(question, now);
 }
 
-void Session::refuse(QuestionId id, std::int64_t code, std::string_view message, TimePoint) {
+void Session::refuse(QuestionId id, std::int64_t code, std::string_view message, TimePoint now) {
   const auto at = questions_.find(id);
   if (at == questions_.end()) return;
   const Question question = std::move(at->second);
   questions_.erase(at);
   if (question.call == 0) {
-    return send_text(MessageKind::error, {}, error_text(question.id_json, code, message));
+    send_text(MessageKind::error, {}, error_text(question.id_json, code, message));
+    return rearm_beside(question, now);
   }
   settle(question.call, make_error(Errc::mcp_error, "The server's question was not answered: " +
                                                         std::string(message)));
@@ -176,12 +177,28 @@ void Session::arm(CallId id, Call& call, TimePoint now) {
   disarm(id, call);
   const milliseconds limit = call.ask.timeout.value_or(options_.call_timeout);
   std::optional<TimePoint> at = call.total_end;
-  // While the host answers a round's questions, only the total limit runs.
-  const bool waits_for_host = call.open_answers > 0;
-  if (limit.count() > 0 && !waits_for_host) at = std::min(at.value_or(now + limit), now + limit);
+  if (limit.count() > 0 && !waits_for_host(id, call))
+    at = std::min(at.value_or(now + limit), now + limit);
   if (call.resend_at) at = std::min(at.value_or(*call.resend_at), *call.resend_at);
   call.deadline = at;
   if (at) deadlines_.emplace(*at, id);
+}
+
+// While the host answers what the server asks for a call, only the total limit of the call runs.
+bool Session::waits_for_host(CallId id, const Call& call) const {
+  if (call.open_answers > 0) return true;
+  return call.request != 0 &&
+         std::any_of(questions_.begin(), questions_.end(), [&](const auto& entry) {
+           const Question& question = entry.second;
+           return question.call == 0 && (question.beside == 0 || question.beside == id);
+         });
+}
+
+void Session::rearm_beside(const Question& question, TimePoint now) {
+  for (auto& [id, call] : calls_) {
+    const bool is_held = call.request != 0 && (question.beside == 0 || question.beside == id);
+    if (is_held) arm(id, call, now);
+  }
 }
 
 void Session::disarm(CallId id, Call& call) {
@@ -194,6 +211,7 @@ void Session::settle(Calls::iterator at, Outcome outcome) {
   disarm(id, at->second);
   if (at->second.request != 0) requests_.erase(at->second.request);
   calls_.erase(at);
+  if (id == header_list) return fail_unlearned(outcome);
   withdraw_questions(id);
   host_.settled(id, std::move(outcome));
 }

@@ -126,7 +126,8 @@ class Session {
   void refuse(QuestionId question, std::int64_t code, std::string_view message, TimePoint now);
 
   // What the link has.
-  void received(std::string_view json, TimePoint now);
+  // `beside` is our request on whose answer's stream it came; 0 where all come on one.
+  void received(std::string_view json, TimePoint now, RequestId beside = 0);
   // The request could not be sent, or ended without an answer.
   void request_failed(RequestId id, Error error, TimePoint now);
   // The server does not know the session any more and has not looked at this request: the session
@@ -174,12 +175,16 @@ class Session {
     std::optional<TimePoint> resend_at;
   };
   using Calls = std::unordered_map<CallId, Call>;
+  // The list of the tools that is asked for between a call and its second attempt.
+  static constexpr CallId header_list = ~CallId{0};
 
   // A request of the server that the host has.
   struct Question {
-    std::string id_json;      // the server's id, or the key of an input request
-    CallId call = 0;          // not 0: belongs to a round of this call
-    std::string schema_json;  // of a form, whose defaults fill the answer
+    std::string id_json;  // the server's id, or the key of an input request
+    CallId call = 0;      // not 0: belongs to a round of this call
+    CallId beside = 0;    // not 0: came on the stream of this call's answer
+    std::string method;
+    std::string schema_json;  // of a form
   };
 
   void begin_handshake();
@@ -193,14 +198,21 @@ class Session {
   [[nodiscard]] std::string framed_params(const Call& call, RequestId request) const;
   [[nodiscard]] std::string envelope() const;
   void arm(CallId id, Call& call, TimePoint now);
+  // A question came or went: the limits of the calls that it holds up begin anew.
+  void rearm_beside(const Question& question, TimePoint now);
+  [[nodiscard]] bool waits_for_host(CallId id, const Call& call) const;
+  // True when a call that was refused for its headers goes again, once its tool is known anew.
+  bool learn_headers(CallId id, std::int64_t refusal, TimePoint now);
+  void send_learned(TimePoint now);
+  void fail_unlearned(const Outcome& outcome);
   void disarm(CallId id, Call& call);
   void settle(Calls::iterator at, Outcome outcome);
   void settle(CallId id, Error error, std::string rpc_json = {});
   void send_cancelled(RequestId request, std::string_view reason);
   void expire(CallId id, TimePoint now);
 
-  void on_message(const json::Value& value, TimePoint now);
-  void on_request(const Message& message);
+  void on_message(const json::Value& value, TimePoint now, RequestId beside);
+  void on_request(const Message& message, TimePoint now, RequestId beside);
   void ask(Question question, std::string_view method, const json::Value& params);
   void on_notification(const Message& message, TimePoint now);
   void on_progress(const json::Value& params, TimePoint now);
@@ -235,6 +247,7 @@ class Session {
   std::map<QuestionId, Question> questions_;
   QuestionId next_question_ = 1;
   ToolHeaders tool_headers_;
+  std::vector<CallId> unlearned_;  // calls that wait for a new list of the tools
   json::Document document_;
   std::uint64_t ignored_ = 0;
 };

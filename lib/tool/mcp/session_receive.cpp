@@ -1,4 +1,6 @@
 // What a server sends: answers, pages, rounds, questions and notifications.
+#include <utility>
+
 #include "tool/mcp/session.hpp"
 
 namespace millrace::mcp {
@@ -19,7 +21,7 @@ Error protocol_error(std::string message) {
 
 }  // namespace
 
-void Session::received(std::string_view text, TimePoint now) {
+void Session::received(std::string_view text, TimePoint now, RequestId beside) {
   if (state_ == State::closed) return;
   const auto parsed = document_.parse(text);
   if (!parsed) {
@@ -28,16 +30,16 @@ void Session::received(std::string_view text, TimePoint now) {
   }
   // Batches belong to 2025-03-26.
   if (parsed.value().is_array()) {
-    for (const json::Value item : parsed.value().items()) on_message(item, now);
+    for (const json::Value item : parsed.value().items()) on_message(item, now, beside);
   } else {
-    on_message(parsed.value(), now);
+    on_message(parsed.value(), now, beside);
   }
 }
 
-void Session::on_message(const json::Value& value, TimePoint now) {
+void Session::on_message(const json::Value& value, TimePoint now, RequestId beside) {
   const Message message = read_message(value);
   switch (message.kind) {
-    case MessageKind::request: return on_request(message);
+    case MessageKind::request: return on_request(message, now, beside);
     case MessageKind::notification: return on_notification(message, now);
     case MessageKind::result: return on_result(message, now);
     case MessageKind::error: return on_error(message, now);
@@ -45,7 +47,7 @@ void Session::on_message(const json::Value& value, TimePoint now) {
   }
 }
 
-void Session::on_request(const Message& message) {
+void Session::on_request(const Message& message, TimePoint now, RequestId beside) {
   Question question;
   question.id_json = message.id.to_json();
   if (message.method == "ping") {
@@ -61,10 +63,15 @@ void Session::on_request(const Message& message) {
                      error_text(question.id_json, rpc_code::server_error,
                                 "Too many requests of the server are open at a time."));
   }
+  const auto call = requests_.find(beside);
+  if (call != requests_.end()) question.beside = call->second;
+  const Question asked = question;
   ask(std::move(question), message.method, message.body);
+  rearm_beside(asked, now);
 }
 
 void Session::ask(Question question, std::string_view method, const json::Value& params) {
+  question.method = method;
   if (method == "elicitation/create") {
     if (const json::Value schema = params["requestedSchema"]) {
       question.schema_json = schema.to_json();
@@ -82,9 +89,11 @@ void Session::on_notification(const Message& message, TimePoint now) {
     const std::string id = message.body["requestId"].to_json();
     for (auto at = questions_.begin(); at != questions_.end(); ++at) {
       if (at->second.call != 0 || at->second.id_json != id) continue;
-      const QuestionId question = at->first;
+      const QuestionId id_here = at->first;
+      const Question question = std::move(at->second);
       questions_.erase(at);
-      return host_.withdrawn(question);
+      rearm_beside(question, now);
+      return host_.withdrawn(id_here);
     }
     ++ignored_;
     return;
@@ -119,10 +128,21 @@ void Session::on_result(const Message& message, TimePoint now) {
     return settle(at->first, protocol_error("The MCP server answered with a result that is no "
                                             "object."));
   }
-  if (era_ == Era::per_request && message.body["resultType"].string() == "input_required") {
-    return begin_round(at, message.body, now);
+  if (era_ == Era::per_request) {
+    const json::Value type = message.body["resultType"];
+    if (type.string() == "input_required") return begin_round(at, message.body, now);
+    if (!type.is_nothing() && type.string() != "complete") {
+      return settle(at->first, protocol_error("The MCP server answered with a kind of result that "
+                                              "is not known: " +
+                                              redacted(type.to_json(), 100) + "."));
+    }
   }
   if (next_page(at, message.body, now)) return;
+  if (at->first == header_list) {
+    disarm(header_list, at->second);
+    calls_.erase(at);
+    return send_learned(now);
+  }
   Outcome outcome;
   if (at->second.ask.list_key.empty()) {
     outcome.result_json = message.body.to_json();
@@ -188,6 +208,7 @@ void Session::on_error(const Message& message, TimePoint now) {
       return transmit(call_id, call, now);
     }
   }
+  if (learn_headers(call_id, said.code, now)) return;
   // Some servers answer so when they do not know the session. It is an answer nevertheless: what
   // more than reads may have run, and is not sent again.
   if (said.code == rpc_code::session_not_found && options_.closes_requests &&
@@ -202,6 +223,39 @@ void Session::on_error(const Message& message, TimePoint now) {
          message.body.to_json());
 }
 
+// A tool whose headers changed, or that was never listed, is called without those that it wants;
+// the refusal comes before it runs.
+bool Session::learn_headers(CallId id, std::int64_t refusal, TimePoint now) {
+  Call& refused = calls_.at(id);
+  const bool may_heal = era_ == Era::per_request && refusal == rpc_code::header_mismatch &&
+                        refused.ask.method == "tools/call" && !refused.was_resent;
+  if (!may_heal) return false;
+  refused.was_resent = true;
+  requests_.erase(refused.request);
+  refused.request = 0;
+  unlearned_.push_back(id);
+  if (calls_.contains(header_list)) return true;
+  Ask list;
+  list.method = "tools/list";
+  list.list_key = "tools";
+  call(header_list, std::move(list), now);
+  return true;
+}
+
+void Session::send_learned(TimePoint now) {
+  for (const CallId id : std::exchange(unlearned_, {})) {
+    const auto at = calls_.find(id);
+    if (at != calls_.end()) transmit(id, at->second, now);
+  }
+}
+
+void Session::fail_unlearned(const Outcome& outcome) {
+  for (const CallId id : std::exchange(unlearned_, {})) {
+    const auto at = calls_.find(id);
+    if (at != calls_.end()) settle(at, outcome);
+  }
+}
+
 void Session::begin_round(Calls::iterator at, const json::Value& result, TimePoint now) {
   const CallId id = at->first;
   Call& call = at->second;
@@ -210,18 +264,18 @@ void Session::begin_round(Calls::iterator at, const json::Value& result, TimePoi
                                      std::to_string(options_.most_rounds) + " rounds."));
   }
   const json::Value state = result["requestState"];
-  call.request_state_json = state ? state.to_json() : std::string();
+  call.request_state_json = state.is_string() ? state.to_json() : std::string();
   call.answers.clear();
   const json::Value inputs = result["inputRequests"];
   call.open_answers = inputs.is_object() ? inputs.size() : 0;
   if (call.open_answers > options_.most_questions) {
     return settle(id, protocol_error("The MCP server asks for too much input at a time."));
   }
+  if (call.open_answers == 0 && call.request_state_json.empty()) {
+    return settle(id, protocol_error("The MCP server asks for input without saying what for."));
+  }
   if (call.open_answers == 0) {
-    call.params_json = call.ask.params_json;
-    if (!call.request_state_json.empty()) {
-      call.params_json = with_member(call.params_json, "requestState", call.request_state_json);
-    }
+    call.params_json = with_member(call.ask.params_json, "requestState", call.request_state_json);
     call.resend_at = now + round_pause;
     return arm(id, call, now);
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -33,13 +34,15 @@ class Rig final : public mcp::HttpLinkHost {
     log(line + (ask.body.empty() ? "" : " " + ask.body));
   }
   void abandon(mcp::LegId leg) override { log("abandon " + std::to_string(leg)); }
-  void received(std::string_view json) override {
+  void received(std::string_view json, mcp::RequestId beside) override {
+    last_beside = beside;
     log("got " + std::string(json));
     if (settles) waiting.clear();
   }
   bool waits_for(mcp::RequestId id) const override { return waiting.contains(id); }
   void request_failed(mcp::RequestId id, Error error) override {
     log("failed " + std::to_string(id) + " " + std::string(error.code_name()));
+    last_error = std::move(error);
   }
   void session_lost(mcp::RequestId id, std::string_view words) override {
     log("lost " + std::to_string(id) + " " + std::string(words));
@@ -111,6 +114,8 @@ class Rig final : public mcp::HttpLinkHost {
   std::vector<std::string> lines;
   bool settles = true;
   mcp::LegId last_leg = 0;
+  mcp::RequestId last_beside = 0;
+  std::optional<Error> last_error;
 
  private:
   void log(std::string line) { lines.push_back(std::move(line)); }
@@ -276,6 +281,38 @@ TEST(McpHttpLink, FailsACutAnswerThatHasNoId) {
   rig.head(4, 200, "text/event-stream");
   rig.done(4);
   EXPECT_EQ(rig.take(), "4 POST http://host/mcp Mcp-Session-Id=s {5}\nfailed 5 mcp_session_lost\n");
+}
+
+TEST(McpHttpLink, TellsACutJsonAnswerFromOneThatIsNone) {
+  for (const auto& [body, error, expected] :
+       {std::tuple("{\"jsonrpc\":", true, "mcp_session_lost"),
+        std::tuple("", true, "mcp_session_lost"),
+        std::tuple("{nope", false, "mcp_protocol_error The MCP server's answer is no JSON."),
+        std::tuple("", false, "mcp_protocol_error The MCP server's answer is empty."),
+        std::tuple("{}", false,
+                   "mcp_protocol_error The MCP server's answer belongs to no request.")}) {
+    Rig rig;
+    rig.open();
+    rig.settles = false;
+    rig.request(5);
+    rig.head(4, 200, "application/json");
+    rig.data(4, body);
+    rig.take();
+    rig.done(4, error ? std::optional(make_error(Errc::connection_lost)) : std::nullopt);
+    EXPECT_TRUE((std::string(rig.last_error->code_name()) + " " + rig.last_error->message)
+                    .starts_with(expected))
+        << body << " " << rig.last_error->message;
+  }
+}
+
+TEST(McpHttpLink, SaysOnWhichAnswersStreamAMessageCame) {
+  Rig rig;
+  rig.open();
+  rig.settles = false;
+  rig.request(5);
+  rig.head(4, 200, "text/event-stream");
+  rig.data(4, "data: {\"method\":\"roots/list\"}\n\n");
+  EXPECT_EQ(rig.last_beside, 5);
 }
 
 TEST(McpHttpLink, TellsOfALostSession) {

@@ -14,10 +14,11 @@ TEST(McpSession, IgnoresAnswersThatBelongToNothing) {
   rig.open();
   rig.call(1, "tools/call");
   rig.result(99, "{}");
-  rig.receive(R"({"jsonrpc":"2.0","id":"2","result":{}})");
+  rig.receive(R"({"jsonrpc":"2.0","id":"2x","result":{}})");
   rig.receive(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}})");
   EXPECT_EQ(rig.take(), "");
-  rig.result(2, R"({"ok":true})");
+  // Some peers make a text of the number.
+  rig.receive(R"({"jsonrpc":"2.0","id":"2","result":{"ok":true}})");
   rig.result(2, R"({"ok":false})");
   EXPECT_EQ(rig.take(), "1 {\"ok\":true}\n");
   EXPECT_EQ(rig.session.ignored(), 4U);
@@ -103,7 +104,7 @@ TEST(McpSession, EndsEachCallOnceWhateverThePeerSays) {
     std::size_t calls = 0;
     for (int step = 0; step < 60; ++step) {
       const auto id = static_cast<mcp::RequestId>(pick(calls + 4));
-      switch (pick(9)) {
+      switch (pick(10)) {
         case 0: rig.call(1000 + ++calls, "tools/call", R"({"name":"t"})"); break;
         case 1: rig.result(id, "{}"); break;
         case 2:
@@ -116,6 +117,10 @@ TEST(McpSession, EndsEachCallOnceWhateverThePeerSays) {
           rig.session.open(rig.now);
           break;
         case 6: rig.session.answer(pick(8), "{}", rig.now); break;
+        case 8:
+          rig.receive(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+                      R"(,"error":{"code":-32020,"message":"header"}})");
+          break;
         case 7: rig.session.request_failed(id, make_error(Errc::connection_lost), rig.now); break;
         default: rig.wait(std::chrono::milliseconds(pick(700)));
       }

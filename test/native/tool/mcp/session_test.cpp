@@ -230,3 +230,152 @@ TEST(McpSession, EndsRoundsWithoutEnd) {
   }
   EXPECT_EQ(rig.take(), "4 mcp_protocol_error\n");
 }
+
+TEST(McpSession, LetsALimitRestWhileItAnswersTheServer) {
+  mcp::SessionOptions options;
+  options.call_timeout = 100ms;
+  SessionRig rig(options);
+  rig.open();
+  rig.call(1, "tools/call");
+  mcp::Ask bounded;
+  bounded.method = "tools/call";
+  bounded.total = 500ms;
+  rig.call(2, bounded);
+  const auto question = [&](int id, mcp::RequestId beside) {
+    rig.session.received(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+                             R"(,"method":"elicitation/create","params":{}})",
+                         rig.now, beside);
+  };
+  question(1, 0);
+  question(2, 0);
+  rig.take();
+  rig.wait(400ms);
+  EXPECT_EQ(rig.take(), "") << "people may take their time";
+  rig.session.answer(1, R"({"action":"decline"})", rig.now);
+  rig.wait(100ms);
+  EXPECT_EQ(rig.take(), "drop 3\n2 tool_timeout\n") << "the total runs, and one question is open";
+  rig.session.refuse(2, -32603, "no", rig.now);
+  rig.wait(99ms);
+  EXPECT_EQ(rig.take(), "");
+  rig.wait(1ms);
+  EXPECT_EQ(rig.take(), "drop 2\n1 tool_timeout\n");
+}
+
+TEST(McpSession, LetsTheLimitOfTheCallRestThatTheServerAsksFor) {
+  mcp::SessionOptions options;
+  options.call_timeout = 100ms;
+  SessionRig rig(options);
+  rig.open();
+  rig.call(1, "tools/call");
+  rig.call(2, "tools/call");
+  rig.session.received(R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})", rig.now, 3);
+  rig.take();
+  rig.wait(100ms);
+  EXPECT_EQ(rig.take(), "drop 2\n1 tool_timeout\n");
+  rig.receive(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}})");
+  rig.wait(100ms);
+  EXPECT_EQ(rig.take(), "withdrawn 1\ndrop 3\n2 tool_timeout\n");
+}
+
+TEST(McpSession, ChecksItsAnswers) {
+  struct Case {
+    const char* question;
+    const char* answer;
+    const char* wrong;  // "" for an answer that is sent
+  };
+  const char* form =
+      R"("method":"elicitation/create","params":{"requestedSchema":{"type":"object","properties":{"n":{"type":"integer"},"d":{"type":"string","default":"x"}},"required":["n","d"]}})";
+  const char* address = R"("method":"elicitation/create","params":{"mode":"url"})";
+  const char* sampling = R"("method":"sampling/createMessage","params":{})";
+  const char* roots = R"("method":"roots/list")";
+  for (const auto& [question, answer, wrong] :
+       {Case{form, R"({"action":"accept","content":{"n":1}})", ""},
+        Case{form, R"({"action":"cancel"})", ""}, Case{form, "{}", "action"},
+        Case{form, R"({"action":"yes"})", "action"},
+        Case{form, R"({"action":"accept","content":{"n":"x"}})", "/n"},
+        Case{form, R"({"action":"accept"})", "required"},
+        Case{form, R"({"action":"accept","content":[]})", "content"}, Case{form, "[]", "object"},
+        Case{address, R"({"action":"accept"})", ""},
+        Case{sampling, R"({"role":"assistant","content":{"type":"text","text":"a"}})", ""},
+        Case{sampling, R"({"content":{"type":"text","text":"a"}})", "role"},
+        Case{sampling, R"({"role":"assistant","content":"a"})", "content"},
+        Case{roots, R"({"roots":[{"uri":"file:///a"}]})", ""},
+        Case{roots, R"({"roots":[{"name":"a"}]})", "roots"}}) {
+    SessionRig rig;
+    rig.open();
+    rig.receive(R"({"jsonrpc":"2.0","id":"q",)" + std::string(question) + "}");
+    rig.session.answer(1, answer, rig.now);
+    const std::string sent = rig.take_sent();
+    const std::string expected = *wrong == '\0' ? "\"result\":" : "\"code\":-32603";
+    EXPECT_NE(sent.find(expected), std::string::npos) << answer << " " << sent;
+    EXPECT_NE(sent.find(wrong), std::string::npos) << answer << " " << sent;
+  }
+}
+
+namespace {
+
+mcp::SessionOptions later_era() {
+  mcp::SessionOptions options;
+  options.protocol = "2026-07-28";
+  return options;
+}
+
+void open_later(SessionRig& rig) {
+  rig.session.open(rig.now);
+  rig.result(1, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})");
+  rig.take();
+  rig.take_sent();
+}
+
+constexpr const char* mismatch =
+    R"(,"error":{"code":-32020,"message":"the Mcp-Param-Region header is absent"}})";
+
+}  // namespace
+
+TEST(McpSession, ListsTheToolsAgainForACallWhoseHeadersAreRefused) {
+  SessionRig rig(later_era());
+  open_later(rig);
+  rig.call(4, "tools/call", R"({"name":"a","arguments":{"region":"eu"}})");
+  rig.call(5, "tools/call", R"({"name":"a","arguments":{"region":"us"}})");
+  EXPECT_TRUE(rig.last.headers.empty());
+  rig.take_sent();
+  rig.receive(R"({"jsonrpc":"2.0","id":2)" + std::string(mismatch));
+  rig.receive(R"({"jsonrpc":"2.0","id":3)" + std::string(mismatch));
+  ASSERT_EQ(rig.sent.size(), 1U);
+  EXPECT_EQ(rig.last.method, "tools/list");
+  rig.result(
+      4,
+      R"({"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]})");
+  ASSERT_EQ(rig.sent.size(), 3U);
+  ASSERT_EQ(rig.last.headers.size(), 1U);
+  EXPECT_EQ(rig.last.headers.front().name, "Mcp-Param-Region");
+  EXPECT_EQ(rig.take(), "");
+  rig.result(5, R"({"content":[]})");
+  // Once for each call.
+  rig.receive(R"({"jsonrpc":"2.0","id":6)" + std::string(mismatch));
+  EXPECT_TRUE(rig.take().starts_with("4 {\"content\":[]}\n5 mcp_error {\"code\":-32020"));
+}
+
+TEST(McpSession, EndsACallWhoseToolCannotBeListedAgain) {
+  SessionRig rig(later_era());
+  open_later(rig);
+  rig.call(4, "tools/call", R"({"name":"a"})");
+  rig.receive(R"({"jsonrpc":"2.0","id":2)" + std::string(mismatch));
+  rig.receive(R"({"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no"}})");
+  EXPECT_EQ(rig.take(), "4 mcp_error {\"code\":-32603,\"message\":\"no\"}\n");
+}
+
+TEST(McpSession, RefusesKindsOfResultsThatItDoesNotKnow) {
+  for (const char* result :
+       {R"({"resultType":"weird","content":[]})", R"({"resultType":7})",
+        R"({"resultType":"input_required"})",
+        R"({"resultType":"input_required","inputRequests":{},"requestState":{"a":1}})"}) {
+    SessionRig rig(later_era());
+    open_later(rig);
+    rig.call(4, "tools/call", R"({"name":"a"})");
+    rig.take_sent();
+    rig.result(2, result);
+    EXPECT_EQ(rig.take(), "4 mcp_protocol_error\n") << result;
+    EXPECT_EQ(rig.take_sent(), "");
+  }
+}

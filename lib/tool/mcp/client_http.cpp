@@ -1,0 +1,73 @@
+// A Client's HTTP transfers, and what its link tells it.
+#include <utility>
+
+#include "tool/mcp/client_parts.hpp"
+
+namespace millrace::mcp {
+
+using Clock = std::chrono::steady_clock;
+
+void Client::fetch(LegId id, HttpAsk ask) {
+  net::Request request;
+  request.method = std::move(ask.method);
+  request.url = std::move(ask.url);
+  for (HttpField& field : ask.headers) {
+    net::Header& header = request.headers.emplace_back();
+    header.name = std::move(field.name);
+    header.value = std::move(field.value);
+  }
+  request.has_body = !ask.body.empty();
+  request.body = std::move(ask.body);
+  request.timeouts.connect = options_.connect_timeout;
+  request.limits.decoded_bytes = 0;
+  request.redirects = net::Redirects::report;
+  request.route = options_.route;
+  auto leg = std::make_shared<Leg>(shared_from_this(), id);
+  leg->transfer = http_.start(std::move(request), leg);
+  if (is_paused_) http_.pause(leg->transfer);
+  transfers_.emplace(id, std::move(leg));
+}
+
+void Client::abandon(LegId id) {
+  const auto at = transfers_.find(id);
+  if (at == transfers_.end()) return;
+  const auto leg = std::move(at->second);
+  transfers_.erase(at);
+  leg->detach();
+  http_.cancel(leg->transfer);
+}
+
+void Client::received(std::string_view json, RequestId beside) {
+  session_.received(json, Clock::now(), beside);
+}
+
+bool Client::waits_for(RequestId id) const {
+  return session_.waits_for(id);
+}
+
+void Client::request_failed(RequestId id, Error error) {
+  session_.request_failed(id, std::move(error), Clock::now());
+}
+
+void Client::session_lost(RequestId id, std::string_view words) {
+  session_.session_lost(id, words, Clock::now());
+}
+
+void Client::answers_lost(RequestId refused) {
+  session_.answers_lost(refused);
+}
+
+void Client::unauthorized(int status, std::string_view challenge) {
+  session_.hold(Clock::now());
+  if (host_ != nullptr) host_->unauthorized(status, challenge);
+}
+
+void Client::broken(Error error) {
+  if (was_open_) {
+    session_.disconnected(error);
+  } else {
+    session_.close(error);
+  }
+}
+
+}  // namespace millrace::mcp
