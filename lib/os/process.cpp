@@ -1,20 +1,17 @@
 #include "os/process.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
-#include <cstring>
 #include <deque>
-#include <mutex>
 
 #include "os/event_loop.hpp"
+#include "os/process_launch.hpp"
 #include "os/watcher.hpp"
 
 namespace millrace::os {
@@ -23,115 +20,10 @@ namespace {
 namespace asio = boost::asio;
 using Stream = asio::posix::stream_descriptor;
 
-// Owns a descriptor until somebody else does.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      reset();
-      fd_ = other.release();
-    }
-    return *this;
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_ = -1;
-};
-
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-Error start_error(const std::string& program, std::string_view what, int number) {
-  std::string message = "'" + program + "' cannot be started: ";
-  message.append(what);
-  if (number != 0) message.append(": ").append(std::strerror(number));
-  return make_error(Errc::process_start_failed, message + ".");
-}
-
-// Above the standard descriptors, which the program gets anew.
-bool lift(Descriptor& fd) {
-  constexpr int first_free = 3;
-  if (fd.get() >= first_free) return true;
-  Descriptor lifted(fcntl(fd.get(), F_DUPFD_CLOEXEC, first_free));
-  fd = std::move(lifted);
-  return fd.get() >= 0;
-}
-
-bool open_pipe(Pipe& made) {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  made.read = Descriptor(ends[0]);
-  made.write = Descriptor(ends[1]);
-  return lift(made.read) && lift(made.write);
-}
-
 void close(Stream& stream) {
   boost::system::error_code ignored;
   stream.close(ignored);
 }
-
-// Watchers whose engine ended before they did; somebody has to ask for their end.
-struct LeftWatchers {
-  std::mutex mutex;
-  std::vector<pid_t> pids;  // guarded by mutex
-};
-
-LeftWatchers& left_watchers() {
-  static auto* const instance = new LeftWatchers;
-  return *instance;
-}
-
-void reap_left_watchers() {
-  const std::lock_guard lock(left_watchers().mutex);
-  std::erase_if(left_watchers().pids,
-                [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
-void leave_watcher(pid_t pid) {
-  const std::lock_guard lock(left_watchers().mutex);
-  left_watchers().pids.push_back(pid);
-}
-
-// The path of the program; "" when there is none that can be run.
-std::string find_program(const ProcessOptions& options) {
-  if (options.program.find('/') != std::string::npos) return options.program;
-  std::string_view path;
-  for (const auto& [name, value] : options.environment) {
-    if (name == "PATH") path = value;
-  }
-  while (!path.empty()) {
-    const std::size_t end = std::min(path.find(':'), path.size());
-    std::string candidate(path.substr(0, end));
-    path.remove_prefix(std::min(end + 1, path.size()));
-    if (candidate.empty()) continue;
-    candidate.append("/").append(options.program);
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
-}
-
-// The texts of an argument list or environment, and their pointers.
-struct Texts {
-  std::vector<std::string> texts;
-  std::vector<char*> pointers;
-  char* const* list() {
-    for (std::string& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers.data();
-  }
-};
 
 }  // namespace
 
@@ -312,47 +204,6 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
   bool is_paused = false;
   bool close_when_written = false;
 };
-
-namespace {
-
-// The parent's ends of a program's pipes.
-struct Ends {
-  Pipe input;
-  Pipe output;
-  Pipe errors;
-  Pipe status;
-  Pipe control;
-  bool open() {
-    return open_pipe(input) && open_pipe(output) && open_pipe(errors) && open_pipe(status) &&
-           open_pipe(control);
-  }
-};
-
-// Forks; everything that needs memory is made before.
-pid_t launch(const ProcessOptions& options, const std::string& path, const Ends& ends) {
-  Texts arguments;
-  arguments.texts.push_back(options.program);
-  for (const std::string& argument : options.arguments) arguments.texts.push_back(argument);
-  Texts environment;
-  for (const auto& [name, value] : options.environment) {
-    std::string& entry = environment.texts.emplace_back(name);
-    entry.append("=").append(value);
-  }
-  WatcherPlan plan;
-  plan.control = ends.control.read.get();
-  plan.status = ends.status.write.get();
-  plan.input = ends.input.read.get();
-  plan.output = ends.output.write.get();
-  plan.errors = ends.errors.write.get();
-  plan.path = path.c_str();
-  plan.arguments = arguments.list();
-  plan.environment = environment.list();
-  plan.directory = options.directory.empty() ? nullptr : options.directory.c_str();
-  plan.grace = options.grace;
-  return start_watcher(plan);
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Process>> Process::start(EventLoop& loop, const ProcessOptions& options,
                                                 std::shared_ptr<ProcessHandler> handler) {
