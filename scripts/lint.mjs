@@ -1,9 +1,9 @@
 // Every check that needs no run: eslint, TypeScript (strict), the layering rules, generated files, and
-// clang-tidy on the C++ files that differ from the main branch (on all of the deciding core with --all, or
-// when nothing differs).
+// clang-tidy on the C++ files that differ from the main branch (with --all, or when nothing differs, on
+// the deciding core and the tools, each room as one file).
 //   node scripts/lint.mjs [--all] [eslint | types | layers | generated | tidy]...
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,24 +18,54 @@ function node(...args) {
   return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status === 0;
 }
 
-// The C++ sources to look at: those changed since the common ancestor with origin/main, else the core.
-function tidyTargets(all) {
+// The C++ sources that changed since the common ancestor with origin/main.
+function changedSources(known) {
   const git = (...args) => (output('git', ['-C', root, ...args]) ?? '').trim();
   const base = process.env.MILLRACE_LINT_BASE || git('merge-base', 'HEAD', 'origin/main') || 'HEAD';
-  const changed = all ? [] : git('diff', '--name-only', base).split('\n');
-  const known = new Set(sources(root, ['.cpp']).filter((name) => /^(lib|native)\//.test(name)));
-  const named = changed
-    .map((name) => name.replace(/\.hpp$/, '.cpp'))
-    .filter((name) => known.has(name));
-  if (named.length > 0) return [...new Set(named)];
-  const core = /^lib\/(base|event|message|framing|adapter|format|encoder)\//;
-  return [...known].filter((name) => core.test(name));
+  const names = git('diff', '--name-only', base).split('\n');
+  return new Set(
+    names.map((name) => name.replace(/\.hpp$/, '.cpp')).filter((name) => known.has(name)),
+  );
 }
 
-// The compile commands are g++'s; clang need not know all of its warnings.
-const tidyArguments = (file) => [
-  ...['--quiet', '--extra-arg=-Wno-unknown-warning-option', '-p', database],
-  file,
+// Most of what a file costs is its headers, so the files of a room are read as one. Two checks look at
+// nothing but the file that is compiled (misc-unused-using-decls and misc-unused-alias-decls); changed
+// files are therefore read alone.
+function joinedRooms(known) {
+  const core = /^lib\/(base|event|message|framing|adapter|format|encoder|schema|agent|tool)\//;
+  const rooms = new Map();
+  for (const name of known) {
+    if (core.test(name)) rooms.set(dirname(name), [...(rooms.get(dirname(name)) ?? []), name]);
+  }
+  const folder = join(root, 'build/tidy');
+  mkdirSync(folder, { recursive: true });
+  const commands = JSON.parse(readFileSync(join(database, 'compile_commands.json'), 'utf8'));
+  const joined = [...rooms].map(([room, names]) => {
+    const file = join(folder, `${room.replaceAll('/', '-')}.cpp`);
+    const lines = names.map(
+      (name) => `#include "${join(root, name)}"  // NOLINT(bugprone-suspicious-include)\n`,
+    );
+    writeFileSync(file, lines.join(''));
+    const like = commands.find((entry) => names.some((name) => entry.file === join(root, name)));
+    return { directory: like.directory, file, command: like.command.replaceAll(like.file, file) };
+  });
+  writeFileSync(join(folder, 'compile_commands.json'), JSON.stringify(joined));
+  return joined.map(({ file }) => ({ file, database: folder }));
+}
+
+function tidyTargets(all) {
+  const known = new Set(sources(root, ['.cpp']).filter((name) => /^(lib|native)\//.test(name)));
+  const changed = all ? new Set() : changedSources(known);
+  if (changed.size === 0) return joinedRooms(known);
+  return [...changed].map((file) => ({ file, database }));
+}
+
+// The compile commands are g++'s; clang need not know all of its warnings. What they warn of in several
+// files read as one, the compiler says of each.
+const tidyArguments = (target) => [
+  ...['--quiet', '--extra-arg=-Wno-unknown-warning-option', '-p', target.database],
+  ...(target.database === database ? [] : ['--extra-arg=-Wno-shadow']),
+  target.file,
 ];
 
 async function tidy(all) {
@@ -50,15 +80,15 @@ async function tidy(all) {
   const queue = [...targets];
   let clean = true;
   const worker = async () => {
-    for (let file = queue.shift(); file; file = queue.shift()) {
-      const { code, text } = await capture(command, tidyArguments(file));
+    for (let target = queue.shift(); target; target = queue.shift()) {
+      const { code, text } = await capture(command, tidyArguments(target));
       if (code === 0) continue;
       clean = false;
       console.error(text);
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
-  console.log(`clang-tidy: ${targets.length} files, ${clean ? 'clean' : 'with findings'}`);
+  console.log(`clang-tidy: ${targets.length} units, ${clean ? 'clean' : 'with findings'}`);
   return clean;
 }
 
