@@ -122,7 +122,7 @@ void collect_paths(std::vector<const Tree*>& paths, const Tree& args, int depth)
 
 bool fits(const Tree& matcher, const Tree& value, const RegexTest& regex, bool if_unknown);
 
-bool matches_named(const std::string& argument, const Tree& matcher, const Tree& args,
+bool matches_named(std::string_view argument, const Tree& matcher, const Tree& args,
                    const RegexTest& regex, bool if_unknown) {
   const std::string_view type = matcher["type"].string();
   const std::string_view pattern = matcher["pattern"].string();

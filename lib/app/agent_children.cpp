@@ -278,7 +278,7 @@ void AgentSession::resume_children() {
       task.state = answer["state"];
       task.context = answer["context"];
       task.children = answer["children"];
-      start_child(resumed_action(++index), agent, call_id, std::move(task));
+      start_child(resumed_action(++index), agent, std::string(call_id), std::move(task));
       break;
     }
   }

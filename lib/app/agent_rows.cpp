@@ -112,8 +112,8 @@ Result<Tree> rows_of(std::string_view canonical_json) {
   Tree rows = std::move(parsed).value();
   for (Tree& row : rows.items()) {
     for (auto& [key, value] : row.members()) {
-      if (key == "toolCalls") key = "tool_calls";
-      if (key == "toolCallId") key = "tool_call_id";
+      if (key == "toolCalls") key = json::Key("tool_calls");
+      if (key == "toolCallId") key = json::Key("tool_call_id");
     }
   }
   return rows;

@@ -5,16 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <optional>
 
 namespace millrace::json {
 namespace {
-
-Error misfit(std::string_view what, std::string_view path) {
-  std::string message("The JSON Patch cannot be applied: ");
-  message.append(what).append(" at \"").append(path).append("\".");
-  return make_error(Errc::invalid_json, std::move(message));
-}
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
@@ -23,100 +19,159 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-// The reference tokens of a JSON Pointer (RFC 6901), or nothing when it is malformed.
-std::optional<std::vector<std::string>> tokens_of(std::string_view pointer) {
-  std::vector<std::string> tokens;
-  if (pointer.empty()) return tokens;
-  if (pointer.front() != '/') return std::nullopt;
-  for (std::size_t at = 0; at < pointer.size(); ++at) {
-    const char c = pointer[at];
-    if (c == '/') {
-      tokens.emplace_back();
-    } else if (c != '~') {
-      tokens.back().push_back(c);
-    } else {
-      const char kind = at + 1 < pointer.size() ? pointer[++at] : '\0';
-      if (kind != '0' && kind != '1') return std::nullopt;
-      tokens.back().push_back(kind == '0' ? '~' : '/');
-    }
-  }
-  return tokens;
-}
-
-// The index a token names in an array of `size`, or nothing.
-std::optional<std::size_t> index_of(std::string_view token, std::size_t size) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-  const bool whole = !token.empty() && error == std::errc() && end == token.data() + token.size();
-  const bool plain = token.size() == 1 || (!token.empty() && token.front() != '0');
-  if (!whole || !plain || index >= size) return std::nullopt;
-  return index;
+// With room for one more; doubling would leave too much of it in what is built member by member.
+template <class List>
+List& roomy(List& list) {
+  const std::size_t size = list.size();
+  if (size == list.capacity()) list.reserve(size + size / 2 + 2);
+  return list;
 }
 
 }  // namespace
 
+struct Tree::TextCell : Cell {
+  std::uint32_t size = 0;  // texts are shorter than 4 GiB, as everything is that the engine reads
+  [[nodiscard]] const char* bytes() const { return reinterpret_cast<const char*>(this + 1); }
+  [[nodiscard]] char* bytes() { return reinterpret_cast<char*>(this + 1); }
+};
+
+template <class List>
+struct Tree::ListCell : Cell {
+  List list;
+};
+
+void Tree::set_cell(Cell* cell) {
+  std::memcpy(slot_.body.data(), &cell, sizeof cell);
+  slot_.length = in_cell;
+}
+
+void Tree::leave_cell() noexcept {
+  Cell* left = cell();
+  if (left->shares.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (slot_.type == Type::array) {
+    delete static_cast<ListCell<Items>*>(left);
+  } else if (slot_.type == Type::object) {
+    delete static_cast<ListCell<Members>*>(left);
+  } else {
+    ::operator delete(static_cast<TextCell*>(left));
+  }
+}
+
+template <class List>
+const List& Tree::list(Type type) const {
+  static const List none;
+  return slot_.type == type && has_cell() ? static_cast<const ListCell<List>*>(cell())->list : none;
+}
+
+template <class List>
+List& Tree::editable(Type type) {
+  if (slot_.type != type) {
+    thread_local List nobodys;
+    nobodys.clear();
+    return nobodys;
+  }
+  if (!has_cell()) {
+    set_cell(new ListCell<List>);
+  } else if (cell()->shares.load(std::memory_order_acquire) != 1) {
+    auto own = std::make_unique<ListCell<List>>();
+    own->list = static_cast<const ListCell<List>*>(cell())->list;
+    leave_cell();
+    set_cell(own.release());
+  }
+  return static_cast<ListCell<List>*>(cell())->list;
+}
+
+Tree::Tree(Type type, std::string_view text) {
+  slot_.type = type;
+  if (text.size() <= most_in_place) {
+    std::copy(text.begin(), text.end(), slot_.body.begin());
+    slot_.length = static_cast<std::uint8_t>(text.size());
+    return;
+  }
+  auto* made = new (::operator new(sizeof(TextCell) + text.size())) TextCell;
+  made->size = static_cast<std::uint32_t>(text.size());
+  std::copy(text.begin(), text.end(), made->bytes());
+  set_cell(made);
+}
+
+std::string_view Tree::cell_text() const {
+  const auto* found = static_cast<const TextCell*>(cell());
+  return {found->bytes(), found->size};
+}
+
+Key::Key(std::string_view text) {
+  constexpr std::size_t most_shared = 64;
+  if (text.size() <= Tree::most_in_place || text.size() > most_shared) {
+    text_ = Tree::text(text);
+    return;
+  }
+  thread_local std::array<Tree, 64> seen;
+  Tree& last = seen[detail::key_mark(text) * 0x9E3779B1U >> 26U];
+  if (last.written() != text) last = Tree::text(text);
+  text_ = last;
+}
+
+static_assert(sizeof(Tree) == 16 && sizeof(Key) == 16);
+
+const Tree::Items& Tree::items() const {
+  return list<Items>(Type::array);
+}
+Tree::Items& Tree::items() {
+  return editable<Items>(Type::array);
+}
+const Tree::Members& Tree::members() const {
+  return list<Members>(Type::object);
+}
+Tree::Members& Tree::members() {
+  return editable<Members>(Type::object);
+}
+
 Tree::Tree(const Value& value) {
   if (value.is_array()) {
-    type_ = Type::array;
-    Items& items = items_.edit();
-    items.reserve(value.size());
-    for (const Value item : value.items()) items.emplace_back(item);
+    slot_.type = Type::array;
+    if (value.size() == 0) return;
+    Items& made = items();
+    made.reserve(value.size());
+    for (const Value item : value.items()) made.emplace_back(item);
   } else if (value.is_object()) {
-    type_ = Type::object;
-    Members& members = members_.edit();
-    members.reserve(value.size());
-    for (const auto& [key, item] : value.members()) members.emplace_back(key, Tree(item));
+    slot_.type = Type::object;
+    if (value.size() == 0) return;
+    Members& made = members();
+    made.reserve(value.size());
+    for (const auto& [key, item] : value.members()) made.emplace_back(key, Tree(item));
   } else if (value.is_string()) {
-    type_ = Type::string;
-    text_ = value.string();
+    *this = Tree(Type::string, value.string());
   } else if (value.is_number()) {
-    type_ = Type::number;
-    text_ = value.number_text();
+    *this = Tree(Type::number, value.number_text());
   } else if (value.is(Type::boolean_true) || value.is(Type::boolean_false)) {
-    type_ = value.is_true() ? Type::boolean_true : Type::boolean_false;
+    slot_.type = value.is_true() ? Type::boolean_true : Type::boolean_false;
   }
 }
 
 Tree Tree::object() {
-  Tree made;
-  made.type_ = Type::object;
-  return made;
+  return {Type::object, {}};
 }
-
 Tree Tree::array() {
-  Tree made;
-  made.type_ = Type::array;
-  return made;
+  return {Type::array, {}};
 }
-
 Tree Tree::text(std::string_view text) {
-  Tree made;
-  made.type_ = Type::string;
-  made.text_ = text;
-  return made;
+  return {Type::string, text};
 }
-
 Tree Tree::flag(bool value) {
-  Tree made;
-  made.type_ = value ? Type::boolean_true : Type::boolean_false;
-  return made;
+  return {value ? Type::boolean_true : Type::boolean_false, {}};
 }
 
 Tree Tree::integer(std::int64_t number) {
-  Tree made;
-  made.type_ = Type::number;
-  made.text_ = std::to_string(number);
-  return made;
+  std::array<char, 24> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  return {Type::number, {digits.data(), error == std::errc() ? end : digits.data()}};
 }
 
 Tree Tree::number(double number) {
-  Tree made;
-  if (!std::isfinite(number)) return made;
-  made.type_ = Type::number;
+  if (!std::isfinite(number)) return {};
   std::array<char, 40> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  made.text_.assign(digits.data(), error == std::errc() ? end : digits.data());
-  return made;
+  return {Type::number, {digits.data(), error == std::errc() ? end : digits.data()}};
 }
 
 Result<Tree> Tree::parse(std::string_view json) {
@@ -127,24 +182,21 @@ Result<Tree> Tree::parse(std::string_view json) {
 }
 
 bool Tree::truthy() const {
-  if (type_ == Type::string) return !text_.empty();
-  if (type_ == Type::number) return number_or(0) != 0;
-  return type_ != Type::null && type_ != Type::boolean_false;
-}
-
-std::string_view Tree::string() const {
-  return type_ == Type::string ? std::string_view(text_) : std::string_view();
+  if (slot_.type == Type::string) return slot_.length != 0;
+  if (slot_.type == Type::number) return number_or(0) != 0;
+  return slot_.type != Type::null && slot_.type != Type::boolean_false;
 }
 
 double Tree::number_or(double otherwise) const {
-  return type_ == Type::number ? number_of(text_).value_or(otherwise) : otherwise;
+  return slot_.type == Type::number ? number_of(written()).value_or(otherwise) : otherwise;
 }
 
 std::int64_t Tree::integer_or(std::int64_t otherwise) const {
-  if (type_ != Type::number) return otherwise;
+  if (slot_.type != Type::number) return otherwise;
+  const std::string_view text = written();
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-  if (error == std::errc() && end == text_.data() + text_.size()) return value;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
   const double number = number_or(static_cast<double>(otherwise));
   constexpr double largest = 9e15;
   return std::abs(number) < largest ? static_cast<std::int64_t>(number) : otherwise;
@@ -152,7 +204,7 @@ std::int64_t Tree::integer_or(std::int64_t otherwise) const {
 
 Tree* Tree::find(std::string_view key) {
   const std::size_t at = place_of(key);
-  return at == members_.get().size() ? nullptr : &members_.edit()[at].second;
+  return at == std::as_const(*this).members().size() ? nullptr : &members()[at].second;
 }
 
 const Tree& Tree::operator[](std::string_view key) const {
@@ -162,28 +214,32 @@ const Tree& Tree::operator[](std::string_view key) const {
 }
 
 Tree& Tree::set(std::string_view key, Tree value) {
-  if (type_ != Type::object) *this = object();
+  if (slot_.type != Type::object) *this = object();
   if (Tree* found = find(key)) {
     *found = std::move(value);
     return *found;
   }
-  return members_.edit().emplace_back(key, std::move(value)).second;
+  return add(Key(key), std::move(value));
 }
 
 Tree& Tree::at(std::string_view key) {
-  if (type_ != Type::object) *this = object();
+  if (slot_.type != Type::object) *this = object();
   Tree* found = find(key);
-  return found != nullptr ? *found : members_.edit().emplace_back(key, object()).second;
+  return found != nullptr ? *found : add(Key(key), object());
+}
+
+Tree& Tree::add(Key key, Tree value) {
+  return roomy(members()).emplace_back(std::move(key), std::move(value)).second;
 }
 
 void Tree::erase(std::string_view key) {
-  if (place_of(key) == members_.get().size()) return;
-  std::erase_if(members_.edit(), [&](const Member& member) { return member.first == key; });
+  if (place_of(key) == std::as_const(*this).members().size()) return;
+  std::erase_if(members(), [&](const Member& member) { return member.first == key; });
 }
 
 Tree& Tree::push(Tree value) {
-  if (type_ != Type::array) *this = array();
-  return items_.edit().emplace_back(std::move(value));
+  if (slot_.type != Type::array) *this = array();
+  return roomy(items()).emplace_back(std::move(value));
 }
 
 std::string Tree::to_json(Surrogates surrogates) const {
@@ -194,26 +250,25 @@ std::string Tree::to_json(Surrogates surrogates) const {
 
 const Tree* Tree::find(std::string_view key) const {
   const std::size_t at = place_of(key);
-  return at == members_.get().size() ? nullptr : &members_.get()[at].second;
+  return at == members().size() ? nullptr : &members()[at].second;
 }
 
 std::size_t Tree::place_of(std::string_view key) const {
-  const Members& members = members_.get();
-  for (std::size_t at = members.size(); at > 0; --at) {
-    if (members[at - 1].first == key) return at - 1;
+  const Members& all = members();
+  for (std::size_t at = all.size(); at > 0; --at) {
+    if (all[at - 1].first == key) return at - 1;
   }
-  return members.size();
+  return all.size();
 }
 
 bool Tree::operator==(const Tree& other) const {
-  if (type_ != other.type_) return false;
-  if (type_ == Type::number) {
-    return text_ == other.text_ || number_of(text_) == number_of(other.text_);
+  if (slot_.type != other.slot_.type) return false;
+  if (has_cell() && other.has_cell() && cell() == other.cell()) return true;
+  if (slot_.type == Type::string) return written() == other.written();
+  if (slot_.type == Type::number) {
+    return written() == other.written() || number_of(written()) == number_of(other.written());
   }
-  if (items_.shares_with(other.items_) && members_.shares_with(other.members_)) {
-    return text_ == other.text_;
-  }
-  if (text_ != other.text_ || items() != other.items()) return false;
+  if (items() != other.items()) return false;
   if (members().size() != other.members().size()) return false;
   for (std::size_t i = 0; i < members().size(); ++i) {
     const auto& [key, value] = members()[i];
@@ -232,176 +287,10 @@ std::size_t Tree::depth() const {
 }
 
 std::size_t Tree::weight() const {
-  std::size_t weight = sizeof(Tree) + text_.size();
+  std::size_t weight = sizeof(Tree) + (is_string() || is_number() ? written().size() : 0);
   for (const Tree& item : items()) weight += item.weight();
   for (const auto& [key, value] : members()) weight += key.size() + value.weight();
   return weight;
-}
-
-// Applies single operations to one value; an operation that fails changes nothing.
-class Tree::Patcher {
-  static constexpr std::size_t depth_limit = 512;
-  static constexpr std::size_t copy_limit = 16UL * 1024 * 1024;  // as Tree::weight counts
-
- public:
-  explicit Patcher(Tree& root) : root_(root) {}
-
-  Result<void> apply(const Value& operation) {
-    struct Row {
-      std::string_view name;
-      Result<void> (Patcher::*handler)(const Value&);
-    };
-    static constexpr std::array<Row, 6> rows{{{"add", &Patcher::add},
-                                              {"replace", &Patcher::replace},
-                                              {"remove", &Patcher::remove},
-                                              {"move", &Patcher::move},
-                                              {"copy", &Patcher::copy},
-                                              {"test", &Patcher::test}}};
-    const std::string_view name = operation["op"].string();
-    const auto* row =
-        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
-    if (row == rows.end()) return misfit("unknown operation", operation["path"].string());
-    return (this->*row->handler)(operation);
-  }
-
- private:
-  using Path = std::vector<std::string>;
-
-  Result<void> add(const Value& operation) {
-    if (!operation["value"].exists()) return misfit("no value", operation["path"].string());
-    Tree value(operation["value"]);
-    return insert(operation["path"], value);
-  }
-
-  Result<void> replace(const Value& operation) {
-    const Value value = operation["value"];
-    Tree* target = find(operation["path"]);
-    if (target == nullptr || !value.exists()) {
-      return misfit("nothing to replace", operation["path"].string());
-    }
-    *target = Tree(value);
-    return {};
-  }
-
-  Result<void> remove(const Value& operation) {
-    if (!take(operation["path"])) return misfit("nothing to remove", operation["path"].string());
-    return {};
-  }
-
-  Result<void> move(const Value& operation) {
-    const std::string_view from = operation["from"].string();
-    const std::string_view path = operation["path"].string();
-    if (path.starts_with(from) && path.substr(from.size()).starts_with("/")) {
-      return misfit("a value cannot move into itself", path);
-    }
-    auto taken = take(operation["from"]);
-    if (!taken) return misfit("nothing to move", from);
-    auto result = insert(operation["path"], *taken);
-    if (!result && !insert(operation["from"], *taken)) return misfit("nowhere to put back", from);
-    return result;
-  }
-
-  Result<void> copy(const Value& operation) {
-    const Tree* source = find(operation["from"]);
-    if (source == nullptr) return misfit("nothing to copy", operation["from"].string());
-    // Copies of copies grow without end.
-    copied_ += source->weight();
-    if (copied_ > copy_limit) return misfit("too much is copied", operation["from"].string());
-    Tree value(*source);
-    return insert(operation["path"], value);
-  }
-
-  Result<void> test(const Value& operation) {
-    const Tree* target = find(operation["path"]);
-    const bool same =
-        target != nullptr && operation["value"].exists() && *target == Tree(operation["value"]);
-    if (!same) return misfit("the value is another", operation["path"].string());
-    return {};
-  }
-
-  static Tree* child(Tree& parent, std::string_view token) {
-    if (parent.type_ == Type::object) return parent.find(token);
-    if (parent.type_ != Type::array) return nullptr;
-    const auto index = index_of(token, std::as_const(parent).items().size());
-    return index ? &parent.items()[*index] : nullptr;
-  }
-
-  // The value behind the first `count` tokens.
-  Tree* walk(const Path& path, std::size_t count) {
-    Tree* at = &root_;
-    for (std::size_t i = 0; i < count && at != nullptr; ++i) at = child(*at, path[i]);
-    return at;
-  }
-
-  Tree* find(const Value& pointer) {
-    const auto path = tokens_of(pointer.string());
-    return pointer.is_string() && path ? walk(*path, path->size()) : nullptr;
-  }
-
-  // Moves from `value` when it succeeds.
-  Result<void> insert(const Value& pointer, Tree& value) {
-    const auto path = tokens_of(pointer.string());
-    if (!pointer.is_string() || !path) return misfit("malformed pointer", pointer.string());
-    if (path->size() + value.depth() > depth_limit) return misfit("too deep", pointer.string());
-    if (path->empty()) {
-      root_ = std::move(value);
-      return {};
-    }
-    Tree* parent = walk(*path, path->size() - 1);
-    const std::string& token = path->back();
-    if (parent != nullptr && parent->type_ == Type::object) {
-      if (Tree* before = child(*parent, token)) {
-        *before = std::move(value);
-      } else {
-        parent->members().emplace_back(token, std::move(value));
-      }
-      return {};
-    }
-    if (parent != nullptr && parent->type_ == Type::array) {
-      Items& items = parent->items();
-      const std::size_t size = items.size();
-      const auto index = token == "-" ? size : index_of(token, size + 1);
-      if (index) {
-        items.insert(items.begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
-        return {};
-      }
-    }
-    return misfit("no such place", pointer.string());
-  }
-
-  std::optional<Tree> take(const Value& pointer) {
-    const auto path = tokens_of(pointer.string());
-    if (!pointer.is_string() || !path || path->empty()) return std::nullopt;
-    Tree* parent = walk(*path, path->size() - 1);
-    Tree* target = parent == nullptr ? nullptr : child(*parent, path->back());
-    if (target == nullptr) return std::nullopt;
-    Tree taken = std::move(*target);
-    if (parent->type_ == Type::object) {
-      parent->erase(path->back());
-    } else {
-      Items& items = parent->items();
-      items.erase(items.begin() + (target - items.data()));
-    }
-    return taken;
-  }
-
-  Tree& root_;
-  std::size_t copied_ = 0;
-};
-
-Result<void> Tree::patch(const Value& patch) {
-  if (!patch.is_array()) return misfit("the patch is no array", "");
-  // One operation is all or nothing by itself; several need a way back.
-  const bool several = patch.size() > 1;
-  const Tree before = several ? *this : Tree();
-  Patcher patcher(*this);
-  for (const Value operation : patch.items()) {
-    auto result = patcher.apply(operation);
-    if (result) continue;
-    if (several) *this = before;
-    return result;
-  }
-  return {};
 }
 
 void Tree::write(std::string& out, Surrogates surrogates) const {
@@ -410,12 +299,12 @@ void Tree::write(std::string& out, Surrogates surrogates) const {
     if (!first) out.push_back(',');
     first = false;
   };
-  switch (type_) {
+  switch (slot_.type) {
     case Type::null: out.append("null"); return;
     case Type::boolean_false: out.append("false"); return;
     case Type::boolean_true: out.append("true"); return;
-    case Type::number: out.append(text_); return;
-    case Type::string: append_string(out, text_, surrogates); return;
+    case Type::number: out.append(written()); return;
+    case Type::string: append_string(out, written(), surrogates); return;
     case Type::array:
       out.push_back('[');
       for (const Tree& item : items()) {

@@ -2,7 +2,10 @@
 // JSON Patch edits. Reading is json.hpp's; numbers stay text here as well.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,22 +14,38 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
-#include "base/shared_copy.hpp"
 
 namespace millrace::json {
 
+class Key;
+
 // One value and what it holds. Of a repeated key the last value counts. Copies cost next to
-// nothing: they share what they hold until one of them changes.
+// nothing: they share what they hold until one of them changes, and texts for good. Sixteen bytes
+// and no allocation for what is short: a run that waits is some hundreds of them.
 // Lifetime: what may be changed (references that are not const) only until the value, or one that
 // holds it, is copied.
+// Thread: copies may be used by different threads, one copy by one at a time.
 class Tree {
  public:
-  using Member = std::pair<std::string, Tree>;
+  using Member = std::pair<Key, Tree>;
   using Items = std::vector<Tree>;
   using Members = std::vector<Member>;
 
   Tree() = default;
   explicit Tree(const Value& value);
+  Tree(const Tree& other) noexcept : slot_(other.slot_) {
+    if (has_cell()) cell()->shares.fetch_add(1, std::memory_order_relaxed);
+  }
+  Tree(Tree&& other) noexcept : slot_(std::exchange(other.slot_, {})) {}
+  // The other is a value of its own, where it was a part of this one as well.
+  Tree& operator=(Tree other) noexcept {
+    if (has_cell()) leave_cell();
+    slot_ = std::exchange(other.slot_, {});
+    return *this;
+  }
+  ~Tree() {
+    if (has_cell()) leave_cell();
+  }
 
   static Tree object();
   static Tree array();
@@ -38,17 +57,20 @@ class Tree {
   // Errors: invalid_json, json_too_deep.
   static Result<Tree> parse(std::string_view json);
 
-  [[nodiscard]] Type type() const { return type_; }
-  [[nodiscard]] bool is_null() const { return type_ == Type::null; }
-  [[nodiscard]] bool is_object() const { return type_ == Type::object; }
-  [[nodiscard]] bool is_array() const { return type_ == Type::array; }
-  [[nodiscard]] bool is_string() const { return type_ == Type::string; }
-  [[nodiscard]] bool is_number() const { return type_ == Type::number; }
-  [[nodiscard]] bool is_true() const { return type_ == Type::boolean_true; }
+  [[nodiscard]] Type type() const { return slot_.type; }
+  [[nodiscard]] bool is_null() const { return slot_.type == Type::null; }
+  [[nodiscard]] bool is_object() const { return slot_.type == Type::object; }
+  [[nodiscard]] bool is_array() const { return slot_.type == Type::array; }
+  [[nodiscard]] bool is_string() const { return slot_.type == Type::string; }
+  [[nodiscard]] bool is_number() const { return slot_.type == Type::number; }
+  [[nodiscard]] bool is_true() const { return slot_.type == Type::boolean_true; }
   // Truth as JavaScript has it.
   [[nodiscard]] bool truthy() const;
   // The text of a string, or "".
-  [[nodiscard]] std::string_view string() const;
+  // Lifetime: until the value changes, moves or ends.
+  [[nodiscard]] std::string_view string() const {
+    return slot_.type == Type::string ? written() : std::string_view();
+  }
   // The number, or `otherwise`.
   [[nodiscard]] double number_or(double otherwise) const;
   [[nodiscard]] std::int64_t integer_or(std::int64_t otherwise) const;
@@ -65,10 +87,12 @@ class Tree {
   Tree& at(std::string_view key);
   void erase(std::string_view key);
 
-  [[nodiscard]] const Items& items() const { return items_.get(); }
-  [[nodiscard]] Items& items() { return items_.edit(); }
-  [[nodiscard]] const Members& members() const { return members_.get(); }
-  [[nodiscard]] Members& members() { return members_.edit(); }
+  // The elements of an array, the members of an object. Of any other value there are none, and
+  // what is added to them is lost.
+  [[nodiscard]] const Items& items() const;
+  [[nodiscard]] Items& items();
+  [[nodiscard]] const Members& members() const;
+  [[nodiscard]] Members& members();
   // Appends an element. A value that is no array becomes one.
   Tree& push(Tree value);
 
@@ -84,8 +108,46 @@ class Tree {
   [[nodiscard]] bool operator==(const Tree& other) const;
 
  private:
+  friend class Key;
   class Patcher;
+  // What copies share.
+  struct Cell {
+    std::atomic<std::uint32_t> shares{1};
+  };
+  struct TextCell;
+  template <class List>
+  struct ListCell;
+  // What fits into the value itself.
+  static constexpr std::size_t most_in_place = 14;
+  // In place of a length: a pointer to a cell is there.
+  static constexpr std::uint8_t in_cell = 0xff;
 
+  struct Slot {
+    alignas(void*) std::array<char, most_in_place> body{};  // a text, or a pointer to a cell
+    std::uint8_t length = 0;                                // of a text in place
+    Type type = Type::null;
+  };
+
+  Tree(Type type, std::string_view text);
+  [[nodiscard]] bool has_cell() const { return slot_.length == in_cell; }
+  [[nodiscard]] Cell* cell() const {
+    Cell* found = nullptr;
+    std::memcpy(&found, slot_.body.data(), sizeof found);
+    return found;
+  }
+  void set_cell(Cell* cell);
+  void leave_cell() noexcept;
+  template <class List>
+  [[nodiscard]] const List& list(Type type) const;
+  template <class List>
+  [[nodiscard]] List& editable(Type type);
+  // A string, or a number as it was written.
+  [[nodiscard]] std::string_view written() const {
+    return has_cell() ? cell_text() : std::string_view(slot_.body.data(), slot_.length);
+  }
+  [[nodiscard]] std::string_view cell_text() const;
+
+  Tree& add(Key key, Tree value);
   // Where a member stands, or how many there are.
   [[nodiscard]] std::size_t place_of(std::string_view key) const;
   // Levels of arrays and objects, the value itself counting as one.
@@ -93,10 +155,26 @@ class Tree {
   // Bytes in memory, roughly.
   [[nodiscard]] std::size_t weight() const;
 
-  Type type_ = Type::null;
-  std::string text_;  // string, or number as it was written
-  SharedCopy<Items> items_;
-  SharedCopy<Members> members_;
+  Slot slot_;
+};
+
+// The name of a member. The long ones that a thread writes again and again are shared.
+class Key {
+ public:
+  explicit Key(std::string_view text);
+
+  [[nodiscard]] std::string_view view() const { return text_.written(); }
+  operator std::string_view() const { return view(); }
+  explicit operator std::string() const { return std::string(view()); }
+  [[nodiscard]] std::size_t size() const { return view().size(); }
+  [[nodiscard]] bool empty() const { return view().empty(); }
+
+  friend bool operator==(const Key& one, const Key& other) { return one.view() == other.view(); }
+  friend bool operator==(const Key& one, std::string_view other) { return one.view() == other; }
+  friend bool operator<(const Key& one, const Key& other) { return one.view() < other.view(); }
+
+ private:
+  Tree text_;
 };
 
 }  // namespace millrace::json

@@ -74,7 +74,7 @@ Result<void> check_members(const Row& row, const Tree& wish) {
   }
   for (const auto& [name, value] : wish.members()) {
     const std::string wanted = "," + std::string(name) + ",";
-    const bool is_word = name.find(',') == name.npos;
+    const bool is_word = name.view().find(',') == std::string_view::npos;
     if (is_word && row.members.find(wanted) != std::string_view::npos) continue;
     std::string known(row.members.substr(1, row.members.size() - 2));
     for (std::size_t at = 0; (at = known.find(',', at)) != std::string::npos; at += 2) {

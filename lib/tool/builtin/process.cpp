@@ -130,7 +130,7 @@ Result<Rules> read_rules(const Tree& options, const Surroundings& around) {
     return make_error(Errc::invalid_option, "`environment` must be an object of texts.");
   }
   for (const auto& [name, value] : environment.members()) {
-    if (!value.is_string() || name.empty() || name.find('=') != std::string::npos) {
+    if (!value.is_string() || name.empty() || name.view().find('=') != std::string_view::npos) {
       return make_error(Errc::invalid_option, "`environment` must hold names and texts.");
     }
     auto& list = rules.options.environment;

@@ -131,3 +131,50 @@ TEST(JsonTree, CopiesChangeAlone) {
   EXPECT_EQ(text_of(second), R"({"a":{"b":[1]},"c":"x"})");
   EXPECT_EQ(text_of(third), R"({"c":null})");
 }
+
+// Short texts stay in the value, longer ones are shared: what is read must not tell.
+TEST(JsonTree, KeepsTextsOfEveryLength) {
+  json::Tree all = json::Tree::object();
+  std::string expected = "{";
+  for (std::size_t length = 0; length < 40; ++length) {
+    const std::string text(length, 'x');
+    all.set("k" + text, text);
+    expected += "\"k" + text + "\":\"" + text + "\",";
+  }
+  expected.back() = '}';
+  json::Tree copy = all;
+  json::Tree moved = std::move(all);
+  all = json::Tree::text("other");
+  EXPECT_EQ(text_of(copy), expected);
+  EXPECT_EQ(text_of(moved), expected);
+  EXPECT_EQ(copy, moved);
+  copy.set("k" + std::string(20, 'x'), json::Tree::text(std::string(21, 'y')));
+  EXPECT_EQ(moved["k" + std::string(20, 'x')].string(), std::string(20, 'x'));
+  EXPECT_FALSE(copy == moved);
+}
+
+TEST(JsonTree, TakesAPartOfItself) {
+  json::Tree tree = tree_of(R"({"a":{"b":["a text that is too long to stay in its value"]}})");
+  tree = std::move(tree.at("a"));
+  EXPECT_EQ(text_of(tree), R"({"b":["a text that is too long to stay in its value"]})");
+  tree = tree["b"].items().front();
+  EXPECT_EQ(tree.string(), "a text that is too long to stay in its value");
+  tree.set("again", tree);
+  EXPECT_EQ(text_of(tree), R"({"again":"a text that is too long to stay in its value"})");
+  // The name is one of those that move to make room.
+  json::Tree named = tree_of(R"({"a":1})");
+  named.set("b", json::Tree::integer(2));
+  for (int i = 0; i < 9; ++i) named.set(std::string(named.members().back().first) + "b", tree);
+  EXPECT_EQ(named.members().size(), 11U);
+  EXPECT_EQ(named.members().back().first.view(), std::string(10, 'b'));
+}
+
+TEST(JsonTree, HasNeitherItemsNorMembersWhereItIsNeitherArrayNorObject) {
+  json::Tree text = json::Tree::text("x");
+  text.items().push_back(json::Tree::integer(1));
+  EXPECT_TRUE(text.items().empty());
+  EXPECT_EQ(text_of(text), "\"x\"");
+  json::Tree object = tree_of(R"({"a":1})");
+  EXPECT_TRUE(object.items().empty());
+  EXPECT_EQ(text_of(object), R"({"a":1})");
+}
