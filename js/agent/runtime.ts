@@ -57,6 +57,8 @@ export interface RuntimeConfig {
   history?: 'caller' | 'engine';
   /** Calls of tools at a time; 8 when absent. */
   concurrency?: number;
+  /** Milliseconds that a call may wait for its approval: 15 minutes when absent, for ever at 0 or Infinity. */
+  approvalTimeoutMs?: number;
   /** Milliseconds that a tool may take. */
   toolTimeoutMs?: number;
   /** Characters of JSON that a tool may return; 4 Mi when absent. */
@@ -90,16 +92,28 @@ const builtinTypes = [
   'finish',
 ] as const;
 
+const defaultApprovalMs = 15 * 60 * 1000;
+
+// The engine waits for ever at 0.
+function lifetimeOf(approvalTimeoutMs = defaultApprovalMs): number {
+  if (approvalTimeoutMs === Infinity) return 0;
+  if (Number.isFinite(approvalTimeoutMs) && approvalTimeoutMs >= 0)
+    return Math.floor(approvalTimeoutMs);
+  throw new MillraceError('invalid_option', 'approvalTimeoutMs must be a number of at least 0.');
+}
+
 /** Executes what an agent decides, one step at a time. */
 export class AgentRuntime {
   readonly executors: Record<string, InstructionExecutor>;
   readonly #builtin = new Set<InstructionExecutor>();
   readonly #agent: Agent;
   readonly #config: RuntimeConfig;
+  readonly #approvalMs: number;
 
   constructor(agent: Agent, config: RuntimeConfig = {}) {
     this.#agent = agent;
     this.#config = config;
+    this.#approvalMs = lifetimeOf(config.approvalTimeoutMs);
     const builtin: Record<string, InstructionExecutor> = {};
     for (const type of builtinTypes) {
       const executor: InstructionExecutor = (instruction, state, context) =>
@@ -280,6 +294,7 @@ export class AgentRuntime {
         subAgents: Boolean(config.runSubAgent),
         history: config.history === 'engine',
         concurrency: config.concurrency,
+        approvalTimeoutMs: this.#approvalMs,
         operationId: config.operationId,
       }),
     );

@@ -41,6 +41,16 @@ Error unknown(std::string_view id) {
                     "No call '" + std::string(id) + "' waits for approval.");
 }
 
+// An approval that came too late; the call can still be refused.
+Result<void> check_time(const Tree& approval, std::string_view id, std::int64_t now_ms) {
+  const std::int64_t until = approval["expiresAtMs"].integer_or(0);
+  if (until <= 0 || now_ms <= until) return {};
+  return make_error(Errc::approval_answered,
+                    "The approval of call '" + std::string(id) +
+                        "' did not come in time; the call can only be refused. approvalTimeoutMs "
+                        "of the runtime sets how long a call may wait.");
+}
+
 void drop_pending(Tree& state, std::string_view id) {
   Tree* pending = state.find("pendingToolsCalling");
   if (pending == nullptr) return;
@@ -52,7 +62,7 @@ void drop_pending(Tree& state, std::string_view id) {
   if (pending->items().empty()) state.erase("pendingToolsCalling");
 }
 
-Result<void> take_one(Tree& state, const Tree& call) {
+Result<void> take_one(Tree& state, const Tree& call, std::int64_t now_ms) {
   Tree* approvals = state.find("pendingApprovals");
   const std::string_view id = call["id"].string();
   if (approvals == nullptr || approvals->items().empty()) return {};
@@ -62,6 +72,8 @@ Result<void> take_one(Tree& state, const Tree& call) {
   if (status != "pending" && !(status == "approved" && (*approval)["ready"].is_true())) {
     return answered(id);
   }
+  // One that was given in time may be used later.
+  if (status == "pending") MILLRACE_TRY(check_time(*approval, id, now_ms));
   if (!equal_in_constant_time((*approval)["hash"].string(), hash_of(call))) {
     return make_error(Errc::approval_mismatch,
                       "The arguments of call '" + std::string(id) +
@@ -152,6 +164,7 @@ class Decision {
                         "The approval is for other arguments than call '" + id + "' has.");
     }
     Tree* approval = find_in(state_, "pendingApprovals", "toolCallId", id);
+    if (approval != nullptr) MILLRACE_TRY(check_time(*approval, id, now_ms_));
     const Tree& edited =
         decision_[decision_["editedArguments"].is_null() ? "editedArgs" : "editedArguments"];
     if (!edited.is_null()) {
@@ -419,7 +432,7 @@ Tree* find_tool_row(Tree& state, std::string_view call_id) {
   return found == items.rend() ? nullptr : &*found;
 }
 
-void open_approvals(Tree& state, const Tree& calls) {
+void open_approvals(Tree& state, const Tree& calls, std::int64_t expires_at_ms) {
   Tree& approvals = state.find("pendingApprovals") != nullptr
                         ? *state.find("pendingApprovals")
                         : state.set("pendingApprovals", Tree::array());
@@ -432,6 +445,7 @@ void open_approvals(Tree& state, const Tree& calls) {
     made.set("toolCallId", id);
     made.set("hash", hash_of(call));
     made.set("status", "pending");
+    if (expires_at_ms > 0) made.set("expiresAtMs", Tree::integer(expires_at_ms));
     if (known != nullptr) {
       *known = std::move(made);
     } else {
@@ -440,15 +454,15 @@ void open_approvals(Tree& state, const Tree& calls) {
   }
 }
 
-Result<void> take_approval(Tree& state, const Tree& payload) {
+Result<void> take_approval(Tree& state, const Tree& payload, std::int64_t now_ms) {
   if (payload["approvedToolCalls"].is_array()) {
     for (const Tree& call : payload["approvedToolCalls"].items()) {
-      MILLRACE_TRY(take_one(state, call));
+      MILLRACE_TRY(take_one(state, call, now_ms));
     }
     return {};
   }
   const Tree call = chat_tool_call(payload["approvedToolCall"]);
-  MILLRACE_TRY(take_one(state, call));
+  MILLRACE_TRY(take_one(state, call, now_ms));
   drop_pending(state, call["id"].string());
   if (is_blocked(state["status"].string())) state.set("status", "running");
   return {};

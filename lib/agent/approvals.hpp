@@ -10,12 +10,13 @@
 
 namespace millrace::agent {
 
-// Writes down that `calls` wait for approval.
-void open_approvals(json::Tree& state, const json::Tree& calls);
+// Writes down that `calls` wait for approval, and until when; 0 is without end.
+// Units: milliseconds since 1970.
+void open_approvals(json::Tree& state, const json::Tree& calls, std::int64_t expires_at_ms = 0);
 
 // Checks the calls of a `human_approved_tool` payload and takes them off the list of open ones.
 // Errors: approval_mismatch, approval_answered.
-Result<void> take_approval(json::Tree& state, const json::Tree& payload);
+Result<void> take_approval(json::Tree& state, const json::Tree& payload, std::int64_t now_ms);
 
 // Applies a person's decision: gives `{newState, events, nextContext?}`; the run goes on with a
 // step when there is a next context.

@@ -155,8 +155,11 @@ Tree initial_state(const Tree& partial, std::int64_t now_ms) {
   state.set("stepCount", Tree::integer(0));
   state.set("messages", Tree::array());
   state.set("toolManifestMap", Tree::object());
-  state.set("usage", default_usage());
-  state.set("cost", default_cost(now_ms));
+  // What no run has counted yet is shared by all.
+  static const Tree usage = default_usage();
+  static const Tree cost = default_cost(0);
+  state.set("usage", usage);
+  state.set("cost", cost).set("calculatedAt", iso_time(now_ms));
   const std::string now = iso_time(now_ms);
   state.set("createdAt", now);
   state.set("lastModified", now);

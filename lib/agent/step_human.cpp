@@ -85,6 +85,7 @@ void StepMachine::bind_rows(const Tree& calls, const std::string& parent,
       made.set("tool_call_id", call["id"]);
       if (!parent.empty()) made.set("parentId", parent);
       made.set("plugin", call);
+      mark_group(made);
       row = &state_.at("messages").push(std::move(made));
     }
     if (row == nullptr) continue;
@@ -114,7 +115,7 @@ void StepMachine::request_human_approve(const Tree& instruction) {
   if (!before) return fail_step(error_tree(before.error()));
   wait_for_human("approvalRequests");
   state_.set("pendingToolsCalling", calls);
-  open_approvals(state_, calls);
+  open_approvals(state_, calls, options_.approval_ms > 0 ? now_ms_ + options_.approval_ms : 0);
   std::string batch_id(state_["operationId"].string());
   batch_id.append(":").append(std::to_string(step_count_)).append(":").append(parent);
   if (options_.history) bind_rows(calls, parent, batch_id, make);

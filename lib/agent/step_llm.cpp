@@ -107,6 +107,7 @@ Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
     });
   }
   Tree made = Tree::object();
+  mark_group(made);
   Tree& row = found == messages.end() ? made : *found;
   row.set("id", given.is_string() ? std::string(given.string()) : new_id());
   row.set("role", "assistant");
@@ -119,6 +120,12 @@ Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
   Tree id = row["id"];
   if (found == messages.end()) messages.push_back(std::move(made));
   return id;
+}
+
+// A row of a group's conversation names the group.
+void StepMachine::mark_group(Tree& row) const {
+  const Tree& group = state_["metadata"]["groupId"];
+  if (group.is_string()) row.set("groupId", group);
 }
 
 // What the model said before it was stopped; calls that it began would have no results.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,10 +29,10 @@
 namespace millrace::agent {
 
 // What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
-// history, concurrency, operationId}`.
+// history, concurrency, approvalTimeoutMs, operationId}`.
 struct StepOptions {
-  std::vector<std::string> custom;  // instructions that custom executors take
-  std::vector<std::string> tools;
+  std::vector<std::string> custom;                        // instructions that custom executors take
+  std::shared_ptr<const std::vector<std::string>> tools;  // their names; null is none
   bool model = false;
   bool usage = false;
   bool cost = false;
@@ -39,6 +40,9 @@ struct StepOptions {
   // The engine keeps the conversation: assistant rows, ids and pending rows are written.
   bool history = false;
   std::size_t concurrency = 8;
+  // How long a call may wait for a person's approval; 0 is no limit.
+  // Units: milliseconds.
+  std::int64_t approval_ms = 0;
   std::string operation_id;  // of contexts that name none
   // Events hold no states, payloads or pieces of answers, and the outcome holds no events: for a
   // host that has them.
@@ -106,6 +110,7 @@ class StepMachine {
     bool running = false;
     bool over = false;
     bool parked = false;
+    bool refused = false;  // answered without being run
   };
   struct ToolBatch {
     std::vector<ToolRun> runs;
@@ -122,9 +127,14 @@ class StepMachine {
   };
   static const std::vector<Builtin>& builtins();
 
+  // How a step begins (step_begin.cpp)
+  bool pass_gate();
+  Tree approved_call();
+
   // The frame of a step (step_machine.cpp)
   std::uint64_t request(std::string_view kind, Tree payload, Then then, Else otherwise = {});
   void emit(Tree event, bool first = false);
+  void emit_error(Tree error);
   void advance();
   void execute(const Tree& instruction);
   void run_custom(const Tree& instruction);
@@ -135,9 +145,7 @@ class StepMachine {
   void end_step();
   void fail_step(Tree error);
   void settle(Tree next_context);
-  bool pass_gate();
   void drop_open_work(std::string_view why);
-  Tree approved_call();
   [[nodiscard]] Tree context_of(std::string_view phase, Tree payload) const;
   [[nodiscard]] bool is_custom(std::string_view type) const;
   [[nodiscard]] std::string new_id() const { return ids_.next_id(); }
@@ -157,6 +165,7 @@ class StepMachine {
   void call_llm(const Tree& instruction);
   void fill_call(Tree& payload);
   Tree write_answer(const Tree& payload, const Tree& result);
+  void mark_group(Tree& row) const;
   void keep_partial_answer();
   void finish_llm(const Tree& payload, std::int64_t started);
   void compress_context(const Tree& instruction);

@@ -134,7 +134,7 @@ void StepMachine::start_run(std::size_t index) {
   if (name.empty()) {
     const std::string api(run.call["apiName"].string());
     run.error = error_tree(make_error(Errc::tool_not_found, "Tool not found: " + api));
-    run.over = true;
+    run.over = run.refused = true;
     Tree event = typed("error");
     event.set("error", run.error);
     return emit(std::move(event));
@@ -146,7 +146,7 @@ void StepMachine::start_run(std::size_t index) {
   if (!args) {
     run.error = error_tree(make_error(Errc::invalid_argument,
                                       "The arguments are not valid JSON: " + args.error().message));
-    run.over = true;
+    run.over = run.refused = true;
     return;
   }
   run.running = true;
@@ -185,11 +185,13 @@ void StepMachine::start_custom_run(std::size_t index) {
 
 // The host's name of the tool that a call is for, or "".
 std::string StepMachine::tool_of(const Tree& call) const {
+  if (!options_.tools) return {};
+  const auto& names = *options_.tools;
   const std::string_view api = call["apiName"].string();
   const std::string joined = std::string(call["identifier"].string()) + "____" + std::string(api);
   for (const std::string_view candidate : {std::string_view(joined), api}) {
-    const auto found = std::find(options_.tools.begin(), options_.tools.end(), candidate);
-    if (found != options_.tools.end()) return *found;
+    const auto found = std::find(names.begin(), names.end(), candidate);
+    if (found != names.end()) return *found;
   }
   return {};
 }
@@ -247,6 +249,7 @@ void StepMachine::write_tool_row(const ToolRun& run, const Tree& content) {
     row.set("id", run.row.empty() ? new_id() : run.row);
     if (!batch_->parent.empty()) row.set("parentId", batch_->parent);
     row.set("plugin", run.call);
+    mark_group(row);
     if (wrapped) keep_beside(row, content);
   }
   state_.at("messages").push(std::move(row));
@@ -260,7 +263,9 @@ void StepMachine::finish_tools() {
   Tree results = Tree::array();
   bool parked = false;
   bool stop = false;
+  bool refused = false;
   for (const ToolRun& run : batch_->runs) {
+    refused = refused || run.refused;
     if (run.parked) {
       Tree* pending = state_.find("pendingToolsCalling");
       (pending != nullptr ? *pending : state_.set("pendingToolsCalling", Tree::array()))
@@ -285,6 +290,10 @@ void StepMachine::finish_tools() {
     entry.set("executionTime", Tree::integer(run.elapsed));
     if (data["stop"].truthy()) entry.set("stop", Tree::flag(true));
     results.push(std::move(entry));
+  }
+  if (refused && options_.history) {
+    const std::int64_t rounds = state_["unresolvedToolFeedbackRounds"].integer_or(0);
+    state_.set("unresolvedToolFeedbackRounds", Tree::integer(rounds + 1));
   }
   std::string parent = batch_->parent;
   const auto& messages = state_["messages"].items();

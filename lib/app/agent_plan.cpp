@@ -305,7 +305,9 @@ Tree free_manifest(std::string_view name) {
 void describe_tools(AgentPlan& plan) {
   plan.definitions = Tree::array();
   plan.manifests = Tree::object();
+  std::vector<std::string> names;
   for (const auto& [name, entry] : plan.tools.entries()) {
+    names.push_back(name);
     const tool::Spec& spec = entry.tool->spec();
     auto definition = Tree::parse(tool::definition_json(spec));
     if (definition) plan.definitions.push(std::move(definition).value());
@@ -320,6 +322,7 @@ void describe_tools(AgentPlan& plan) {
     if (!spec.serialize_by.empty()) api.set("serializeBy", spec.serialize_by);
     manifest.set("api", Tree::array()).push(std::move(api));
   }
+  plan.tool_names = std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 
 Result<std::shared_ptr<const AgentPlan>> read_agent_plan(std::string_view json,

@@ -61,6 +61,7 @@ struct AgentPlan {
   json::Tree compression;  // of the general agent's configuration
   json::Tree definitions;  // what a model is told of the tools
   json::Tree manifests;    // who is asked, by the name of the tool
+  std::shared_ptr<const std::vector<std::string>> tool_names;
 };
 
 // Where a plan finds tools that run in the engine.

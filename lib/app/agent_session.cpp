@@ -106,7 +106,7 @@ void AgentSession::next_step() {
     inherited_ = state_["messages"];
   }
   agent::StepOptions options;
-  for (const auto& [name, entry] : plan_->tools.entries()) options.tools.push_back(name);
+  options.tools = plan_->tool_names;
   options.model = true;
   options.history = true;
   options.lean = true;

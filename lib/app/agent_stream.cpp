@@ -209,9 +209,8 @@ void AgentStream::deliver(bool ended) {
   if (!output_.empty()) {
     const bool room = services_.queue.push(id_, output_);
     services_.on_output(output_.size());
-    constexpr std::size_t kept_bytes = std::size_t{16} << 10U;
-    output_.clear();
-    if (output_.capacity() > kept_bytes) output_.shrink_to_fit();
+    // Many runs wait at this point for long.
+    std::string().swap(output_);
     if (!room && !ended && !full_) {
       full_ = true;
       if (session_) session_->pause();

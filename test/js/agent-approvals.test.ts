@@ -331,3 +331,46 @@ describe('the blacklist', () => {
     expect(Date.now() - began).toBeLessThan(10_000);
   });
 });
+
+describe('an approval that comes late', () => {
+  const asking = async (config: object) => {
+    const pending = { type: 'request_human_approve', pendingToolsCalling: [call('c')] };
+    const runtime = new AgentRuntime(scripted(pending, { tools: { pay: () => 'paid' } }), config);
+    const { newState } = await runtime.step(stateOf([{ role: 'user', content: 'x' }]));
+    const later = Date.now() + 24 * 60 * 60 * 1000;
+    const now = jest.spyOn(Date, 'now').mockReturnValue(later);
+    return { runtime, newState, restore: () => now.mockRestore() };
+  };
+  const approve: any = { action: 'approve', toolCallId: 'c' };
+
+  it('is refused after 15 minutes, and the call can still be refused', async () => {
+    const { runtime, newState, restore } = await asking({});
+    try {
+      await expect(runtime.decide(newState, approve)).rejects.toMatchObject({
+        code: 'approval_answered',
+        message: expect.stringContaining('approvalTimeoutMs'),
+      });
+      const refusal: any = { action: 'reject', toolCallId: 'c' };
+      expect((await runtime.decide(newState, refusal)).newState.status).toBe('interrupted');
+    } finally {
+      restore();
+    }
+  });
+
+  it.each([0, Infinity])('counts where calls wait for ever: %p', async (approvalTimeoutMs) => {
+    const { runtime, newState, restore } = await asking({ approvalTimeoutMs });
+    try {
+      await runtime.decide(newState, approve);
+    } finally {
+      restore();
+    }
+  });
+
+  it('needs a time that is one', () => {
+    for (const approvalTimeoutMs of [-1, NaN, '1' as never]) {
+      expect(() => new AgentRuntime(scripted({}), { approvalTimeoutMs })).toThrow(
+        expect.objectContaining({ code: 'invalid_option' }),
+      );
+    }
+  });
+});

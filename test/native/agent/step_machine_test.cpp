@@ -52,6 +52,59 @@ TEST(StepMachine, EndsWithAnErrorForAStateThatIsNone) {
   }
 }
 
+// A run that asks for the approval of one call, and what is decided after `waited_ms`.
+Result<Tree> decide_after(std::int64_t waited_ms, const std::string& decision) {
+  CountingIds ids("m");
+  StepOptions options = with_history();
+  options.approval_ms = 1000;
+  options.decide = [](Tree&, const Tree&) {
+    return tree(R"({"type":"request_human_approve","pendingToolsCalling":[
+        {"id":"c","identifier":"f","apiName":"f","arguments":"{}"}]})");
+  };
+  StepMachine machine(std::move(options), ids);
+  machine.begin(tree(R"({"operationId":"o","messages":[],"metadata":{"groupId":"g1"}})"), Tree(),
+                0);
+  const Tree outcome = machine.take()["outcome"];
+  const Tree& rows = outcome["newState"]["messages"];
+  EXPECT_EQ(rows.items().back()["groupId"].string(), "g1");
+  return apply_decision(outcome["newState"], tree(decision), waited_ms, ids);
+}
+
+TEST(StepMachine, TakesApprovalsInTimeOnly) {
+  const std::string approve = R"({"action":"approve","toolCallId":"c"})";
+  const std::string refuse = R"({"action":"reject_and_continue","toolCallId":"c"})";
+  EXPECT_TRUE(decide_after(1000, approve).ok());
+  const auto late = decide_after(1001, approve);
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, Errc::approval_answered);
+  EXPECT_TRUE(decide_after(1001, refuse).ok());
+  // Those of all calls are looked at where they are used.
+  const auto all = decide_after(1001, R"({"action":"approve_all"})");
+  ASSERT_TRUE(all.ok());
+  CountingIds ids("n");
+  StepMachine machine(with_history(), ids);
+  machine.begin(all.value()["newState"], all.value()["nextContext"], 1001);
+  ASSERT_TRUE(machine.done());
+  EXPECT_EQ(machine.take()["outcome"]["events"].items().front()["error"]["type"].string(),
+            "approval_answered");
+}
+
+TEST(StepMachine, CountsRoundsOfCallsThatCannotRun) {
+  CountingIds ids("m");
+  Tree state = tree(R"({"operationId":"o","messages":[]})");
+  for (int round = 1; round <= 2; ++round) {
+    StepMachine machine(with_history(), ids);
+    machine.begin_instruction(
+        tree(R"({"type":"call_tools_batch","payload":{"parentMessageId":"p","toolsCalling":[
+            {"id":"a","identifier":"none","apiName":"none","arguments":"{}"},
+            {"id":"b","identifier":"f","apiName":"f","arguments":"{"}]}})"),
+        state, Tree(), 0);
+    ASSERT_TRUE(machine.done());
+    state = machine.take()["outcome"]["newState"];
+    EXPECT_EQ(state["unresolvedToolFeedbackRounds"].integer_or(0), round);
+  }
+}
+
 // What OpenAI, Anthropic and Gemini refuse: calls without a result right behind them, results
 // without a call, ids that are used twice, rows of unknown roles. Gives "" or the complaint.
 std::string complaint(const Tree& rows) {
