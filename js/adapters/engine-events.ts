@@ -56,6 +56,9 @@ export class EngineEventReader implements EventReader {
       const event = this.#takeDiagnostic(item);
       if (event) return event;
     }
+    // What was read is not kept for as long as the next output takes.
+    this.#items = [];
+    this.#next = 0;
     return undefined;
   }
 

@@ -91,7 +91,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
-    return new RunReader(this.#handle);
+    return new RunReader(this.#handle());
   }
 
   /** How the run ended; never rejects. */
@@ -139,22 +139,26 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       );
     }
     const { interrupts = [] } = await this.result;
-    return this.#host.goOn(Array.isArray(decisions) ? decisions : entriesOf(interrupts, decisions));
+    if (!Array.isArray(decisions)) return this.#host.goOn(entriesOf(interrupts, decisions));
+    if (decisions.length > 0) return this.#host.goOn(decisions);
+    throw noAnswer('An empty list answers nothing', interrupts);
   }
 
   // What its readers may do. A failure is told by an event and by `text`, not by a loop.
-  readonly #handle: ReadRun = {
-    open: () => this.#events.open(),
-    close: (cursor) => {
-      this.#events.close(cursor);
-      this.#room?.();
-      if (this.#events.readers === 0 && this.#waiters === 0) this.stop();
-    },
-    isOver: () => this.#over,
-    error: () => undefined,
-    wait: () => new Promise<void>((resolve) => this.#wake.push(resolve)),
-    took: () => this.#room?.(),
-  };
+  #handle(): ReadRun {
+    return {
+      open: () => this.#events.open(),
+      close: (cursor) => {
+        this.#events.close(cursor);
+        this.#room?.();
+        if (this.#events.readers === 0 && this.#waiters === 0) this.stop();
+      },
+      isOver: () => this.#over,
+      error: () => undefined,
+      wait: () => new Promise<void>((resolve) => this.#wake.push(resolve)),
+      took: () => this.#room?.(),
+    };
+  }
 
   async #read(): Promise<AgentResult> {
     try {
@@ -259,14 +263,26 @@ export function entriesOf(
     entries.push({ interruptId: id, status: 'resolved', payload });
   }
   if (entries.length > 0) return entries;
+  const half = Object.keys(decisions).find((name) => details.has(name));
+  const reason =
+    half === undefined
+      ? 'None of the answers is to an open question'
+      : `${half} alone decides nothing, give { approved: true, editedArgs } or { approved: false, reason }`;
+  throw noAnswer(reason, interrupts);
+}
+
+function noAnswer(reason: string, interrupts: readonly Interrupt[]): MillraceError {
   const open = interrupts.map(({ id, toolCallId }) => toolCallId ?? id).join(', ');
-  throw new MillraceError(
+  return new MillraceError(
     'invalid_argument',
     open === ''
       ? 'The run asks nothing that could be answered.'
-      : `None of the answers is to an open question; these are open: ${open}.`,
+      : `${reason}; these are open: ${open}.`,
   );
 }
+
+// What goes with a decision.
+const details = new Set(['editedArgs', 'editedArguments', 'reason']);
 
 const decisive = ['approved', 'value', 'stop'];
 

@@ -76,6 +76,8 @@ abstract class WaitingOutputs {
       const output = this.#outputs.shift();
       if (output !== undefined) {
         this.#size -= output.length;
+        // A list that was filled keeps its room.
+        if (this.#outputs.length === 0) this.#outputs = [];
         return output;
       }
       if (this.#error) throw this.#error.value;
