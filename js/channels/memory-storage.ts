@@ -150,10 +150,21 @@ function summaryOf({ content: _content, ...summary }: Artifact): ArtifactSummary
 }
 
 // What is kept is nobody else's: lists and plain objects are copied, everything else is as it is.
-function copyOf<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(copyOf) as T;
+// `above` are the values that hold this one, with their names.
+function copyOf<T>(value: T, above = new Map<unknown, string>(), name = 'value'): T {
   if (typeof value !== 'object' || value === null) return value;
-  const shape: unknown = Object.getPrototypeOf(value);
-  if (shape !== null && Object.getPrototypeOf(shape) !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)])) as T;
+  if (!Array.isArray(value)) {
+    const shape: unknown = Object.getPrototypeOf(value);
+    if (shape !== null && Object.getPrototypeOf(shape) !== null) return value;
+  }
+  if (above.has(value)) {
+    throw new MillraceError(
+      'state_not_serializable',
+      `${[...above.values(), name].join('.')} is a reference to a value that holds it; a storage keeps plain values.`,
+    );
+  }
+  above.set(value, name);
+  const copies = Object.entries(value).map(([key, item]) => [key, copyOf(item, above, key)]);
+  above.delete(value);
+  return (Array.isArray(value) ? copies.map(([, item]) => item) : Object.fromEntries(copies)) as T;
 }

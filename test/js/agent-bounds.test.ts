@@ -276,6 +276,8 @@ describe('answers', () => {
     [undefined, /takes true, false/],
     [{}, /None of the answers is to an open question; these are open: c0/],
     [{ other: true }, /these are open: c0/],
+    [[], /empty list answers nothing; these are open: c0/],
+    [{ editedArguments: { n: 1 } }, /give \{ approved: true, editedArgs \}.*these are open: c0/],
   ])('of %j are refused', async (answer: any, message) => {
     const { agent } = await agentOf([calls('pay')], { tools: [pay([])] });
     const run = agent.run('pay');

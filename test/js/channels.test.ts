@@ -293,6 +293,24 @@ describe('restStorage', () => {
 });
 
 describe('inMemoryStorage', () => {
+  it('names the place of a value that holds itself', async () => {
+    const { thread, artifact } = inMemoryStorage();
+    const content: Record<string, unknown> = { list: [] };
+    (content.list as unknown[]).push({ again: content });
+    const wrong = {
+      code: 'state_not_serializable',
+      message: expect.stringMatching(/^value\.content\.list\.0\.again is a reference/),
+    };
+    await expect(artifact.create({ title: 't', type: 'x', content })).rejects.toMatchObject(wrong);
+    await expect(
+      thread.createThread({ id: 'm', role: 'user', content } as never),
+    ).rejects.toMatchObject(wrong);
+    // The same value twice is none that holds itself.
+    const shared = { n: 1 };
+    const kept = await artifact.create({ title: 't', type: 'x', content: [shared, shared] });
+    expect(kept.content).toEqual([{ n: 1 }, { n: 1 }]);
+  });
+
   it('keeps threads, newest first', async () => {
     const { thread } = inMemoryStorage();
     const first = await thread.createThread({ id: '1', role: 'user', content: 'x'.repeat(50) });
