@@ -1,11 +1,11 @@
 // The frame of every proxy under measurement: an HTTP server for POST with a JSON body, and what the parent asks:
 //   { resetDelay: true }   starts measuring the event loop's delay
 //   { delay: true }        answers with its 99th percentile in milliseconds
-//   { collect: true }      collects garbage and has V8 give back what it kept for a burst, as it does by itself after
-//                          some quiet seconds, so that resident memory can be compared
+//   { collect: true }      collects garbage, so that resident memory can be compared (collect.mjs)
 import { createServer } from 'node:http';
-import { Session } from 'node:inspector/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+import { collect } from './collect.mjs';
 
 // The histogram holds the time between two samples: what is over the interval is delay.
 const intervalMs = 10;
@@ -23,16 +23,6 @@ export function serveProxy(handle) {
   });
 }
 
-let session;
-
-// Unlike gc(), this also shrinks the room for young objects, which a thousand requests at once have filled.
-function collector() {
-  if (session) return session;
-  session = new Session();
-  session.connect();
-  return session;
-}
-
 process.on('message', async (message) => {
   if (message.resetDelay) {
     delay.enable();
@@ -45,10 +35,7 @@ process.on('message', async (message) => {
     process.send({ p99 });
   }
   if (message.collect) {
-    for (let i = 0; i < 3; i++) {
-      await collector().post('HeapProfiler.collectGarbage');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await collect();
     process.send({ collected: true });
   }
 });

@@ -1,11 +1,13 @@
-// Starts runs of an agent that wait for a tool, and reports what one of them holds in memory.
+// Starts runs of an agent that wait for a tool, and reports what one of them holds in memory: the slope of resident
+// memory between two numbers of waiting runs.
 import { createRequire } from 'node:module';
 
+import { collect } from '../support/collect.mjs';
 import { residentBytes } from '../support/cpu.mjs';
 import { millracePath } from '../support/packages.mjs';
 import { options, report } from '../support/worker.mjs';
 
-const { address, runs } = options;
+const { address, runs, question } = options;
 const { createAgent, tool } = createRequire(import.meta.url)(millracePath);
 const input = {
   type: 'object',
@@ -38,16 +40,16 @@ async function start(count) {
   const goal = waiting + count;
   for (let started = 0; started < count; started += 10) {
     const group = Math.min(10, count - started);
-    for (let i = 0; i < group; i++) live.push(agent.run('Take ten steps.').text());
+    for (let i = 0; i < group; i++) live.push(agent.run(question).text());
     while (waiting < goal - count + started + group) await pause();
   }
 }
 
-await start(100);
-globalThis.gc();
+await start(Math.ceil(runs / 30) * 10);
+await collect();
 const before = residentBytes();
 await start(runs);
-globalThis.gc();
+await collect();
 const bytes = residentBytes() - before;
 release();
 const texts = await Promise.all(live);

@@ -301,13 +301,20 @@ describe('inMemoryStorage', () => {
       code: 'state_not_serializable',
       message: expect.stringMatching(/^value\.content\.list\.0\.again is a reference/),
     };
-    await expect(artifact.create({ title: 't', type: 'x', content })).rejects.toMatchObject(wrong);
+    await expect(
+      artifact.create({ title: 't', type: 'x', threadId: 't', content }),
+    ).rejects.toMatchObject(wrong);
     await expect(
       thread.createThread({ id: 'm', role: 'user', content } as never),
     ).rejects.toMatchObject(wrong);
     // The same value twice is none that holds itself.
     const shared = { n: 1 };
-    const kept = await artifact.create({ title: 't', type: 'x', content: [shared, shared] });
+    const kept = await artifact.create({
+      title: 't',
+      type: 'x',
+      threadId: 't',
+      content: [shared, shared],
+    });
     expect(kept.content).toEqual([{ n: 1 }, { n: 1 }]);
   });
 
