@@ -65,7 +65,7 @@ bool make_safe_within(Tree& node, bool are_names) {
         if (item.is_object() ? !make_safe_within(item, false) : !is_all_safe(item)) return false;
       }
     } else if (!is_all_safe(value)) {
-      unsafe.push_back(name);
+      unsafe.emplace_back(name);
     }
   }
   for (const std::string& name : unsafe) node.erase(name);
