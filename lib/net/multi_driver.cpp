@@ -23,6 +23,8 @@ std::set<int> open_descriptors() {
        at.increment(error)) {
     open.insert(std::atoi(at->path().filename().c_str()));
   }
+  // The one that the list itself was read by is free again.
+  std::erase_if(open, [](int descriptor) { return fcntl(descriptor, F_GETFD) == -1; });
   return open;
 }
 
