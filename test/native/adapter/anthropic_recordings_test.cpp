@@ -15,6 +15,7 @@
 #include "adapter/decoder.hpp"
 #include "support/collect.hpp"
 #include "support/order_checker.hpp"
+#include "support/source_folder.hpp"
 
 using namespace millrace;
 
@@ -22,7 +23,7 @@ namespace {
 
 std::filesystem::path recordings() {
   if (const char* folder = std::getenv("MILLRACE_RECORDINGS")) return folder;
-  return std::filesystem::path(MILLRACE_SOURCE_DIR) / ".." / "shared" / "recordings";
+  return test::source_folder() / ".." / "shared" / "recordings";
 }
 
 // What the records say, read without the adapter.

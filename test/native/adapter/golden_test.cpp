@@ -13,6 +13,7 @@
 #include "adapter/decoder.hpp"
 #include "support/collect.hpp"
 #include "support/golden.hpp"
+#include "support/source_folder.hpp"
 
 using namespace millrace;
 
@@ -29,7 +30,7 @@ void PrintTo(const Row& row, std::ostream* out) {
 }
 
 std::string wire_of(const std::string& file) {
-  std::ifstream stream(std::string(MILLRACE_SOURCE_DIR) + "/test/golden/" + file);
+  std::ifstream stream(test::source_folder().string() + "/test/golden/" + file);
   std::string line;
   while (std::getline(stream, line)) {
     if (line.starts_with("Wire: ")) return line.substr(6);

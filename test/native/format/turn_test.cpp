@@ -17,6 +17,7 @@
 #include "support/collect.hpp"
 #include "support/golden.hpp"
 #include "support/recordings.hpp"
+#include "support/source_folder.hpp"
 
 using namespace millrace;
 
@@ -34,7 +35,7 @@ void PrintTo(const Row& row, std::ostream* out) {
 }
 
 std::string word_behind(const std::string& file, const std::string& mark) {
-  std::ifstream stream(std::string(MILLRACE_SOURCE_DIR) + "/test/golden/" + file);
+  std::ifstream stream(test::source_folder().string() + "/test/golden/" + file);
   for (std::string line; std::getline(stream, line);) {
     if (line.starts_with(mark)) return line.substr(mark.size());
   }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "support/source_folder.hpp"
 
 namespace millrace::model {
 namespace {
@@ -426,8 +427,7 @@ TEST(Capability, NamesProvidersThatCan) {
 
 // What the documentation's matrix is made from.
 TEST(Capability, IsListedForTheDocumentation) {
-  const std::string path =
-      std::string(MILLRACE_SOURCE_DIR) + "/test/golden/model/capabilities.json";
+  const std::string path = test::source_folder().string() + "/test/golden/model/capabilities.json";
   std::string lines;
   json::Document document;
   auto parsed = document.parse(capabilities_json());

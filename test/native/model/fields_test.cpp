@@ -8,6 +8,7 @@
 
 #include "model/build.hpp"
 #include "support/golden.hpp"
+#include "support/source_folder.hpp"
 
 namespace millrace {
 namespace {
@@ -230,7 +231,7 @@ TEST_P(Fields, AreAsWritten) {
 
 TEST(FieldsFile, IsWrittenOnRequest) {
   if (std::getenv("MILLRACE_WRITE_GOLDEN") == nullptr) GTEST_SKIP() << "not asked for";
-  std::ofstream out(std::string(MILLRACE_SOURCE_DIR) + "/test/golden/" + std::string(golden_file));
+  std::ofstream out(test::source_folder().string() + "/test/golden/" + std::string(golden_file));
   out << "# What becomes of each field of a payload on each wire\n\nWritten by "
          "`MILLRACE_WRITE_GOLDEN=1 io_tests --gtest_filter=FieldsFile.*`; a change is looked at.\n";
   for (const Way& way : ways) {

@@ -9,6 +9,7 @@
 #include "model/build.hpp"
 #include "model/dialects.hpp"
 #include "support/golden.hpp"
+#include "support/source_folder.hpp"
 
 namespace millrace {
 namespace {
@@ -103,7 +104,7 @@ TEST(GoldenFiles, AreWrittenOnRequest) {
         .append("```\n");
   }
   for (const auto& [file, cases] : files) {
-    std::ofstream out(std::string(MILLRACE_SOURCE_DIR) + "/test/golden/" + file);
+    std::ofstream out(test::source_folder().string() + "/test/golden/" + file);
     out << "# Requests of the providers that speak one dialect\n\nWritten by "
            "`MILLRACE_WRITE_GOLDEN=1 io_tests --gtest_filter=GoldenFiles.*`; a change is looked "
            "at.\n"

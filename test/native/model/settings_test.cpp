@@ -9,6 +9,7 @@
 #include "model/build.hpp"
 #include "model/dialects.hpp"
 #include "model/object.hpp"
+#include "support/source_folder.hpp"
 
 namespace millrace {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::string_view schema =
     R"({"type":"object","properties":{"a":{"type":"string"}},"required":["a"]})";
 
 std::string path() {
-  return std::string(MILLRACE_SOURCE_DIR) + "/test/golden/model/settings.json";
+  return test::source_folder().string() + "/test/golden/model/settings.json";
 }
 
 std::string settings_for(const model::Provider& row) {

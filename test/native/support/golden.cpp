@@ -1,4 +1,5 @@
 #include "support/golden.hpp"
+#include "support/source_folder.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +9,7 @@ namespace millrace::test {
 namespace {
 
 std::filesystem::path root() {
-  return std::filesystem::path(MILLRACE_SOURCE_DIR) / "test" / "golden";
+  return source_folder() / "test" / "golden";
 }
 
 std::string unescape(std::string_view text) {

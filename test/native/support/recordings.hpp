@@ -14,12 +14,13 @@
 #include "adapter/wires.hpp"
 #include "base/json.hpp"
 #include "support/aws_event_stream.hpp"
+#include "support/source_folder.hpp"
 
 namespace millrace::test {
 
 inline std::filesystem::path recordings_folder() {
   if (const char* given = std::getenv("MILLRACE_RECORDINGS")) return given;
-  return std::filesystem::path(MILLRACE_SOURCE_DIR) / ".." / "shared" / "recordings";
+  return source_folder() / ".." / "shared" / "recordings";
 }
 
 inline std::vector<std::filesystem::path> recordings() {
