@@ -53,10 +53,39 @@ Count uncached_input(const PriceCard& card, const ModelUsage& usage) {
   return std::max<std::int64_t>(0, quantity - std::min(twice, media)) + tool;
 }
 
+template <Tokens tokens, Tokens cached>
+Count not_cached(const PriceCard& /*card*/, const ModelUsage& usage) {
+  const Count all = usage[tokens];
+  if (!all) return all;
+  return std::max<std::int64_t>(0, *all - usage[cached].value_or(0));
+}
+
+// What is paid at prices of its own and counted among the tokens that were not in the cache. Images
+// and videos are known to be among them only where a part of them was in it.
+std::int64_t paid_elsewhere(const PriceCard& card, const ModelUsage& usage) {
+  std::int64_t total = 0;
+  const auto add = [&](std::string_view unit, const Count& tokens) {
+    if (has_unit(card, unit)) total += tokens.value_or(0);
+  };
+  add("audioInput", not_cached<Tokens::input_audio, Tokens::input_cached_audio>(card, usage));
+  if (usage[Tokens::input_cached].value_or(0) == 0) return total;
+  add("imageInput", not_cached<Tokens::input_image, Tokens::input_cached_image>(card, usage));
+  add("videoInput", not_cached<Tokens::input_video, Tokens::input_cached_video>(card, usage));
+  return total;
+}
+
+bool tells_cached_text(const ModelUsage& usage) {
+  return usage[Tokens::input_text] && usage[Tokens::input_cached_text];
+}
+
 Count text_input(const PriceCard& card, const ModelUsage& usage) {
-  const Count miss = usage[Tokens::input_cache_miss];
-  if (miss) return *miss + usage[Tokens::input_tool].value_or(0);
-  return uncached_input(card, usage);
+  const std::int64_t tool = usage[Tokens::input_tool].value_or(0);
+  if (const Count miss = usage[Tokens::input_cache_miss]) {
+    return std::max<std::int64_t>(0, *miss - paid_elsewhere(card, usage)) + tool;
+  }
+  if (!tells_cached_text(usage)) return uncached_input(card, usage);
+  const auto text = not_cached<Tokens::input_text, Tokens::input_cached_text>(card, usage);
+  return text.value_or(0) + tool;
 }
 
 Count cache_read(const PriceCard& card, const ModelUsage& usage) {
@@ -80,20 +109,30 @@ Count plain(const PriceCard& /*card*/, const ModelUsage& usage) {
   return usage[tokens];
 }
 
+// Videos are priced by the token or by the second; only tokens are counted here.
+Count generated_video(const PriceCard& card, const ModelUsage& usage) {
+  const bool by_token =
+      std::any_of(card.units.begin(), card.units.end(), [](const PriceUnit& unit) {
+        return unit.name == "videoGeneration" && unit.unit == "millionTokens";
+      });
+  return by_token ? usage[Tokens::output_video] : std::nullopt;
+}
+
 struct Quantity {
   std::string_view unit;
   Count (*of)(const PriceCard& card, const ModelUsage& usage);
 };
-constexpr std::array<Quantity, 10> quantities{{
+constexpr std::array<Quantity, 11> quantities{{
     {"textInput", text_input},
     {"textInput_cacheRead", cache_read},
     {"textInput_cacheWrite", plain<Tokens::input_write_cache>},
     {"textOutput", text_output},
-    {"imageInput", plain<Tokens::input_image>},
+    {"imageInput", not_cached<Tokens::input_image, Tokens::input_cached_image>},
     {"imageInput_cacheRead", plain<Tokens::input_cached_image>},
     {"imageOutput", plain<Tokens::output_image>},
-    {"videoInput", plain<Tokens::input_video>},
-    {"audioInput", plain<Tokens::input_audio>},
+    {"videoInput", not_cached<Tokens::input_video, Tokens::input_cached_video>},
+    {"videoGeneration", generated_video},
+    {"audioInput", not_cached<Tokens::input_audio, Tokens::input_cached_audio>},
     {"audioOutput", plain<Tokens::output_audio>},
 }};
 
@@ -248,7 +287,8 @@ double ChatCost::dollars() const {
 Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const ModelUsage& usage,
                                                   const CostOptions& options) {
   const bool cached = usage[Tokens::input_cached].value_or(0) > 0;
-  if (cached && !usage[Tokens::input_cache_miss] && has_unit(card, "textInput")) {
+  const bool is_split = usage[Tokens::input_cache_miss] || tells_cached_text(usage);
+  if (cached && !is_split && has_unit(card, "textInput")) {
     return make_error(Errc::invalid_argument,
                       "The usage has inputCachedTokens, but no inputCacheMissTokens.");
   }
