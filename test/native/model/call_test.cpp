@@ -406,7 +406,8 @@ TEST(ModelCall, AsksAgainWhenTheProviderFailedInTheEnd) {
   rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}]}\n\n");
   rig.done();
   EXPECT_FALSE(rig.call.ended());
-  EXPECT_EQ(rig.host.waits.size(), 1U);
+  rig.timer();
+  EXPECT_EQ(rig.host.sent.size(), 2U);
 }
 
 TEST(ModelCall, TellsTheProvidersWordBesideItsOwnCode) {
