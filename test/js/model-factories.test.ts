@@ -1,33 +1,10 @@
 // Runtimes for new vendors.
-import type { ServerResponse } from 'node:http';
-
 import { MillraceError, anthropicCompatibleFactory, openaiCompatibleFactory } from 'millrace';
 
+import { answer, claude, messages, refuse } from '../support/chat-answers';
 import type { Provider } from '../support/provider';
 import { startProvider, stream } from '../support/provider';
 import { sse } from './support/responses';
-
-const answer = (text: string) =>
-  `${sse(
-    { id: 'c', model: 'm', choices: [{ index: 0, delta: { content: text } }] },
-    { id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
-  )}data: [DONE]\n\n`;
-const claude = sse(
-  {
-    type: 'message_start',
-    message: { id: 'm', model: 'c', role: 'assistant', content: [], usage: { input_tokens: 1 } },
-  },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Bonjour' } },
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
-  { type: 'message_stop' },
-);
-const messages = [{ role: 'user', content: 'Hi' }];
-const refuse = (status: number, message: string) => (response: ServerResponse) =>
-  void response
-    .writeHead(status, { 'content-type': 'application/json' })
-    .end(JSON.stringify({ error: { message } }));
 
 let provider: Provider;
 beforeEach(async () => {
