@@ -155,6 +155,7 @@ export interface Addon {
   ];
   /** Throws what an answer without a good status means. */
   failCapability(name: string, settings: string, head: string, body: Uint8Array): never;
+  networkError(settings: string, error: string, url: string): never;
   /** How many texts one embeddings request takes; 0: any number. */
   textsInOneRequest(name: string, settings: string, options: string): number;
 

@@ -21,6 +21,10 @@ export interface MillraceErrorDetails {
   errorType?: string | undefined;
   /** Whose answer or network failed. */
   provider?: string | undefined;
+  /** Where the request went. */
+  endpoint?: string | undefined;
+  /** The body that the peer answered with. */
+  error?: unknown;
   cause?: unknown;
 }
 
@@ -35,6 +39,13 @@ export class MillraceError extends Error {
   readonly errorType: ErrorType | (string & {});
   /** The provider that failed, for failures of models. */
   declare readonly provider?: string;
+  /**
+   * Where its request went, without the query; the first name of a host that was set by `baseURL` is
+   * `***`.
+   */
+  declare readonly endpoint?: string;
+  /** The provider's own error body, parsed, shortened and without credentials. */
+  declare readonly error?: unknown;
   declare readonly status?: number;
   declare readonly retryAfterMs?: number;
   declare readonly detail?: string;
@@ -48,10 +59,29 @@ export class MillraceError extends Error {
     this.retryable = details.retryable ?? false;
     this.errorType = details.errorType ?? errorTypes[code];
     if (details.provider !== undefined) this.provider = details.provider;
+    if (details.endpoint !== undefined) this.endpoint = details.endpoint;
+    if (details.error !== undefined) this.error = details.error;
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.detail !== undefined) this.detail = details.detail;
     if (details.requestId !== undefined) this.requestId = details.requestId;
+  }
+
+  /** The number of its class, where LobeHub's has one. */
+  get errorId(): number | undefined {
+    return this.#row.id || undefined;
+  }
+
+  /** The HTTP status that LobeHub's chat route gives its class. */
+  get httpStatus(): number {
+    return this.#row.status;
+  }
+
+  // A name of the host's own stands for the class of the code.
+  get #row(): { id: number; status: number } {
+    const { errorType, code } = this;
+    const known = Object.hasOwn(errorTypeRows, errorType);
+    return errorTypeRows[known ? (errorType as ErrorType) : errorTypes[code]];
   }
 
   /** True for an error of this package, with this code when one is given. */
@@ -75,6 +105,8 @@ interface NativeError {
   requestId?: string;
   errorType?: string;
   provider?: string;
+  endpoint?: string;
+  error?: unknown;
 }
 
 /** The number and the HTTP status that LobeHub's chat route gives a class of errors. */

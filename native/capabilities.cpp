@@ -10,8 +10,11 @@
 #include "exports.hpp"
 #include "guard.hpp"
 #include "message/json_builder.hpp"
+#include "model/address.hpp"
 #include "model/config.hpp"
+#include "model/error_body.hpp"
 #include "model/response_error.hpp"
+#include "model/secrets.hpp"
 
 namespace millrace::native {
 namespace {
@@ -161,7 +164,9 @@ Napi::Value read(const Napi::CallbackInfo& info) {
   if (!body) return raise(env, body.error());
   const auto result = model::read_capability(call.value().config, call.value().capability,
                                              call.value().options, {type.value(), body.value()});
-  if (!result) return raise(env, model::without_secrets(result.error(), call.value().config));
+  if (!result) {
+    return raise(env, model::without_secrets(result.error(), secrets_of(call.value().config)));
+  }
   Napi::Array parts = Napi::Array::New(env, 5);
   const model::CapabilityResult& got = result.value();
   parts.Set(0U, to_text(env, got.json));
@@ -172,8 +177,19 @@ Napi::Value read(const Napi::CallbackInfo& info) {
   return parts;
 }
 
+Napi::Value raise_placed(Napi::Env env, const model::ProviderConfig& config, std::string_view url,
+                         const Error& error, std::string_view body) {
+  const std::vector<std::string> secrets = secrets_of(config);
+  const model::ErrorPlace place{model::endpoint_of(url, config.own_base_url),
+                                model::error_body(body, secrets)};
+  const std::string text =
+      model::error_json(model::without_secrets(error, secrets), config.id, place);
+  napi_throw(env, to_text(env, text));
+  return {};
+}
+
 // failCapability(capability, settingsJson, headJson, body): throws what the answer means.
-// Shape of the head: {"status": number, "headers": [[name, value]]}
+// Shape of the head: {"status": number, "headers": [[name, value]], "url": of the request}
 Napi::Value fail(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto call = call_at(info);
@@ -193,8 +209,29 @@ Napi::Value fail(const Napi::CallbackInfo& info) {
   }
   const std::string_view text = body.value().substr(0, model::error_body_limit_bytes);
   const model::ProviderConfig& config = call.value().config;
-  return raise(env,
-               model::without_secrets(model::error_from_response(head, text, config.id), config));
+  return raise_placed(env, config, parsed.value()["url"].string(),
+                      model::error_from_response(head, text, config.id), text);
+}
+
+// networkError(settingsJson, errorJson, url): throws what a failure of the network means with this
+// provider. Shape of the error: {"code", "message"}.
+Napi::Value network_error(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto settings = text_at(info, 0);
+  if (!settings) return raise(env, settings.error());
+  const auto text = text_at(info, 1);
+  if (!text) return raise(env, text.error());
+  const auto url = text_at(info, 2);
+  if (!url) return raise(env, url.error());
+  const auto config = model::read_config(settings.value());
+  if (!config) return raise(env, config.error());
+  json::Document document;
+  const auto parsed = document.parse(text.value());
+  if (!parsed) return raise(env, parsed.error());
+  Error error = make_error(code_of(parsed.value()["code"].string()),
+                           std::string(parsed.value()["message"].string()));
+  return raise_placed(env, config.value(), url.value(),
+                      model::error_of_provider(std::move(error), config.value().id), {});
 }
 
 // textsInOneRequest(capability, settingsJson, optionsJson) -> number
@@ -215,6 +252,7 @@ void export_capabilities(Napi::Env env, Napi::Object exports) {
   set_function<read_token>(env, exports, "readToken");
   set_function<read>(env, exports, "readCapability");
   set_function<fail>(env, exports, "failCapability");
+  set_function<network_error>(env, exports, "networkError");
   set_function<texts_in_one_request>(env, exports, "textsInOneRequest");
 }
 

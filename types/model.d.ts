@@ -113,6 +113,10 @@ export interface AttemptError {
   /** A name that the host gave the class of the error. */
   errorType?: string;
   provider?: string;
+  /** Where the request went, without the query. */
+  endpoint?: string;
+  /** The provider's own error body, shortened and without credentials. */
+  error?: unknown;
 }
 
 /** One request to a provider. */
@@ -194,6 +198,11 @@ export interface UsageMissingDiagnostics {
 /** Told of an answer while it streams, each in its turn; what one throws fails the call. */
 export interface ChatCallbacks {
   onStart?: () => void | Promise<void>;
+  /**
+   * What was told of the answer so far is void: another attempt begins it anew. `attempt` is the number
+   * of the one that failed, `reason` its code.
+   */
+  onReset?(reset: { messageIds: string[]; attempt: number; reason: string }): void | Promise<void>;
   onText?: (delta: string) => void | Promise<void>;
   onThinking?: (delta: string) => void | Promise<void>;
   onToolsCalling?(data: {

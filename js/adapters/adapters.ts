@@ -29,6 +29,11 @@ export interface AdapterOptions {
   onState?: (state: ProviderState) => void;
   /** Give usage, state, citations and interrupts also as CUSTOM `millrace.*` events. */
   extended?: boolean;
+  /**
+   * In a run and where an adapter reads strictly: whether what an answer says in `<think>` tags at its
+   * beginning is reasoning; default true.
+   */
+  thinkTags?: boolean;
   limits?: StreamLimits;
 }
 
@@ -55,6 +60,7 @@ export interface OpenAIResponsesAdapterOptions extends Omit<AdapterOptions, 'onU
 export interface AdapterTraits {
   wire: string;
   limits: StreamLimits;
+  thinkTags?: boolean | undefined;
   /**
    * Of an adapter with callbacks, which need events as objects: reads a response for a run of
    * AG-UI, that is, everything that a client of a run must know is among the events.
@@ -97,8 +103,9 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
     logSkipped: !strict,
   };
   const hasHooks = Boolean(hooks.onUsage ?? hooks.onState ?? hooks.onInterrupt);
-  const spec: PipeSpec = { kind: 'events', options: { wire: row.wire, strict, limits } };
-  const traits: AdapterTraits = { wire: row.wire, limits };
+  const thinkTags = checkBoolean(row.name, 'thinkTags', options.thinkTags);
+  const spec: PipeSpec = { kind: 'events', options: { wire: row.wire, strict, limits, thinkTags } };
+  const traits: AdapterTraits = { wire: row.wire, limits, thinkTags };
   if (hasHooks) {
     const whole: PipeSpec = { ...spec, options: { ...spec.options, strict: true } };
     const told: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };

@@ -178,6 +178,12 @@ export class AnswerText {
   }
 }
 
+/** True for the event that says that the message is a refusal. */
+export function isRefusal(event: AGUIEvent): boolean {
+  if (event.type !== 'CUSTOM' || event.name !== 'millrace.provider_state') return false;
+  return (event.value as { kind?: unknown }).kind === 'refusal';
+}
+
 /** An image inside an answer. */
 export interface Picture {
   base64: string;

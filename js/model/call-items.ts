@@ -3,8 +3,7 @@
 import type { AGUIEvent } from '../../types/events';
 import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '../../types/model';
 import { EngineEventReader } from '../adapters/engine-events';
-import type { MillraceError } from '../errors';
-import { errorFromNative } from '../errors';
+import { MillraceError, errorFromNative } from '../errors';
 import type { KeptOutput } from '../runs/kept-events';
 import type { Call } from './call';
 
@@ -114,12 +113,13 @@ export class CallItems {
     let answer: unknown;
     try {
       answer = await this.#ask(hook, value);
+      checkAnswer(hook, answer);
     } catch (error) {
       this.#hookError ??= { value: error };
       this.#call.stop();
       return;
     }
-    this.#call.complete(id, answer === undefined || answer === null ? '' : JSON.stringify(answer));
+    this.#call.complete(id, answer === undefined ? '' : JSON.stringify(answer));
   }
 
   #ask(hook: Question['hook'], value: unknown): unknown {
@@ -145,6 +145,22 @@ export class CallItems {
         return this.#hooks.handleStream?.(value as AGUIEvent[]);
     }
   }
+}
+
+const hookNames = { payload: 'handlePayload', error: 'handleError', events: 'handleStream' };
+
+// What is neither nothing nor of the hook's shape would be sent, or read, as something else.
+function checkAnswer(hook: Question['hook'], answer: unknown): void {
+  if (answer === undefined) return;
+  const isList = Array.isArray(answer);
+  const wanted = hook === 'events' ? 'a list of events' : 'an object';
+  const isObject = typeof answer === 'object' && answer !== null;
+  if (hook === 'events' ? isList : isObject && !isList) return;
+  const given = answer === null ? 'null' : isList ? 'a list' : `a ${typeof answer}`;
+  throw new MillraceError(
+    'invalid_option',
+    `The hook ${hookNames[hook]} must give ${wanted}, or undefined to leave things as they are; it gave ${given}.`,
+  );
 }
 
 function reportOf({ type, ...report }: { type: string } & CallReport): CallReport {

@@ -63,12 +63,21 @@ export class CallbackDriver {
         await this.#tellCall(event.toolCallId, null, event.delta);
         break;
       case 'CUSTOM':
-        if (event.name === 'millrace.citation')
-          await this.#callbacks.onGrounding?.(this.#grounding());
-        else await this.#tellPicture(event.name, event.value);
+        await this.#tellCustom(event.name, event.value);
         break;
       default:
         break;
+    }
+  }
+
+  async #tellCustom(name: string, value: unknown): Promise<void> {
+    if (name === 'millrace.citation') {
+      await this.#callbacks.onGrounding?.(this.#grounding());
+    } else if (name === 'millrace.reset') {
+      this.#indexes.clear();
+      await this.#callbacks.onReset?.(value as Parameters<Required<ChatCallbacks>['onReset']>[0]);
+    } else {
+      await this.#tellPicture(name, value);
     }
   }
 

@@ -246,12 +246,36 @@ export class Capabilities {
   async #carry([json, body]: NativeRequest, call: Call): Promise<Response> {
     const request = JSON.parse(json) as EngineRequest & { limits: { decodedBytes: number } };
     const signal = call.signal ?? undefined;
-    if (!this.#send) return engineFetch({ ...request, ...this.#route, body, signal });
-    return throughFetch(this.#send, request, body, signal);
+    try {
+      if (!this.#send) return await engineFetch({ ...request, ...this.#route, body, signal });
+      return await throughFetch(this.#send, request, body, signal);
+    } catch (error) {
+      if (!MillraceError.is(error)) throw error;
+      return this.#lost(error, call.settings, request.url);
+    }
+  }
+
+  // The network failed: a server of one's own that is down has a class of its own.
+  #lost(error: MillraceError, settings: string, url: string): never {
+    const { code, message, cause, ...rest } = error;
+    const said = JSON.stringify({ code, message });
+    try {
+      this.#native((native) => native.networkError(settings, said, url));
+    } catch (named) {
+      if (!MillraceError.is(named)) throw named;
+      const told = { ...rest, ...named, retryable: error.retryable };
+      throw new MillraceError(
+        named.code,
+        named.message,
+        cause === undefined ? told : { ...told, cause },
+      );
+    }
+    throw error;
   }
 
   async #fail({ capability, settings }: Call, response: Response): Promise<never> {
-    const head = JSON.stringify({ status: response.status, headers: [...response.headers] });
+    const { status, url } = response;
+    const head = JSON.stringify({ status, url, headers: [...response.headers] });
     const body = new Uint8Array(await response.arrayBuffer());
     return this.#native((native) => native.failCapability(capability, settings, head, body));
   }

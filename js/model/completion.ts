@@ -1,6 +1,6 @@
 // A whole answer as one chat completion, as OpenAI's API writes it.
 import type { ChatCallbacks } from '../../types/model';
-import { AnswerText } from './answer-text';
+import { AnswerText, isRefusal } from './answer-text';
 import { CallbackDriver } from './callbacks';
 import type { ModelRun } from './run';
 
@@ -11,8 +11,10 @@ export async function completionOf(
 ): Promise<object> {
   const driver = callback && new CallbackDriver(callback);
   const answer = new AnswerText();
+  let refused = false;
   for await (const event of run) {
     answer.add(event);
+    if (isRefusal(event)) refused = true;
     await driver?.take([event]);
   }
   const report = await run.report;
@@ -38,6 +40,7 @@ export async function completionOf(
         message: {
           role: 'assistant',
           content: text === '' && openCalls.length > 0 ? null : text,
+          ...(refused ? { refusal: text } : {}),
           ...(thinking === '' ? {} : { reasoning_content: thinking }),
           ...(openCalls.length === 0 ? {} : { tool_calls: openCalls }),
         },

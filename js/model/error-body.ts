@@ -18,12 +18,13 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
   const named = provider === undefined ? {} : { provider };
   if (MillraceError.is(error)) {
     const { code, message, detail, status, retryAfterMs, requestId, errorType } = error;
-    const told = { code, message, detail, status, retryAfterMs, requestId };
-    const members = Object.entries(told).filter(([, value]) => value !== undefined);
+    const { endpoint, errorId } = error;
+    const told = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
+    const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {
       status: code === 'body_too_large' ? 413 : statusOf(errorType),
       errorType,
-      body: { error: Object.fromEntries(members), ...named },
+      body: { error: given(told), ...given(place) },
     };
   }
   // What a fetcher or a runtime of the host's own throws in LobeHub's shape.
@@ -40,6 +41,11 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
     // An error of the host's own may hold what clients must not see.
     body: { error: { message: aborted ? text : 'The request failed.' }, ...named },
   };
+}
+
+function given(members: object): Record<string, unknown> {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries);
 }
 
 function statusOf(errorType: string): number {

@@ -11,6 +11,7 @@ import type {
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
+import { isRefusal } from './answer-text';
 
 /** A chat as this file needs it: events, a text, tokens. */
 export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
@@ -129,7 +130,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     const rounds = Math.min(Math.max(repairs, 0), mostRepairs);
     let messages = this.#messages();
     for (let round = 0; ; round += 1) {
-      const { text: answer, isCut } = await this.#answer(messages);
+      const { text: answer, isCut, isRefused } = await this.#answer(messages);
+      if (isRefused) throw refusedAnswer(answer);
       const verdict = await this.#judge(answer);
       // Asked again it would be cut again.
       if (isCut && !('object' in verdict)) throw cutAnswer(answer);
@@ -155,7 +157,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
   }
 
   // The text of the answer, or the arguments of the tool that stands for it.
-  async #answer(messages: object[]): Promise<{ text: string; isCut: boolean }> {
+  async #answer(messages: object[]): Promise<{ text: string; isCut: boolean; isRefused: boolean }> {
     const { model, schema, tools, name, mode, ...rest } = this.#request;
     void [schema, tools, name, mode];
     const { onUsage, ...options } = callOptions(this.#options);
@@ -164,7 +166,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     this.#run = run;
     const answer = await gathered(run, (so) => this.#show(so));
     onUsage?.(await run.usage);
-    return { text: answer.calls[0]?.arguments ?? answer.text, isCut: answer.isCut };
+    const { text, calls, isCut, isRefused } = answer;
+    return { text: calls[0]?.arguments ?? text, isCut, isRefused: isRefused && calls.length === 0 };
   }
 
   #show(answer: GatheredAnswer): void {
@@ -208,6 +211,7 @@ async function generateToolCalls(
   const run = host.stream(payloadOf({ tool_choice: 'required', ...request }), options);
   const answer = await gathered(run, () => undefined);
   onUsage?.(await run.usage);
+  if (answer.isRefused && answer.calls.length === 0) throw refusedAnswer(answer.text);
   return answer.calls.map(({ name, arguments: json }) => {
     try {
       return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
@@ -257,6 +261,8 @@ class GatheredAnswer {
   calls: { id: string; name: string; arguments: string }[] = [];
   /** It reached the limit of its tokens. */
   isCut = false;
+  /** The model said that it refuses. */
+  isRefused = false;
   #partial = new (addon().PartialJson)();
   #fed = '';
 
@@ -275,6 +281,9 @@ class GatheredAnswer {
     } else if (event.type === 'CUSTOM' && event.name === 'millrace.reset') {
       this.text = '';
       this.calls = [];
+      this.isRefused = false;
+    } else if (isRefusal(event)) {
+      this.isRefused = true;
     } else if (event.type === 'RUN_ERROR') {
       this.isCut = event.code === 'output_limit_reached';
     }
@@ -346,6 +355,12 @@ function planOf(
   } catch (error) {
     rethrow(error);
   }
+}
+
+function refusedAnswer(answer: string): MillraceError {
+  return new MillraceError('content_filtered', `The model refused to answer: ${answer}`, {
+    detail: answer.slice(0, shownLength),
+  });
 }
 
 function cutAnswer(answer: string): MillraceError {

@@ -60,6 +60,11 @@ export interface CallOptions {
    * CUSTOM `millrace.reset`. Default false: only a fallback is asked then.
    */
   retryAfterFirstToken?: boolean | undefined;
+  /**
+   * Whether what an answer says in `<think>` tags at its beginning is reasoning; default true. The quirk
+   * `plain_think_tags` says the same of a provider.
+   */
+  thinkTags?: boolean | undefined;
   /** What prices depend on, such as the time that a cache is kept: `{ parameters: { ttl: '1h' } }`. */
   pricingContext?: CostOptions | undefined;
   threadId?: string | undefined;
@@ -318,6 +323,7 @@ export class ModelRuntime {
         },
         retryAfterFirstToken: options.retryAfterFirstToken,
         pricing: options.pricingContext,
+        thinkTags: options.thinkTags,
         limits: settings.limits,
         threadId: options.threadId ?? randomUUID(),
         runId: options.runId ?? randomUUID(),

@@ -176,8 +176,8 @@ export class RunBytes implements Sink {
     const traits = traitsOf(adapter);
     if (!traits) return openEvents(this.#nativeRun(), adapter.parse(source));
     if (traits.parseForRun) return openEvents(this.#nativeRun(), traits.parseForRun(source));
-    const { wire, limits } = traits;
-    const options = { ...this.#runOptions(), wire, limits, runStarted: true };
+    const { wire, limits, thinkTags } = traits;
+    const options = { ...this.#runOptions(), wire, limits, thinkTags, runStarted: true };
     return { source: openSource(source, { kind: 'ag_ui', options }), ended: true };
   }
 

@@ -21,6 +21,7 @@ struct Services {
   event::PartTracker& parts;
   IdSource& ids;
   event::Mode mode;
+  bool reads_thoughts;  // between <think> tags
 };
 
 // The parts of an answer whose wire numbers none: it has one text and one chain of thoughts.
@@ -51,6 +52,10 @@ class Adapter {
   // True when the wire has said that the answer is complete.
   [[nodiscard]] virtual bool is_complete() const = 0;
 };
+
+// The kind of the state that says of a message that the model refuses to answer, and the reason
+// for its end.
+inline constexpr std::string_view refusal_kind = "refusal";
 
 // The error that a record reports instead of an event.
 struct ErrorRecord {

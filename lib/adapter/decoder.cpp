@@ -42,7 +42,7 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
     : wire_(wire),
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
-      adapter_(wire.make(Services{parts_, ids, options.mode})) {
+      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_thoughts})) {
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
 }
 

@@ -14,7 +14,10 @@ namespace millrace::adapter {
 // Thoughts and calls that a model writes into its text, between tags, are read as such.
 class Ollama final : public Adapter, private TaggedReader {
  public:
-  explicit Ollama(const Services& services) : services_(services), answer_(services) {}
+  explicit Ollama(const Services& services)
+      : services_(services),
+        answer_(services),
+        tagged_(thought_tags(services), TaggedText::Tags::read) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override { tagged_.flush(*this); }
@@ -31,7 +34,7 @@ class Ollama final : public Adapter, private TaggedReader {
 
   Services services_;
   Answer answer_;
-  TaggedText tagged_{TaggedText::Calls::read};
+  TaggedText tagged_;
   bool done_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "adapter/openai_chat.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "adapter/usage.hpp"
 #include "base/error.hpp"
@@ -138,11 +139,19 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   }
   if (!given.text) on_audio(delta["audio"]);
   on_executed_tools(delta["executed_tools"]);
-  if (const auto refusal = delta["refusal"].filled_string(); refusal && !given.text) {
-    open_message();
-    given_.text = true;
-    on_text(*refusal);
+  const auto refusal = delta["refusal"].filled_string();
+  if (refusal && !given.text) on_refusal(*refusal);
+}
+
+// Its words are the text of the answer; the state tells them from one.
+void OpenAiChat::on_refusal(std::string_view words) {
+  open_message();
+  given_.text = true;
+  const bool strict = services_.mode == event::Mode::strict;
+  if (strict && !std::exchange(refused_, true)) {
+    services_.parts.pass(event::ProviderState{chat_provider, refusal_kind, message_id_, "true"});
   }
+  on_text(words);
 }
 
 void OpenAiChat::on_annotations(const json::Value& annotations) {
@@ -371,7 +380,8 @@ void OpenAiChat::on_finish(std::string_view reason) {
   const auto cut = strict ? stop_sentence(reason) : cut_sentence(reason);
   if (strict) drop_nameless_calls();
   if (!cut || strict) parts.close_all();
-  parts.pass(event::Finish{reason});
+  const bool refused = std::exchange(refused_, false) && reason == "stop";
+  parts.pass(event::Finish{refused ? refusal_kind : reason});
   if (!cut) {
     give_state();
     return;

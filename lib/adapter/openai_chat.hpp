@@ -18,10 +18,12 @@ namespace millrace::adapter {
 // of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode
 // both are ProviderState events of these kinds, piece by piece. In strict mode an image is a
 // ProviderState event of the kind `image`: `{"type":"image_url","image_url":{"url":...}}`, and
-// what an answer thinks between tags is reasoning.
+// what an answer thinks between tags is reasoning, and a refusal, text as well, is announced by a
+// ProviderState of the kind `refusal`.
 class OpenAiChat final : public Adapter, private TaggedReader {
  public:
-  explicit OpenAiChat(const Services& services) : services_(services) {}
+  explicit OpenAiChat(const Services& services)
+      : services_(services), tagged_(thought_tags(services), TaggedText::Tags::as_text) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
@@ -51,6 +53,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_choice(const json::Value& choice);
   void on_message(const json::Value& message, bool last);
   void on_delta(const json::Value& delta, const Given& given);
+  void on_refusal(std::string_view words);
   void on_tool_calls(const json::Value& calls, bool whole);
   void on_content(const json::Value& content);
   void on_piece(std::string_view text);
@@ -73,7 +76,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void open_message();
 
   Services services_;
-  TaggedText tagged_{TaggedText::Calls::as_text};
+  TaggedText tagged_;
   std::string message_id_;
   std::string audio_id_;  // of the spoken answer
   std::vector<Call> calls_;
@@ -87,6 +90,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;
+  bool refused_ = false;  // the message is a refusal
   bool saw_citations_ = false;
   bool only_message_ = false;  // the first record with a choice had a whole message
 };

@@ -23,8 +23,12 @@ bool is_foreign(const json::Value& item) {
   return item["type"].string() == "message" && role && *role != "assistant";
 }
 
+bool is_refusal(const json::Value& part) {
+  return part["type"].string() == refusal_kind;
+}
+
 std::string_view text_of_part(const json::Value& part) {
-  return part[part["type"].string() == "refusal" ? "refusal" : "text"].string();
+  return part[is_refusal(part) ? "refusal" : "text"].string();
 }
 
 }  // namespace
@@ -37,14 +41,14 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_thought_delta, "summary_index", Part::summary},
       {"reasoning_text.delta", &Self::on_thought_delta, "content_index", Part::thought},
-      {"refusal.delta", &Self::on_text_delta},
+      {"refusal.delta", &Self::on_refusal_delta},
       {"mcp_call_arguments.delta", &Self::on_arguments_delta},
       {"custom_tool_call_input.delta", &Self::on_arguments_delta},
       {"output_text.annotation.added", &Self::on_annotation},
       {"output_item.added", &Self::on_item_added},
       {"output_item.done", &Self::on_item_done},
       {"output_text.done", &Self::on_text_done, "text"},
-      {"refusal.done", &Self::on_text_done, "refusal"},
+      {"refusal.done", &Self::on_refusal_done, "refusal"},
       {"function_call_arguments.done", &Self::on_arguments_done, "arguments"},
       {"mcp_call_arguments.done", &Self::on_arguments_done, "arguments"},
       {"custom_tool_call_input.done", &Self::on_arguments_done, "input"},
@@ -187,6 +191,23 @@ void OpenAiResponses::on_text_delta(const json::Value& record, const Row& /*row*
   item.give(Part::text, item.number(Part::text, record["content_index"]));
 }
 
+// The words of a refusal are text; the state tells them from an answer.
+void OpenAiResponses::refuse(const Item& item) {
+  if (services_.mode == event::Mode::as_received || std::exchange(refused_, true)) return;
+  services_.parts.text_open(item.key, item.id);
+  give_state(refusal_kind, item.id, "true");
+}
+
+void OpenAiResponses::on_refusal_delta(const json::Value& record, const Row& row) {
+  if (record["delta"].filled_string()) refuse(find_or_add(record, ItemGroup::message));
+  on_text_delta(record, row);
+}
+
+void OpenAiResponses::on_refusal_done(const json::Value& record, const Row& row) {
+  if (record[row.member].filled_string()) refuse(find_or_add(record, ItemGroup::message));
+  on_text_done(record, row);
+}
+
 // A message may have several parts. Its end is announced at the end of each part in as_received
 // mode, and once, at the end of the item, in strict mode.
 void OpenAiResponses::on_text_done(const json::Value& record, const Row& row) {
@@ -204,6 +225,7 @@ void OpenAiResponses::finish_message(Item& item, const json::Value& value) {
   std::int64_t number = 0;
   for (const json::Value part : value["content"].items()) {
     const std::string_view text = text_of_part(part);
+    if (is_refusal(part) && !text.empty()) refuse(item);
     if (item.is_new(Part::text, number) && !text.empty()) give_text(item, text);
     ++number;
     if (item.has_citations) continue;
@@ -395,6 +417,7 @@ void OpenAiResponses::on_created(const json::Value& record, const Row& /*row*/) 
   items_.clear();
   part_calls();
   response_id_ = record["response"]["id"].string();
+  refused_ = false;
   complete_ = false;
 }
 
@@ -431,7 +454,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   const json::Value response = record["response"];
   give_items(response);
   services_.parts.close_all();
-  services_.parts.pass(event::Finish{"completed"});
+  services_.parts.pass(event::Finish{refused_ ? refusal_kind : "completed"});
   give_usage(response);
   if (const auto id = response["id"].filled_string()) {
     std::string state = "{";

@@ -65,6 +65,8 @@ class OpenAiResponses final : public Adapter {
 
   void on_text_delta(const json::Value& record, const Row& row);
   void on_text_done(const json::Value& record, const Row& row);
+  void on_refusal_delta(const json::Value& record, const Row& row);
+  void on_refusal_done(const json::Value& record, const Row& row);
   void on_annotation(const json::Value& record, const Row& row);
   void on_thought_delta(const json::Value& record, const Row& row);
   void on_thought_done(const json::Value& record, const Row& row);
@@ -89,6 +91,7 @@ class OpenAiResponses final : public Adapter {
   void end_item(Item& item, const json::Value& value);
 
   void give_text(const Item& item, std::string_view text);
+  void refuse(const Item& item);
   void finish_message(Item& item, const json::Value& value);
   void give_thought(Item& item, Part part, std::int64_t number, std::string_view text);
   void finish_thoughts(Item& item, const json::Value& value);
@@ -111,6 +114,7 @@ class OpenAiResponses final : public Adapter {
   std::string message_id_;   // the last message of the current response, unless a thought followed
   std::string holder_;       // the message that holds calls without a text before them
   std::uint64_t items_seen_ = 0;
+  bool refused_ = false;  // a message of the current response is a refusal
   bool complete_ = false;
 };
 

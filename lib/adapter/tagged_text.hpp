@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "adapter/adapter.hpp"
+
 namespace millrace::adapter {
 
 // Whoever takes the pieces. Lifetime: views end with the call.
@@ -24,15 +26,18 @@ class TaggedReader {
 // it. Calls may stand anywhere. What may be the beginning of a tag waits for what follows.
 class TaggedText {
  public:
-  enum class Calls : std::uint8_t { as_text, read };
+  enum class Tags : std::uint8_t { as_text, read };
 
-  explicit TaggedText(Calls calls) : reads_calls_(calls == Calls::read) {}
+  TaggedText(Tags thoughts, Tags calls)
+      : reads_calls_(calls == Tags::read),
+        first_(thoughts == Tags::read ? State::start : State::text),
+        state_(first_) {}
 
   void feed(std::string_view delta, TaggedReader& reader);
   // Gives what waits: something else follows the text, or nothing does.
   void flush(TaggedReader& reader);
   // The next text is the beginning of another message.
-  void restart() { state_ = State::start; }
+  void restart() { state_ = first_; }
 
  private:
   enum class State : std::uint8_t { start, thought, thought_ended, text, call };
@@ -44,8 +49,13 @@ class TaggedText {
   bool read_call(TaggedReader& reader);
 
   bool reads_calls_;
-  State state_ = State::start;
+  State first_;  // of a message
+  State state_;
   std::string waiting_;
 };
+
+inline TaggedText::Tags thought_tags(const Services& services) {
+  return services.reads_thoughts ? TaggedText::Tags::read : TaggedText::Tags::as_text;
+}
 
 }  // namespace millrace::adapter

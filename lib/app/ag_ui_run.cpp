@@ -19,7 +19,7 @@ event::TrackerOptions tracker_options() {
 AgUiRun::AgUiRun(encoder::AgUiOptions options)
     : encoder_(std::move(options)),
       parts_(tracker_options(), ids_, encoder_),
-      adapter_(adapter::find_wire("ag_ui")->make({parts_, ids_, event::Mode::strict})) {
+      adapter_(adapter::find_wire("ag_ui")->make({parts_, ids_, event::Mode::strict, true})) {
   encoder_.start();
 }
 

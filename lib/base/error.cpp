@@ -23,9 +23,25 @@ constexpr std::array type_rows{
 
 constexpr std::size_t detail_limit_bytes = 2048;
 
-// What precedes a credential in the bodies and headers that providers echo.
-constexpr std::array<std::string_view, 8> credential_prefixes{"sk-",  "Bearer ", "bearer ", "gsk_",
-                                                              "AIza", "xai-",    "key-",    "hf_"};
+// What credentials begin with in the bodies and headers that providers echo, and how long one is
+// at least.
+struct CredentialPrefix {
+  std::string_view text;
+  std::size_t shortest = 8;
+};
+constexpr std::array<CredentialPrefix, 13> credential_prefixes{{{"sk-"},
+                                                                {"Bearer "},
+                                                                {"bearer "},
+                                                                {"gsk_"},
+                                                                {"AIza"},
+                                                                {"xai-"},
+                                                                {"key-"},
+                                                                {"hf_"},
+                                                                {"AKIA", 20},
+                                                                {"ASIA", 20},
+                                                                {"Signature=", 42},
+                                                                {"X-Amz-Signature=", 42},
+                                                                {"ya29.", 24}}};
 
 bool is_credential_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ||
@@ -61,23 +77,22 @@ std::string redacted(std::string_view text, std::size_t limit) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const auto prefix =
-        std::find_if(credential_prefixes.begin(), credential_prefixes.end(),
-                     [&](std::string_view p) { return text.substr(at).starts_with(p); });
+    const auto prefix = std::find_if(
+        credential_prefixes.begin(), credential_prefixes.end(),
+        [&](const CredentialPrefix& p) { return text.substr(at).starts_with(p.text); });
     const bool at_word_start = at == 0 || !is_credential_character(text[at - 1]);
     if (prefix == credential_prefixes.end() || !at_word_start) {
       out.push_back(text[at++]);
       continue;
     }
-    std::size_t end = at + prefix->size();
+    std::size_t end = at + prefix->text.size();
     while (end < text.size() && is_credential_character(text[end])) {
       ++end;
     }
-    constexpr std::size_t shortest_credential = 8;
-    if (end - at < shortest_credential) {
+    if (end - at < prefix->shortest) {
       out.append(text.substr(at, end - at));
     } else {
-      out.append(*prefix).append("[redacted]");
+      out.append(prefix->text).append("[redacted]");
     }
     at = end;
   }

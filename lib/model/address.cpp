@@ -214,4 +214,32 @@ Result<Way> way_to(const ProviderConfig& config, const ChatPayload& payload) {
   return way;
 }
 
+std::string endpoint_of(std::string_view url, bool masks_host) {
+  url = url.substr(0, url.find_first_of("?#"));
+  constexpr std::string_view mark = "://";
+  const std::size_t scheme = url.find(mark);
+  if (scheme == std::string_view::npos) return {};
+  std::string out(url.substr(0, scheme + mark.size()));
+  url.remove_prefix(out.size());
+  const std::size_t slash = std::min(url.find('/'), url.size());
+  std::string_view authority = url.substr(0, slash);
+  // What stands before the host proves who asks.
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+    authority.remove_prefix(at + 1);
+  }
+  const std::size_t bracket = authority.find(']');
+  const std::size_t from = bracket == std::string_view::npos ? 0 : bracket;
+  const std::size_t port = std::min(authority.find(':', from), authority.size());
+  const std::string_view host = authority.substr(0, port);
+  const std::size_t dot = host.find('.');
+  const bool has_domain = dot != std::string_view::npos && host.find('.', dot + 1) != host.npos &&
+                          host.find_first_not_of("0123456789.") != host.npos;
+  if (!masks_host) {
+    out.append(host);
+  } else {
+    out.append("***").append(has_domain ? host.substr(dot) : std::string_view());
+  }
+  return out.append(authority.substr(port)).append(url.substr(slash));
+}
+
 }  // namespace millrace::model

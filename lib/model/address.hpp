@@ -41,4 +41,8 @@ std::string percent_encoded(std::string_view text);
 // `url` without the tails that users copy along ("/v1/messages").
 std::string without_tail(std::string url, std::string_view tails);
 
+// Origin and path of `url`, for errors. Where `masks_host`, what the user set up is not told: the
+// first name of the host, or a host without a domain, becomes "***".
+std::string endpoint_of(std::string_view url, bool masks_host);
+
 }  // namespace millrace::model

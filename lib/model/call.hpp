@@ -19,6 +19,7 @@
 #include "model/attempt_events.hpp"
 #include "model/circuit.hpp"
 #include "model/cost.hpp"
+#include "model/error_body.hpp"
 #include "model/request.hpp"
 #include "model/response_error.hpp"
 #include "model/retry.hpp"
@@ -130,6 +131,7 @@ struct Attempt {
   std::string model;
   int status = 0;  // 0: no answer came
   Seldom<Error> error;
+  ErrorPlace place;
   std::chrono::milliseconds waited{0};    // before it
   std::chrono::milliseconds duration{0};  // from the request to its end
   std::optional<std::chrono::milliseconds> first_token;

@@ -1,12 +1,13 @@
+// An attempt of a call, from its request to its end.
 #include "model/call_state.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "base/error_json.hpp"
 #include "base/json.hpp"
-#include "model/auth/aws_sigv4.hpp"
+#include "model/address.hpp"
 #include "model/call_usage.hpp"
+#include "model/secrets.hpp"
 
 namespace millrace::model {
 namespace {
@@ -17,35 +18,6 @@ using std::chrono::milliseconds;
 // How long the connection of a complete answer may stay open without a word: a count of tokens or
 // the connection's own end may follow.
 constexpr milliseconds longest_silence_after_the_end{3'000};
-
-bool is_good(int status) {
-  return status >= 200 && status <= 299;
-}
-
-// Whose token it is: one account at one address.
-std::string token_owner(const ProviderConfig& config) {
-  std::string owner = config.id + '\n' + config.base_url + '\n' + config.credentials_json;
-  for (const std::string& key : config.api_keys) owner.append("\n").append(key);
-  return owner;
-}
-
-std::string string_array(const std::vector<std::string>& ids) {
-  std::string out = "[";
-  for (const std::string& id : ids) {
-    if (out.size() > 1) out.push_back(',');
-    json::append_string(out, id);
-  }
-  out.push_back(']');
-  return out;
-}
-
-// The conversation as it was before the answer.
-std::string thread_json(message::Messages messages, IdSource& ids) {
-  for (message::Message& message : messages) {
-    if (message.id.empty()) message.id = ids.next_id();
-  }
-  return message::to_json(messages);
-}
 
 }  // namespace
 
@@ -81,8 +53,9 @@ void ModelCall::State::begin_attempt(Moment now) {
   decoder_.reset();
   complete_at_.reset();
   error_name_.clear();
+  place_ = {};
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
-  const bool has_token = services_.tokens.find(token_owner(link().config), now.wall) != nullptr;
+  const bool has_token = services_.tokens.find(token_owner(), now.wall) != nullptr;
   if (needs_token(link().config) && !has_token) {
     ask_for_token(now);
   } else {
@@ -115,25 +88,34 @@ void ModelCall::State::tell_circuit(const Error* error, Moment now) {
   }
 }
 
+// Whose token it is: one account at one address.
+std::string ModelCall::State::token_owner() const {
+  const ProviderConfig& config = link().config;
+  std::string owner = config.id + '\n' + config.base_url + '\n' + config.credentials_json;
+  for (const std::string& key : config.api_keys) owner.append("\n").append(key);
+  return owner;
+}
+
 void ModelCall::State::ask_for_token(Moment now) {
   auto request = token_request(link().config, {now.wall, key_, {}});
   if (!request) return settle(of_provider(std::move(request).error()), now);
   token_status_ = 0;
   phase_ = Phase::token;
+  tell_address(request.value());
   host_.send(std::move(request).value());
 }
 
 void ModelCall::State::take_token(Moment now) {
   auto token = read_token(link().config, token_status_, refusal_body_, now.wall);
   if (!token) return settle(of_provider(std::move(token).error()), now);
-  services_.tokens.keep(token_owner(link().config), std::move(token).value());
+  services_.tokens.keep(token_owner(), std::move(token).value());
   refusal_body_.clear();
   build(now);
 }
 
 void ModelCall::State::build(Moment now) {
   Credential credential{now.wall, key_, {}};
-  if (const Token* token = services_.tokens.find(token_owner(link().config), now.wall)) {
+  if (const Token* token = services_.tokens.find(token_owner(), now.wall)) {
     credential.token = token->value;
     credential.base_url = token->base_url;
   }
@@ -149,15 +131,14 @@ void ModelCall::State::build(Moment now) {
   }
 }
 
-void ModelCall::State::ask_payload_hook() {
-  std::string question = "{";
-  json::append_member(question, "provider", link().config.id);
-  json::append_member(question, "model", request_->model);
-  json::append_member(question, "url", request_->request.url);
-  json::append_raw_member(question, "body", request_->request.body);
-  question.push_back('}');
-  phase_ = Phase::payload_hook;
-  host_.ask(++hook_id_, Hook::payload, std::move(question));
+// Where the request goes and what proves who sends it: the former is told, the latter never.
+void ModelCall::State::tell_address(const net::Request& request) {
+  place_ = {endpoint_of(request.url, link().config.own_base_url), {}};
+  std::vector<std::string> carried = secrets_of(request);
+  for (std::string& secret : carried) {
+    const bool known = std::find(secrets_.begin(), secrets_.end(), secret) != secrets_.end();
+    if (!known) secrets_.push_back(std::move(secret));
+  }
 }
 
 void ModelCall::State::send(Moment now) {
@@ -169,6 +150,7 @@ void ModelCall::State::send(Moment now) {
   attempt.prices = options_.prices;
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
+  tell_address(request_->request);
   host_.send(std::move(request_->request));
   request_.reset();
 }
@@ -187,7 +169,9 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
   services_.circuits.began(link().config, key_);
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, link().config.id,
                                             attempts_.back().model);
-  decoder_ = std::make_unique<adapter::Decoder>(*wire_, options_.decoder, services_.ids, *events_);
+  adapter::DecoderOptions decoding = options_.decoder;
+  if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_thoughts = false;
+  decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
   if (std::exchange(opened_, true)) return;
   host_.opened();
 }
@@ -237,9 +221,7 @@ void ModelCall::State::on_done(std::optional<Error> error, Moment now) {
     return take_token(now);
   }
   if (phase_ != Phase::sent) return;
-  if (refusal_) {
-    return conclude(error_from_response(*refusal_, refusal_body_, link().config.id, now.wall), now);
-  }
+  if (refusal_) return conclude(error_of_refusal(now), now);
   if (!decoder_) {
     const Error lost = error ? *error : make_error(Errc::protocol_error);
     return conclude(error_of_provider(lost, link().config.id), now);
@@ -257,6 +239,12 @@ Error ModelCall::State::of_provider(Error error) const {
   return error_of_provider(std::move(error), link().config.id);
 }
 
+// The answer that was none.
+Error ModelCall::State::error_of_refusal(Moment now) {
+  place_.body_json = error_body(refusal_body_, secrets_);
+  return error_from_response(*refusal_, refusal_body_, link().config.id, now.wall);
+}
+
 // The answer failed by the reason that the provider ended it for.
 bool ModelCall::State::ended_by_provider() const {
   if (!events_ || !events_->failure()) return false;
@@ -265,11 +253,13 @@ bool ModelCall::State::ended_by_provider() const {
 }
 
 // The failure that came inside the answer.
-Error ModelCall::State::error_of_failure() const {
+Error ModelCall::State::error_of_failure() {
   if (!events_->failure()) return make_error(Errc::internal);
   const auto& [code, message] = *events_->failure();
-  return ended_by_provider() ? error_from_finish(code, message, link().config.id)
-                             : error_from_stream(code, message, link().config.id);
+  if (ended_by_provider()) return error_from_finish(code, message, link().config.id);
+  const bool is_own = row_of(code_of(code)).code == code;
+  if (!is_own) place_.body_json = error_body(code, message, secrets_);
+  return error_from_stream(code, message, link().config.id);
 }
 
 // The attempt is over: it is booked, and user code gets the last of its events.
@@ -296,6 +286,7 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
   Attempt& attempt = attempts_.back();
   attempt.duration = duration_cast<milliseconds>(now.steady - sent_at_);
   if (error) attempt.error = cleaned(*error);
+  if (error) attempt.place = place_;
   if (!events_) return;
   attempt.shown = events_->shown();
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
@@ -303,225 +294,6 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
   const bool complete = !error || ended_by_provider();
   attempt.usage = book_usage(*events_, payload_, complete);
   attempt.counts = !error || events_->has_token() || events_->reported();
-}
-
-// ---- what follows an attempt
-
-void ModelCall::State::settle(Error error, Moment now) {
-  tell_circuit(&error, now);
-  error_name_.clear();
-  if (!options_.hooks.error) return decide_on(error, now);
-  hooked_failure_ = std::move(error);
-  phase_ = Phase::error_hook;
-  std::string question = "{";
-  json::append_member(question, "provider", link().config.id);
-  json::append_member(question, "model", payload_.model);
-  json::append_raw_member(question, "error", error_json(cleaned(*hooked_failure_)));
-  question.push_back('}');
-  host_.ask(++hook_id_, Hook::error, std::move(question));
-}
-
-void ModelCall::State::decide_on(const Error& error, Moment now) {
-  const bool refused_token = error.upstream_status == 401 && needs_token(link().config);
-  if (refused_token && !std::exchange(reauthorized_, true)) {
-    services_.tokens.drop(token_owner(link().config));
-    return begin_attempt(now);
-  }
-  RetryPolicy policy = options_.retry;
-  policy.max_retries = link().config.max_retries;
-  // An answer that the model ended is paid for, and would end so again; where the provider failed,
-  // the error says more than that.
-  if (ended_by_provider() && error.code == Errc::provider_error) policy.max_retries = 0;
-  policy.budget = std::max(policy.budget, policy.max_retries);
-  AttemptState state;
-  state.retries = retries_;
-  state.spent = spent_;
-  state.shown = events_ && events_->shown();
-  state.tool_intent = events_ && events_->tool_intent();
-  state.has_fallback = has_fallback();
-  const Decision decision = decide(policy, state, error, services_.chance.next());
-  if (decision.kind == Decision::Kind::stop) return fail(error);
-  if (state.shown) reset(error);
-  const Error shown = cleaned(error);
-  sink_.on_event({event::Retry{static_cast<std::int64_t>(attempts_.size()), decision.wait.count(),
-                               shown.code_name(), shown.message}});
-  if (decision.kind == Decision::Kind::fallback) {
-    ++link_at_;
-    return begin_link(now);
-  }
-  ++retries_;
-  ++spent_;
-  ++key_;
-  waited_ = decision.wait;
-  phase_ = Phase::waiting;
-  host_.wait(decision.wait);
-}
-
-// Takes back what was shown of the attempt; its parts are closed already.
-void ModelCall::State::reset(const Error& error) {
-  const std::string ids = string_array(events_->message_ids());
-  void_ids_.insert(events_->message_ids().begin(), events_->message_ids().end());
-  sink_.on_event(
-      {event::Reset{error.code_name(), static_cast<std::int64_t>(attempts_.size()), ids}});
-  const std::string thread = thread_json(payload_.messages, services_.ids);
-  sink_.on_event({event::MessagesSnapshot{thread}});
-  finish_reason_.clear();
-}
-
-void ModelCall::State::on_timer(Moment now) {
-  if (phase_ == Phase::waiting) begin_attempt(now);
-  if (phase_ == Phase::sent) linger(now);
-}
-
-void ModelCall::State::fail(Error error) {
-  error_ = cleaned(std::move(error));
-  end();
-}
-
-void ModelCall::State::end() {
-  phase_ = Phase::ended;
-  // A silent answer that nobody refused was begun, too: its prompt was read.
-  const bool refused =
-      error_ && error_->retry() != RetryClass::yes && error_->code != Errc::cancelled;
-  if (!attempts_.empty() && is_good(attempts_.back().status) && !refused) {
-    attempts_.back().counts = true;
-  }
-  give_usage();
-  if (!error_) return;
-  std::string extra = R"("metadata":{"millrace":{)";
-  json::append_member(extra, "errorType", error_type_or(error_->type_name()));
-  if (error_->upstream_status) {
-    json::append_member(extra, "status", std::int64_t{*error_->upstream_status});
-  }
-  if (!error_->request_id.empty()) json::append_member(extra, "requestId", error_->request_id);
-  json::append_member(extra, "attempts", static_cast<std::int64_t>(attempts_.size()));
-  // The provider's own word is told beside the code that stands for it.
-  const bool has_word = events_ && events_->failure() && !error_->detail.empty();
-  if (has_word) json::append_member(extra, "providerCode", error_->detail);
-  extra.append("}}");
-  sink_.on_event({event::Failed{error_->message, error_->code_name()}, extra});
-}
-
-void ModelCall::State::give_usage() {
-  for (const Attempt& attempt : attempts_) {
-    if (!attempt.counts) continue;
-    sink_.on_event({attempt.usage.view(attempt.provider, attempt.model)});
-  }
-}
-
-void ModelCall::State::stop(Moment now) {
-  if (ended()) return;
-  if (phase_ == Phase::sent || phase_ == Phase::token) host_.abandon();
-  const Error error = make_error(Errc::cancelled);
-  if (std::exchange(entered_, false)) services_.circuits.left(link().config, key_);
-  if (phase_ == Phase::sent) {
-    if (decoder_) decoder_->fail(error);
-    book(error, now);
-  }
-  hooked_.release();
-  error_name_.clear();
-  fail(error);
-}
-
-// ---- user code
-
-void ModelCall::State::complete(std::uint64_t id, std::string_view json, Moment now) {
-  if (id != hook_id_ || ended()) return;
-  if (phase_ == Phase::payload_hook) {
-    if (json.empty()) return send(now);
-    request_->request.body = json;
-    const ProviderConfig& config = link().config;
-    const std::string region = config.region.empty() ? "us-east-1" : config.region;
-    sign_aws_again(request_->request, config.aws, {region, "bedrock"}, now.wall);
-    return send(now);
-  }
-  if (phase_ == Phase::error_hook) {
-    return decide_on(hooked_error(*std::exchange(hooked_failure_, std::nullopt), json), now);
-  }
-  if (!hooked_.is_out()) return;
-  hooked_.put_back(json);
-  if (phase_ == Phase::events_hook) return conclude_events(now);
-  if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
-}
-
-// Shape of the answer: {"code"?, "errorType"?, "message"?: string}.
-Error ModelCall::State::hooked_error(Error error, std::string_view json) {
-  json::Document document;
-  const auto parsed = document.parse(json);
-  if (json.empty() || !parsed) return error;
-  const json::Value& answer = parsed.value();
-  if (const auto code = answer["code"].filled_string()) {
-    const Errc found = code_of(*code);
-    if (row_of(found).code == *code) error.code = found;
-  } else if (const auto type = answer["errorType"].filled_string()) {
-    error.code = code_of_type(*type).value_or(error.code);
-    error_name_ = *type;
-  }
-  if (const auto message = answer["message"].filled_string()) error.message = *message;
-  return error;
-}
-
-// A hook's own name comes first, then the name that the settings have for the class.
-std::string_view ModelCall::State::error_type_or(std::string_view usual) const {
-  if (!error_name_.empty()) return error_name_;
-  for (const auto& [name, own] : link().config.error_names) {
-    if (name == usual) return own;
-  }
-  return usual;
-}
-
-std::string ModelCall::State::failure_json() const {
-  if (!error_) return {};
-  std::string out = error_json(*error_);
-  out.pop_back();
-  json::append_member(out, "provider", link().config.id);
-  const std::string_view usual = error_->type_name();
-  const std::string_view type = error_type_or(usual);
-  if (type != usual) json::append_member(out, "errorType", type);
-  out.push_back('}');
-  return out;
-}
-
-std::string ModelCall::State::report_json() const {
-  std::string out = "{";
-  json::append_member(out, "provider", link().config.id);
-  json::append_member(out, "model", payload_.model);
-  if (!finish_reason_.empty()) json::append_member(out, "finishReason", finish_reason_);
-  std::string attempts = "[";
-  for (const Attempt& attempt : attempts_) {
-    if (attempts.size() > 1) attempts.push_back(',');
-    attempts.append(attempt_json(attempt));
-  }
-  attempts.push_back(']');
-  json::append_raw_member(out, "attempts", attempts);
-  std::string usage;
-  write_json(usage, sum_of(attempts_));
-  json::append_raw_member(out, "usage", usage);
-  json::append_raw_member(out, "notes", string_array(notes_));
-  out.push_back('}');
-  return out;
-}
-
-// ---- keys never leave
-
-std::string ModelCall::State::cleaned(std::string text) const {
-  constexpr std::size_t shortest_secret = 4;  // less would match ordinary words
-  constexpr std::string_view instead = "[redacted]";
-  for (const std::string& secret : secrets_) {
-    if (secret.size() < shortest_secret) continue;
-    for (std::size_t at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + instead.size())) {
-      text.replace(at, secret.size(), instead);
-    }
-  }
-  return text;
-}
-
-Error ModelCall::State::cleaned(Error error) const {
-  error.message = cleaned(std::move(error.message));
-  error.detail = cleaned(std::move(error.detail));
-  error.request_id = cleaned(std::move(error.request_id));
-  return error;
 }
 
 }  // namespace millrace::model

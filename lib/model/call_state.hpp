@@ -11,9 +11,17 @@
 #include "base/seldom.hpp"
 #include "model/attempt_events.hpp"
 #include "model/call.hpp"
+#include "model/error_body.hpp"
 #include "model/hooked_events.hpp"
 
 namespace millrace::model {
+
+inline bool is_good(int status) {
+  return status >= 200 && status <= 299;
+}
+
+// As a list of JSON.
+std::string string_list(const std::vector<std::string>& texts);
 
 class ModelCall::State {
  public:
@@ -58,7 +66,9 @@ class ModelCall::State {
   void tell_circuit(const Error* error, Moment now);
   void ask_for_token(Moment now);
   void take_token(Moment now);
+  [[nodiscard]] std::string token_owner() const;
   void build(Moment now);
+  void tell_address(const net::Request& request);
   void ask_payload_hook();
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
@@ -69,6 +79,7 @@ class ModelCall::State {
 
   // What follows it.
   void settle(Error error, Moment now);
+  void ask_error_hook(Error error);
   void decide_on(const Error& error, Moment now);
   void reset(const Error& error);
   void fail(Error error);
@@ -76,8 +87,8 @@ class ModelCall::State {
   void give_usage();
   Error hooked_error(Error error, std::string_view json);
   [[nodiscard]] Error cleaned(Error error) const;
-  [[nodiscard]] std::string cleaned(std::string text) const;
-  [[nodiscard]] Error error_of_failure() const;
+  Error error_of_failure();
+  Error error_of_refusal(Moment now);
   [[nodiscard]] bool ended_by_provider() const;
   [[nodiscard]] Error of_provider(Error error) const;
 
@@ -111,6 +122,7 @@ class ModelCall::State {
   Seldom<net::ResponseHead> refusal_;
   std::string refusal_body_;  // also of an exchange of credentials
   int token_status_ = 0;
+  ErrorPlace place_;  // nothing in it until a request is on its way
   // When something last came of an answer that was complete already.
   std::optional<std::chrono::steady_clock::time_point> complete_at_;
   std::unique_ptr<AttemptEvents> events_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error_json.hpp"
 #include "base/json.hpp"
 #include "message/parts.hpp"
 #include "model/cards.hpp"
@@ -91,7 +90,9 @@ std::string attempt_json(const Attempt& attempt) {
   if (attempt.first_token) {
     json::append_member(out, "firstTokenMs", std::int64_t{attempt.first_token->count()});
   }
-  if (attempt.error) json::append_raw_member(out, "error", error_json(*attempt.error));
+  if (attempt.error)
+    json::append_raw_member(out, "error",
+                            error_json(*attempt.error, attempt.provider, attempt.place));
   if (attempt.counts) {
     std::string usage;
     write_json(usage, model_usage(attempt));

@@ -81,8 +81,4 @@ struct ModelName {
 };
 Result<ModelName> read_model_name(std::string_view text);
 
-// What must not be shown anywhere: keys, tokens, secrets of this config, also those that its
-// headers and its query carry under telling names.
-std::vector<std::string> secrets_of(const ProviderConfig& config);
-
 }  // namespace millrace::model

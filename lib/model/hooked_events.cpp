@@ -15,7 +15,7 @@ HookedEvents::HookedEvents(event::EventSink& out, IdSource& ids, bool hooked)
   options.mode = event::Mode::strict;
   options.distinct_ids = false;
   parts_ = std::make_unique<event::PartTracker>(options, ids_, out_);
-  reader_ = adapter::find_wire("ag_ui")->make({*parts_, ids_, event::Mode::strict});
+  reader_ = adapter::find_wire("ag_ui")->make({*parts_, ids_, event::Mode::strict, true});
 }
 
 HookedEvents::~HookedEvents() = default;

@@ -218,7 +218,11 @@ describe('chatErrorBody', () => {
     expect(chatErrorBody(error, 'p')).toEqual({
       status: 401,
       errorType: 'InvalidProviderAPIKey',
-      body: { error: { code: 'missing_api_key', message: 'no key' }, provider: 'p' },
+      body: {
+        error: { code: 'missing_api_key', message: 'no key' },
+        provider: 'p',
+        errorId: 1001,
+      },
     });
     expect(
       chatErrorBody({ errorType: 'ExceededContextWindow', error: { message: 'long' } }),

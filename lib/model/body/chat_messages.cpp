@@ -37,6 +37,7 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
       if (draft.config.provider->dialect == Dialect::mistral) return std::nullopt;
       return "files go by value or by the id of an upload, not by address.";
     case Media::Kind::image:
+      if (draft.has(Quirk::no_images)) return "it takes no images.";
       if (media.source == Media::Source::url && draft.has(Quirk::images_by_value)) {
         return "images go by value (a data: URL), not by address.";
       }

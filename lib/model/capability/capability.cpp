@@ -195,21 +195,6 @@ Result<net::Request> build_poll(const ProviderConfig& config, std::string_view u
   return request;
 }
 
-Error without_secrets(Error error, const ProviderConfig& config) {
-  constexpr std::string_view instead = "[redacted]";
-  for (const std::string& secret : secrets_of(config)) {
-    if (secret.empty()) continue;
-    for (std::string* text : {&error.message, &error.detail}) {
-      std::size_t at = 0;
-      while ((at = text->find(secret, at)) != std::string::npos) {
-        text->replace(at, secret.size(), instead);
-        at += instead.size();
-      }
-    }
-  }
-  return error;
-}
-
 std::size_t texts_in_one_request(const ProviderConfig& config, std::string_view options_json) {
   json::Document document(message::depth_limit);
   auto options = document.parse(options_json);

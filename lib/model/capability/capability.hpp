@@ -71,9 +71,6 @@ Result<CapabilityResult> read_capability(const ProviderConfig& config, Capabilit
 Result<net::Request> build_poll(const ProviderConfig& config, std::string_view url,
                                 const Credential& credential);
 
-// The error without anything of the settings that is secret, whatever a server echoed.
-Error without_secrets(Error error, const ProviderConfig& config);
-
 // Texts that one embeddings request takes; 0: as many as there are.
 std::size_t texts_in_one_request(const ProviderConfig& config, std::string_view options_json);
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "model/secrets.hpp"
 #include "support/source_folder.hpp"
 
 namespace millrace::model {
@@ -444,9 +445,10 @@ TEST(Capability, IsListedForTheDocumentation) {
 }
 
 TEST(Capability, KeepsKeysOutOfErrors) {
-  const ProviderConfig config = config_with_key("openai");
-  const Error error =
-      without_secrets(make_error(Errc::provider_error, "You sent key.", "key key"), config);
+  ProviderConfig config = config_with_key("openai");
+  config.api_keys = {"my-key"};
+  const Error error = without_secrets(
+      make_error(Errc::provider_error, "You sent my-key.", "my-key my-key"), secrets_of(config));
   EXPECT_EQ(error.message, "You sent [redacted].");
   EXPECT_EQ(error.detail, "[redacted] [redacted]");
 }

@@ -3,6 +3,7 @@
 #include "model/build.hpp"
 #include "model/families.hpp"
 #include "model/scope.hpp"
+#include "model/secrets.hpp"
 
 namespace millrace {
 namespace {

@@ -79,6 +79,10 @@ const std::vector<Case>& cases() {
        talk(
            R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://e/x.png"}}]}])"),
        "images go by value", "https://e/x.png"},
+      {"no_images",
+       talk(
+           R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://e/x.png"}}]}])"),
+       "it takes no images", "https://e/x.png"},
       {"video_parts",
        talk(
            R"([{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://e/x.mp4"}}]}])"),
@@ -171,7 +175,7 @@ TEST(Quirks, ChooseTheResponsesApi) {
 
 TEST(Quirks, AllHaveACase) {
   std::set<std::string_view> tested{"responses_api", "responses_first", "search_responses",
-                                    "search_x"};
+                                    "search_x", "plain_think_tags"};  // the last is of answers
   for (const Case& c : cases()) tested.insert(c.quirk);
   for (const model::QuirkRow& row : model::quirks()) {
     EXPECT_TRUE(tested.contains(row.name)) << row.name << " has no test";

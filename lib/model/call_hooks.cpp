@@ -1,0 +1,71 @@
+// What user code is asked on the way of a call, and what its answers change.
+#include <utility>
+
+#include "base/json.hpp"
+#include "model/auth/aws_sigv4.hpp"
+#include "model/call_state.hpp"
+
+namespace millrace::model {
+
+void ModelCall::State::ask_payload_hook() {
+  std::string question = "{";
+  json::append_member(question, "provider", link().config.id);
+  json::append_member(question, "model", request_->model);
+  json::append_member(question, "url", request_->request.url);
+  json::append_raw_member(question, "body", request_->request.body);
+  question.push_back('}');
+  phase_ = Phase::payload_hook;
+  host_.ask(++hook_id_, Hook::payload, std::move(question));
+}
+
+void ModelCall::State::ask_error_hook(Error error) {
+  hooked_failure_ = std::move(error);
+  phase_ = Phase::error_hook;
+  std::string question = "{";
+  json::append_member(question, "provider", link().config.id);
+  json::append_member(question, "model", payload_.model);
+  json::append_raw_member(question, "error",
+                          error_json(cleaned(*hooked_failure_), link().config.id, place_));
+  question.push_back('}');
+  host_.ask(++hook_id_, Hook::error, std::move(question));
+}
+
+// ---- user code
+
+void ModelCall::State::complete(std::uint64_t id, std::string_view json, Moment now) {
+  if (id != hook_id_ || ended()) return;
+  if (phase_ == Phase::payload_hook) {
+    if (json.empty()) return send(now);
+    request_->request.body = json;
+    const ProviderConfig& config = link().config;
+    const std::string region = config.region.empty() ? "us-east-1" : config.region;
+    sign_aws_again(request_->request, config.aws, {region, "bedrock"}, now.wall);
+    return send(now);
+  }
+  if (phase_ == Phase::error_hook) {
+    return decide_on(hooked_error(*std::exchange(hooked_failure_, std::nullopt), json), now);
+  }
+  if (!hooked_.is_out()) return;
+  hooked_.put_back(json);
+  if (phase_ == Phase::events_hook) return conclude_events(now);
+  if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
+}
+
+// Shape of the answer: {"code"?, "errorType"?, "message"?: string}.
+Error ModelCall::State::hooked_error(Error error, std::string_view json) {
+  json::Document document;
+  const auto parsed = document.parse(json);
+  if (json.empty() || !parsed) return error;
+  const json::Value& answer = parsed.value();
+  if (const auto code = answer["code"].filled_string()) {
+    const Errc found = code_of(*code);
+    if (row_of(found).code == *code) error.code = found;
+  } else if (const auto type = answer["errorType"].filled_string()) {
+    error.code = code_of_type(*type).value_or(error.code);
+    error_name_ = *type;
+  }
+  if (const auto message = answer["message"].filled_string()) error.message = *message;
+  return error;
+}
+
+}  // namespace millrace::model

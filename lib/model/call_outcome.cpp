@@ -1,0 +1,135 @@
+// What follows an attempt: another one, another provider, or the end of the call.
+#include <algorithm>
+#include <utility>
+
+#include "base/json.hpp"
+#include "model/call_state.hpp"
+
+namespace millrace::model {
+namespace {
+
+// The conversation as it was before the answer.
+std::string thread_json(message::Messages messages, IdSource& ids) {
+  for (message::Message& message : messages) {
+    if (message.id.empty()) message.id = ids.next_id();
+  }
+  return message::to_json(messages);
+}
+
+}  // namespace
+
+// ---- what follows an attempt
+
+void ModelCall::State::settle(Error error, Moment now) {
+  tell_circuit(&error, now);
+  error_name_.clear();
+  if (!options_.hooks.error) return decide_on(error, now);
+  ask_error_hook(std::move(error));
+}
+
+void ModelCall::State::decide_on(const Error& error, Moment now) {
+  const bool refused_token = error.upstream_status == 401 && needs_token(link().config);
+  if (refused_token && !std::exchange(reauthorized_, true)) {
+    services_.tokens.drop(token_owner());
+    return begin_attempt(now);
+  }
+  RetryPolicy policy = options_.retry;
+  policy.max_retries = link().config.max_retries;
+  // An answer that the model ended is paid for, and would end so again; where the provider failed,
+  // the error says more than that.
+  if (ended_by_provider() && error.code == Errc::provider_error) policy.max_retries = 0;
+  policy.budget = std::max(policy.budget, policy.max_retries);
+  AttemptState state;
+  state.retries = retries_;
+  state.spent = spent_;
+  state.shown = events_ && events_->shown();
+  state.tool_intent = events_ && events_->tool_intent();
+  state.has_fallback = has_fallback();
+  const Decision decision = decide(policy, state, error, services_.chance.next());
+  if (decision.kind == Decision::Kind::stop) return fail(error);
+  if (state.shown) reset(error);
+  const Error shown = cleaned(error);
+  sink_.on_event({event::Retry{static_cast<std::int64_t>(attempts_.size()), decision.wait.count(),
+                               shown.code_name(), shown.message}});
+  if (decision.kind == Decision::Kind::fallback) {
+    ++link_at_;
+    return begin_link(now);
+  }
+  ++retries_;
+  ++spent_;
+  ++key_;
+  waited_ = decision.wait;
+  phase_ = Phase::waiting;
+  host_.wait(decision.wait);
+}
+
+// Takes back what was shown of the attempt; its parts are closed already.
+void ModelCall::State::reset(const Error& error) {
+  const std::string ids = string_list(events_->message_ids());
+  void_ids_.insert(events_->message_ids().begin(), events_->message_ids().end());
+  sink_.on_event(
+      {event::Reset{error.code_name(), static_cast<std::int64_t>(attempts_.size()), ids}});
+  const std::string thread = thread_json(payload_.messages, services_.ids);
+  sink_.on_event({event::MessagesSnapshot{thread}});
+  finish_reason_.clear();
+}
+
+void ModelCall::State::on_timer(Moment now) {
+  if (phase_ == Phase::waiting) begin_attempt(now);
+  if (phase_ == Phase::sent) linger(now);
+}
+
+void ModelCall::State::fail(Error error) {
+  error_ = cleaned(std::move(error));
+  end();
+}
+
+void ModelCall::State::end() {
+  phase_ = Phase::ended;
+  // A silent answer that nobody refused was begun, too: its prompt was read.
+  const bool refused =
+      error_ && error_->retry() != RetryClass::yes && error_->code != Errc::cancelled;
+  if (!attempts_.empty() && is_good(attempts_.back().status) && !refused) {
+    attempts_.back().counts = true;
+  }
+  give_usage();
+  if (!error_) return;
+  std::string extra = R"("metadata":{"millrace":{)";
+  json::append_member(extra, "errorType", error_type_or(error_->type_name()));
+  json::append_member(extra, "provider", link().config.id);
+  if (error_->upstream_status) {
+    json::append_member(extra, "status", std::int64_t{*error_->upstream_status});
+  }
+  if (!error_->request_id.empty()) json::append_member(extra, "requestId", error_->request_id);
+  if (!place_.endpoint.empty()) json::append_member(extra, "endpoint", place_.endpoint);
+  if (!place_.body_json.empty()) json::append_raw_member(extra, "error", place_.body_json);
+  json::append_member(extra, "attempts", static_cast<std::int64_t>(attempts_.size()));
+  // The provider's own word is told beside the code that stands for it.
+  const bool has_word = events_ && events_->failure() && !error_->detail.empty();
+  if (has_word) json::append_member(extra, "providerCode", error_->detail);
+  extra.append("}}");
+  sink_.on_event({event::Failed{error_->message, error_->code_name()}, extra});
+}
+
+void ModelCall::State::give_usage() {
+  for (const Attempt& attempt : attempts_) {
+    if (!attempt.counts) continue;
+    sink_.on_event({attempt.usage.view(attempt.provider, attempt.model)});
+  }
+}
+
+void ModelCall::State::stop(Moment now) {
+  if (ended()) return;
+  if (phase_ == Phase::sent || phase_ == Phase::token) host_.abandon();
+  const Error error = make_error(Errc::cancelled);
+  if (std::exchange(entered_, false)) services_.circuits.left(link().config, key_);
+  if (phase_ == Phase::sent) {
+    if (decoder_) decoder_->fail(error);
+    book(error, now);
+  }
+  hooked_.release();
+  error_name_.clear();
+  fail(error);
+}
+
+}  // namespace millrace::model
