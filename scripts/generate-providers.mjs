@@ -2,7 +2,7 @@
 // vendors.
 //   node scripts/generate-providers.mjs            writes the files
 //   node scripts/generate-providers.mjs --check    fails when one differs
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -41,6 +41,8 @@ const providers = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER').map((ro
 );
 const aliases = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER_ALIAS');
 const quirks = rowsOf('lib/model/quirks.def', 'MILLRACE_QUIRK');
+const quirkSources = new Map(rowsOf('lib/model/providers.def', 'MILLRACE_QUIRK_SOURCE'));
+const unverified = new Map(rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER_UNVERIFIED'));
 
 // As prettier lays a table out.
 function markdownTable(lines) {
@@ -62,30 +64,26 @@ const table = [
   ['quirks', (provider) => code(list(provider.quirks))],
 ];
 
-// What each vendor can do through Millrace. Capabilities besides chats come from the golden file that a test
-// holds to the engine's table; each of its entries has a test over HTTP in test/js/capabilities.test.ts, and its
-// address in test/golden/model/capability-urls.txt. A
-// chat's request with a tool and an image is written down for each vendor in test/golden/requests.
+// What each vendor can do through Millrace. Chats stand in the golden file of test/js/provider-wires.test.ts, which
+// sends each provider's requests over HTTP and reads its answers; a cell is true only when that passed.
+// Capabilities besides chats come from the golden file that a test holds to the engine's table; each of its entries
+// has a test over HTTP in test/js/capabilities.test.ts, and its address in test/golden/model/capability-urls.txt.
+const wires = JSON.parse(read('test/golden/model/provider-wires.json'));
 const capabilities = JSON.parse(read('test/golden/model/capabilities.json'));
-// What each vendor gets for reasoning and for an object, as a test of the engine writes it down. A note
-// alone says that nothing was sent.
-const settings = JSON.parse(read('test/golden/model/settings.json'));
-const sends = (change) =>
-  change !== undefined && change !== '' && change !== 'refused' && !change.startsWith('note ');
-const requests = readdirSync(join(root, 'test/golden/requests'))
-  .filter((name) => name !== 'fields.md')
-  .map((name) => read(`test/golden/requests/${name}`));
-const chats = ({ id }) => requests.some((text) => text.includes(`\n## ${id}\n`));
+const does =
+  (name) =>
+  ({ id }) =>
+    wires[id]?.[name] === true;
 const can =
   (name) =>
   ({ id }) =>
     (capabilities[id] ?? []).includes(name);
 const matrix = [
-  ['chat', chats],
-  ['tools', (provider) => chats(provider) && !list(provider.quirks).includes('no_tools')],
-  ['vision', chats],
-  ['reasoning', ({ id }) => ['on', 'off', 'responses'].some((one) => sends(settings[id]?.[one]))],
-  ['generateObject', ({ id }) => sends(settings[id]?.object)],
+  ['chat', does('chat')],
+  ['tools', does('tools')],
+  ['vision', does('vision')],
+  ['reasoning', does('reasoning')],
+  ['generateObject', does('generateObject')],
   ['models', can('models')],
   ['embeddings', can('embeddings')],
   ['images', can('image')],
@@ -100,6 +98,19 @@ const matrixLines = [
 ];
 
 const verified = providers.filter((provider) => provider.verified === 'true').length;
+const reasons = providers
+  .filter((provider) => provider.verified !== 'true')
+  .map(({ id }) => {
+    const reason = unverified.get(id);
+    if (reason === undefined) throw new Error(`${id} is not verified, and no row says why`);
+    return `- \`${id}\`: ${reason}`;
+  });
+const quirkLines = quirks.map(([name, sentence]) => {
+  const source = quirkSources.get(name);
+  const users = providers.filter((provider) => list(provider.quirks).includes(name));
+  const page = source === undefined ? 'no' : `[yes](${source})`;
+  return [`\`${name}\``, sentence, code(users.map(({ id }) => id)), page];
+});
 const page = `# Providers
 
 A model is named \`provider:model\`, for example \`openai:gpt-4o-mini\`. ${providers.length} providers are known; another
@@ -116,16 +127,23 @@ a colon is used when there is none. Other names are taken as well: ${aliases
   .map(([name, id]) => `\`${name}\` (\`${id}\`)`)
   .join(', ')}.
 
+Not verified:
+
+${reasons.join('\n')}
+
 ## Capabilities
 
-What can be asked of each provider through Millrace. What \`yes\` stands on:
+What can be asked of each provider through Millrace. A cell is \`yes\` only where a test of this provider sends the
+request over HTTP to a stand-in at the provider's own path, compares method, path, headers and body with what is written
+down, and reads an answer in the provider's wire:
 
-- \`chat\`, \`tools\`, \`vision\`: the provider's request with a tool and an image is written down and compared; answers
-  are read, streamed and failed, for each dialect and not for each provider that speaks it.
-- \`reasoning\`, \`generateObject\`: what they change in the provider's request is written down and compared. Under
-  \`reasoning\` stand the providers whose switches for it are known; others take \`reasoning_effort\` as it is.
-- \`models\` to \`speech\`: the provider's address is written down and compared, and the request and the answer go over
-  HTTP in a test of this provider, against a stand-in.
+- \`chat\`: a text, streamed and in one piece, and a failure in the provider's own words.
+- \`tools\`, \`vision\`: a prompt with a tool and an image, answered with a call. Where \`vision\` is \`no\` an image is
+  refused (\`capability_not_supported\`); where \`tools\` is \`no\` they are left out, and \`report.notes\` says so.
+- \`reasoning\`: the provider's switches for it, and thoughts as its chat endpoint spells them. Others take
+  \`reasoning_effort\` as it is.
+- \`generateObject\`: the request for an object, and the object.
+- \`models\` to \`speech\`: the request and the answer of each.
 
 None of it was asked of the vendors' own servers. Whether a model has the capability is another matter: \`models()\`
 tells, where the provider does.
@@ -135,8 +153,10 @@ ${markdownTable(matrixLines)}
 ## Quirks
 
 What a server wants otherwise than its dialect says. Each can be switched for one runtime: \`quirks: { no_user: true }\`.
+Each changes the request, or the reading of the answer, in a test. "Verified" links a page of a vendor or of a
+client library that says so; the others are known from elsewhere.
 
-${markdownTable([['quirk', 'meaning'], ...quirks.map(([name, sentence]) => [`\`${name}\``, sentence])])}
+${markdownTable([['quirk', 'meaning', 'providers', 'verified'], ...quirkLines])}
 `;
 
 // A name as a member of an interface.

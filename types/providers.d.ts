@@ -68,7 +68,7 @@ export interface ProviderDialects {
   ai302: 'openai_chat';
   /** 360 AI. Key: AI360_API_KEY. */
   ai360: 'openai_chat';
-  /** Akash Chat. Key: AKASHCHAT_API_KEY. */
+  /** AkashML. Key: AKASHML_API_KEY or AKASHCHAT_API_KEY. */
   akashchat: 'openai_chat';
   /** Ant Ling. Key: ANTGROUP_API_KEY. */
   antgroup: 'openai_chat';
@@ -182,6 +182,7 @@ export interface ProviderDialects {
 
 /** What else providers are called. */
 export interface ProviderAliases {
+  akashml: 'akashchat';
   gemini: 'google';
   vertex: 'vertexai';
   'azure-openai': 'azure';

@@ -128,7 +128,7 @@ Result<void> read_custom(const json::Value& custom, ProviderConfig& config) {
 
 // `chatCompletion` is LobeHub's word.
 Result<void> read_api_mode(const json::Value& root, std::string& mode) {
-  MILLRACE_TRY(read_text(root, "apiMode", mode));
+  MILLRACE_TRY(read_text_setting(root, "apiMode", mode));
   if (mode == "chatCompletion") mode = "chat";
   constexpr std::array<std::string_view, 5> modes{"", "chat", "responses", "anthropic", "gemini"};
   if (std::find(modes.begin(), modes.end(), mode) != modes.end()) return {};
@@ -137,7 +137,7 @@ Result<void> read_api_mode(const json::Value& root, std::string& mode) {
 
 Result<void> read_base_url(const json::Value& root, ProviderConfig& config) {
   std::string url;
-  MILLRACE_TRY(read_text(root, "baseURL", url));
+  MILLRACE_TRY(read_text_setting(root, "baseURL", url));
   if (url.empty()) return {};
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
     return make_error(Errc::invalid_url,
@@ -154,7 +154,7 @@ Result<void> read_credentials(const json::Value& root, ProviderConfig& config) {
   if (value.is_object()) config.credentials_json = value.to_json();
   if (value.is_string()) config.credentials_json = json::trim(value.string());
   for (const AwsOption& option : aws_options) {
-    MILLRACE_TRY(read_text(root, option.name, config.aws.*option.field));
+    MILLRACE_TRY(read_text_setting(root, option.name, config.aws.*option.field));
   }
   return {};
 }
@@ -181,7 +181,7 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_api_mode(root, config.api_mode));
   MILLRACE_TRY(read_circuit(root["circuit"], config.circuit));
   for (const TextOption& option : text_options) {
-    MILLRACE_TRY(read_text(root, option.name, config.*option.field));
+    MILLRACE_TRY(read_text_setting(root, option.name, config.*option.field));
   }
   take_project(config);
   for (const auto& [key, value] : root["extraBody"].members()) {

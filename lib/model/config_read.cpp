@@ -40,7 +40,7 @@ Error invalid_setting(std::string_view option, std::string_view must) {
                     "`" + std::string(option) + "` " + std::string(must) + ".");
 }
 
-Result<void> read_text(const json::Value& root, std::string_view name, std::string& out) {
+Result<void> read_text_setting(const json::Value& root, std::string_view name, std::string& out) {
   const json::Value value = root[name];
   if (value.is_nothing()) return {};
   if (!value.is_string()) return invalid_setting(name, "must be a string");

@@ -18,7 +18,7 @@ namespace millrace::model {
 Error invalid_setting(std::string_view option, std::string_view must);
 
 // Errors: invalid_option names the member, for all of these.
-Result<void> read_text(const json::Value& root, std::string_view name, std::string& out);
+Result<void> read_text_setting(const json::Value& root, std::string_view name, std::string& out);
 Result<void> read_headers(const json::Value& root, std::vector<net::Header>& headers);
 Result<void> read_pairs(const json::Value& root, std::string_view name,
                         std::vector<std::pair<std::string, std::string>>& out);

@@ -19,14 +19,23 @@ constexpr std::string_view pixel =
     "M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     "";
 
-std::string payload_for(const model::Provider& row) {
+enum class Image : std::uint8_t { none, sent };
+
+Image image_for(const model::Provider& row) {
+  return row.quirks.has(model::Quirk::no_images) ? Image::none : Image::sent;
+}
+
+std::string payload_for(const model::Provider& row, Image image) {
+  const std::string picture =
+      image == Image::none ? ""
+                           : R"(,{"type":"image_url","image_url":{"url":"data:image/png;base64,)" +
+                                 std::string(pixel) + R"("}})";
   const std::string model(row.models.empty() ? "test-model"
                                              : row.models.substr(0, row.models.find(',')));
   return R"({"model":")" + model + R"(","messages":[)" +
          R"({"role":"system","content":"Answer briefly."},)" +
-         R"({"role":"user","content":[{"type":"text","text":"What is this?"},)" +
-         R"({"type":"image_url","image_url":{"url":"data:image/png;base64,)" + std::string(pixel) +
-         R"("}}]}],"tools":[{"type":"function","function":{"name":"look_up",)" +
+         R"({"role":"user","content":[{"type":"text","text":"What is this?"})" + picture +
+         R"(]}],"tools":[{"type":"function","function":{"name":"look_up",)" +
          R"("description":"Looks a word up.","parameters":{"type":"object",)" +
          R"("properties":{"word":{"type":"string"}},"required":["word"]}}}],)" +
          R"("tool_choice":"auto","temperature":0.5,"max_tokens":256,"user":"u1"})";
@@ -71,7 +80,7 @@ class GoldenRequests : public testing::TestWithParam<model::Provider> {};
 
 TEST_P(GoldenRequests, AreAsWritten) {
   const model::Provider& row = GetParam();
-  const auto built = test::build(settings_for(row), payload_for(row));
+  const auto built = test::build(settings_for(row), payload_for(row, image_for(row)));
   if (row.dialect == model::Dialect::none) {
     ASSERT_FALSE(built.ok());
     EXPECT_EQ(built.error().code_name(), "capability_not_supported");
@@ -90,11 +99,24 @@ TEST_P(GoldenRequests, AreAsWritten) {
                 << text_of(built.value());
 }
 
+TEST(GoldenImages, AreRefusedWhereNoneAreTaken) {
+  std::size_t refusing = 0;
+  for (const model::Provider& row : model::providers()) {
+    if (image_for(row) == Image::sent) continue;
+    SCOPED_TRACE(row.id);
+    ++refusing;
+    const auto built = test::build(settings_for(row), payload_for(row, Image::sent));
+    ASSERT_FALSE(built.ok());
+    EXPECT_EQ(built.error().code_name(), "capability_not_supported");
+  }
+  EXPECT_GT(refusing, 0U);
+}
+
 TEST(GoldenFiles, AreWrittenOnRequest) {
   if (std::getenv("MILLRACE_WRITE_GOLDEN") == nullptr) GTEST_SKIP() << "not asked for";
   std::map<std::string, std::string> files;
   for (const model::Provider& row : model::providers()) {
-    const auto built = test::build(settings_for(row), payload_for(row));
+    const auto built = test::build(settings_for(row), payload_for(row, image_for(row)));
     if (!built) continue;
     files[file_of(row)]
         .append("\n## ")
