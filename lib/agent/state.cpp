@@ -155,9 +155,10 @@ Tree initial_state(const Tree& partial, std::int64_t now_ms) {
   state.set("stepCount", Tree::integer(0));
   state.set("messages", Tree::array());
   state.set("toolManifestMap", Tree::object());
-  // What no run has counted yet is shared by all.
-  static const Tree usage = default_usage();
-  static const Tree cost = default_cost(0);
+  // What no run has counted yet is shared by all. It is never destroyed: at the end of a process
+  // the engine's thread may still copy it.
+  static const Tree& usage = *new Tree(default_usage());
+  static const Tree& cost = *new Tree(default_cost(0));
   state.set("usage", usage);
   state.set("cost", cost).set("calculatedAt", iso_time(now_ms));
   const std::string now = iso_time(now_ms);
@@ -174,7 +175,7 @@ namespace {
 
 // True when no member that is counted on has to be filled in.
 bool is_complete(const Tree& state) {
-  static const Tree defaults = initial_state(Tree::object(), 0);
+  static const Tree& defaults = *new Tree(initial_state(Tree::object(), 0));
   const auto has_all = [](const Tree& value, const Tree& wanted) {
     const auto& members = wanted.members();
     return std::all_of(members.begin(), members.end(),
