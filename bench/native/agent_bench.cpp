@@ -163,7 +163,7 @@ class Bench {
       session_->start();
     }
     void on_event(const event::Event& event) override { encoder_.on_event(event); }
-    void ask(std::uint64_t, std::string) override {}
+    void ask(app::HostWork, std::uint64_t, std::string) override {}
     void withdraw(std::uint64_t) override {}
     void moved() override {
       const bool ended = session_->ended();
