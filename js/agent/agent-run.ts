@@ -9,7 +9,7 @@ import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { Call } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
-import { KeptEvents } from '../runs/kept-events';
+import { KeptEvents, type KeptOutput } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
@@ -48,6 +48,21 @@ function eventsOf(items: Item[], reader: EngineEventReader): AGUIEvent[] {
   reader.loadItems(items.filter(isEvent));
   for (let event = reader.next(); event; event = reader.next()) events.push(event);
   return events;
+}
+
+// A closure would hold what is around it as well.
+class KeptItems implements KeptOutput {
+  readonly #output: string;
+  readonly #mark: EngineEventReader;
+
+  constructor(output: string, mark: EngineEventReader) {
+    this.#output = output;
+    this.#mark = mark;
+  }
+
+  again(): AGUIEvent[] {
+    return eventsOf(JSON.parse(this.#output) as Item[], this.#mark.fork());
+  }
 }
 
 // Characters that a reader may lag behind before the run waits for it.
@@ -199,7 +214,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#events.add({
       events,
       size: output.length,
-      kept: { again: () => eventsOf(JSON.parse(output) as Item[], mark.fork()) },
+      kept: new KeptItems(output, mark),
     });
     this.#wakeAll();
   }

@@ -17,12 +17,29 @@ export interface ToolQuestion {
   idempotencyKey: string;
 }
 
+/** A question on its way. Its signal is made when it is looked at: most never are. */
+export class OpenQuestion {
+  #controller: AbortController | undefined;
+  #aborted: { reason: unknown } | undefined;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#aborted) this.#controller.abort(this.#aborted.reason);
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#aborted = { reason };
+    this.#controller?.abort(reason);
+  }
+}
+
 /** Questions of the engine that are being answered. */
 export class HostQuestions {
   readonly #call: Call;
   readonly #scope: AsyncResource;
   readonly #outer: AbortSignal | undefined;
-  readonly #open = new Map<number, AbortController>();
+  readonly #open = new Map<number, OpenQuestion>();
 
   /** User code runs in the `scope` of whoever started the run, and learns the reason of its signal. */
   constructor(call: Call, scope: AsyncResource, outer?: AbortSignal) {
@@ -34,17 +51,17 @@ export class HostQuestions {
   /** Has a question answered; `answer` never rejects, and may tell of its progress. */
   start(
     id: number,
-    answer: (signal: AbortSignal, tell: (progress: object) => void) => Promise<object>,
+    answer: (question: OpenQuestion, tell: (progress: object) => void) => Promise<object>,
   ): void {
-    const controller = new AbortController();
-    this.#open.set(id, controller);
+    const question = new OpenQuestion();
+    this.#open.set(id, question);
     const tell = (said: object): void => {
-      if (this.#open.get(id) === controller) this.#call.complete(id, JSON.stringify(said));
+      if (this.#open.get(id) === question) this.#call.complete(id, JSON.stringify(said));
     };
     void this.#scope.runInAsyncScope(async () => {
-      const said = await answer(controller.signal, tell);
+      const said = await answer(question, tell);
       tell(said);
-      if (this.#open.get(id) === controller) this.#open.delete(id);
+      if (this.#open.get(id) === question) this.#open.delete(id);
     });
   }
 
@@ -55,7 +72,7 @@ export class HostQuestions {
   }
 
   end(): void {
-    for (const controller of this.#open.values()) controller.abort(this.#outer?.reason);
+    for (const question of this.#open.values()) question.abort(this.#outer?.reason);
     this.#open.clear();
   }
 }
@@ -71,7 +88,7 @@ export class HostCalls {
   }
 
   start(id: number, question: ToolQuestion): void {
-    this.#questions.start(id, (signal, tell) => this.#answer(question, signal, tell));
+    this.#questions.start(id, (open, tell) => this.#answer(question, open, tell));
   }
 
   withdraw(id: number): void {
@@ -84,11 +101,11 @@ export class HostCalls {
 
   async #answer(
     question: ToolQuestion,
-    signal: AbortSignal,
+    open: OpenQuestion,
     tell: (progress: object) => void,
   ): Promise<object> {
     try {
-      return answerOf(await this.#invoke(question, signal, tell), question.name);
+      return answerOf(await this.#invoke(question, open, tell), question.name);
     } catch (thrown) {
       const { type, message } = errorRecord(thrown);
       const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;
@@ -98,7 +115,7 @@ export class HostCalls {
 
   async #invoke(
     question: ToolQuestion,
-    signal: AbortSignal,
+    open: OpenQuestion,
     tell: (progress: object) => void,
   ): Promise<unknown> {
     const { name, toolCallId, idempotencyKey } = question;
@@ -106,7 +123,9 @@ export class HostCalls {
     if (!tool) throw new Error(`There is no tool called ${name}.`);
     const input = await checkedInput(tool, JSON.parse(question.arguments));
     const context: AgentToolContext = {
-      signal,
+      get signal() {
+        return open.signal;
+      },
       toolCallId,
       idempotencyKey,
       progress: (value) => tell({ progress: value ?? null }),

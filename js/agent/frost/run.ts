@@ -96,10 +96,10 @@ class Rounds {
         this.#host.onRound();
         break;
       case '@model':
-        this.#questions.start(item.id, (signal) => this.#ask(item.value.messages, signal));
+        this.#questions.start(item.id, ({ signal }) => this.#ask(item.value.messages, signal));
         break;
       case '@tool':
-        this.#questions.start(item.id, (signal) => this.#host.call(item.value, signal));
+        this.#questions.start(item.id, ({ signal }) => this.#host.call(item.value, signal));
         break;
       case '@withdraw':
         this.#questions.withdraw(item.id);
