@@ -164,7 +164,11 @@ function copyOf<T>(value: T, above = new Map<unknown, string>(), name = 'value')
     );
   }
   above.set(value, name);
-  const copies = Object.entries(value).map(([key, item]) => [key, copyOf(item, above, key)]);
+  const copies = Object.entries(value as object).map(([key, item]: [string, unknown]) => ({
+    key,
+    item: copyOf(item, above, key),
+  }));
   above.delete(value);
-  return (Array.isArray(value) ? copies.map(([, item]) => item) : Object.fromEntries(copies)) as T;
+  if (Array.isArray(value)) return copies.map(({ item }) => item) as T;
+  return Object.fromEntries(copies.map(({ key, item }) => [key, item])) as T;
 }

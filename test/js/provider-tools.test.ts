@@ -54,7 +54,12 @@ const found = block(1, {
   content: [{ type: 'web_search_result', title: 'T', url: 'https://a.example' }],
 });
 
-const wires: [name: string, provider: string, parameters: object, records: object[]][] = [
+const wires: [
+  name: string,
+  provider: string,
+  parameters: Record<string, unknown>,
+  records: object[],
+][] = [
   [
     'anthropic',
     'anthropic',
