@@ -18,7 +18,7 @@ struct DecoderOptions {
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
   std::size_t parts_limit = 8192;  // see event::TrackerOptions
   bool calls_side_by_side = false;
-  bool reads_thoughts = true;      // strict mode: what an answer says in <think> tags is reasoning
+  bool reads_thoughts = true;  // strict mode: what an answer says in <think> tags is reasoning
 };
 
 // Decodes one body. In strict mode a body that is JSON itself, an answer that was not streamed or a

@@ -197,7 +197,7 @@ describe('millrace serve with a provider', () => {
     ['an empty body', '', 'stream_empty'],
     ['an HTML page', '<html>gateway</html>', 'not_a_stream'],
     ['a stream without its end', answer[0], 'stream_truncated'],
-    ['an error under status 200', '{"error":{"message":"no","code":"x"}}', 'x'],
+    ['an error under status 200', '{"error":{"message":"no","code":"x"}}', 'provider_error'],
   ])('tells %s apart', async (_what, body, code) => {
     provider.answer = stream([body ?? '']);
     const list = await run(server.url, hello);
@@ -308,7 +308,11 @@ describe('millrace serve without a model', () => {
     const results = tool?.filter(({ type }) => type === 'TOOL_CALL_RESULT');
     expect(results).toMatchObject([{ content: 'It is sunny in Paris' }]);
     expect(contentOf(tool ?? []).text).toContain('The tool answered: It is sunny in Paris');
-    expect(failed?.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'demo_failure' });
+    expect(failed?.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'provider_error',
+      metadata: { millrace: { providerCode: 'demo_failure' } },
+    });
   }, 30_000);
 
   it('stops cleanly on SIGTERM and lets an answer end', async () => {
