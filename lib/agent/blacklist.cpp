@@ -346,7 +346,8 @@ const BlacklistRow* find_blacklist_row(std::string_view name) {
 }
 
 std::string_view default_blacklist_json() {
-  static const std::string json = [] {
+  // Never destroyed: at the end of a process the engine's thread may still read it.
+  static const std::string& json = *new std::string([] {
     std::string out = "[";
     for (const BlacklistRow& row : default_rows) {
       append_rule(out, row, "command", "semanticShell");
@@ -354,7 +355,7 @@ std::string_view default_blacklist_json() {
     }
     out.push_back(']');
     return out;
-  }();
+  }());
   return json;
 }
 

@@ -47,24 +47,24 @@ Tree modern_batch(const Tree& instruction) {
 StepMachine::StepMachine(StepOptions options, IdSource& ids)
     : options_(std::move(options)), ids_(ids), last_id_(options_.last_id) {}
 
-const std::vector<StepMachine::Builtin>& StepMachine::builtins() {
-  static const std::vector<Builtin> rows{
-      {"call_llm", &StepMachine::call_llm},
-      {"call_tool", &StepMachine::call_tool},
-      {"call_tools_batch", &StepMachine::call_tools_batch},
-      {"resolve_aborted_tools", &StepMachine::resolve_aborted_tools},
-      {"resolve_blocked_tools", &StepMachine::resolve_blocked_tools},
-      {"exec_sub_agent", &StepMachine::exec_sub_agents},
-      {"exec_sub_agents", &StepMachine::exec_sub_agents},
-      {"exec_task", &StepMachine::exec_sub_agents},
-      {"exec_tasks", &StepMachine::exec_sub_agents},
-      {"exec_client_task", &StepMachine::exec_sub_agents},
-      {"exec_client_tasks", &StepMachine::exec_sub_agents},
-      {"request_human_approve", &StepMachine::request_human_approve},
-      {"request_human_prompt", &StepMachine::request_human_prompt},
-      {"request_human_select", &StepMachine::request_human_select},
-      {"compress_context", &StepMachine::compress_context},
-      {"finish", &StepMachine::finish}};
+std::span<const StepMachine::Builtin> StepMachine::builtins() {
+  static constexpr std::array<Builtin, 16> rows{
+      {{"call_llm", &StepMachine::call_llm},
+       {"call_tool", &StepMachine::call_tool},
+       {"call_tools_batch", &StepMachine::call_tools_batch},
+       {"resolve_aborted_tools", &StepMachine::resolve_aborted_tools},
+       {"resolve_blocked_tools", &StepMachine::resolve_blocked_tools},
+       {"exec_sub_agent", &StepMachine::exec_sub_agents},
+       {"exec_sub_agents", &StepMachine::exec_sub_agents},
+       {"exec_task", &StepMachine::exec_sub_agents},
+       {"exec_tasks", &StepMachine::exec_sub_agents},
+       {"exec_client_task", &StepMachine::exec_sub_agents},
+       {"exec_client_tasks", &StepMachine::exec_sub_agents},
+       {"request_human_approve", &StepMachine::request_human_approve},
+       {"request_human_prompt", &StepMachine::request_human_prompt},
+       {"request_human_select", &StepMachine::request_human_select},
+       {"compress_context", &StepMachine::compress_context},
+       {"finish", &StepMachine::finish}}};
   return rows;
 }
 
@@ -217,7 +217,7 @@ void StepMachine::advance() {
 void StepMachine::execute(const Tree& instruction) {
   const std::string_view type = instruction["type"].string();
   if (is_custom(type)) return run_custom(instruction);
-  const auto& rows = builtins();
+  const auto rows = builtins();
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const Builtin& b) { return b.type == type; });
   if (row == rows.end()) {

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -125,7 +126,7 @@ class StepMachine {
     std::string_view type;
     void (StepMachine::*run)(const Tree& instruction);
   };
-  static const std::vector<Builtin>& builtins();
+  static std::span<const Builtin> builtins();
 
   // How a step begins (step_begin.cpp)
   bool pass_gate();

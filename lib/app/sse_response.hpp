@@ -12,7 +12,8 @@ constexpr std::chrono::seconds keep_alive_interval{15};
 
 // Of a stream that nobody may store, change or hold back.
 inline const http::Headers& stream_headers() {
-  static const http::Headers headers{
+  // Never destroyed: at the end of a process the engine's thread may still read it.
+  static const http::Headers& headers = *new http::Headers{
       {"Content-Type", "text/event-stream"},
       {"Cache-Control", "no-cache, no-transform"},
       {"X-Accel-Buffering", "no"},

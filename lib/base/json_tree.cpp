@@ -59,7 +59,8 @@ void Tree::leave_cell() noexcept {
 
 template <class List>
 const List& Tree::list(Type type) const {
-  static const List none;
+  // Never destroyed: at the end of a process the engine's thread may still read it.
+  static const List& none = *new List;
   return slot_.type == type && has_cell() ? static_cast<const ListCell<List>*>(cell())->list : none;
 }
 
@@ -208,7 +209,8 @@ Tree* Tree::find(std::string_view key) {
 }
 
 const Tree& Tree::operator[](std::string_view key) const {
-  static const Tree missing;
+  // Never destroyed: at the end of a process the engine's thread may still read it.
+  static const Tree& missing = *new Tree;
   const Tree* found = find(key);
   return found == nullptr ? missing : *found;
 }

@@ -134,7 +134,8 @@ class Transfer {
   // Only with a route. A guarded hop must know whether it is the proxy or the host that it connects
   // to, and does not leave that to libcurl.
   [[nodiscard]] const std::string& proxy() const {
-    static const std::string none;
+    // Never destroyed: at the end of a process the engine's thread may still read it.
+    static const std::string& none = *new std::string;
     const Route& route = *request_.route;
     if (request_.guard && is_named(route.no_proxy, url_.host)) return none;
     return url_.scheme == "https" ? route.https_proxy : route.http_proxy;
