@@ -184,6 +184,8 @@ class StepMachine {
   [[nodiscard]] Tree told(const Tree& error) const;
   void end_run(std::size_t index, Tree result, Tree error);
   void account_tools();
+  Tree told_result(const ToolRun& run);
+  void pass_results(Tree results);
   void finish_tools();
   void end_by_tool();
   void merge_custom_tools();

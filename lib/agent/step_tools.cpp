@@ -259,42 +259,28 @@ Tree StepMachine::told(const Tree& error) const {
   return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
 }
 
-void StepMachine::finish_tools() {
-  Tree results = Tree::array();
-  bool parked = false;
-  bool stop = false;
-  bool refused = false;
-  for (const ToolRun& run : batch_->runs) {
-    refused = refused || run.refused;
-    if (run.parked) {
-      Tree* pending = state_.find("pendingToolsCalling");
-      (pending != nullptr ? *pending : state_.set("pendingToolsCalling", Tree::array()))
-          .push(run.call);
-      parked = true;
-      continue;
-    }
-    const bool ok = run.error.is_null();
-    const Tree data = ok ? run.result : told(run.error);
-    write_tool_row(run, data);
-    Tree event = typed("tool_result");
-    event.set("id", run.call["id"]);
-    event.set("result", data);
-    emit(std::move(event));
-    stop = stop || ends_run(data);
-    Tree entry = Tree::object();
-    entry.set("toolCall", run.call);
-    entry.set("toolCallId", run.call["id"]);
-    entry.set("data", data);
-    entry.set("result", data);
-    entry.set("isSuccess", Tree::flag(succeeded(run.error, run.result)));
-    entry.set("executionTime", Tree::integer(run.elapsed));
-    if (data["stop"].truthy()) entry.set("stop", Tree::flag(true));
-    results.push(std::move(entry));
-  }
-  if (refused && options_.history) {
-    const std::int64_t rounds = state_["unresolvedToolFeedbackRounds"].integer_or(0);
-    state_.set("unresolvedToolFeedbackRounds", Tree::integer(rounds + 1));
-  }
+// Writes a result and tells of it; gives what the agent learns of it.
+Tree StepMachine::told_result(const ToolRun& run) {
+  const bool ok = run.error.is_null();
+  const Tree data = ok ? run.result : told(run.error);
+  write_tool_row(run, data);
+  Tree event = typed("tool_result");
+  event.set("id", run.call["id"]);
+  event.set("result", data);
+  emit(std::move(event));
+  Tree entry = Tree::object();
+  entry.set("toolCall", run.call);
+  entry.set("toolCallId", run.call["id"]);
+  entry.set("data", data);
+  entry.set("result", data);
+  entry.set("isSuccess", Tree::flag(succeeded(run.error, run.result)));
+  entry.set("executionTime", Tree::integer(run.elapsed));
+  if (data["stop"].truthy()) entry.set("stop", Tree::flag(true));
+  return entry;
+}
+
+// What the agent decides on next.
+void StepMachine::pass_results(Tree results) {
   std::string parent = batch_->parent;
   const auto& messages = state_["messages"].items();
   if (options_.history && !messages.empty() && messages.back()["role"].string() == "tool") {
@@ -311,6 +297,31 @@ void StepMachine::finish_tools() {
     payload.set("toolResults", std::move(results));
     next_context_ = context_of("tools_batch_result", std::move(payload));
   }
+}
+
+void StepMachine::finish_tools() {
+  Tree results = Tree::array();
+  bool parked = false;
+  bool stop = false;
+  bool refused = false;
+  for (const ToolRun& run : batch_->runs) {
+    refused = refused || run.refused;
+    if (run.parked) {
+      Tree* pending = state_.find("pendingToolsCalling");
+      (pending != nullptr ? *pending : state_.set("pendingToolsCalling", Tree::array()))
+          .push(run.call);
+      parked = true;
+      continue;
+    }
+    Tree entry = told_result(run);
+    stop = stop || ends_run(entry["data"]);
+    results.push(std::move(entry));
+  }
+  if (refused && options_.history) {
+    const std::int64_t rounds = state_["unresolvedToolFeedbackRounds"].integer_or(0);
+    state_.set("unresolvedToolFeedbackRounds", Tree::integer(rounds + 1));
+  }
+  pass_results(std::move(results));
   if (parked) {
     state_.set("status", "waiting_for_async_tool");
   } else if (!state_["pendingToolsCalling"].items().empty()) {

@@ -41,7 +41,7 @@ struct Tree::ListCell : Cell {
 };
 
 void Tree::set_cell(Cell* cell) {
-  std::memcpy(slot_.body.data(), &cell, sizeof cell);
+  std::memcpy(slot_.body.data(), &cell, sizeof(void*));
   slot_.length = in_cell;
 }
 

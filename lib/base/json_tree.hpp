@@ -132,7 +132,7 @@ class Tree {
   [[nodiscard]] bool has_cell() const { return slot_.length == in_cell; }
   [[nodiscard]] Cell* cell() const {
     Cell* found = nullptr;
-    std::memcpy(&found, slot_.body.data(), sizeof found);
+    std::memcpy(&found, slot_.body.data(), sizeof(void*));
     return found;
   }
   void set_cell(Cell* cell);
