@@ -9,7 +9,8 @@ import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { Call } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
-import { KeptEvents, type KeptOutput } from '../runs/kept-events';
+import { eventsOf, isEvent, KeptItems } from '../runs/engine-items';
+import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
@@ -36,34 +37,6 @@ type Item =
   | ({ type: '@rest' } & SavedRun)
   | { type: '@failed'; error: object }
   | ({ type: '@result' } & Omit<AgentResult, 'threadId' | 'runId' | 'error'>);
-
-const own = new Set(['@tool', '@withdraw', '@rest', '@failed', '@result']);
-
-function isEvent(item: Item): item is AGUIEvent | string {
-  return typeof item === 'string' || !own.has(item.type);
-}
-
-function eventsOf(items: Item[], reader: EngineEventReader): AGUIEvent[] {
-  const events: AGUIEvent[] = [];
-  reader.loadItems(items.filter(isEvent));
-  for (let event = reader.next(); event; event = reader.next()) events.push(event);
-  return events;
-}
-
-// A closure would hold what is around it as well.
-class KeptItems implements KeptOutput {
-  readonly #output: string;
-  readonly #mark: EngineEventReader;
-
-  constructor(output: string, mark: EngineEventReader) {
-    this.#output = output;
-    this.#mark = mark;
-  }
-
-  again(): AGUIEvent[] {
-    return eventsOf(JSON.parse(this.#output) as Item[], this.#mark.fork());
-  }
-}
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;

@@ -4,6 +4,7 @@ import type { AGUIEvent } from '../../types/events';
 import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '../../types/model';
 import { EngineEventReader } from '../adapters/engine-events';
 import { MillraceError, errorFromNative } from '../errors';
+import { eventsOf, isEvent, KeptItems } from '../runs/engine-items';
 import type { KeptOutput } from '../runs/kept-events';
 import type { Call } from './call';
 
@@ -16,29 +17,6 @@ export interface CallBatch {
   size: number;
   /** What is kept of the events. */
   readonly kept: KeptOutput;
-}
-
-function eventsOf(items: (AGUIEvent | string)[], reader: EngineEventReader): AGUIEvent[] {
-  const events: AGUIEvent[] = [];
-  reader.loadItems(items);
-  for (let event = reader.next(); event; event = reader.next()) events.push(event);
-  return events;
-}
-
-// Small, since there is one for each piece of an answer.
-class KeptItems implements KeptOutput {
-  readonly #output: string;
-  readonly #mark: EngineEventReader;
-
-  constructor(output: string, mark: EngineEventReader) {
-    this.#output = output;
-    this.#mark = mark;
-  }
-
-  again(): AGUIEvent[] {
-    const items = JSON.parse(this.#output) as Item[];
-    return eventsOf(items.filter(isEvent), this.#mark.fork());
-  }
 }
 
 interface Question {
@@ -54,12 +32,6 @@ type Item =
   | ({ type: '@report' } & CallReport)
   | { type: '@failed'; error: AttemptError }
   | { type: '@bytes'; text: string };
-
-const own = new Set(['@ask', '@report', '@failed', '@bytes']);
-
-function isEvent(item: Item): item is AGUIEvent | string {
-  return typeof item === 'string' || !own.has(item.type);
-}
 
 export class CallItems {
   readonly #call: Call;

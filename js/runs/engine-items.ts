@@ -1,0 +1,43 @@
+// What the engine gives of a run: events, and items of another kind beside them.
+import type { AGUIEvent } from '../../types/events';
+import type { EngineEventReader } from '../adapters/engine-events';
+import type { KeptOutput } from './kept-events';
+
+// Other types that begin so are events in the engine's short form.
+const own = new Set([
+  ...['@tool', '@withdraw', '@rest', '@result'],
+  ...['@ask', '@report', '@bytes', '@failed'],
+]);
+
+/** Whether an item is an event, as an object or as the engine's short text. */
+export function isEvent<Own extends { type: string }>(
+  item: AGUIEvent | Own | string,
+): item is AGUIEvent | string {
+  return typeof item === 'string' || !own.has(item.type);
+}
+
+/** The events among items, as objects. */
+export function eventsOf<Own extends { type: string }>(
+  items: (AGUIEvent | Own | string)[],
+  reader: EngineEventReader,
+): AGUIEvent[] {
+  const events: AGUIEvent[] = [];
+  reader.loadItems(items.filter(isEvent));
+  for (let event = reader.next(); event; event = reader.next()) events.push(event);
+  return events;
+}
+
+/** The text of items, with what a reader has to know to read them again. */
+export class KeptItems implements KeptOutput {
+  readonly #output: string;
+  readonly #mark: EngineEventReader;
+
+  constructor(output: string, mark: EngineEventReader) {
+    this.#output = output;
+    this.#mark = mark;
+  }
+
+  again(): AGUIEvent[] {
+    return eventsOf(JSON.parse(this.#output) as AGUIEvent[], this.#mark.fork());
+  }
+}
