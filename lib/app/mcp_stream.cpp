@@ -207,6 +207,8 @@ void McpStream::settled(mcp::CallId call, mcp::Outcome outcome) {
   } else {
     json::append_raw_member(item, "result", outcome.result_json);
   }
+  // Nothing else is on its way that could come with it.
+  if (!client_->has_calls()) services_.queue.hurry(id_);
   hand_over(std::move(item));
 }
 

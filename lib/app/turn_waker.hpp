@@ -17,7 +17,7 @@ namespace millrace::app {
 // streams, wake-ups keep a distance, and what comes of a stream may lie for a pace that grows with
 // it: a wake-up and each piece cost both threads more than what they bring, and what waits is fewer
 // and larger pieces. A bulk of bytes never waits, nor does what hurry() is called for.
-// Thread: wake and hurry from any, everything else on the engine thread.
+// Thread: wake, wake_at_once and hurry from any, everything else on the engine thread.
 // Lifetime: loop and host outlive it.
 class TurnWaker final : public Waker {
  public:
@@ -36,6 +36,12 @@ class TurnWaker final : public Waker {
     }
     // The first turn asks the sockets again, the second handles what they had.
     loop_.post([this] { loop_.post([this] { look(); }); });
+  }
+
+  void wake_at_once() override {
+    if (!loop_.on_loop_thread()) return loop_.post([this] { wake_at_once(); });
+    begin_count();
+    pass_on();
   }
 
   // A wake-up that was not passed on yet is.

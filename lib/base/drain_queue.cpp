@@ -19,7 +19,7 @@ DrainQueue::News DrainQueue::offer(StreamId id, Stream& stream) {
 }
 
 void DrainQueue::tell(News news) {
-  if (news.wakes) waker_.wake();
+  if (news.wakes) return news.hurries ? waker_.wake_at_once() : waker_.wake();
   if (news.hurries) waker_.hurry();
 }
 

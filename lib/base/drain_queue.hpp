@@ -24,7 +24,9 @@ class Waker {
  public:
   virtual ~Waker() = default;
   virtual void wake() = 0;
-  // The wake-up that was asked for must not wait for others.
+  // The same, for what must not wait for others.
+  virtual void wake_at_once() { wake(); }
+  // Nor must the wake-up that was asked for.
   virtual void hurry() {}
 };
 

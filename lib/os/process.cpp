@@ -152,6 +152,16 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
     }
   }
 
+  // What the pipe takes at once needs no wait of the loop.
+  std::size_t write_now(std::string_view bytes) {
+    if (!unwritten.empty()) return 0;
+    boost::system::error_code error;
+    if (!input.non_blocking()) input.non_blocking(true, error);
+    const std::size_t size = input.write_some(asio::buffer(bytes), error);
+    if (error && error != asio::error::would_block && error != asio::error::try_again) close(input);
+    return error ? 0 : size;
+  }
+
   void write_next() {
     if (is_writing || unwritten.empty() || !input.is_open()) return;
     is_writing = true;
@@ -254,6 +264,8 @@ Result<void> Process::write(std::string bytes) {
                       "'" + state_->program + "' does not read what it is sent.");
   }
   if (bytes.empty()) return {};
+  bytes.erase(0, state_->write_now(bytes));
+  if (bytes.empty() || !state_->input.is_open()) return {};
   state_->unwritten_bytes += bytes.size();
   state_->unwritten.push_back(std::move(bytes));
   state_->write_next();

@@ -67,6 +67,7 @@ class Client final : public std::enable_shared_from_this<Client>,
   void refuse(QuestionId question, std::int64_t code, std::string_view message);
   void authorize(std::vector<HttpField> headers);
   void refuse_authorization(const Error& error);
+  [[nodiscard]] bool has_calls() const { return session_.has_calls(); }
   // The host lags behind, or has room again.
   void pause();
   void resume();

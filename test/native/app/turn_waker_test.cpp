@@ -127,6 +127,14 @@ TEST(TurnWaker, PassesOnAHurriedWakeUpAtOnce) {
   waker.wake();
   waker.hurry();
   EXPECT_TRUE(host.wait_for(2));
+  std::promise<int> third;
+  loop.post([&] {
+    waker.wake_at_once();
+    third.set_value(host.wakes());
+  });
+  EXPECT_EQ(third.get_future().get(), 3);
+  waker.wake_at_once();
+  EXPECT_TRUE(host.wait_for(4));
   loop.stop();
 }
 

@@ -14,6 +14,10 @@ namespace {
 class CountingWaker final : public Waker {
  public:
   void wake() override { ++wakes; }
+  void wake_at_once() override {
+    ++wakes;
+    ++hurries;
+  }
   void hurry() override { ++hurries; }
   std::atomic<int> wakes = 0;
   std::atomic<int> hurries = 0;
