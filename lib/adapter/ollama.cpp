@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "adapter/invoked_calls.hpp"
 #include "adapter/usage.hpp"
 
 namespace millrace::adapter {
@@ -44,8 +45,12 @@ void Ollama::on_piece(std::string_view text) {
   }
 }
 
-// `{"name": .., "arguments": {..}}`, as Qwen's and Hermes' models write it.
+// `{"name": .., "arguments": {..}}`, as Qwen's and Hermes' models write it, or elements as
+// MiniMax's do.
 bool Ollama::on_call(std::string_view content) {
+  const std::vector<InvokedCall> invoked = read_invoked_calls(content);
+  for (const InvokedCall& call : invoked) answer_.whole_call({}, call.name, call.arguments_json);
+  if (!invoked.empty()) return true;
   json::Document document;
   const auto parsed = document.parse(json::trim(content));
   if (!parsed) return false;

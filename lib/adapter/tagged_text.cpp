@@ -1,6 +1,7 @@
 #include "adapter/tagged_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace millrace::adapter {
@@ -8,8 +9,12 @@ namespace {
 
 constexpr std::string_view think_open = "<think>";
 constexpr std::string_view think_close = "</think>";
-constexpr std::string_view call_open = "<tool_call>";
-constexpr std::string_view call_close = "</tool_call>";
+struct CallTag {
+  std::string_view open;
+  std::string_view close;
+};
+constexpr std::array call_tags{CallTag{"<tool_call>", "</tool_call>"},
+                               CallTag{"<minimax:tool_call>", "</minimax:tool_call>"}};
 constexpr std::string_view blanks = " \t\r\n";
 // A call that is longer is none.
 constexpr std::size_t call_limit_bytes = std::size_t{1} << 20U;
@@ -39,7 +44,7 @@ void TaggedText::feed(std::string_view delta, TaggedReader& reader) {
 void TaggedText::flush(TaggedReader& reader) {
   const std::string rest = std::exchange(waiting_, {});
   if (state_ == State::call) {
-    reader.on_text(std::string(call_open).append(rest));
+    reader.on_text(std::string(call_tags[call_tag_].open).append(rest));
     state_ = State::text;
   } else if (!rest.empty() && state_ == State::thought) {
     reader.on_thought(rest);
@@ -96,27 +101,35 @@ bool TaggedText::read_thought(TaggedReader& reader) {
 }
 
 bool TaggedText::read_text(TaggedReader& reader) {
-  const std::size_t found = reads_calls_ ? waiting_.find(call_open) : std::string::npos;
+  std::size_t found = std::string::npos;
+  std::size_t kept = 0;
+  for (std::size_t tag = 0; reads_calls_ && tag < call_tags.size(); ++tag) {
+    const std::size_t at = waiting_.find(call_tags[tag].open);
+    kept = std::max(kept, begun(waiting_, call_tags[tag].open));
+    if (at >= found) continue;
+    found = at;
+    call_tag_ = tag;
+  }
   const bool is_call = found != std::string::npos;
-  const std::size_t kept = is_call || !reads_calls_ ? 0 : begun(waiting_, call_open);
   const std::size_t size = is_call ? found : waiting_.size() - kept;
   if (size > 0) reader.on_text(std::string_view(waiting_).substr(0, size));
-  waiting_.erase(0, is_call ? size + call_open.size() : size);
+  waiting_.erase(0, is_call ? size + call_tags[call_tag_].open.size() : size);
   if (is_call) state_ = State::call;
   return is_call;
 }
 
 bool TaggedText::read_call(TaggedReader& reader) {
-  const std::size_t end = waiting_.find(call_close);
+  const CallTag& tag = call_tags[call_tag_];
+  const std::size_t end = waiting_.find(tag.close);
   if (end == std::string::npos) {
     if (waiting_.size() > call_limit_bytes) flush(reader);
     return false;
   }
   state_ = State::text;
   const std::string content = waiting_.substr(0, end);
-  waiting_.erase(0, end + call_close.size());
+  waiting_.erase(0, end + tag.close.size());
   if (!reader.on_call(content)) {
-    reader.on_text(std::string(call_open).append(content).append(call_close));
+    reader.on_text(std::string(tag.open).append(content).append(tag.close));
   }
   return true;
 }

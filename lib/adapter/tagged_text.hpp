@@ -1,7 +1,8 @@
 // Text whose model writes thoughts and calls between tags of its own.
 //
 // Local servers hand on what a reasoning model writes: `<think>..</think>` before the answer. Some
-// write `<tool_call>{..}</tool_call>` where others have a member for it. A tag may come in pieces.
+// write `<tool_call>{..}</tool_call>` where others have a member for it, or `<minimax:tool_call>`.
+// A tag may come in pieces.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class TaggedReader {
   virtual ~TaggedReader() = default;
   virtual void on_text(std::string_view text) = 0;
   virtual void on_thought(std::string_view text) = 0;
-  // What stands between the tags of a call. False when it is none: it is text then.
+  // What stands between the tags of one or more calls. False when it is none: it is text then.
   virtual bool on_call(std::string_view content) = 0;
 };
 
@@ -51,6 +52,7 @@ class TaggedText {
   bool reads_calls_;
   State first_;  // of a message
   State state_;
+  std::size_t call_tag_ = 0;  // which of the tags of calls is open
   std::string waiting_;
 };
 

@@ -13,6 +13,7 @@
 // Source: Gemini API reference, "Content" (2026).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -28,7 +29,12 @@ void write_gemini(message::JsonBuilder& out, std::span<const message::Message> m
 // The two halves of that object, for a request that has more members. The system half writes the
 // member `systemInstruction`, or nothing when no message is of the system.
 void write_gemini_system(message::JsonBuilder& out, std::span<const message::Message> messages);
-void write_gemini_contents(message::JsonBuilder& out, std::span<const message::Message> messages);
+//
+// Gemini 3 refuses a turn whose first call has no signature, and takes one value that says that it
+// is not to be looked at: with `unsigned_calls` calls that it did not make itself carry it.
+enum class UnsignedCalls : std::uint8_t { as_they_are, excused };
+void write_gemini_contents(message::JsonBuilder& out, std::span<const message::Message> messages,
+                           UnsignedCalls unsigned_calls = UnsignedCalls::as_they_are);
 
 // Errors: invalid_messages when `data` holds no array of contents.
 Result<message::Messages> read_gemini(const json::Value& data, IdSource& ids);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "format/gemini.hpp"
 #include "format/gemini_parts.hpp"
@@ -19,6 +20,8 @@ using message::Role;
 using message::ToolCall;
 
 constexpr TurnNames gemini_names{"user", "model", "parts"};
+// Source: Gemini API documentation, "Thought signatures" (2026).
+constexpr std::string_view excuse = "skip_thought_signature_validator";
 
 // Gemini pairs results with calls by id only where it gave the call one, and not every version of
 // the API takes other ids: those that we made (UUIDs) and those of other vendors stay out. Without
@@ -39,8 +42,10 @@ bool is_from_elsewhere(std::string_view id) {
 
 class GeminiWriter final : public TurnWriter {
  public:
-  GeminiWriter(JsonBuilder& out, std::span<const Message> messages)
-      : TurnWriter(out, messages, gemini_names), out_(out) {}
+  GeminiWriter(JsonBuilder& out, std::span<const Message> messages, UnsignedCalls unsigned_calls)
+      : TurnWriter(out, messages, gemini_names),
+        out_(out),
+        excuses_(unsigned_calls == UnsignedCalls::excused) {}
 
  private:
   void write_user(const Message& message) override {
@@ -91,14 +96,19 @@ class GeminiWriter final : public TurnWriter {
     gemini::write_text(out_, text, signature, !is_blank(text));
   }
 
+  void begin_calls() override { is_first_ = true; }
+
   void write_call(const ToolCall& call, std::string_view id) override {
+    const bool is_first = std::exchange(is_first_, false);
+    std::string signature = gemini::signature_of(call.encrypted_value);
+    if (signature.empty() && is_first && excuses_) signature = excuse;
     out_.open_object();
     out_.open_object("functionCall");
     if (!is_from_elsewhere(id)) out_.text("id", id);
     out_.text("name", call.name);
     write_arguments(out_, "args", call.arguments);
     out_.close_object();
-    out_.filled("thoughtSignature", gemini::signature_of(call.encrypted_value));
+    out_.filled("thoughtSignature", signature);
     out_.close_object();
   }
 
@@ -138,6 +148,8 @@ class GeminiWriter final : public TurnWriter {
   }
 
   JsonBuilder& out_;
+  bool excuses_;
+  bool is_first_ = false;  // the next call is the first of its turn
 };
 
 }  // namespace
@@ -160,9 +172,10 @@ void write_gemini_system(JsonBuilder& out, std::span<const Message> messages) {
   out.close_object();
 }
 
-void write_gemini_contents(JsonBuilder& out, std::span<const Message> messages) {
+void write_gemini_contents(JsonBuilder& out, std::span<const Message> messages,
+                           UnsignedCalls unsigned_calls) {
   out.open_array("contents");
-  GeminiWriter(out, messages).write();
+  GeminiWriter(out, messages, unsigned_calls).write();
   out.close_array();
 }
 

@@ -26,6 +26,10 @@ struct OpenAiWishes {
   // The member that all reasoning before an assistant message goes back in, for servers that demand
   // it (DeepSeek and Kimi: "reasoning_content").
   std::string_view reasoning_member = {};
+  // Every assistant message has that member, "" where nothing was thought.
+  bool always_reasoning = false;
+  // All reasoning goes back as `reasoning_details` of this format instead (MiniMax).
+  std::string_view details_format = {};
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
   // Mistral's own: files by value go as `document_url`, sounds as bare base64.
   bool mistral_parts = false;

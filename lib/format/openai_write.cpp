@@ -169,6 +169,19 @@ void write_detail(JsonBuilder& out, const std::string& json, std::string_view th
   out.close_object();
 }
 
+// The thought as the only detail.
+void write_plain_detail(JsonBuilder& out, std::string_view thought, std::string_view format) {
+  out.open_array(details_kind);
+  out.open_object();
+  out.text("type", "reasoning.text");
+  out.text("id", "reasoning-text-0");
+  out.text("format", format);
+  out.raw("index", "0");
+  out.text("text", thought);
+  out.close_object();
+  out.close_array();
+}
+
 // Details come as states, or in one piece where only AG-UI's encrypted value survived.
 void write_details(JsonBuilder& out, const Message& message, std::string_view thought) {
   if (message.metadata.find(provider, details_kind) == nullptr) {
@@ -199,7 +212,26 @@ void add_thought(Thought& thought, const Message& reasoning) {
   }
 }
 
-void write_assistant(JsonBuilder& out, const Message& message, const Thought& thought) {
+bool has_details(const Message& message) {
+  return message.metadata.find(provider, details_kind) != nullptr ||
+         message.encrypted_value.value_or("").starts_with('[');
+}
+
+void write_thought(JsonBuilder& out, const Message& message, const Thought& thought,
+                   const OpenAiWishes& wishes) {
+  if (!wishes.details_format.empty() && !has_details(message)) {
+    if (!thought.text.empty()) write_plain_detail(out, thought.text, wishes.details_format);
+    return;
+  }
+  const bool goes_back = !thought.text.empty() && wishes.details_format.empty();
+  if (!thought.member.empty() && (goes_back || wishes.always_reasoning)) {
+    out.text(thought.member, thought.text);
+  }
+  write_details(out, message, thought.text);
+}
+
+void write_assistant(JsonBuilder& out, const Message& message, const Thought& thought,
+                     const OpenAiWishes& wishes) {
   if (message::has_content(message.content)) {
     out.text("content", message::text_of(message.content));
   } else {
@@ -210,8 +242,7 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
     for (const ToolCall& call : message.tool_calls) write_call(out, call);
     out.close_array();
   }
-  if (!thought.member.empty() && !thought.text.empty()) out.text(thought.member, thought.text);
-  write_details(out, message, thought.text);
+  write_thought(out, message, thought, wishes);
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
   }
@@ -223,7 +254,7 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
   out.text("role", message::name_of(message.role));
   switch (message.role) {
     case Role::user: write_user_content(out, message.content, wishes); break;
-    case Role::assistant: write_assistant(out, message, thought); break;
+    case Role::assistant: write_assistant(out, message, thought, wishes); break;
     case Role::tool:
       out.text("content", result_text(message));
       out.text("tool_call_id", message.tool_call_id);

@@ -53,6 +53,7 @@ void TurnWriter::close_turn() {
 void TurnWriter::close_calls() {
   if (calls_.empty()) return;
   enter(Turn::assistant);
+  begin_calls();
   std::vector<std::string> wire_ids;
   for (const Call& entry : calls_) {
     wire_ids.push_back(wire_id(entry.call->id));

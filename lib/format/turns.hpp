@@ -42,6 +42,8 @@ class TurnWriter {
   // Calls are given to hold_call; the rest is written behind enter(Turn::assistant).
   virtual void write_assistant(const message::Message& message) = 0;
   virtual void write_reasoning(const message::Message& message) = 0;
+  // The calls that follow stand in one turn.
+  virtual void begin_calls() {}
   virtual void write_call(const message::ToolCall& call, std::string_view id) = 0;
   // Writes a result behind enter(Turn::user). `name` is the tool's, or "" when no call is known.
   virtual void write_result(const message::Message& message, std::string_view name,

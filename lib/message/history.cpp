@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "message/parts.hpp"
+
 namespace millrace::message {
 namespace {
 
@@ -20,11 +22,13 @@ struct Step {
 // Finds out what is wrong and how the history would be right, without touching it.
 class Plan {
  public:
-  explicit Plan(std::span<const Message> messages)
+  explicit Plan(std::span<const Message> messages, Strays strays = Strays::dropped)
       : messages_(messages),
+        strays_(strays),
         results_(messages.size()),
         open_calls_(messages.size()),
-        done_(messages.size()) {
+        done_(messages.size()),
+        told_(messages.size()) {
     match();
     for (Index at = 0; at < messages_.size(); ++at) lay(at);
   }
@@ -46,8 +50,7 @@ class Plan {
       if (message.role == Role::tool) {
         const auto found = open.find(message.tool_call_id);
         if (found == open.end()) {
-          change(Change::Kind::dropped_result, message.tool_call_id, at);
-          done_[at] = true;
+          leave_out(at);
           continue;
         }
         results_[found->second.message].push_back(at);
@@ -60,8 +63,20 @@ class Plan {
     for (const auto& [id, call] : open) left_open(call);
   }
 
+  void leave_out(Index at) {
+    const Message& result = messages_[at];
+    const bool told = strays_ == Strays::told_by_user && !called_.contains(result.tool_call_id) &&
+                      !text_of(result.content).empty();
+    change(told ? Change::Kind::told_result : Change::Kind::dropped_result, result.tool_call_id,
+           at);
+    done_[at] = !told;
+    told_[at] = told;
+    if (told) last_ = at;
+  }
+
   void open_calls(std::unordered_map<std::string_view, Open>& open, Index at) {
     for (const ToolCall& call : messages_[at].tool_calls) {
+      called_.insert(call.id);
       const auto [place, is_new] = open.try_emplace(call.id, Open{at, &call});
       if (is_new) continue;
       if (place->second.message == at) {
@@ -93,7 +108,8 @@ class Plan {
       }
     }
     for (Index i = at + 1; i <= end; ++i) {
-      if (!done_[i]) steps_.push_back({i, nullptr});
+      if (done_[i] || told_[i]) continue;
+      steps_.push_back({i, nullptr});
       done_[i] = true;
     }
     for (; next < results.size(); ++next) {
@@ -121,10 +137,13 @@ class Plan {
   }
 
   std::span<const Message> messages_;
+  Strays strays_;
+  std::unordered_set<std::string_view> called_;           // ids of the calls so far
   std::vector<std::vector<Index>> results_;               // by the message of the call
   std::vector<std::vector<const ToolCall*>> open_calls_;  // by message
   std::vector<bool> done_;
-  Index last_ = 0;  // the last message that a provider would see
+  std::vector<bool> told_;  // results that become words of the user
+  Index last_ = 0;          // the last message that a provider would see
   std::vector<Step> steps_;
   std::vector<Change> changes_;
 };
@@ -147,10 +166,11 @@ void drop_repeated(std::vector<ToolCall>& calls) {
 }  // namespace
 
 std::string describe(const Change& change) {
-  constexpr std::array<std::string_view, 4> rest{
+  constexpr std::array<std::string_view, 5> rest{
       " was dropped: no call is open for it.", " was moved behind its call.",
       " was added: the conversation went on without one.",
-      " was dropped: its message has another call of this id."};
+      " was dropped: its message has another call of this id.",
+      " became a message of the user: no call is known for it."};
   std::string sentence =
       change.kind == Change::Kind::dropped_call ? "Tool call \"" : "The result of tool call \"";
   return sentence.append(change.tool_call_id)
@@ -171,9 +191,16 @@ Result<void> check_history(std::span<const Message> messages) {
                         change.tool_call_id + "\".");
 }
 
-std::vector<Change> repair_history(Messages& messages, IdSource& ids) {
-  Plan plan(messages);
+std::vector<Change> repair_history(Messages& messages, IdSource& ids, Strays strays) {
+  Plan plan(messages, strays);
   if (plan.changes().empty()) return {};
+  for (const Change& change : plan.changes()) {
+    if (change.kind != Change::Kind::told_result) continue;
+    Message& message = messages[change.message];
+    message.role = Role::user;
+    message.tool_call_id.clear();
+    message.error.reset();
+  }
   Messages repaired;
   repaired.reserve(plan.steps().size());
   for (const Step& step : plan.steps()) {

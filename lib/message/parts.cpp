@@ -8,8 +8,13 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kind_names{"image", "audio", "video", "document"};
 
+// A name that many have for JPEG, and no API knows.
+std::string_view known_mime(std::string_view mime_type) {
+  return mime_type == "image/jpg" ? "image/jpeg" : mime_type;
+}
+
 bool read_binary(Media& out, const json::Value& part) {
-  out.mime_type = part["mimeType"].string();
+  out.mime_type = known_mime(part["mimeType"].string());
   out.filename = part["filename"].string();
   out.metadata = part["metadata"];
   out.kind = kind_of_mime(out.mime_type);
@@ -63,7 +68,7 @@ bool read_media(Media& out, const json::Value& part) {
                : source_type == "url" ? Media::Source::url
                                       : Media::Source::file;
   out.value = source["value"].string();
-  out.mime_type = source["mimeType"].string();
+  out.mime_type = known_mime(source["mimeType"].string());
   out.metadata = part["metadata"];
   out.filename = out.metadata["filename"].string();
   return true;

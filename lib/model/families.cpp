@@ -93,6 +93,9 @@ constexpr std::array families{
     Family{"grok-3-mini", grok_reasoning | bits(reasons)},
     Family{"grok-4", grok_reasoning},
     Family{"grok-code-fast-1", grok_reasoning},
+    Family{"deepseek-reasoner", bits(thoughts_back)},
+    Family{"deepseek-v4", bits(thoughts_back)},
+    Family{"deepseek-flash", bits(thoughts_back)},
     Family{"kimi-k2.5", bits(fixed_sampling)},
     Family{"kimi-k2.6", bits(fixed_sampling)},
 };

@@ -47,6 +47,10 @@ struct Reasoning {
   [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }
 };
 
+inline bool is_disabled(const Reasoning& reasoning) {
+  return reasoning.type == "disabled" || reasoning.effort == "none";
+}
+
 struct ChatPayload {
   std::string model;
   message::Messages messages;

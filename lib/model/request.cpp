@@ -105,8 +105,24 @@ bool names_gemini(std::string_view model) {
   return model.find("gemini") != std::string_view::npos;
 }
 
-void note_repairs(message::Messages& messages, IdSource& ids, std::vector<Note>& notes) {
-  for (const message::Change& change : message::repair_history(messages, ids)) {
+bool is_claude(Dialect dialect) {
+  return dialect == Dialect::anthropic || dialect == Dialect::vertex_anthropic;
+}
+
+// Claude answers better to a word than to nothing.
+void fill_empty_results(message::Messages& messages) {
+  for (message::Message& message : messages) {
+    if (message.role != message::Role::tool || message.error) continue;
+    if (message.content.kind == message::Content::Kind::parts || !message.content.text.empty()) {
+      continue;
+    }
+    message.content = message::Content::of_text("<empty_content>");
+  }
+}
+
+void note_repairs(message::Messages& messages, IdSource& ids, message::Strays strays,
+                  std::vector<Note>& notes) {
+  for (const message::Change& change : message::repair_history(messages, ids, strays)) {
     notes.push_back({"messages", message::describe(change)});
   }
 }
@@ -133,7 +149,10 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   if (is_chat_completion(chat.dialect) && !names_gemini(chat.model)) {
     drop_unclaimed_signatures(messages);
   }
-  note_repairs(messages, ids, chat.notes);
+  const bool to_claude = is_claude(chat.dialect);
+  note_repairs(messages, ids, to_claude ? message::Strays::told_by_user : message::Strays::dropped,
+               chat.notes);
+  if (to_claude) fill_empty_results(messages);
 
   const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};
   auto body = dialect.body(draft);

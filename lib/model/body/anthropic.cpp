@@ -27,6 +27,7 @@ constexpr std::string_view cache_mark = R"({"type":"ephemeral"})";
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind == Media::Kind::audio) return "it takes no audio.";
   if (media.kind == Media::Kind::video) return "it takes no videos.";
+  if (media.mime_type == svg_type) return no_svg;
   constexpr std::array<std::string_view, 4> images{"image/jpeg", "image/png", "image/gif",
                                                    "image/webp"};
   const bool is_data = media.kind == Media::Kind::image && media.source == Media::Source::data;

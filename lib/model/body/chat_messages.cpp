@@ -193,9 +193,12 @@ Result<std::string> chat_messages(const Draft& draft) {
   format::OpenAiWishes wishes;
   wishes.video_parts = true;  // others were refused above
   wishes.mistral_parts = is_mistral;
-  if (draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
+  const bool thinks = draft.is(Trait::thoughts_back) && !is_disabled(draft.payload.reasoning);
+  if (thinks || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
     wishes.reasoning_member = "reasoning_content";
   }
+  wishes.always_reasoning = thinks;
+  if (draft.has(Quirk::reasoning_details_back)) wishes.details_format = "MiniMax-response-v1";
   JsonBuilder out(json::Surrogates::replace);
   format::write_openai(out, prepared(draft), wishes);
   std::string messages = out.take();

@@ -37,6 +37,11 @@ using MediaCheck = std::optional<std::string_view> (*)(const message::Media& med
 // Errors: capability_not_supported with the sentence that the check gives for a medium.
 Result<void> check_media(const Draft& draft, MediaCheck check);
 
+// Drawings that models read as text, if at all.
+inline constexpr std::string_view svg_type = "image/svg+xml";
+inline constexpr std::string_view no_svg =
+    "it takes no SVG: send the drawing as PNG, or its source as text.";
+
 // The error for something the provider cannot do; `sentence` says what and what it can.
 Error not_supported(const Draft& draft, std::string_view sentence);
 

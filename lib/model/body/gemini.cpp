@@ -18,6 +18,11 @@ using message::JsonBuilder;
 constexpr std::array<std::string_view, 4> known_extra{"safetySettings", "cachedContent", "labels",
                                                       "store"};
 
+std::optional<std::string_view> refusal(const message::Media& media, const Draft& /*draft*/) {
+  if (media.mime_type == svg_type) return no_svg;
+  return std::nullopt;
+}
+
 bool has_functions(const ChatPayload& payload) {
   for (const Tool& tool : payload.tools) {
     if (!tool.name.empty()) return true;
@@ -187,6 +192,7 @@ void write_generation(JsonBuilder& out, const Draft& draft) {
 
 Result<std::string> gemini_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
+  MILLRACE_TRY(check_media(draft, refusal));
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   const auto is_prompt = [](const message::Message& message) {
@@ -199,7 +205,10 @@ Result<std::string> gemini_body(const Draft& draft) {
   } else {
     format::write_gemini_system(out, draft.messages);
   }
-  format::write_gemini_contents(out, draft.messages);
+  format::write_gemini_contents(out, draft.messages,
+                                draft.is(Trait::thinking_level)
+                                    ? format::UnsignedCalls::excused
+                                    : format::UnsignedCalls::as_they_are);
   write_tools(out, draft);
   write_tool_choice(out, draft);
   write_generation(out, draft);

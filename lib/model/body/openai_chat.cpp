@@ -180,10 +180,6 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   }
 }
 
-bool is_disabled(const Reasoning& reasoning) {
-  return reasoning.type == "disabled" || reasoning.effort == "none";
-}
-
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   if (reasoning.type == "adaptive") {

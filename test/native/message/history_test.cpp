@@ -110,6 +110,18 @@ TEST(History, DropsResultsWithoutCalls) {
   EXPECT_EQ(repaired("a(x) t:x t:x", 1), "a(x) t:x");
 }
 
+TEST(History, LetsTheUserTellResultsWithoutCalls) {
+  Messages messages = history("t:y a(x) t:z t:x t:x u");
+  for (message::Message& message : messages) message.content = message::Content::of_text("r");
+  CountingIds ids("new-");
+  const auto changes = message::repair_history(messages, ids, message::Strays::told_by_user);
+  ASSERT_EQ(changes.size(), 3U);
+  EXPECT_EQ(message::describe(changes[0]),
+            "The result of tool call \"y\" became a message of the user: no call is known for it.");
+  EXPECT_EQ(shape(messages), "u a(x) t:x u u");
+  EXPECT_TRUE(message::check_history(messages).ok());
+}
+
 TEST(History, AnswersCallsThatTheConversationPassed) {
   EXPECT_EQ(repaired("u a(x,y) u", 2), "u a(x,y) t:x t:y u");
   EXPECT_EQ(repaired("a(x,y) t:y", 1), "a(x,y) t:y t:x");

@@ -180,6 +180,89 @@ TEST(Payload, SendsResponsesItemsBack) {
   EXPECT_NE(body.find(R"("store":false)"), std::string::npos) << body;
 }
 
+constexpr std::string_view foreign_call =
+    R"("messages":[{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":)"
+    R"([{"id":"call_1","type":"function","function":{"name":"t","arguments":"{}"}},)"
+    R"({"id":"call_2","type":"function","function":{"name":"t","arguments":"{}"}}]},)"
+    R"({"role":"tool","tool_call_id":"call_1","content":"r"},)"
+    R"({"role":"tool","tool_call_id":"call_2","content":""}])";
+
+std::string body_with(std::string_view provider, std::string_view model, std::string_view more) {
+  std::string payload = "{";
+  json::append_member(payload, "model", model);
+  payload.append(",").append(more).append("}");
+  return test::body_of(test::build(test::settings_of(provider), payload));
+}
+
+TEST(Payload, ExcusesCallsWithoutASignatureToGemini3) {
+  const std::string body = body_with("google", "gemini-3-pro", foreign_call);
+  EXPECT_NE(body.find(R"({"functionCall":{"name":"t","args":{}},"thoughtSignature":)"
+                      R"("skip_thought_signature_validator"},{"functionCall":{"name":"t","args":)"
+                      R"({}}}])"),
+            std::string::npos)
+      << body;
+  const std::string older = body_with("google", "gemini-2.5-pro", foreign_call);
+  EXPECT_EQ(older.find("thoughtSignature"), std::string::npos) << older;
+}
+
+TEST(Payload, GivesDeepSeekAReasoningForEachAnswer) {
+  constexpr std::string_view empty = R"("reasoning_content":"")";
+  for (const std::string_view model : {"deepseek-reasoner", "deepseek-v4-pro"}) {
+    const std::string body = body_with("deepseek", model, foreign_call);
+    EXPECT_NE(body.find(empty), std::string::npos) << body;
+  }
+  const std::string gateway = body_with("openrouter", "Deepseek/deepseek-v4-pro", foreign_call);
+  EXPECT_NE(gateway.find(empty), std::string::npos) << gateway;
+  const std::string chat = body_with("deepseek", "deepseek-chat", foreign_call);
+  EXPECT_EQ(chat.find(empty), std::string::npos) << chat;
+  const std::string off =
+      body_with("deepseek", "deepseek-v4-pro",
+                std::string(foreign_call).append(R"(,"thinking":{"type":"disabled"})"));
+  EXPECT_EQ(off.find(empty), std::string::npos) << off;
+}
+
+TEST(Payload, GivesMiniMaxItsThoughtsAsDetails) {
+  const std::string body =
+      body_with("minimax", "MiniMax-M2",
+                R"("messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b",)"
+                R"("reasoning":{"content":"why"}},{"role":"user","content":"c"}])");
+  EXPECT_NE(body.find(R"("content":"b","reasoning_details":[{"type":"reasoning.text","id":)"
+                      R"("reasoning-text-0","format":"MiniMax-response-v1","index":0,)"
+                      R"("text":"why"}])"),
+            std::string::npos)
+      << body;
+}
+
+TEST(Payload, TellsClaudeResultsWithoutCallsAsWords) {
+  const std::string body =
+      body_with("anthropic", "claude-sonnet-4-5",
+                std::string(R"("messages":[{"role":"tool","tool_call_id":"gone","content":"sun"},)")
+                    .append(foreign_call.substr(foreign_call.find('[') + 1)));
+  EXPECT_NE(body.find(R"("messages":[{"role":"user","content":[{"type":"text","text":"sun"})"),
+            std::string::npos)
+      << body;
+  EXPECT_NE(body.find(R"("tool_use_id":"call_2","content":"<empty_content>")"), std::string::npos)
+      << body;
+}
+
+TEST(Payload, NamesJpegAsApisDoAndRefusesDrawings) {
+  const auto picture = [](std::string_view provider, std::string_view model,
+                          std::string_view type) {
+    return body_with(provider, model,
+                     std::string(R"("messages":[{"role":"user","content":[{"type":"image_url",)"
+                                 R"("image_url":{"url":"data:)")
+                         .append(type)
+                         .append(R"(;base64,AAAA"}}]}])"));
+  };
+  const std::string jpg = picture("anthropic", "claude-sonnet-4-5", "image/jpg");
+  EXPECT_NE(jpg.find(R"("media_type":"image/jpeg")"), std::string::npos) << jpg;
+  for (const auto& [provider, model] :
+       {std::pair{"anthropic", "claude-sonnet-4-5"}, std::pair{"google", "gemini-2.5-flash"}}) {
+    const std::string svg = picture(provider, model, "image/svg+xml");
+    EXPECT_NE(svg.find("no SVG"), std::string::npos) << svg;
+  }
+}
+
 TEST(Payload, SendsThoughtSignaturesBack) {
   const auto built = test::build(
       test::settings_of("gemini"),

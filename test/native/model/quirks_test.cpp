@@ -91,6 +91,10 @@ const std::vector<Case>& cases() {
        talk(
            R"([{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning":{"content":"why"}},{"role":"user","content":"c"}])"),
        R"("reasoning_content":"why")", ""},
+      {"reasoning_details_back",
+       talk(
+           R"([{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning":{"content":"t"}},{"role":"user","content":"c"}])"),
+       R"("reasoning_details":[{"type":"reasoning.text")", ""},
       {"reasoning_split", ask(""), R"("reasoning_split":true)", ""},
       {"always_streams", ask(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
       {"no_stream_with_tools", ask(tool), R"("stream":false)", R"("stream":true)"},

@@ -1,0 +1,19 @@
+// Calls that a model writes as elements: `<invoke name="..">` with a `<parameter name="..">` each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::adapter {
+
+struct InvokedCall {
+  std::string name;
+  std::string arguments_json;  // an object
+};
+
+// The calls of a text that holds nothing else; none when it holds anything else. Values are texts,
+// as the models write them without quotes; one marked `string="false"` is JSON where it can be.
+std::vector<InvokedCall> read_invoked_calls(std::string_view text);
+
+}  // namespace millrace::adapter
