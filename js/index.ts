@@ -75,9 +75,16 @@ export type { CloudConnection, CloudConnectorOptions, CloudInstance } from './mc
 export { invokeMCPTypePlugin } from './mcp/plugin';
 export type { MCPPluginOptions, MCPPluginResult } from './mcp/plugin';
 export { connectMCPServers } from './mcp/servers';
-export type { MCPServerEntry, MCPServers, MCPServersConfig } from './mcp/servers';
+export type {
+  MCPEntryOAuth,
+  MCPServerEntry,
+  MCPServers,
+  MCPServersConfig,
+  MCPServersOptions,
+} from './mcp/servers';
 export { OAuth } from './mcp/oauth';
 export type { OAuthOptions } from './mcp/oauth';
+export { fileOAuthStore } from './mcp/oauth-files';
 export { inMemoryOAuthStore } from './mcp/oauth-records';
 export type {
   OAuthClientInformation,

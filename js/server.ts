@@ -34,6 +34,8 @@ export interface ServerOptions {
 export interface McpServerSettings {
   readonly name: string;
   readonly settings: object;
+  /** Its refusals are answered by answerMcp. */
+  readonly asksHost?: boolean;
   readonly trusted?: boolean;
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
@@ -42,9 +44,12 @@ export interface McpServerSettings {
 /** What became of an MCP server. */
 export interface McpServerStatus {
   name: string;
-  state: 'starting' | 'ready' | 'failed';
+  /** `unauthorized`: waits for an authorization. */
+  state: 'starting' | 'unauthorized' | 'ready' | 'failed';
   tools: number;
   error?: { code: string; message: string };
+  /** Waits for an answer. */
+  refusal?: { number: number; status: number; challenge: string };
 }
 
 /** A server that listens. */
@@ -52,6 +57,8 @@ export interface Server {
   readonly port: number;
   /** Its MCP servers; requests to the agent wait until none is starting. */
   mcp(): McpServerStatus[];
+  /** Answers the refusal of an MCP server with headers, or with why there are none. */
+  answerMcp(name: string, answer: Record<string, string> | Error): void;
   /** Accepts no more, lets answers end within the drain time, then closes. */
   stop(): Promise<void>;
 }
@@ -74,6 +81,10 @@ export function startServer(options: ServerOptions): Server {
     return {
       port: server.port(),
       mcp: () => JSON.parse(server.mcpStatus()) as McpServerStatus[],
+      answerMcp: (name, answer) =>
+        answer instanceof Error
+          ? server.answerMcp(name, '{}', answer.message || 'No authorization was given.')
+          : server.answerMcp(name, JSON.stringify(answer), ''),
       stop: () =>
         new Promise((resolve) => {
           server.stop(resolve);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "app/mcp_stream.hpp"
 #include "arguments.hpp"
 #include "exports.hpp"
 #include "object.hpp"
@@ -51,6 +52,22 @@ Napi::Value mcp_status(app::AgentServer& server, const Napi::CallbackInfo& info)
   return to_text(info.Env(), server.mcp_status());
 }
 
+// answerMcp(name, headersJson, message): a message refuses
+Napi::Value answer_mcp(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  const auto name = text_at(info, 0);
+  const auto headers = text_at(info, 1);
+  const auto message = text_at(info, 2);
+  for (const auto* given : {&name, &headers, &message}) {
+    if (!*given) return raise(info.Env(), given->error());
+  }
+  if (message.value().empty()) {
+    server.authorize_mcp(name.value(), app::read_authorization(headers.value()));
+  } else {
+    server.refuse_mcp(name.value(), message.value());
+  }
+  return info.Env().Undefined();
+}
+
 // stop(callback): calls back when the last connection is closed
 Napi::Value stop(app::AgentServer& server, const Napi::CallbackInfo& info) {
   if (info.Length() < 1 || !info[0].IsFunction()) {
@@ -67,6 +84,7 @@ void export_agent_server(Napi::Env env, Napi::Object exports) {
   set_class<AgentServer>(env, exports,
                          {{"port", method<AgentServer, port>},
                           {"mcpStatus", method<AgentServer, mcp_status>},
+                          {"answerMcp", method<AgentServer, answer_mcp>},
                           {"stop", method<AgentServer, stop>}});
 }
 

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
+import { keptAt } from '../mcp/attachments';
 import { resultText } from './http-tools';
 import type { HostTool } from './tools';
 
@@ -75,13 +76,41 @@ async function attachmentOf(
     throw new MillraceError('no_image_generated', 'The model made no image.');
   }
   const id = randomUUID();
-  const [, type = 'image/png', data] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(imageUrl) ?? [];
-  const url =
-    data === undefined
-      ? imageUrl
-      : await store({ id, mimeType: type, bytes: Buffer.from(data, 'base64') });
-  if (url.startsWith('data:')) throw new TypeError('store() must give an address, not the image.');
-  const mimeType = data === undefined ? 'image/*' : type;
+  const image = imageOf(imageUrl);
+  const url = image ? await keptOf({ id, ...image }, store) : imageUrl;
+  const mimeType = image?.mimeType ?? 'image/*';
   const size = { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
   return { id, type: 'image', mimeType, url, ...size };
+}
+
+// The bytes of a data: address; undefined for one of the web, which is kept as it is. Anything else - a path,
+// base64 alone - has no place in a history.
+function imageOf(url: string): { mimeType: string; bytes: Uint8Array } | undefined {
+  if (/^https?:\/\//i.test(url)) return undefined;
+  const [, type, base64, data] =
+    /^data:([^;,]*)(?:;(?!base64,)[^;,]*)*(;base64)?,(.*)$/is.exec(url) ?? [];
+  if (data === undefined) {
+    throw new MillraceError(
+      'no_image_generated',
+      'The model gave an image that is neither an address of the web nor data.',
+    );
+  }
+  const bytes = base64 ? Buffer.from(data, 'base64') : Buffer.from(decodeURIComponent(data));
+  return { mimeType: type || 'image/png', bytes };
+}
+
+async function keptOf(
+  image: { id: string; mimeType: string; bytes: Uint8Array },
+  store: ImageToolOptions['store'],
+): Promise<string> {
+  try {
+    return await keptAt(store, image);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MillraceError(
+      'tool_failed',
+      `The image was made but could not be kept, so nobody sees it: ${reason}`,
+      { cause: error },
+    );
+  }
 }

@@ -128,7 +128,11 @@ export function createAgentToolsEngine(options: {
   });
   for (const host of hosts.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (made.tools[host.name]) {
-      throw new MillraceError('invalid_argument', `There are two tools called ${host.name}.`);
+      throw new MillraceError(
+        'invalid_argument',
+        `There are two tools called ${host.name}; clients of one MCP server are told apart by their ` +
+          'option `name`.',
+      );
     }
     made.tools[host.name] = withRetries(callable(host), host.retries);
     made.definitions.push({

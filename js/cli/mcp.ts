@@ -3,9 +3,15 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import { createMCPClient, type MCPClient } from '../mcp/client';
-import type { MCPClientOptions } from '../mcp/reach';
+import { type MCPClientOptions, protocolVersions } from '../mcp/reach';
+import { type MCPEntryOAuth, namesCaller } from '../mcp/servers';
 import type { Command } from './command';
 import { integerOption, plain, readArgs, UsageError } from './command';
+import {
+  authorizationChoice,
+  authorizationOptions,
+  CommandLineAuthorization,
+} from './mcp-authorization';
 import { conformanceClient } from './mcp-conformance';
 import { tableOf } from './table';
 import { mcpResultText } from '../mcp/tools';
@@ -30,6 +36,14 @@ Options of test:
   --timeout <ms>       for each request; default 60000
   --json               print one JSON object, also of a failure
   --help               print this
+
+A url that wants an authorization (OAuth) is opened by a person; tokens are kept for the next time:
+  --authorize <how>    print the address to open (default), open it, or never ask
+  --tokens <folder>    where tokens are kept; default ~/.local/state/millrace/mcp; off keeps none
+  --client-id <id>     a client that was registered by hand; its secret in MCP_CLIENT_SECRET
+  --callback-port <n>  where the browser comes back to; default a free port
+  --scope <scopes>     what to ask for where the server does not say it
+  --login-host <host>  an authorization server in a private network; may be repeated
 `;
 
 const options = {
@@ -42,6 +56,11 @@ const options = {
   sse: { type: 'boolean' },
   timeout: { type: 'string' },
   json: { type: 'boolean' },
+  ...authorizationOptions,
+  'client-id': { type: 'string' },
+  'callback-port': { type: 'string' },
+  scope: { type: 'string' },
+  'login-host': { type: 'string', multiple: true },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -79,19 +98,25 @@ async function survey(client: MCPClient, found: Record<string, unknown>): Promis
   const lists = {
     tools: () => client.listTools(),
     resources: () => client.listResources(),
+    resourceTemplates: () => client.listResourceTemplates(),
     prompts: () => client.listPrompts(),
   };
   const failures: Record<string, Failure> = {};
   for (const [kind, list] of Object.entries(lists)) {
     found[kind] = [];
     try {
-      if (capabilities[kind]) found[kind] = await list();
+      const announced = kind === 'resourceTemplates' ? 'resources' : kind;
+      if (capabilities[announced]) found[kind] = await list();
     } catch (error) {
-      failures[kind] = failureOf(error);
+      // Servers that have resources need not have templates of them.
+      const isUnknown = (error as { cause?: { code?: unknown } }).cause?.code === methodNotFound;
+      if (kind !== 'resourceTemplates' || !isUnknown) failures[kind] = failureOf(error);
     }
   }
   if (Object.keys(failures).length > 0) found['failures'] = failures;
 }
+
+const methodNotFound = -32601;
 
 interface Failure {
   code: string;
@@ -108,6 +133,21 @@ function firstLine(text: unknown): string {
   return typeof text === 'string' ? (plain(text).split('\n', 1)[0] ?? '') : '';
 }
 
+function indented(text: string): string {
+  return plain(text)
+    .trim()
+    .split('\n')
+    .map((line) => `  ${line}\n`)
+    .join('');
+}
+
+const kinds = [
+  ['tools', 'name'],
+  ['resources', 'uri'],
+  ['resourceTemplates', 'uriTemplate'],
+  ['prompts', 'name'],
+] as const;
+
 function print(found: Record<string, unknown>): void {
   const { name, version } = (found['serverInfo'] ?? {}) as { name?: string; version?: string };
   const capabilities = Object.keys(found['capabilities'] as object).join(', ');
@@ -115,15 +155,22 @@ function print(found: Record<string, unknown>): void {
     `${firstLine(name) || 'unnamed server'} ${firstLine(version)}, protocol ${String(found['protocolVersion'])}\n` +
       `announces: ${firstLine(capabilities) || 'nothing'}\n`,
   );
+  const instructions = found['instructions'];
+  if (typeof instructions === 'string') {
+    process.stdout.write(`\ninstructions:\n${indented(instructions)}`);
+  }
   const failures = (found['failures'] ?? {}) as Record<string, Failure | undefined>;
-  for (const kind of ['tools', 'resources', 'prompts']) {
+  for (const [kind, id] of kinds) {
     const rows = found[kind] as Record<string, unknown>[];
     const failure = failures[kind];
     if (failure) process.stdout.write(`\n${kind}: ${plain(failure.message)} (${failure.code})\n`);
     if (rows.length === 0) continue;
     process.stdout.write(`\n${kind}:\n`);
-    const cells = rows.map((row) => [firstLine(row['name']), firstLine(row['description'])]);
-    process.stdout.write(tableOf(['name', 'description'], cells));
+    const cells = rows.map((row) => [
+      firstLine(row[id]),
+      firstLine(row['description'] ?? row['name']),
+    ]);
+    process.stdout.write(tableOf([id === 'name' ? id : 'address', 'description'], cells));
   }
 }
 
@@ -174,6 +221,10 @@ function parted(args: readonly string[]): { own: string[]; target: string[] } {
 function reachOf(values: OwnValues, [first, ...rest]: string[]): MCPClientOptions {
   if (first === undefined) throw new UsageError('Name the url or the command of an MCP server.');
   const timeoutMs = integerOption('timeout', values.timeout, 1, 86_400_000);
+  const { protocol = '2025-11-25' } = values;
+  if (!protocolVersions.includes(protocol)) {
+    throw new UsageError(`--protocol must be ${protocolVersions.join(', ')}, not '${protocol}'.`);
+  }
   const common = {
     ...(values.protocol !== undefined && {
       protocolVersion: values.protocol as MCPProtocolVersion,
@@ -183,11 +234,28 @@ function reachOf(values: OwnValues, [first, ...rest]: string[]): MCPClientOption
   if (isUrl(first)) {
     if (rest.length > 0) throw new UsageError(`'${rest[0]}' cannot stand behind a url.`);
     const headers = pairs(values.header, ':');
-    return { ...common, url: first, headers, type: values.sse === true ? 'sse' : 'http' };
+    const type = values.sse === true ? 'sse' : 'http';
+    const auth = namesCaller(headers) ? undefined : authorizationOf(first, values);
+    return { ...common, url: first, headers, type, ...(auth && { auth }) };
   }
   const { cwd } = values;
   const env = pairs(values.env, '=');
   return { ...common, command: first, args: rest, env, ...(cwd !== undefined && { cwd }) };
+}
+
+function authorizationOf(url: string, values: OwnValues): CommandLineAuthorization {
+  const { MCP_CLIENT_SECRET: clientSecret } = process.env;
+  const callbackPort = integerOption('callback-port', values['callback-port'], 1, 65_535);
+  const { 'client-id': clientId, scope, 'login-host': hosts } = values;
+  const settings: MCPEntryOAuth = {
+    ...(clientId !== undefined && { clientId, ...(clientSecret && { clientSecret }) }),
+    ...(callbackPort !== undefined && { callbackPort }),
+    ...(scope !== undefined && { scope }),
+    ...(hosts && { hosts }),
+  };
+  const choice = authorizationChoice(values);
+  const input = process.stdin.isTTY ? { input: process.stdin } : {};
+  return new CommandLineAuthorization(url, url, settings, { ...choice, ...input });
 }
 
 async function test(args: readonly string[]): Promise<number> {

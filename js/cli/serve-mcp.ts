@@ -3,15 +3,25 @@
 import { readFileSync } from 'node:fs';
 
 import { MillraceError } from '../errors';
+import { authorizationOf } from '../mcp/authorization';
 import { reachOf } from '../mcp/reach';
-import { entriesOf, optionsOf } from '../mcp/servers';
+import { entriesOf, namesCaller, oauthOf, optionsOf } from '../mcp/servers';
+import type { MCPServerEntry } from '../mcp/servers';
 import type { McpServerSettings, McpServerStatus, Server } from '../server';
 import { UsageError } from './command';
+import { type AuthorizationChoice, CommandLineAuthorization } from './mcp-authorization';
+
+/** A server over HTTP that may want an authorization. */
+interface Guarded {
+  authorization: CommandLineAuthorization;
+  answer: NonNullable<ReturnType<typeof authorizationOf>>;
+}
 
 /** What a configuration names: servers to be started, and those that cannot be. */
 export interface McpPlan {
   servers: McpServerSettings[];
   failures: McpServerStatus[];
+  guarded: Map<string, Guarded>;
 }
 
 function parsed(file: string): unknown {
@@ -28,9 +38,34 @@ function parsed(file: string): unknown {
   }
 }
 
+// How the engine reaches a server, with the tokens that are kept for it.
+async function settingsOf(
+  name: string,
+  entry: MCPServerEntry,
+  env: NodeJS.ProcessEnv,
+  choice: AuthorizationChoice,
+  guarded: McpPlan['guarded'],
+): Promise<Pick<McpServerSettings, 'settings' | 'asksHost'>> {
+  const reach = optionsOf(name, entry, env);
+  if (!('url' in reach) || namesCaller(reach.headers)) return { settings: reachOf(reach) };
+  const url = String(reach.url);
+  const authorization = new CommandLineAuthorization(name, url, oauthOf(name, entry, env), choice);
+  const kept = await authorization.headers(url);
+  const answer = authorizationOf(authorization, url, kept);
+  if (answer) guarded.set(name, { authorization, answer });
+  return {
+    settings: reachOf({ ...reach, headers: { ...reach.headers, ...kept } }),
+    asksHost: true,
+  };
+}
+
 /** Reads the file of --mcp; a server that is described wrongly is a failure of its own. */
-export function readMcpFile(file: string, env: NodeJS.ProcessEnv): McpPlan {
-  const plan: McpPlan = { servers: [], failures: [] };
+export async function readMcpFile(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  choice: AuthorizationChoice,
+): Promise<McpPlan> {
+  const plan: McpPlan = { servers: [], failures: [], guarded: new Map() };
   let entries: ReturnType<typeof entriesOf>;
   try {
     entries = entriesOf(parsed(file));
@@ -40,11 +75,11 @@ export function readMcpFile(file: string, env: NodeJS.ProcessEnv): McpPlan {
   }
   for (const [name, entry] of entries) {
     try {
-      const settings = reachOf(optionsOf(name, entry, env));
+      const reached = await settingsOf(name, entry, env, choice, plan.guarded);
       const { trusted, allow, expose, deny } = entry;
       plan.servers.push({
         name,
-        settings,
+        ...reached,
         ...(trusted !== undefined && { trusted }),
         ...(allow && { allow }),
         ...(expose && { expose }),
@@ -62,23 +97,68 @@ export function readMcpFile(file: string, env: NodeJS.ProcessEnv): McpPlan {
 
 function line({ name, state, tools, error }: McpServerStatus): string {
   if (error) return `MCP server ${name}: ${error.message} (${error.code})`;
+  if (state === 'unauthorized') return `MCP server ${name}: waits for an authorization`;
   if (state === 'starting') return `MCP server ${name}: starting`;
   return `MCP server ${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}`;
 }
 
 const pollMs = 25;
+const idlePollMs = 250;
 
 /**
- * Waits until each server has told its tools or failed, `patienceMs` at most, and says what becomes of each. Ends
- * early when `stopped` resolves.
+ * Answers the refusals of servers for as long as they are served: by kept tokens, or by a person. Says what
+ * becomes of them.
+ */
+export function attendMcp(
+  server: Server,
+  { guarded }: McpPlan,
+  tell: (text: string) => void,
+): { stop(): void } {
+  const answered = new Map<string, number>();
+  const waiting = new Set<string>();
+  const attend = (status: McpServerStatus): void => {
+    const { name, state, refusal } = status;
+    const one = guarded.get(name);
+    if (!one) return;
+    if (waiting.has(name) && state !== 'unauthorized' && !refusal) {
+      waiting.delete(name);
+      tell(`${line(status)}\n`);
+    }
+    if (!refusal || answered.get(name) === refusal.number) return;
+    answered.set(name, refusal.number);
+    waiting.add(name);
+    one.answer(refusal.status, refusal.challenge).then(
+      (headers) => server.answerMcp(name, headers),
+      (error: unknown) =>
+        server.answerMcp(name, error instanceof Error ? error : new Error(String(error))),
+    );
+  };
+  if (guarded.size === 0) return { stop: () => undefined };
+  const timer = setInterval(() => server.mcp().forEach(attend), idlePollMs);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      for (const { authorization } of guarded.values()) authorization.close();
+    },
+  };
+}
+
+// One server that hangs does not keep the others from being used; it may still come.
+const patienceMs = 10_000;
+
+/**
+ * Waits until each server has told its tools, failed or waits for a person, and says what becomes of each. A
+ * strict one waits for that person, too, and for servers that hang. Ends early when `stopped` resolves.
  */
 export async function settleMcp(
   server: Server,
   { failures, servers }: McpPlan,
   stopped: Promise<unknown>,
   tell: (text: string) => void,
-  patienceMs: number,
+  isStrict: boolean,
 ): Promise<McpServerStatus[]> {
+  const isOpen = ({ state }: McpServerStatus): boolean =>
+    state === 'starting' || (isStrict && state === 'unauthorized');
   const told = new Map<string, string>();
   const say = (status: McpServerStatus): void => {
     if (told.get(status.name) === status.state) return;
@@ -87,13 +167,13 @@ export async function settleMcp(
   };
   failures.forEach(say);
   if (servers.length === 0) return failures;
-  const end = Date.now() + patienceMs;
+  const end = isStrict ? Infinity : Date.now() + patienceMs;
   let isStopped = false;
   void stopped.then(() => (isStopped = true));
   for (;;) {
     const all = server.mcp();
     all.forEach(say);
-    const isSettled = all.every(({ state }) => state !== 'starting');
+    const isSettled = !all.some(isOpen);
     if (isStopped || isSettled || Date.now() > end) return [...failures, ...all];
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }

@@ -4,7 +4,8 @@ import { integerOption, readArgs } from './command';
 import { chooseModel } from './model-choice';
 import type { Server, ServerOptions } from '../server';
 import { startServer } from '../server';
-import { type McpPlan, readMcpFile, settleMcp } from './serve-mcp';
+import { authorizationChoice, authorizationOptions } from './mcp-authorization';
+import { attendMcp, type McpPlan, readMcpFile, settleMcp } from './serve-mcp';
 import { version } from '../version';
 import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
 
@@ -23,6 +24,9 @@ Options:
   --tools <names>         tools of the engine that the agent has, separated by commas
   --mcp <file>            MCP servers whose tools the agent has: {"mcpServers": {name: {"command", "args",
                           "env", "cwd"} or {"type", "url", "headers"}}}
+  --authorize <how>       when such a server wants a person's authorization: print the address to open
+                          (default), open it, or never ask
+  --tokens <folder>       where tokens are kept; default ~/.local/state/millrace/mcp; off keeps none
   --strict                end when one of them cannot be started; otherwise the others go on
   --approve <policy>      who is asked before tools run: never, risky (default), always
   --max-steps <n>         turns of the model with tools, then one last answer (default 32); 0 is no limit
@@ -46,6 +50,7 @@ const options = {
   system: { type: 'string' },
   tools: { type: 'string' },
   mcp: { type: 'string' },
+  ...authorizationOptions,
   strict: { type: 'boolean' },
   approve: { type: 'string' },
   'max-steps': { type: 'string' },
@@ -101,7 +106,7 @@ function waitForStop(): Waiting {
   return { stopped, end: () => clearInterval(keepAlive) };
 }
 
-const noServers: McpPlan = { servers: [], failures: [] };
+const noServers: McpPlan = { servers: [], failures: [], guarded: new Map() };
 
 /** Every provider whose key the environment holds, and nothing else is missing of. */
 function configuredProviders(): object[] {
@@ -136,9 +141,6 @@ function agentOptions(values: {
   };
 }
 
-// One server that hangs does not keep the others from being used; it may still come.
-const mcpPatienceMs = 10_000;
-
 /** The `serve` command. */
 export const serve: Command = {
   summary: 'serve a model as an AG-UI agent over HTTP',
@@ -152,7 +154,10 @@ export const serve: Command = {
     const choice = chooseModel(values.model, values['base-url'], process.env);
     const maxOutputTokens = integerOption('max-output-tokens', values['max-output-tokens'], 1, 1e9);
     const maxSteps = integerOption('max-steps', values['max-steps'], 0, 1e6);
-    const plan = values.mcp === undefined ? noServers : readMcpFile(values.mcp, process.env);
+    const { mcp: file } = values;
+    const authorization = authorizationChoice(values);
+    const plan =
+      file === undefined ? noServers : await readMcpFile(file, process.env, authorization);
     const server = startServer({
       ...choice,
       mcp: plan.servers,
@@ -177,9 +182,10 @@ export const serve: Command = {
     let isStopped = false;
     void stopped.then(() => (isStopped = true));
     const tell = (text: string): void => void process.stderr.write(text);
-    const patienceMs = values.strict === true ? Infinity : mcpPatienceMs;
-    const mcp = await settleMcp(server, plan, stopped, tell, patienceMs);
+    const attendant = attendMcp(server, plan, tell);
+    const mcp = await settleMcp(server, plan, stopped, tell, values.strict === true);
     if (values.strict === true && mcp.some(({ state }) => state === 'failed')) {
+      attendant.stop();
       await server.stop();
       waiting.end();
       process.stderr.write('Not every MCP server could be started, and --strict was given.\n');
@@ -191,6 +197,7 @@ export const serve: Command = {
       values.json === true ? `${JSON.stringify(ready)}\n` : greeting(url, choice.model, [...hosts]);
     if (!isStopped) process.stdout.write(hello());
     await stopped;
+    attendant.stop();
     if (values.json !== true) process.stderr.write('Stopping; answers on their way may end.\n');
     await server.stop();
     return 0;

@@ -25,12 +25,31 @@ interface Block {
   resource?: { blob?: unknown; mimeType?: unknown } | null;
 }
 
-/** Stores what a result holds as bytes. */
+/** Has a file kept and gives its address; throws what `store` throws, also when it gives none. */
+export async function keptAt(
+  store: (file: { id: string; mimeType: string; bytes: Uint8Array }) => unknown,
+  file: { id: string; mimeType: string; bytes: Uint8Array },
+): Promise<string> {
+  const given = await store(file);
+  const url = given instanceof URL ? given.href : given;
+  if (typeof url === 'string' && url !== '' && !url.startsWith('data:')) return url;
+  throw new TypeError('`store` must give the address of what it keeps.');
+}
+
+/** What of a result is kept elsewhere, and what could not be. */
+export interface KeptFiles {
+  attachments: MCPAttachment[];
+  /** What a model is told of files that are lost; "" when none is. */
+  note: string;
+}
+
+/** Stores what a result holds as bytes. The call has run: a file that cannot be kept does not undo it. */
 export async function attachmentsOf(
   { content }: MCPToolResult,
   store: MCPFileStore,
-): Promise<MCPAttachment[]> {
+): Promise<KeptFiles> {
   const attachments: MCPAttachment[] = [];
+  const notes: string[] = [];
   for (const block of (Array.isArray(content) ? content : []) as (Block | null)[]) {
     const { type, data, mimeType } =
       block?.type === 'resource'
@@ -40,8 +59,13 @@ export async function attachmentsOf(
     if (type !== 'image' && type !== 'audio' && type !== 'file') continue;
     const id = randomUUID();
     const known = typeof mimeType === 'string' ? mimeType : 'application/octet-stream';
-    const url = await store({ id, mimeType: known, bytes: Buffer.from(data, 'base64') });
-    attachments.push({ id, type, mimeType: known, url });
+    try {
+      const url = await keptAt(store, { id, mimeType: known, bytes: Buffer.from(data, 'base64') });
+      attachments.push({ id, type, mimeType: known, url });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      notes.push(`\n[the ${type} of this result could not be kept and is not shown: ${reason}]`);
+    }
   }
-  return attachments;
+  return { attachments, note: notes.join('') };
 }

@@ -17,6 +17,8 @@ export type MCPAuthorization =
   | { type: 'oauth2'; accessToken: string }
   | { authorize: MCPAuthorizer; headers?: (url: string) => Promise<Record<string, string>> };
 
+const isText = (value: unknown): boolean => typeof value === 'string';
+
 /** The function that answers refusals of one client, which began with `headers`; none without `auth`. */
 export function authorizationOf(
   auth: MCPAuthorization | undefined,
@@ -27,8 +29,12 @@ export function authorizationOf(
   let refused = headers['Authorization'];
   return async (status, challenge) => {
     const given = await auth.authorize({ status, challenge, url, ...(refused && { refused }) });
-    if (typeof given !== 'object' || given === null) {
-      throw new MillraceError('mcp_unauthorized', '`authorize` of the MCP server gave no headers.');
+    if (typeof given !== 'object' || given === null || !Object.values(given).every(isText)) {
+      throw new MillraceError(
+        'mcp_unauthorized',
+        '`authorize` of the MCP server gave no headers: it has to give an object of texts, such as ' +
+          "{ Authorization: 'Bearer ...' }.",
+      );
     }
     refused = given['Authorization'];
     return given;

@@ -15,7 +15,7 @@ import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import { authorizationOf, headersOf } from './authorization';
 import { type ConnectionHost, MCPConnection, type MCPServer } from './connection';
-import { checkReach, type MCPClientOptions, reachOf } from './reach';
+import { checkClientOptions, checkReach, type MCPClientOptions, reachOf } from './reach';
 import { type MCPToolsOptions, hostTools } from './tools';
 
 /**
@@ -74,6 +74,7 @@ export class MCPClient {
   /** Resolves when the server has opened the connection. */
   static async connect(options: MCPClientOptions): Promise<MCPClient> {
     checkReach('The MCP server', options);
+    checkClientOptions(options);
     const { signal } = options;
     throwIfAborted(signal);
     const reach = { ...options };
@@ -92,6 +93,8 @@ export class MCPClient {
     try {
       await Promise.race([client.#connection.opened(), aborted]);
       return client;
+    } catch (error) {
+      throw withHint(error, options);
     } finally {
       settled();
     }
@@ -334,7 +337,22 @@ export interface MCPToolCall {
   arguments?: object | null | undefined;
 }
 
-function checkedCall({ name, arguments: args }: MCPToolCall): Required<MCPToolCall> {
+// A whole command line in the place of a program is the usual mistake.
+function withHint(error: unknown, options: MCPClientOptions): unknown {
+  const { command } = options as { command?: string };
+  const isLine =
+    MillraceError.is(error, 'process_start_failed') && /\s/.test(command?.trim() ?? '');
+  if (!isLine) return error;
+  const { message, detail } = error;
+  return new MillraceError(
+    'process_start_failed',
+    `${message} \`command\` names the program alone: its arguments belong in \`args\`.`,
+    { ...(detail !== undefined && { detail }), cause: error },
+  );
+}
+
+function checkedCall(call: MCPToolCall | undefined): Required<MCPToolCall> {
+  const { name, arguments: args } = (call ?? {}) as MCPToolCall;
   if (typeof name !== 'string' || name === '') {
     throw new MillraceError('invalid_argument', 'A call of a tool needs the name of the tool.');
   }

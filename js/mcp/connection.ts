@@ -103,6 +103,7 @@ export class MCPConnection {
     return new Promise<T>((resolve, reject) => {
       if (this.#over) throw this.#over.error;
       throwIfAborted(signal);
+      const text = requestText(method, params);
       const timeoutMs = timeOf('timeoutMs', options.timeoutMs);
       const maxTotalMs = timeOf('maxTotalMs', options.maxTotalMs);
       const call = this.#nextCall++;
@@ -111,7 +112,7 @@ export class MCPConnection {
       );
       this.#waiting.set(call, { resolve, reject, options, settled });
       const wishes = { method, list, timeoutMs, totalMs: maxTotalMs, progress: !!onProgress };
-      this.#command('call', call, JSON.stringify(params), JSON.stringify(wishes));
+      this.#command('call', call, text, JSON.stringify(wishes));
     });
   }
 
@@ -222,6 +223,21 @@ export class MCPConnection {
     for (const controller of this.#questions.values()) controller.abort();
     this.#questions.clear();
     this.#resolveClosed();
+  }
+}
+
+// What a request holds beside its name; numbers of BigInt and values that hold themselves are no JSON.
+function requestText(method: string, params: object): string {
+  const wrong = (what: string, cause?: unknown): MillraceError =>
+    new MillraceError('invalid_argument', what, { cause });
+  if (typeof method !== 'string' || method === '') throw wrong('A request needs a method.');
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) {
+    throw wrong(`The parameters of ${method} must be an object.`);
+  }
+  try {
+    return JSON.stringify(params);
+  } catch (error) {
+    throw wrong(`The parameters of ${method} cannot be sent: ${String(error)}`, error);
   }
 }
 

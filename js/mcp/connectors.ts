@@ -83,10 +83,15 @@ export class CloudConnector {
   readonly #fetcher: Fetcher;
 
   constructor(options: CloudConnectorOptions) {
-    const known = Object.hasOwn(services, options.service);
-    const service = known ? services[options.service] : undefined;
+    const { service: name, apiKey } = (options ?? {}) as Partial<CloudConnectorOptions>;
+    const service =
+      name !== undefined && Object.hasOwn(services, name) ? services[name] : undefined;
     if (!service) {
-      throw new MillraceError('invalid_option', `There is no service '${options.service}'.`);
+      const known = Object.keys(services).join(', ');
+      throw new MillraceError('invalid_option', `There is no service '${name}': use ${known}.`);
+    }
+    if (typeof apiKey !== 'string' || apiKey.trim() === '') {
+      throw new MillraceError('invalid_option', `The service ${name} needs an \`apiKey\`.`);
     }
     this.#service = service;
     this.#options = options;
@@ -109,7 +114,11 @@ export class CloudConnector {
 
   /** Makes an instance, has it authorized and connects to it. */
   async connect(connection: CloudConnection): Promise<MCPClient> {
-    const { server, user, authorize, signal, ...common } = connection;
+    const { server, user, authorize, signal, ...common } = connection ?? {};
+    for (const [name, value] of Object.entries({ server, user })) {
+      if (typeof value === 'string' && value !== '') continue;
+      throw new MillraceError('invalid_option', `A connection to a service needs \`${name}\`.`);
+    }
     const instance = await this.create(server, user, signal);
     if (instance.authorizationUrl !== undefined && !(await this.isReady(instance, signal))) {
       await authorize?.(instance.authorizationUrl);

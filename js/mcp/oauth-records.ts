@@ -14,6 +14,8 @@ export interface OAuthClientInformation {
   /** Seconds since 1970; 0 is never. */
   client_secret_expires_at?: number;
   token_endpoint_auth_method?: string;
+  /** What the client was registered with. */
+  redirect_uris?: string[];
 }
 
 /** What is kept of one authorization server; it must never be shown to another one. */

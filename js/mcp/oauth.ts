@@ -26,7 +26,7 @@ import {
 } from './oauth-records';
 
 export interface OAuthOptions extends RouteOptions {
-  /** Where the authorization server sends people back. */
+  /** Where the authorization server sends people back; read anew for each authorization. */
   redirectUrl: string;
   /** Shows the address to a person and gives the address that the person was sent back to. */
   authorize: (url: URL) => Promise<string | URL> | string | URL;
@@ -167,7 +167,13 @@ export class OAuth {
       // A token that can be used once may have been used by another process with the same store.
       const others = refresh && !tokens ? await this.#newer(url, refused) : undefined;
       if (others && !wantsMore) return this.#given(url, others);
-      tokens ??= await this.#askPerson(flow);
+      if (!tokens) {
+        // Authorization servers send people back only to where the registration said.
+        const { redirect_uris: places } = flow.client;
+        const isElsewhere = Array.isArray(places) && !places.includes(this.#options.redirectUrl);
+        if (isElsewhere) flow = { ...flow, client: await this.#register(flow) };
+        tokens = await this.#askPerson(flow);
+      }
     } catch (error) {
       if (!(error instanceof ForgottenClient)) throw error;
       flow = { ...flow, client: await this.#register(flow) };
@@ -303,7 +309,7 @@ export class OAuth {
       ...(scope?.split(' ').includes('offline_access') && { prompt: 'consent' }),
     };
     for (const [name, value] of Object.entries(wanted)) url.searchParams.set(name, value);
-    const code = codeOf(new URL(await authorize(url), redirectUrl), state, flow);
+    const code = codeOf(addressOf(await authorize(url), redirectUrl), state, flow);
     const answer = await this.#token(flow, {
       grant_type: 'authorization_code',
       code,
@@ -363,6 +369,18 @@ function methodOf(client: OAuthClientInformation, supported: string[] = []): str
   if (own && authenticationMethods.includes(own) && isPossible(own)) return own;
   const found = authenticationMethods.find(isPossible);
   return found ?? (client.client_secret === undefined ? 'none' : 'client_secret_post');
+}
+
+// A person may be sent back to a path of the application.
+function addressOf(given: unknown, redirectUrl: string): URL {
+  const text = given instanceof URL ? given.href : given;
+  const back = typeof text === 'string' && URL.canParse(text, redirectUrl);
+  const address = back ? new URL(text, redirectUrl) : undefined;
+  if (address?.searchParams.has('code') || address?.searchParams.has('error')) return address;
+  throw refused(
+    '`authorize` of OAuth has to give the whole address that the person was sent back to, with its ' +
+      '`code` and `state`.',
+  );
 }
 
 // The code of the address that a person came back to.

@@ -89,9 +89,10 @@ export async function invokeMCPTypePlugin(
     const result = await client.callTool(payload.apiName, args, { signal, timeoutMs });
     const content = mcpResultText(result, maxLength);
     const success = result.isError !== true;
-    const attachments = store && success ? await attachmentsOf(result, store) : [];
+    const kept = store && success ? await attachmentsOf(result, store) : undefined;
+    const { attachments = [], note = '' } = kept ?? {};
     return {
-      content,
+      content: content + note,
       success,
       state: withoutBytes(result),
       ...(attachments.length > 0 && { attachments }),

@@ -138,6 +138,61 @@ export function checkReach(who: string, reach: unknown): void {
   if (!areTexts(headers)) wrong('has `headers` that are no texts');
 }
 
+/** The versions that are spoken. */
+export const protocolVersions: readonly string[] = [
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+  '2026-07-28',
+] satisfies MCPProtocolVersion[];
+
+type Check = readonly [isOne: (value: unknown) => boolean, what: string];
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const any: Check = [() => true, ''];
+const listener: Check = [isFunction, 'a function'];
+
+// What each option has to be; how a server is reached is checked by checkReach, limits by limitOf.
+const clientOptions: Record<
+  keyof (MCPProgramOptions & MCPAddressOptions & MCPCommonOptions),
+  Check
+> = {
+  ...{ type: any, command: any, args: any, env: any, cwd: any, graceMs: any, closeMs: any },
+  ...{ url: any, headers: any, auth: any, connectMs: any },
+  ...{ proxy: any, ca: any, cert: any, key: any, passphrase: any, http2: any },
+  ...{ signal: any, startMs: any, timeoutMs: any, maxMessageBytes: any },
+  name: [(value) => typeof value === 'string' && value !== '', 'a text'],
+  clientInfo: [(value) => typeof value === 'object' && value !== null, 'an object'],
+  trusted: [(value) => typeof value === 'boolean', 'true or false'],
+  roots: [(value) => Array.isArray(value) || isFunction(value), 'a list or a function'],
+  protocolVersion: [
+    (value) => protocolVersions.includes(value as string),
+    `one of ${protocolVersions.join(', ')}`,
+  ],
+  ...{ onElicitation: listener, onSampling: listener, onLog: listener, onToolsChanged: listener },
+  ...{ onResourcesChanged: listener, onPromptsChanged: listener, onResourceUpdated: listener },
+  onNotification: listener,
+};
+
+/** Throws `invalid_option` for an option that a client does not have, or that is none. */
+export function checkClientOptions(options: object): void {
+  const checks: Readonly<Record<string, Check | undefined>> = clientOptions;
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
+    if (!check) {
+      const known = Object.keys(checks).join(', ');
+      throw new MillraceError(
+        'invalid_option',
+        `createMCPClient() has no option '${name}'. It has ${known}.`,
+      );
+    }
+    const [isOne, what] = check;
+    if (isOne(value)) continue;
+    throw new MillraceError('invalid_option', `\`${name}\` of an MCP client must be ${what}.`);
+  }
+}
+
 /** How a server is reached, as the engine takes it. */
 export function reachOf(options: MCPClientOptions): object {
   const common = {

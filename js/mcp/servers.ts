@@ -1,8 +1,9 @@
 // Several MCP servers at a time, as configuration files name them.
 import type { HostTool } from '../agent/tools';
 import { MillraceError } from '../errors';
+import type { MCPAuthorization } from './authorization';
 import { type MCPClient, createMCPClient } from './client';
-import { checkReach, type MCPClientOptions, type MCPCommonOptions } from './reach';
+import { checkReach, isList, type MCPClientOptions, type MCPCommonOptions } from './reach';
 import type { MCPToolsOptions } from './tools';
 
 /** One entry of `mcpServers`. */
@@ -27,6 +28,20 @@ export interface MCPServerEntry {
   startMs?: number;
   /** Milliseconds for a request without its own limit. */
   timeoutMs?: number;
+  /** How `millrace serve` authorizes; an application gives `auth` to connectMCPServers. */
+  oauth?: MCPEntryOAuth;
+}
+
+/** What an entry may say of the authorization of its server. */
+export interface MCPEntryOAuth {
+  /** A client that was registered by hand. */
+  clientId?: string;
+  clientSecret?: string;
+  /** Where its redirect address listens on this machine; a free port when absent. */
+  callbackPort?: number;
+  scope?: string;
+  /** Authorization servers in a private network. */
+  hosts?: string[];
 }
 
 /** The usual configuration file: `{"mcpServers": {"name": {"command": ...}}}`. */
@@ -99,22 +114,70 @@ export function optionsOf(
   return { ...limits, name, url, type, headers: mapped(entry.headers, env) };
 }
 
+/** What an entry says of its authorization, with the environment's variables; throws `invalid_option`. */
+export function oauthOf(
+  name: string,
+  { oauth = {} }: MCPServerEntry,
+  env: NodeJS.ProcessEnv,
+): MCPEntryOAuth {
+  const wrong = (what: string): never => {
+    throw new MillraceError('invalid_option', `The MCP server ${name} has \`oauth\` ${what}.`);
+  };
+  if (typeof oauth !== 'object' || oauth === null) return wrong('that is no object');
+  const { callbackPort, hosts, ...texts } = oauth;
+  const isPort = Number.isInteger(callbackPort) && (callbackPort ?? 0) > 0;
+  if (callbackPort !== undefined && !(isPort && callbackPort < 65_536)) {
+    wrong('with a `callbackPort` that is no port');
+  }
+  if (!isList(hosts)) wrong('with `hosts` that are no list of texts');
+  const filledIn = Object.entries(texts).map(([key, text]) => {
+    if (!['clientId', 'clientSecret', 'scope'].includes(key)) wrong(`with an unknown '${key}'`);
+    if (typeof text !== 'string') wrong(`whose \`${key}\` is no text`);
+    return [key, filled(text, env)];
+  });
+  return {
+    ...(Object.fromEntries(filledIn) as MCPEntryOAuth),
+    ...(callbackPort !== undefined && { callbackPort }),
+    ...(hosts && { hosts }),
+  };
+}
+
+/** Whether headers say who asks. */
+export function namesCaller(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}
+
+export interface MCPServersOptions extends MCPCommonOptions {
+  /** In the place of this process's environment. */
+  env?: NodeJS.ProcessEnv;
+  /** For servers over HTTP whose `headers` hold no `Authorization`. */
+  auth?: Extract<MCPAuthorization, { authorize: unknown }>;
+}
+
 /**
  * Connects to all servers of a configuration at the same time; resolves when each is connected or failed. One
  * that cannot be reached is a failure of its own; `startMs` says when one that hangs is.
  */
 export async function connectMCPServers(
   config: MCPServersConfig,
-  options: MCPCommonOptions & { env?: NodeJS.ProcessEnv } = {},
+  options: MCPServersOptions = {},
 ): Promise<MCPServers> {
-  const { env = process.env, ...common } = options;
+  const { env = process.env, auth, ...common } = options;
+  if (auth !== undefined && typeof auth?.authorize !== 'function') {
+    throw new MillraceError(
+      'invalid_option',
+      '`auth` of several MCP servers must be an OAuth, or have a function `authorize`: a token is for one.',
+    );
+  }
   const clients: Record<string, MCPClient> = {};
   const failures: Record<string, MillraceError> = {};
   await Promise.all(
     entriesOf(config).map(async ([name, entry]) => {
       try {
         const trusted = entry.trusted === undefined ? {} : { trusted: entry.trusted };
-        const given = { ...common, ...trusted, ...optionsOf(name, entry, env) };
+        const reach = optionsOf(name, entry, env);
+        const asks = auth && 'url' in reach && !namesCaller(reach.headers);
+        const given = { ...common, ...trusted, ...reach, ...(asks && { auth }) };
         clients[name] = await createMCPClient(given);
       } catch (error) {
         failures[name] = MillraceError.is(error)

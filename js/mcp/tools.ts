@@ -148,10 +148,10 @@ async function called(
   }
   checkPromise(told, result);
   if (!store) return content;
-  const attachments = await attachmentsOf(result, store);
+  const { attachments, note } = await attachmentsOf(result, store);
   const state = result.structuredContent;
   return {
-    content,
+    content: content + note,
     success: true,
     ...(attachments.length > 0 && { attachments }),
     ...(state !== undefined && { state }),
@@ -170,6 +170,9 @@ export async function hostTools(
     if (!isList(list)) {
       throw new MillraceError('invalid_option', `\`${name}\` must be a list of texts.`);
     }
+  }
+  if (store !== undefined && typeof store !== 'function') {
+    throw new MillraceError('invalid_option', '`store` must be a function that keeps a file.');
   }
   const rules = { server: client.name, trusted, allow, deny, tools: listed };
   const first = described(rules);

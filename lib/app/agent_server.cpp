@@ -373,6 +373,16 @@ std::string AgentServer::mcp_status() const {
   return state_->mcp ? state_->mcp->status_json() : "[]";
 }
 
+void AgentServer::authorize_mcp(std::string_view server, std::vector<mcp::HttpField> headers) {
+  const std::lock_guard lock(state_->mcp_ending);
+  if (state_->mcp) state_->mcp->authorize(server, std::move(headers));
+}
+
+void AgentServer::refuse_mcp(std::string_view server, std::string message) {
+  const std::lock_guard lock(state_->mcp_ending);
+  if (state_->mcp) state_->mcp->refuse_authorization(server, std::move(message));
+}
+
 void AgentServer::stop() {
   stop_within(state_->options.drain_ms);
 }

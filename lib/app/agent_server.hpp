@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/mcp_servers.hpp"
@@ -54,6 +55,9 @@ class AgentServer {
   // What became of the MCP servers so far (McpServers::status_json). Runs wait until each is
   // settled.
   [[nodiscard]] std::string mcp_status() const;
+  // Answers the refusal of an MCP server (McpServers::authorize, refuse_authorization).
+  void authorize_mcp(std::string_view server, std::vector<mcp::HttpField> headers);
+  void refuse_mcp(std::string_view server, std::string message);
   // Stops to accept, lets answers end within the drain time of the options, then closes and joins.
   void stop();
 

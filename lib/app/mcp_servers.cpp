@@ -23,11 +23,12 @@ constexpr std::chrono::seconds longest_pause{60};
 // What servers have to tell their tools while requests wait for them.
 constexpr std::chrono::seconds patience{10};
 
-enum class Phase : std::uint8_t { starting, ready, failed };
+enum class Phase : std::uint8_t { starting, unauthorized, ready, failed };
 
 std::string_view name_of(Phase phase) {
   switch (phase) {
     case Phase::starting: return "starting";
+    case Phase::unauthorized: return "unauthorized";
     case Phase::ready: return "ready";
     case Phase::failed: break;
   }
@@ -58,6 +59,7 @@ class McpServers::Connection final : public mcp::ClientHost,
 
   void connect() {
     if (client_) client_->end();
+    drop_refusal();
     listing_ = listening_ = 0;
     client_ = std::make_shared<mcp::Client>(loop_, http_, options_.client,
                                             static_cast<mcp::ClientHost&>(*this));
@@ -75,6 +77,20 @@ class McpServers::Connection final : public mcp::ClientHost,
     kept->close();
   }
 
+  void authorize(std::vector<mcp::HttpField> headers) {
+    if (!drop_refusal()) return;
+    options_.client.http.authorization = headers;
+    const auto kept = client_;
+    kept->authorize(std::move(headers));
+  }
+
+  void refuse_authorization(std::string message) {
+    if (!drop_refusal()) return;
+    const auto kept = client_;
+    kept->refuse_authorization(make_error(Errc::mcp_unauthorized, std::move(message)));
+  }
+
+  [[nodiscard]] const std::string& name() const { return options_.rules.server; }
   [[nodiscard]] Phase phase() const {
     const std::lock_guard lock(mutex_);
     return phase_;
@@ -87,6 +103,11 @@ class McpServers::Connection final : public mcp::ClientHost,
     told.set("name", options_.rules.server);
     told.set("state", name_of(phase_));
     told.set("tools", Tree::integer(static_cast<std::int64_t>(count_)));
+    if (refusal_) {
+      told.at("refusal").set("number", Tree::integer(refusal_->number));
+      told.at("refusal").set("status", Tree::integer(refusal_->status));
+      told.at("refusal").set("challenge", refusal_->challenge);
+    }
     if (!error_) return told;
     told.at("error").set("code", error_->code_name());
     told.at("error").set("message", error_->message);
@@ -146,7 +167,17 @@ class McpServers::Connection final : public mcp::ClientHost,
   }
   void withdrawn(mcp::QuestionId) override {}
 
-  void unauthorized(int status, std::string_view) override {
+  void unauthorized(int status, std::string_view challenge) override {
+    if (options_.asks_host) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (refusal_) return;
+        refusal_ = Refusal{++refusals_, status, std::string(challenge)};
+      }
+      // Its tools stay, and their calls wait; one that was never open holds up nobody.
+      if (phase() != Phase::ready) note(Phase::unauthorized, 0, std::nullopt);
+      return;
+    }
     loop_.post([client = client_, status] {
       client->refuse_authorization(make_error(
           Errc::mcp_unauthorized, "The MCP server wants an authorization (HTTP status " +
@@ -219,6 +250,12 @@ class McpServers::Connection final : public mcp::ClientHost,
     owner_.changed_();
   }
 
+  // True when there was one.
+  bool drop_refusal() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(refusal_, std::nullopt).has_value();
+  }
+
   void finish() {
     calls_->end(make_error(Errc::mcp_connection_failed, "The MCP client is closed."));
     if (done_) std::exchange(done_, nullptr)();
@@ -244,7 +281,15 @@ class McpServers::Connection final : public mcp::ClientHost,
   bool is_closing_ = false;
   std::function<void()> done_;
 
+  struct Refusal {
+    std::int64_t number;
+    std::int64_t status;
+    std::string challenge;
+  };
+
   mutable std::mutex mutex_;  // of what status() tells
+  std::optional<Refusal> refusal_;
+  std::int64_t refusals_ = 0;
   Phase phase_ = Phase::starting;
   std::size_t count_ = 0;
   std::optional<Error> error_;
@@ -252,7 +297,8 @@ class McpServers::Connection final : public mcp::ClientHost,
 
 McpServers::McpServers(os::EventLoop& loop, net::Client& http,
                        std::vector<McpServerOptions> servers, std::function<void()> changed)
-    : patience_timer_(loop,
+    : loop_(loop),
+      patience_timer_(loop,
                       [this] {
                         is_patient_ = false;
                         changed_();
@@ -294,6 +340,25 @@ void McpServers::close(const std::function<void()>& done) {
       if (--*open == 0) done();
     });
   }
+}
+
+std::shared_ptr<McpServers::Connection> McpServers::find(std::string_view server) const {
+  const auto at =
+      std::find_if(connections_.begin(), connections_.end(),
+                   [&](const auto& connection) { return connection->name() == server; });
+  return at == connections_.end() ? nullptr : *at;
+}
+
+void McpServers::authorize(std::string_view server, std::vector<mcp::HttpField> headers) {
+  loop_.post([known = std::weak_ptr(find(server)), headers = std::move(headers)]() mutable {
+    if (const auto connection = known.lock()) connection->authorize(std::move(headers));
+  });
+}
+
+void McpServers::refuse_authorization(std::string_view server, std::string message) {
+  loop_.post([known = std::weak_ptr(find(server)), message = std::move(message)]() mutable {
+    if (const auto connection = known.lock()) connection->refuse_authorization(std::move(message));
+  });
 }
 
 std::string McpServers::status_json() const {

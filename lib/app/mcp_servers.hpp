@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "os/timer.hpp"
@@ -17,12 +18,13 @@ namespace millrace::app {
 
 struct McpServerOptions {
   mcp::ClientOptions client;
-  mcp::ToolRules rules;  // with the server's name
+  mcp::ToolRules rules;    // with the server's name
+  bool asks_host = false;  // who answers its refusals by authorize() or refuse_authorization()
 };
 
 // A server that cannot be reached holds up no other, and is tried again.
-// Thread: engine thread, but for status_json and the constructor; destroy there or after the loop
-// has stopped.
+// Thread: engine thread, but for status_json, authorize, refuse_authorization and the constructor;
+// destroy there or after the loop has stopped.
 // Lifetime: loop and HTTP client outlive it.
 class McpServers {
  public:
@@ -39,15 +41,22 @@ class McpServers {
   [[nodiscard]] std::vector<std::shared_ptr<tool::Tool>> tools() const;
   // Ends sessions and programs in good order, then calls back.
   void close(const std::function<void()>& done);
-  // Shape: [{"name", "state": "starting" | "ready" | "failed", "tools": number, "error"?: {"code",
-  // "message"}}], sorted as given.
+  // Shape: [{"name", "state": "starting" | "unauthorized" | "ready" | "failed", "tools": number,
+  // "error"?: {"code", "message"}, "refusal"?: {"number", "status", "challenge"}}], sorted as
+  // given. A refusal waits for an answer.
   // Thread: any.
   [[nodiscard]] std::string status_json() const;
+  // Answers the refusal that the server waits with; without one nothing happens.
+  // Thread: any.
+  void authorize(std::string_view server, std::vector<mcp::HttpField> headers);
+  void refuse_authorization(std::string_view server, std::string message);
 
  private:
   class Connection;
+  [[nodiscard]] std::shared_ptr<Connection> find(std::string_view server) const;
 
   bool is_patient_ = true;
+  os::EventLoop& loop_;
   os::Timer patience_timer_;
   std::vector<std::shared_ptr<Connection>> connections_;
   std::function<void()> changed_;

@@ -107,6 +107,18 @@ Result<mcp::ClientOptions> read_mcp_client(std::string_view json) {
   return options;
 }
 
+std::vector<mcp::HttpField> read_authorization(std::string_view json) {
+  json::Document document;
+  const auto parsed = document.parse(json);
+  std::vector<mcp::HttpField> fields;
+  for (const json::Member header : (parsed ? parsed.value() : json::Value()).members()) {
+    mcp::HttpField& field = fields.emplace_back();
+    field.name = header.key;
+    field.value = header.value.string();
+  }
+  return fields;
+}
+
 McpStream::McpStream(DrainQueue::StreamId id, StreamServices& services, mcp::ClientOptions options)
     : id_(id),
       services_(services),
@@ -156,15 +168,7 @@ void McpStream::command(const StreamCommand& command) {
           }},
       Row{"authorize",
           [](McpStream& stream, const StreamCommand& said) {
-            json::Document document;
-            const auto parsed = document.parse(said.text);
-            std::vector<mcp::HttpField> fields;
-            for (const json::Member header : (parsed ? parsed.value() : json::Value()).members()) {
-              mcp::HttpField& field = fields.emplace_back();
-              field.name = header.key;
-              field.value = header.value.string();
-            }
-            stream.client_->authorize(std::move(fields));
+            stream.client_->authorize(read_authorization(said.text));
           }},
       Row{"unauthorized",
           [](McpStream& stream, const StreamCommand& said) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/stream.hpp"
 #include "base/result.hpp"
@@ -19,6 +20,10 @@ namespace millrace::app {
 // "connectMs"?, "closeMs"?, "graceMs"?, "messageBytes"?: number.
 // Errors: invalid_json, invalid_option.
 Result<mcp::ClientOptions> read_mcp_client(std::string_view json);
+
+// Reads headers of an authorization; what cannot be read is none.
+// Shape: {name: value}.
+std::vector<mcp::HttpField> read_authorization(std::string_view json);
 
 // Items: {"type": "opened", "info"}, {"type": "settled", "call", "result" | "error", "rpc"?},
 // {"type": "progress", "call", "params"}, {"type": "asked", "question", "call", "method",

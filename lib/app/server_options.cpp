@@ -59,8 +59,8 @@ Result<void> read_providers(AgentServerOptions& options, std::string_view key,
   return {};
 }
 
-// Shape: [{"name": string, "settings": what read_mcp_client reads, "trusted"?: boolean, and the
-// other members that mcp::read_rules reads}].
+// Shape: [{"name": string, "settings": what read_mcp_client reads, "asksHost"?: boolean,
+// "trusted"?: boolean, and the other members that mcp::read_rules reads}].
 Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const json::Value& value) {
   if (!value.is_array()) return wrong_option(key, "an array of objects");
   for (const json::Value item : value.items()) {
@@ -69,7 +69,8 @@ Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const j
     if (!client) return std::move(client).error();
     json::Tree rules(item);
     rules.set("server", item["name"].string());
-    options.mcp.push_back({std::move(client).value(), mcp::read_rules(rules)});
+    const bool asks_host = item["asksHost"].is_true();
+    options.mcp.push_back({std::move(client).value(), mcp::read_rules(rules), asks_host});
   }
   return {};
 }

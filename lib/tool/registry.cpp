@@ -14,7 +14,9 @@ Result<void> Registry::add(std::shared_ptr<Tool> tool) {
         "'" + spec.name + "' is no name for a tool: use 1 to 64 letters, digits, _ and -.");
   }
   if (tools_.contains(spec.name)) {
-    return make_error(Errc::invalid_option, "There are two tools called " + spec.name + ".");
+    return make_error(Errc::invalid_option,
+                      "There are two tools called " + spec.name +
+                          "; clients of one MCP server are told apart by their option `name`.");
   }
   auto parameters = schema::Schema::compile(spec.parameters);
   if (!parameters) return std::move(parameters).error();

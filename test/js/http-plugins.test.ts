@@ -413,6 +413,39 @@ describe('HTTP tools', () => {
       await expect(run(empty, { prompt: 'nothing' })).rejects.toThrow('no image');
     });
 
+    it.each([
+      ['AAECAwQFBgcICQ==', /neither/],
+      ['file:///etc/passwd', /neither/],
+      ['javascript:alert(1)', /neither/],
+    ])('takes %s for no image', async (imageUrl, expected) => {
+      const runtime = { createImage: async () => ({ imageUrl }) };
+      const tool = imageTool({ runtime, model: 'm', store: () => 'https://x.example/1' });
+      await expect(run(tool, { prompt: 'a cat' })).rejects.toThrow(expected);
+    });
+
+    it('keeps an image of text, and says when a store keeps nothing', async () => {
+      const imageUrl = 'data:image/svg+xml;charset=utf-8,%3Csvg%2F%3E';
+      const runtime = { createImage: async () => ({ imageUrl }) };
+      let kept = '';
+      const made = (store: unknown): HostTool =>
+        imageTool({ runtime, model: 'm', store: store as never });
+      const store = ({ bytes }: { bytes: Uint8Array }): URL => {
+        kept = Buffer.from(bytes).toString();
+        return new URL('https://x.example/1');
+      };
+      expect(await run(made(store), { prompt: 'a cat' })).toMatchObject({
+        attachments: [{ mimeType: 'image/svg+xml', url: 'https://x.example/1' }],
+      });
+      expect(kept).toBe('<svg/>');
+      for (const bad of [
+        () => undefined,
+        () => imageUrl,
+        () => Promise.reject(new Error('full')),
+      ]) {
+        await expect(run(made(bad), { prompt: 'a cat' })).rejects.toThrow(/could not be kept/);
+      }
+    });
+
     it.each(['runtime', 'model', 'store'])(
       'needs its %s before an image is paid for',
       (missing) => {

@@ -622,6 +622,27 @@ describe('several MCP servers', () => {
       answers = [];
     });
 
+    it.each([
+      undefined,
+      {},
+      { service: 'none', apiKey: 'key' },
+      { service: 'toString', apiKey: 'key' },
+      { service: 'klavis' },
+      { service: 'klavis', apiKey: ' ' },
+    ])('are not made with %j', (options) => {
+      expect(() => new CloudConnector(options as never)).toThrow(
+        expect.objectContaining({ code: 'invalid_option' }),
+      );
+    });
+
+    it('need the name of a server and of a user', async () => {
+      for (const one of [undefined, { server: 'Gmail' }, { user: 'me' }]) {
+        await expect(connector().connect(one as never)).rejects.toMatchObject({
+          code: 'invalid_option',
+        });
+      }
+    });
+
     it('wait until a service that is down for a moment answers', async () => {
       answers = [200, 502, 429, 200];
       const client = await connector().connect({ server: 'Gmail', user: 'me' });

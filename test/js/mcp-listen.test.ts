@@ -63,6 +63,12 @@ async function connect(options: Partial<MCPClientOptions> = {}): Promise<MCPClie
 }
 
 describe('a client of 2026-07-28', () => {
+  it('asks who is there in the place of a ping, which has gone', async () => {
+    const one = await connect();
+    await one.ping();
+    expect(asked.map(({ method }) => method)).toEqual(['server/discover', 'server/discover']);
+  });
+
   it('names the resources that it wants to hear of, and asks anew when they change', async () => {
     const updated: string[] = [];
     const one = await connect({ onResourceUpdated: (uri) => updated.push(uri) });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import {
+  createAgent,
   createAgentToolsEngine,
   createMCPClient,
   MillraceError,
@@ -67,6 +68,26 @@ describe('an MCP client of a program', () => {
     expect((await client.listPrompts())[0]?.name).toBe('p');
     const prompt = await client.getPrompt('p', { who: 'you' });
     expect(prompt.messages[0]?.content).toEqual({ type: 'text', text: 'Hello you' });
+    await client.ping();
+    await client.callTool({ name: 'echo', arguments: { text: 'x' } });
+  });
+
+  it.each<[string, (client: MCPClient) => Promise<unknown>]>([
+    ['a call without a name', (client) => client.callTool(undefined as never)],
+    ['a number that JSON has not', (client) => client.callTool('echo', { text: 1n })],
+    [
+      'a value that holds itself',
+      (client) => {
+        const loop: Record<string, unknown> = {};
+        loop['loop'] = loop;
+        return client.callTool('echo', loop);
+      },
+    ],
+    ['a request without a method', (client) => client.request(undefined as never)],
+    ['parameters that are none', (client) => client.request('ping', 'x' as never)],
+  ])('refuses %s', async (_what, request) => {
+    const client = await connect();
+    await expect(request(client)).rejects.toMatchObject({ code: 'invalid_argument' });
     await client.ping();
   });
 
@@ -198,6 +219,12 @@ describe('an MCP client of a program', () => {
     [{ url: null }],
     [{ command: 'node', timeoutMs: -1 }],
     [{ command: 'node', startMs: NaN }],
+    [{ command: 'node', argv: ['x'] }],
+    [{ command: 'node', onElicitation: true }],
+    [{ command: 'node', protocolVersion: '2099' }],
+    [{ command: 'node', trusted: 'yes' }],
+    [{ command: 'node', roots: 'file:///a' }],
+    [{ command: 'node', name: '' }],
   ])('is not made of %j', async (options) => {
     await expect(createMCPClient(options as never)).rejects.toMatchObject({
       code: 'invalid_option',
@@ -282,6 +309,10 @@ describe('a server that misbehaves', () => {
     });
     await expect(createMCPClient({ command: 'no-such-program-here' })).rejects.toMatchObject({
       code: 'process_start_failed',
+    });
+    await expect(createMCPClient({ command: 'npx -y some-server' })).rejects.toMatchObject({
+      code: 'process_start_failed',
+      message: expect.stringContaining('belong in `args`') as string,
     });
     await expect(connect('silent', { startMs: 1500 })).rejects.toMatchObject({
       code: 'mcp_connection_failed',
@@ -372,6 +403,8 @@ describe('millrace mcp test', () => {
     expect(shown.code).toBe(0);
     expect(shown.output).toContain('fixture 1, protocol 2025-11-25');
     expect(shown.output).toContain('Gives back its text.');
+    expect(shown.output).toContain('\ninstructions:\n  Be brief.\n');
+    expect(shown.output).toContain('test://a');
     expect(shown.output).toMatch(/echo:\nhi\n$/);
     const { code, output } = await run('--json', '--call', 'fail', ...program);
     expect(code).toBe(1);
@@ -421,6 +454,8 @@ describe('millrace mcp test', () => {
     expect((await run('--none', process.execPath)).code).toBe(2);
     expect((await run('http://127.0.0.1:9', 'more')).code).toBe(2);
     expect((await run('--args', 'no', 'http://127.0.0.1:9')).code).toBe(2);
+    expect((await run('--protocol', '1999', 'http://127.0.0.1:9')).code).toBe(2);
+    expect((await run('--authorize', 'yes', 'http://127.0.0.1:9')).code).toBe(2);
   });
 });
 
@@ -451,6 +486,36 @@ describe('tools of MCP servers', () => {
       run(input: object): unknown;
     }[];
     expect(await echo?.run({ text: 'x' })).toBe('x');
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('disk full');
+      },
+    ],
+    ['gives no address', () => undefined],
+    ['gives the bytes', () => 'data:image/png;base64,AAEC'],
+  ])('count as run when a store %s', async (_what, store) => {
+    const client = await connect('good', { name: 'fix', trusted: true });
+    const [image] = await client.tools({ allow: ['image'], store: store as never });
+    const result = await (image as { run(input: object): unknown } | undefined)?.run({});
+    expect(result).toEqual({
+      success: true,
+      content: expect.stringMatching(/u:1\]\n\[the image .* could not be kept/) as string,
+    });
+    await expect(client.tools({ store: 'x' as never })).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
+  it('of two clients of a server need names', async () => {
+    const lists = [await connect(), await connect()].map((one) => one.tools({ allow: ['echo'] }));
+    const tools = (await Promise.all(lists)).flat();
+    const hint = /two tools called fixture__echo.*`name`/;
+    expect(() => createAgentToolsEngine({ tools })).toThrow(hint);
+    expect(() => createAgent({ model: 'demo:demo', tools })).toThrow(hint);
   });
 
   it('keep files of results where a store is given', async () => {

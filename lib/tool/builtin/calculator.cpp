@@ -80,6 +80,8 @@ constexpr std::string_view times = "\xC3\x97";
 constexpr std::string_view division = "\xC3\xB7";
 constexpr std::string_view dot = "\xC2\xB7";
 constexpr std::string_view minus = "\xE2\x88\x92";
+constexpr std::string_view root = "\xE2\x88\x9A";
+constexpr std::string_view pi_sign = "\xCF\x80";
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -160,13 +162,32 @@ class Reader {
       if (text_.substr(at_).starts_with("**")) break;
       const bool is_product = take("*") || take(times) || take(dot);
       const bool is_quotient = !is_product && (take("/") || take(division));
-      if (!is_product && !is_quotient && !take("%")) break;
+      if (!is_product && !is_quotient && !take_remainder()) break;
       const Number right = signed_power();
       if (!is_product && right == 0) fail("a division by zero");
       if (error_) break;
       value = is_product ? value * right : is_quotient ? value / right : std::fmod(value, right);
     }
     return value;
+  }
+
+  bool take_remainder() {
+    if (take("%")) {
+      // A percentage would be one thing in a product and another in a sum.
+      skip_blanks();
+      if (at_ >= text_.size() || std::string_view("),*/%^").find(text_[at_]) != text_.npos) {
+        fail(
+            "% is the remainder of a division and wants a second number; write 5 percent as 5/100");
+      }
+      return true;
+    }
+    const std::string_view rest = text_.substr(at_);
+    constexpr std::string_view word = "mod";
+    const bool is_word = rest.starts_with(word) &&
+                         (rest.size() == word.size() ||
+                          (!begins_name(rest[word.size()]) && !is_digit(rest[word.size()])));
+    if (is_word) at_ += word.size();
+    return is_word;
   }
 
   Number signed_power() {
@@ -205,11 +226,24 @@ class Reader {
       if (!take(")")) fail("a closing parenthesis is missing");
       return value;
     }
+    if (take(pi_sign)) return std::numbers::pi_v<Number>;
+    if (take(root)) return root_of();
     const char c = text_[at_];
     if (is_digit(c) || c == '.') return number();
     if (begins_name(c)) return named();
     fail_here();
     return 0;
+  }
+
+  // The sign stands before one number, or before a sum in parentheses.
+  Number root_of() {
+    if (++depth_ > depth_limit) {
+      fail("it is nested too deep");
+      return 0;
+    }
+    const Number value = std::sqrt(atom());
+    --depth_;
+    return value;
   }
 
   std::size_t digits() {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -46,7 +47,7 @@ Error failed_at(std::string_view path, int reason) {
                     "'" + shown + "': " + std::generic_category().message(reason) + ".");
 }
 
-// The parts of a relative path. A leading "/" means the root of the tree, as models write it.
+// The parts of a path below the root. A leading "/" means the root of the tree, as models write it.
 Result<std::vector<std::string>> parts_of(std::string_view path) {
   constexpr std::size_t path_limit = 4'096;
   if (path.size() > path_limit || path.find('\0') != std::string_view::npos) {
@@ -121,19 +122,33 @@ Result<Folder> Folder::open(const std::string& path) {
     return make_error(Errc::invalid_option, "`root` must be a folder: '" + path + "': " +
                                                 std::generic_category().message(errno) + ".");
   }
-  return Folder(descriptor);
+  std::vector<std::string> places;
+  if (path.starts_with('/')) places.push_back(path.substr(0, path.find_last_not_of('/') + 1));
+  const std::unique_ptr<char, void (*)(void*)> place(realpath(path.c_str(), nullptr), &free);
+  if (place) places.emplace_back(place.get());
+  return Folder(descriptor, std::move(places));
+}
+
+std::string_view Folder::below(std::string_view path) const {
+  for (const std::string& place : places_) {
+    const bool is_below = place.size() > 1 && path.starts_with(place) &&
+                          (path.size() == place.size() || path[place.size()] == '/');
+    if (is_below) return path.substr(place.size());
+  }
+  return path;
 }
 
 Folder::~Folder() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-Folder::Folder(Folder&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+Folder::Folder(Folder&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), places_(std::move(other.places_)) {}
 
 Result<Folder::Part> Folder::read(std::string_view path, std::uint64_t offset,
                                   std::size_t most) const {
   // A pipe without a writer would block the open.
-  auto file = opened(descriptor_, path, O_RDONLY | O_NONBLOCK);
+  auto file = opened(descriptor_, below(path), O_RDONLY | O_NONBLOCK);
   if (!file) return std::move(file).error();
   const auto facts = regular(file.value(), path);
   if (!facts) return facts.error();
@@ -154,7 +169,7 @@ Result<Folder::Part> Folder::read(std::string_view path, std::uint64_t offset,
 }
 
 Result<std::string> Folder::list(std::string_view path, std::size_t most) const {
-  auto folder = opened(descriptor_, path, O_RDONLY | O_DIRECTORY);
+  auto folder = opened(descriptor_, below(path), O_RDONLY | O_DIRECTORY);
   if (!folder) return std::move(folder).error();
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(folder.value().get()), &closedir);
   if (!stream) return failed_at(path, errno);
@@ -184,7 +199,7 @@ Result<std::string> Folder::list(std::string_view path, std::size_t most) const 
 }
 
 Result<void> Folder::write(std::string_view path, std::string_view text, bool is_appended) const {
-  auto parts = parts_of(path);
+  auto parts = parts_of(below(path));
   if (!parts) return std::move(parts).error();
   if (parts.value().empty()) return failed_at(path, EISDIR);
   auto parent = parent_of(descriptor_, path, parts.value(), true);

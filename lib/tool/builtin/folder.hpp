@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -36,8 +38,14 @@ class Folder {
                                    bool is_appended) const;
 
  private:
-  explicit Folder(int descriptor) : descriptor_(descriptor) {}
+  Folder(int descriptor, std::vector<std::string> places)
+      : descriptor_(descriptor), places_(std::move(places)) {}
+  // What follows the folder's own place in an absolute path; other paths as they are.
+  [[nodiscard]] std::string_view below(std::string_view path) const;
+
   int descriptor_;
+  std::vector<std::string>
+      places_;  // the folder's absolute path, as it was given and without links
 };
 
 }  // namespace millrace::tool

@@ -43,7 +43,7 @@ std::string what_is_wrong(std::string_view body) {
 }  // namespace
 
 HttpLink::HttpLink(HttpLinkOptions options, HttpLinkHost& host)
-    : options_(std::move(options)), host_(host) {
+    : options_(std::move(options)), host_(host), authorization_(options_.authorization) {
   reset();
 }
 
@@ -127,6 +127,7 @@ void HttpLink::start(LegId id, Leg& leg) {
   limits.event_bytes = options_.message_bytes;
   leg.framing.emplace(framing::SseDispatch::blank_line, limits);
   leg.used_session = session_id_;
+  leg.sent_as = authorization_number_;
   host_.fetch(id, ask_of(leg));
 }
 
@@ -220,6 +221,7 @@ std::unique_ptr<HttpLink::Leg> HttpLink::take(LegId id) {
 void HttpLink::authorize(std::vector<HttpField> headers, TimePoint now) {
   now_ = now;
   authorization_ = std::move(headers);
+  ++authorization_number_;
   std::vector<std::unique_ptr<Leg>> held;
   held.swap(held_);
   for (auto& leg : held) begin(std::move(leg));

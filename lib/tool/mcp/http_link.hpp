@@ -37,8 +37,9 @@ struct HttpAsk {
 struct HttpLinkOptions {
   std::string url;
   std::vector<HttpField> headers;
-  bool legacy = false;        // the older pair from the start
-  bool allows_legacy = true;  // and where a server does not take the first message
+  std::vector<HttpField> authorization;  // from the first request on, as authorize() replaces it
+  bool legacy = false;                   // the older pair from the start
+  bool allows_legacy = true;             // and where a server does not take the first message
   std::size_t message_bytes = std::size_t{16} << 20U;
   int most_attempts = 5;        // to open a stream again without hearing anything
   int most_authorizations = 3;  // of one message
@@ -144,6 +145,7 @@ class HttpLink {
   std::string session_id_;
   std::string version_;
   std::vector<HttpField> authorization_;
+  std::uint64_t authorization_number_ = 0;
   Legs legs_;
   LegId next_leg_ = 1;
   LegId listener_ = 0;

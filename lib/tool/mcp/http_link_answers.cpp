@@ -146,7 +146,8 @@ bool HttpLink::redirect(LegId id, Leg& leg, const std::vector<HttpField>& header
   return true;
 }
 
-// 401, and 403 for more rights, wait for an authorization.
+// 401, and 403 for more rights, wait for an authorization. One that came while the request was on
+// its way is tried first; more rights are asked for once in the same words.
 bool HttpLink::hold(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
   const std::string_view challenge = find_header(headers, "www-authenticate");
   const bool wants_more =
@@ -155,10 +156,16 @@ bool HttpLink::hold(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
   if (++leg.authorizations > options_.most_authorizations || leg.purpose != Purpose::post) {
     return false;
   }
+  if (wants_more && leg.step_up == challenge) return false;
   const int status = leg.status;
   const std::string said(challenge);
   auto held = take(id);
   host_.abandon(id);
+  if (held->sent_as != authorization_number_) {
+    begin(std::move(held));
+    return true;
+  }
+  if (wants_more) held->step_up = said;
   held_.push_back(std::move(held));
   host_.unauthorized(status, said);
   return true;

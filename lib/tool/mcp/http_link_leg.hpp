@@ -1,6 +1,7 @@
 // One transfer of an HttpLink. Private to it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct HttpLink::Leg {
   int attempts = 0;  // since something was heard
   int redirects = 0;
   int authorizations = 0;
+  std::uint64_t sent_as = 0;  // the authorization that it was sent with
+  std::string step_up;        // the challenge that asked for more rights before
 };
 
 // Header names, without regard to case.

@@ -46,7 +46,14 @@ TEST(Calculator, FollowsItsGrammar) {
                                           Case{"\xE2\x88\x92"
                                                "2\xC2\xB7"
                                                "3",
-                                               "-6"}}) {
+                                               "-6"},
+                                          Case{"\xE2\x88\x9A"
+                                               "9+1",
+                                               "4"},
+                                          Case{"2*\xE2\x88\x9A(5+4)", "6"},
+                                          Case{"cos(\xCF\x80)", "-1"},
+                                          Case{"10 mod 3", "1"},
+                                          Case{"200*(5 %3)", "400"}}) {
     const auto result = calculate(expression);
     ASSERT_TRUE(result) << expression << ": " << result.error().message;
     EXPECT_EQ(result.value(), value) << expression;
@@ -66,11 +73,17 @@ TEST(Calculator, RefusesEverythingElse) {
 }
 
 TEST(Calculator, NamesWholeCharacters) {
-  const auto result = calculate(
-      "\xE2\x88\x9A"
-      "9");
+  const auto result = calculate("\xC2\xBD");
   ASSERT_FALSE(result);
-  EXPECT_NE(result.error().message.find("'\xE2\x88\x9A' is not expected"), std::string::npos);
+  EXPECT_NE(result.error().message.find("'\xC2\xBD' is not expected"), std::string::npos);
+}
+
+TEST(Calculator, SaysHowPercentagesAreWritten) {
+  for (const char* expression : {"5%", "200*(5%)", "5% * 200"}) {
+    const auto result = calculate(expression);
+    ASSERT_FALSE(result) << expression;
+    EXPECT_NE(result.error().message.find("5/100"), std::string::npos) << result.error().message;
+  }
 }
 
 TEST(Calculator, HasLimits) {

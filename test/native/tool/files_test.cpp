@@ -131,6 +131,19 @@ TEST_F(FileTools, ReadWriteAndList) {
   EXPECT_EQ(wait(call("list_files", R"({"path":"a"})")).content, "b.txt (4 bytes)\n");
 }
 
+TEST_F(FileTools, TakeAbsolutePathsBelowTheirRoot) {
+  std::ofstream(root_ / "a.txt") << "text";
+  const auto path = [](const std::string& text) { return R"({"path":")" + text + "\"}"; };
+  EXPECT_EQ(wait(call("read_file", path((root_ / "a.txt").string()))).content, "text");
+  EXPECT_EQ(wait(call("read_file", path("/a.txt"))).content, "text");
+  EXPECT_EQ(wait(call("list_files", path(root_.string()))).content, "a.txt (4 bytes)\n");
+  // Neighbours, and what lies above, are not below.
+  for (const std::string& other :
+       {root_.string() + "x/a.txt", root_.string() + "/../a.txt", std::string("/etc/passwd")}) {
+    EXPECT_TRUE(wait(call("read_file", path(other))).is_error) << other;
+  }
+}
+
 TEST_F(FileTools, RefusePipesAndDevicesWithoutWaiting) {
   ASSERT_EQ(mkfifo((root_ / "pipe").c_str(), 0600), 0);
   for (const auto& [name, arguments] :

@@ -425,18 +425,50 @@ TEST(McpHttpLink, AsksForAuthorizationsOnlySoOften) {
   Rig rig;
   rig.request(1, "initialize");
   for (int i = 0; i < 10; ++i) {
-    rig.head(rig.last_leg, 403, "", "WWW-Authenticate", "Bearer error=\"insufficient_scope\"");
+    rig.head(rig.last_leg, 401);
     rig.link.authorize({}, rig.now);
   }
   rig.done(rig.last_leg);
   const std::string text = rig.take();
   EXPECT_TRUE(text.ends_with("failed 1 mcp_unauthorized\n"));
   std::size_t asked = 0;
-  for (std::size_t at = text.find("unauthorized 403"); at != text.npos;
-       at = text.find("unauthorized 403", at + 1)) {
+  for (std::size_t at = text.find("unauthorized 401"); at != text.npos;
+       at = text.find("unauthorized 401", at + 1)) {
     ++asked;
   }
   EXPECT_EQ(asked, 3U);
+}
+
+TEST(McpHttpLink, AsksForTheSameRightsOnce) {
+  constexpr const char* challenge = R"(Bearer error="insufficient_scope", scope="a")";
+  Rig rig;
+  rig.request(1, "initialize");
+  rig.head(1, 403, "", "WWW-Authenticate", challenge);
+  EXPECT_TRUE(rig.take().ends_with("unauthorized 403 " + std::string(challenge) + "\n"));
+  rig.link.authorize({}, rig.now);
+  rig.head(2, 403, "", "WWW-Authenticate", challenge);
+  rig.done(2);
+  EXPECT_TRUE(rig.take().ends_with("failed 1 mcp_unauthorized\n"));
+}
+
+TEST(McpHttpLink, TriesAnAuthorizationThatCameMeanwhileFirst) {
+  mcp::HttpLinkOptions options = Rig::at("http://host/mcp");
+  mcp::HttpField token;
+  token.name = "Authorization";
+  token.value = "Bearer old";
+  options.authorization.push_back(token);
+  Rig rig(options);
+  rig.request(1);
+  rig.request(2);
+  EXPECT_EQ(rig.take(),
+            "1 POST http://host/mcp Authorization=Bearer old {1}\n"
+            "2 POST http://host/mcp Authorization=Bearer old {2}\n");
+  rig.head(1, 401);
+  token.value = "Bearer new";
+  rig.link.authorize({token}, rig.now);
+  EXPECT_TRUE(rig.take().ends_with("3 POST http://host/mcp Authorization=Bearer new {1}\n"));
+  rig.head(2, 401);
+  EXPECT_EQ(rig.take(), "abandon 2\n4 POST http://host/mcp Authorization=Bearer new {2}\n");
 }
 
 TEST(McpHttpLink, FallsBackToTheOlderPair) {

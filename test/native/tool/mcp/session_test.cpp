@@ -211,7 +211,14 @@ TEST(McpSession, RunsRoundsOfTheLaterEra) {
   EXPECT_EQ(rig.take_sent(), "");
   rig.wait(250ms);
   EXPECT_NE(rig.take_sent().find(R"("requestState":"t")"), std::string::npos);
-  rig.result(4, R"({"content":[]})");
+  // No questions are none, too: the server is still at it.
+  rig.result(4, R"({"resultType":"input_required","requestState":"u","inputRequests":{}})");
+  EXPECT_EQ(rig.take_sent(), "");
+  rig.wait(250ms);
+  const std::string again = rig.take_sent();
+  EXPECT_NE(again.find(R"("requestState":"u")"), std::string::npos);
+  EXPECT_EQ(again.find("inputResponses"), std::string::npos);
+  rig.result(5, R"({"content":[]})");
   EXPECT_EQ(rig.take(), "4 {\"content\":[]}\n");
 }
 

@@ -1,0 +1,64 @@
+// An OAuthStore on disk: one file for each MCP server, which only its owner may read.
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { MillraceError } from '../errors';
+import type { OAuthRecord, OAuthStore } from './oauth-records';
+
+interface Kept extends OAuthRecord {
+  server: string;
+}
+
+const isMissing = (error: unknown): boolean => (error as { code?: unknown }).code === 'ENOENT';
+
+function parsed(text: string): Partial<Kept> {
+  try {
+    const value = JSON.parse(text) as Partial<Kept> | null;
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Keeps tokens and registrations in a folder, one file of mode 0600 for each MCP server. Each is replaced as
+ * a whole, so that processes may share the folder. A file that cannot be understood counts as none.
+ */
+export function fileOAuthStore(folder: string): OAuthStore {
+  if (typeof folder !== 'string' || folder === '') {
+    throw new MillraceError('invalid_option', 'fileOAuthStore() needs the name of a folder.');
+  }
+  const fileOf = (server: string): string => {
+    const host = new URL(server).hostname.replace(/[^\w.-]/g, '_').slice(0, 100);
+    const hash = createHash('sha256').update(server).digest('hex').slice(0, 16);
+    return join(folder, `${host}-${hash}.json`);
+  };
+  return {
+    async load(server) {
+      let text: string;
+      try {
+        text = await readFile(fileOf(server), 'utf8');
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+      const { server: named, issuer, client, tokens } = parsed(text);
+      if (named !== server || typeof issuer !== 'string') return undefined;
+      return { issuer, ...(client && { client }), ...(tokens && { tokens }) };
+    },
+    async save(server, record) {
+      const file = fileOf(server);
+      const draft = `${file}.${randomUUID()}`;
+      const kept: Kept = { server, ...record };
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      try {
+        await writeFile(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+        await rename(draft, file);
+      } catch (error) {
+        await rm(draft, { force: true });
+        throw error;
+      }
+    },
+  };
+}
