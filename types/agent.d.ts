@@ -525,7 +525,12 @@ export interface Agent {
 
 /** What a person decided. */
 export type HumanDecision =
-  | { action: 'approve'; toolCallId: string; arguments?: string; editedArguments?: string }
+  | {
+      action: 'approve';
+      toolCallId: string;
+      arguments?: string;
+      editedArguments?: object | string;
+    }
   | { action: 'approve_all' }
   | { action: 'reject' | 'reject_and_continue'; toolCallId: string; reason?: string }
   | { action: 'stop'; reason?: string }

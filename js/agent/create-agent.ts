@@ -7,6 +7,7 @@ import type { SavedRun } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
 import type { Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
+import { checkNames } from '../known-names';
 import { startEngineCall } from '../model/call';
 import type { Fallback } from '../model/runtime';
 import { ModelRuntime } from '../model/runtime';
@@ -27,7 +28,11 @@ export type ApprovePolicy =
   /** As they say, and whatever is neither `read` nor `idempotent`. */
   | 'risky'
   | 'always'
-  | 'never';
+  /** `always`. */
+  | true
+  | 'never'
+  /** `never`. */
+  | false;
 
 /** Another agent that the model may give work to. */
 export interface SubAgentOptions {
@@ -168,6 +173,7 @@ export class EngineAgent {
 
   #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
     const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
+    checkNames('A run', options, ofRun, otherWords);
     throwIfAborted(signal);
     const inputJson = toJson(input, 'input');
     const optionsJson = toJson({ ...more, saves: saves ?? onStep !== undefined }, 'options');
@@ -269,8 +275,7 @@ function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): 
   return new ModelRuntime(named.provider, provider).chain(named.model, fallback);
 }
 
-// A misspelt option must not leave an agent without what it was to have, an approval for instance.
-const known: ReadonlySet<string> = new Set<keyof CreateAgentOptions>([
+const known: readonly (keyof CreateAgentOptions)[] = [
   'model',
   'modelName',
   'provider',
@@ -284,17 +289,42 @@ const known: ReadonlySet<string> = new Set<keyof CreateAgentOptions>([
   'compression',
   'concurrency',
   'retryAfterFirstToken',
-]);
+];
+
+const ofCompression: readonly (keyof NonNullable<CreateAgentOptions['compression']>)[] = [
+  'enabled',
+  'maxWindowToken',
+  'thresholdRatio',
+  'driftMultiplier',
+];
+
+const ofRun: readonly (keyof AgentRunOptions)[] = [
+  'signal',
+  'threadId',
+  'runId',
+  'clientTools',
+  'resume',
+  'saves',
+  'onStep',
+  'keptSize',
+];
+
+// As AI SDK, OpenAI Agents and Mastra call them.
+const otherWords = {
+  system: 'instructions',
+  stopWhen: 'limits',
+  maxSteps: 'limits: { maxSteps }',
+  maxTurns: 'limits: { maxSteps }',
+  handoffs: 'agents',
+  abortSignal: 'signal',
+};
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {
-  const { model } = (options ?? {}) as Partial<CreateAgentOptions>;
-  const given = Object.entries(options ?? {});
-  const [unknown] = given.find(([name, value]) => value !== undefined && !known.has(name)) ?? [];
-  if (unknown !== undefined) {
-    throw new MillraceError(
-      'invalid_option',
-      `createAgent() has no option '${unknown}'. It has ${[...known].join(', ')}.`,
-    );
+  const { model, compression, concurrency } = (options ?? {}) as Partial<CreateAgentOptions>;
+  checkNames('createAgent()', options ?? {}, known, otherWords);
+  checkNames('compression', compression ?? {}, ofCompression);
+  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw new MillraceError('invalid_option', '`concurrency` must be a whole number from 1.');
   }
   if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
     throw new MillraceError(

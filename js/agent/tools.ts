@@ -10,6 +10,7 @@ import type {
 import type { StandardSchema } from '../../types/objects';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { ask } from './ask';
@@ -70,11 +71,64 @@ export function tool<Input = Record<string, unknown>>(
 export function tool<Input>(
   definition: HostTool<Input> | NamelessTool<Input>,
 ): HostTool<Input> | NamelessTool<Input> {
-  if (typeof definition?.run !== 'function') {
-    throw new MillraceError('invalid_argument', 'A tool needs a function `run`.');
-  }
+  checkTool(definition);
   if (definition.name !== undefined) checkName(definition.name);
   return definition;
+}
+
+const members: readonly (keyof HostTool)[] = [
+  ...(['name', 'description', 'input', 'effect', 'approve', 'timeoutMs', 'resultLimit'] as const),
+  ...(['retries', 'ordered', 'serializeBy', 'run'] as const),
+];
+
+// As AI SDK, OpenAI Agents, Mastra and LobeHub call them.
+const otherWords = {
+  execute: 'run',
+  invoke: 'run',
+  parameters: 'input',
+  inputSchema: 'input',
+  needsApproval: 'approve',
+  requireApproval: 'approve',
+  humanIntervention: 'approve',
+};
+
+function checkTool(given: HostTool | NamelessTool | undefined): void {
+  const named = typeof given?.name === 'string' ? `The tool '${String(given.name)}'` : 'A tool';
+  if (typeof given !== 'object' || given === null) {
+    throw new MillraceError(
+      'invalid_argument',
+      'A tool has to be an object with a function `run`; tool() makes one.',
+    );
+  }
+  // An instance of a class may have members of its own.
+  const prototype = Object.getPrototypeOf(given) as unknown;
+  if (prototype === Object.prototype || prototype === null) {
+    checkNames(named, given, members, otherWords);
+  }
+  if (typeof given.run !== 'function') {
+    throw new MillraceError('invalid_argument', `${named} needs a function \`run\`.`);
+  }
+  checkApprove(named, given.approve);
+  limitOf('resultLimit', given.resultLimit);
+}
+
+const policies: ReadonlySet<unknown> = new Set([
+  true,
+  false,
+  undefined,
+  'never',
+  'required',
+  'always',
+]);
+
+// What cannot be understood must not come to mean that nobody is asked.
+function checkApprove(owner: string, approve: unknown): void {
+  const { dynamic } = (approve ?? {}) as { dynamic?: unknown };
+  if (policies.has(approve) || Array.isArray(approve) || typeof dynamic === 'object') return;
+  throw new MillraceError(
+    'invalid_option',
+    `${owner}: \`approve\` must be true, false, 'never', 'required', 'always' or a list of rules.`,
+  );
 }
 
 function checkName(name: string): void {
@@ -90,9 +144,7 @@ export function toolList(given: HostTools | null | undefined): (HostTool | strin
   const list = toolsIn<HostTool>(given) as (HostTool | string)[];
   for (const one of list) {
     if (typeof one === 'string') continue;
-    if (typeof one?.run !== 'function') {
-      throw new MillraceError('invalid_option', 'A tool of an agent needs a function `run`.');
-    }
+    checkTool(one);
     if (typeof one.name !== 'string' || one.name === '') {
       throw new MillraceError(
         'invalid_argument',

@@ -1,7 +1,7 @@
 // The settings of providers: what the user gives, what the environment knows, as the engine reads it.
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
-import { checkNames } from '../transport/choose';
+import { checkNames } from '../known-names';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';

@@ -1,5 +1,6 @@
 // Which transport a channel uses: the engine's own, or a fetch function.
 import { MillraceError } from '../errors';
+import { checkNames } from '../known-names';
 import type { Timeouts } from './engine';
 import { engineFetch } from './engine';
 
@@ -136,18 +137,6 @@ export function checkTimeouts(owner: string, timeouts: unknown): void {
 }
 
 const timeoutNames = ['connect', 'firstByte', 'idle', 'total'];
-
-/** Throws for a member that a group of options has not got. */
-export function checkNames(group: string, given: unknown, names: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) return;
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || names.includes(name)) continue;
-    throw new MillraceError(
-      'invalid_option',
-      `${group} has no member '${name}'. There are ${names.join(', ')}.`,
-    );
-  }
-}
 
 // Node's own fetch loads undici lazily; a mock or wrapper has another source text, whenever and in
 // whatever realm it was installed. Mocks of undici itself show in its global dispatcher.

@@ -13,7 +13,9 @@ namespace {
 
 using json::Tree;
 
-std::string hash_of(const Tree& call) {
+// Equal for both shapes that a call may have.
+std::string hash_of(const Tree& given) {
+  const Tree call = chat_tool_call(given);
   return approval_hash(call["identifier"].string(), call["apiName"].string(),
                        call["arguments"].string());
 }
@@ -51,6 +53,14 @@ Result<void> check_time(const Tree& approval, std::string_view id, std::int64_t 
                         "of the runtime sets how long a call may wait.");
 }
 
+// The approval is for this call, with these arguments.
+Result<void> check_shown(const Tree& approval, const Tree& call) {
+  if (equal_in_constant_time(approval["hash"].string(), hash_of(call))) return {};
+  return make_error(Errc::approval_mismatch,
+                    "The arguments of call '" + std::string(call["id"].string()) +
+                        "' are not those that were shown; approve it with editedArguments.");
+}
+
 void drop_pending(Tree& state, std::string_view id) {
   Tree* pending = state.find("pendingToolsCalling");
   if (pending == nullptr) return;
@@ -74,11 +84,7 @@ Result<void> take_one(Tree& state, const Tree& call, std::int64_t now_ms) {
   }
   // One that was given in time may be used later.
   if (status == "pending") MILLRACE_TRY(check_time(*approval, id, now_ms));
-  if (!equal_in_constant_time((*approval)["hash"].string(), hash_of(call))) {
-    return make_error(Errc::approval_mismatch,
-                      "The arguments of call '" + std::string(id) +
-                          "' are not those that were shown; approve it with editedArguments.");
-  }
+  MILLRACE_TRY(check_shown(*approval, call));
   approval->set("status", "approved");
   approval->erase("ready");
   drop_pending(state, id);
@@ -101,6 +107,19 @@ void write_row(Tree& state, const Tree& call, std::string_view content, std::str
   Tree& intervention = row->at("pluginIntervention");
   intervention.set("status", status);
   if (!reason.empty()) intervention.set("rejectedReason", reason);
+}
+
+// A member that nobody reads would approve the call as it was shown, whatever was meant.
+Result<void> check_members(const Tree& decision) {
+  static constexpr std::array<std::string_view, 9> known{
+      "action", "toolCallId", "arguments", "editedArguments", "editedArgs",
+      "reason", "value",      "result",    "success"};
+  for (const auto& [name, value] : decision.members()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return make_error(Errc::invalid_argument, "A decision has no member '" + std::string(name) +
+                                                  "'; arguments are changed with editedArguments.");
+  }
+  return {};
 }
 
 class Decision {
@@ -127,6 +146,7 @@ class Decision {
       return make_error(Errc::invalid_argument,
                         "There is no decision '" + std::string(action) + "'.");
     }
+    MILLRACE_TRY(check_members(decision_));
     MILLRACE_TRY((this->*row->apply)());
     state_.set("lastModified", iso_time(now_ms_));
     Tree result = Tree::object();
@@ -144,7 +164,7 @@ class Decision {
     if (approval != nullptr && (*approval)["status"].string() != "pending") return answered(id);
     Tree* call = find_in(state_, "pendingToolsCalling", "id", id);
     if (call == nullptr) return unknown(id);
-    return *call;
+    return chat_tool_call(*call);
   }
 
   void set_status(std::string_view id, std::string_view status) {
@@ -167,7 +187,9 @@ class Decision {
     if (approval != nullptr) MILLRACE_TRY(check_time(*approval, id, now_ms_));
     const Tree& edited =
         decision_[decision_["editedArguments"].is_null() ? "editedArgs" : "editedArguments"];
-    if (!edited.is_null()) {
+    if (edited.is_null()) {
+      if (approval != nullptr) MILLRACE_TRY(check_shown(*approval, call));
+    } else {
       if (!edited.is_string() && !edited.is_object()) {
         return make_error(Errc::invalid_argument,
                           "editedArguments must be an object, or the JSON text of one.");
@@ -229,6 +251,9 @@ class Decision {
     Tree payload = Tree::object();
     for (const Tree& call : calls.items()) {
       const std::string_view id = call["id"].string();
+      if (const Tree* approval = find_in(state_, "pendingApprovals", "toolCallId", id)) {
+        MILLRACE_TRY(check_shown(*approval, call));
+      }
       if (Tree* row = find_tool_row(state_, id)) {
         row->at("pluginIntervention").set("status", "approved");
         payload.at("existingToolMessageIds").set(id, (*row)["id"]);
@@ -236,7 +261,8 @@ class Decision {
           payload.set("parentMessageId", (*row)["parentId"]);
       }
     }
-    payload.set("approvedToolCalls", calls);
+    Tree& approved = payload.set("approvedToolCalls", Tree::array());
+    for (const Tree& call : calls.items()) approved.push(chat_tool_call(call));
     state_.set("status", "running");
     go_on("human_approved_tool", std::move(payload));
     return {};

@@ -223,10 +223,13 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
   }
   plan->instructions = given["instructions"].string();
   plan->retry_after_first_token = given["retryAfterFirstToken"].truthy();
-  if (given["approve"].is_string()) {
-    const auto approve = read_approve(given["approve"].string());
-    if (!approve) return approve.error();
-    plan->approve = approve.value();
+  if (const Tree& approve = given["approve"]; !approve.is_null()) {
+    const auto policy =
+        read_approve(approve.is_true()                             ? "always"
+                     : approve.type() == json::Type::boolean_false ? "never"
+                                                                   : approve.string());
+    if (!policy) return policy.error();
+    plan->approve = policy.value();
   }
   plan->state = given["state"].is_object() ? given["state"] : Tree::object();
   plan->compression = given["compression"];

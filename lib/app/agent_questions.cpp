@@ -1,6 +1,7 @@
 #include "app/agent_questions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,33 @@ constexpr std::string_view approval_schema =
     R"("editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]})";
 constexpr std::string_view answer_schema =
     R"({"type":"object","properties":{"value":{}},"required":["value"]})";
+
+// What the answer to an approval may hold. A member that nobody reads would run the call as it was
+// shown, whatever its author meant to change.
+constexpr std::array<std::string_view, 8> approval_members{
+    "approved",   "editedArgs", "editedArguments", "reason", "stop",
+    "toolCallId", "hash",       "arguments"};
+
+Result<void> check_status(const Tree& entry) {
+  const std::string_view status = entry["status"].string();
+  if (entry["status"].is_null() || status == "resolved" || status == "cancelled") return {};
+  return make_error(Errc::invalid_argument,
+                    "The answer to question '" + std::string(entry["interruptId"].string()) +
+                        "' has an unknown status; use resolved or cancelled.");
+}
+
+Result<void> check_members(const Tree& payload) {
+  for (const auto& [name, value] : payload.members()) {
+    if (std::find(approval_members.begin(), approval_members.end(), name) !=
+        approval_members.end()) {
+      continue;
+    }
+    return make_error(Errc::invalid_argument,
+                      "The answer to an approval has no member '" + std::string(name) +
+                          "'; it may have approved, editedArgs, reason and stop.");
+  }
+  return {};
+}
 
 Tree parsed(std::string_view json) {
   auto tree = Tree::parse(json);
@@ -168,6 +196,7 @@ class Answers {
                                                      "' was not answered in time; it can only be "
                                                      "cancelled.");
     }
+    MILLRACE_TRY(check_status(entry));
     if (stopped_) return {};
     const std::string_view key = question["key"].string();
     if (key == "prompt" || key == "select") return respond(key, entry);
@@ -212,13 +241,15 @@ class Answers {
       return make_error(Errc::invalid_argument,
                         "The answer to an approval needs `approved`: true or false.");
     }
+    MILLRACE_TRY(check_members(payload));
     MILLRACE_TRY(compare(call_id, question, payload));
     Tree decision = Tree::object();
     decision.set("toolCallId", call_id);
     if (payload["reason"].is_string()) decision.set("reason", payload["reason"]);
     if (!cancelled && approved.is_true()) {
       decision.set("action", "approve");
-      const Tree& edited = payload["editedArgs"];
+      const Tree& edited =
+          payload[payload["editedArgs"].is_null() ? "editedArguments" : "editedArgs"];
       if (!edited.is_null()) {
         decision.set("editedArguments", edited.is_string() ? edited : Tree::text(edited.to_json()));
       }

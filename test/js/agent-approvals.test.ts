@@ -50,6 +50,16 @@ describe('an approval with other arguments', () => {
     expect(paid).toEqual([{ n: 9 }]);
   });
 
+  it('is refused when it has a member that nobody reads', async () => {
+    const paid: unknown[] = [];
+    const { runtime, newState } = await asking(paid);
+    const decision: any = { action: 'approve', toolCallId: 'c', edited: { n: 9 } };
+    await expect(runtime.decide(newState, decision)).rejects.toThrow(
+      "A decision has no member 'edited'",
+    );
+    expect(paid).toEqual([]);
+  });
+
   it('is refused when they are no arguments', async () => {
     const paid: unknown[] = [];
     const { runtime, newState } = await asking(paid);
@@ -57,6 +67,43 @@ describe('an approval with other arguments', () => {
     await expect(runtime.decide(newState, decision)).rejects.toMatchObject({
       code: 'invalid_argument',
     });
+    expect(paid).toEqual([]);
+  });
+});
+
+describe("an approval of a call in OpenAI's shape", () => {
+  const asked = async (paid: unknown[]) => {
+    const made = { id: 'c', type: 'function', function: { name: 'pay', arguments: '{"n":1}' } };
+    const pending = { type: 'request_human_approve', pendingToolsCalling: [made] };
+    const tools = { pay: (args: never) => paid.push(args) };
+    const runtime = new AgentRuntime(scripted(pending, { tools }));
+    const { newState } = await runtime.step(stateOf([{ role: 'user', content: 'x' }]));
+    return { runtime, newState: newState as any };
+  };
+
+  it('runs the call that was shown, by each door', async () => {
+    const paid: unknown[] = [];
+    const { runtime, newState } = await asked(paid);
+    await runtime.approveToolCall(newState, newState.pendingToolsCalling[0]);
+    await runtime.decide(newState, { action: 'approve', toolCallId: 'c' });
+    await runtime.decide(newState, { action: 'approve_all' });
+    const edited = { action: 'approve', toolCallId: 'c', editedArguments: '{"n":2}' } as const;
+    await runtime.decide(newState, edited);
+    expect(paid).toEqual([{ n: 1 }, { n: 1 }, { n: 1 }, { n: 2 }]);
+  });
+
+  it('runs no other arguments than those that were shown', async () => {
+    const paid: unknown[] = [];
+    const { runtime, newState } = await asked(paid);
+    newState.pendingToolsCalling[0].function.arguments = '{"n":666}';
+    const refused = { code: 'approval_mismatch' };
+    const one: any = { action: 'approve', toolCallId: 'c' };
+    await expect(runtime.decide(newState, one)).rejects.toMatchObject(refused);
+    await expect(runtime.decide(newState, { action: 'approve_all' })).rejects.toMatchObject(
+      refused,
+    );
+    const { events } = await runtime.approveToolCall(newState, newState.pendingToolsCalling[0]);
+    expect(events).toMatchObject([{ type: 'error', error: { type: 'approval_mismatch' } }]);
     expect(paid).toEqual([]);
   });
 });

@@ -196,7 +196,7 @@ describe('the bounds of a run', () => {
 
   it('are no words of their own: an option that is not known is refused', () => {
     const make = () => createAgent({ model: 'demo:demo', maxSteps: 3 } as any);
-    expect(make).toThrow(/no option 'maxSteps'. It has model, /);
+    expect(make).toThrow(/no member 'maxSteps'. It is called `limits: \{ maxSteps \}`/);
     expect(make).toThrow(expect.objectContaining({ code: 'invalid_option' }));
   });
 

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
-import type { AGUIEvent, HostTool, SavedRun } from 'millrace';
+import type { AGUIEvent, ApprovePolicy, HostTool, SavedRun } from 'millrace';
 import { createAgent, createModelRuntime, inMemoryStorage, tool } from 'millrace';
 
 import type { ScriptedModel, Turn } from '../support/scripted-model';
@@ -403,10 +403,41 @@ describe('a question to a person', () => {
       await run.resume({ approved: true, editedArgs: { to: 'bob' } })
     ).result;
     expect(sent).toEqual(['bob']);
+    const renamed = await asked(sent);
+    const decision = { approved: true, editedArguments: { to: 'eve' } } as never;
+    await (
+      await renamed.run.resume(decision)
+    ).result;
+    expect(sent.splice(1)).toEqual(['eve']);
     const second = await asked(sent);
     const refused = await second.run.resume({ approved: true, editedArgs: { to: 7 } });
     expect(resultsOf(await eventsOf(refused)).join()).toMatch(/not valid/);
     expect(sent).toEqual(['bob']);
+  });
+
+  it.each([
+    [{ approved: true, args: { to: 'bob' } }, "no member 'args'"],
+    [{ approved: true, edits: { to: 'bob' } }, "no member 'edits'"],
+  ])('runs nothing for an answer that it cannot read: %j', async (decision, message) => {
+    const sent: string[] = [];
+    const { run } = await asked(sent);
+    const { status, error } = await (await run.resume(decision)).result;
+    expect(status).toBe('error');
+    expect(error?.message).toContain(message);
+    expect(sent).toEqual([]);
+  });
+
+  it('runs nothing for a status that is none', async () => {
+    const sent: string[] = [];
+    const { agent, run } = await asked(sent);
+    const { interrupts, threadId } = await run.result;
+    const resume = [
+      { interruptId: interrupts![0]!.id, status: 'done', payload: { approved: true } },
+    ] as never;
+    const { status, error } = await agent.run([], { threadId, resume }).result;
+    expect(status).toBe('error');
+    expect(error?.message).toContain('use resolved or cancelled');
+    expect(sent).toEqual([]);
   });
 
   it('tells the model of a refusal', async () => {
@@ -473,7 +504,7 @@ describe('a question to a person', () => {
   });
 
   it('is asked by policy', async () => {
-    const statusOf = async (approve: 'risky' | 'always' | 'never', one: HostTool) => {
+    const statusOf = async (approve: ApprovePolicy, one: HostTool) => {
       const agent = await agentOf([call(one.name, { a: 1, b: 1, to: 'x' }), { text: 'ok' }], {
         tools: [one],
         approve,
@@ -486,6 +517,44 @@ describe('a question to a person', () => {
     expect(await statusOf('risky', once as HostTool)).toBe('interrupted');
     expect(await statusOf('always', add as HostTool)).toBe('interrupted');
     expect(await statusOf('never', mail([]) as HostTool)).toBe('completed');
+    expect(await statusOf(true, add as HostTool)).toBe('interrupted');
+    expect(await statusOf(false, mail([]) as HostTool)).toBe('completed');
+    for (const wrong of ['maybe', 1, {}, []]) {
+      await expect(statusOf(wrong as never, add as HostTool)).rejects.toThrow(
+        '`approve` must be tools, risky, always or never',
+      );
+    }
+  });
+
+  it.each([
+    [{ needsApproval: true }, 'It is called `approve` here'],
+    [{ requireApproval: true }, 'It is called `approve` here'],
+    [{ humanIntervention: 'required' }, 'It is called `approve` here'],
+    [{ approve: 'yes' }, '`approve` must be true, false'],
+    [{ approve: 1 }, '`approve` must be true, false'],
+    [{ parameters: {} }, 'It is called `input` here'],
+    [{ timeout: 5 }, "The tool 'pay' has no member 'timeout'"],
+    [{ resultLimit: -1 }, '`resultLimit` must be a number'],
+    [{ run: undefined, execute: () => 1 }, 'It is called `run` here'],
+    [{ run: undefined }, "The tool 'pay' needs a function `run`"],
+  ])('is asked or a tool is refused, not asked less than was meant: %j', (members, message) => {
+    const given = { name: 'pay', run: () => 1, ...members } as never;
+    expect(() => tool(given)).toThrow(message);
+    expect(() => createAgent({ model: 'demo:demo', tools: [given] })).toThrow(message);
+  });
+
+  it.each([
+    [{ compression: { maxWindow: 5 } }, "compression has no member 'maxWindow'"],
+    [{ concurrency: 0 }, '`concurrency` must be a whole number'],
+    [{ system: 'x' }, 'It is called `instructions` here'],
+  ])('is refused with options that nobody reads: %j', (options, message) => {
+    expect(() => createAgent({ model: 'demo:demo', ...options } as never)).toThrow(message);
+  });
+
+  it('is refused with options of a run that nobody reads', () => {
+    const agent = createAgent({ model: 'demo:demo' });
+    expect(() => agent.run('x', { sigal: 1 } as never)).toThrow("A run has no member 'sigal'");
+    expect(() => agent.run('x', { abortSignal: 1 } as never)).toThrow('called `signal` here');
   });
 });
 
