@@ -1,4 +1,4 @@
-// Runs what `npm test` promises on the release build: engine tests through ctest, then Jest.
+// Runs what `npm test` promises on the release build: engine tests, then Jest.
 //   node scripts/test.mjs [all | native | js] [arguments for Jest]
 // Reports go to build/reports; the last line is the sum of both.
 import { spawnSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { runCtest } from './testing/ctest.mjs';
+import { runEngineTests } from './testing/gtest.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const reports = join(root, 'build/reports');
@@ -37,7 +37,7 @@ function runJest() {
 
 mkdirSync(reports, { recursive: true });
 const sums = [];
-if (kind !== 'js') sums.push(runCtest(root, 'release'));
+if (kind !== 'js') sums.push(await runEngineTests(root, 'release'));
 if (kind !== 'native') sums.push(runJest());
 const passed = sums.reduce((sum, one) => sum + one.passed, 0);
 const failed = sums.reduce((sum, one) => sum + one.failed, 0);

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> failing{"anthropic-refusal.chunks.txt"
                                                   "parallel-tool-call-wrapper.1.chunks.txt"};
 
 // Gives the events to the text that is compared and, in strict mode, to the encoder.
-class Listener final : public event::EventSink {
+class EncodingListener final : public event::EventSink {
  public:
   void on_event(const event::Event& event) override {
     event::write_json(text, event, spelling_);
@@ -45,7 +45,7 @@ class Listener final : public event::EventSink {
 
 // Feeds pieces of 1 to `longest` bytes, or everything at once when that is 0.
 void decode(const Recording& recording, event::Mode mode, std::size_t longest, std::mt19937& random,
-            Listener& listener) {
+            EncodingListener& listener) {
   CountingIds ids("id-");
   adapter::DecoderOptions options;
   options.mode = mode;
@@ -60,11 +60,11 @@ void decode(const Recording& recording, event::Mode mode, std::size_t longest, s
 }
 
 void check(const Recording& recording, event::Mode mode, std::mt19937& random) {
-  Listener whole;
+  EncodingListener whole;
   decode(recording, mode, 0, random, whole);
   EXPECT_FALSE(whole.text.empty());
   for (int round = 0; round <= splits; ++round) {
-    Listener pieces;
+    EncodingListener pieces;
     decode(recording, mode, round == 0 ? 1 : 8192, random, pieces);
     ASSERT_EQ(pieces.text, whole.text);
   }

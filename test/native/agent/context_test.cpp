@@ -6,17 +6,13 @@
 #include <regex>
 
 #include "support/golden.hpp"
+#include "support/tree.hpp"
 
 namespace millrace::agent {
 namespace {
 
 using json::Tree;
-
-Tree tree(std::string_view json) {
-  auto parsed = Tree::parse(json);
-  EXPECT_TRUE(parsed) << json;
-  return parsed ? std::move(parsed).value() : Tree();
-}
+using test::tree;
 
 class GoldenContext : public testing::TestWithParam<test::GoldenCase> {};
 

@@ -7,17 +7,13 @@
 #include "agent/blacklist.hpp"
 #include "agent/shell.hpp"
 #include "base/sha256.hpp"
+#include "support/tree.hpp"
 
 namespace millrace::agent {
 namespace {
 
 using json::Tree;
-
-Tree tree(std::string_view json) {
-  auto parsed = Tree::parse(json);
-  EXPECT_TRUE(parsed.ok()) << json;
-  return parsed.ok() ? std::move(parsed).value() : Tree();
-}
+using test::tree;
 
 std::optional<bool> test_regex(std::string_view pattern, std::string_view text) {
   return std::regex_search(std::string(text), std::regex(std::string(pattern)));

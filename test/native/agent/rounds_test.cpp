@@ -2,16 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/tree.hpp"
+
 namespace millrace::agent {
 namespace {
 
 using json::Tree;
-
-Tree tree(std::string_view json) {
-  auto parsed = Tree::parse(json);
-  EXPECT_TRUE(parsed.ok()) << json;
-  return parsed.ok() ? std::move(parsed).value() : Tree();
-}
+using test::tree;
 
 RoundRules rules() {
   auto read = RoundRules::from(tree(

@@ -9,17 +9,13 @@
 #include "agent/approvals.hpp"
 #include "agent/general_agent.hpp"
 #include "agent/state.hpp"
+#include "support/tree.hpp"
 
 namespace millrace::agent {
 namespace {
 
 using json::Tree;
-
-Tree tree(std::string_view json) {
-  auto parsed = Tree::parse(json);
-  EXPECT_TRUE(parsed.ok()) << json;
-  return parsed.ok() ? std::move(parsed).value() : Tree();
-}
+using test::tree;
 
 StepOptions with_history() {
   return StepOptions::from(tree(R"({"tools":["f","g"],"model":true,"history":true})"));

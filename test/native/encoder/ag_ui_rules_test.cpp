@@ -11,7 +11,7 @@ using namespace millrace;
 namespace {
 
 constexpr std::string_view started = R"({"type":"RUN_STARTED","threadId":"t","runId":"r"})";
-constexpr std::string_view finished = R"({"type":"RUN_FINISHED","threadId":"t","runId":"r"})";
+constexpr std::string_view run_finished = R"({"type":"RUN_FINISHED","threadId":"t","runId":"r"})";
 
 std::string broken(const std::vector<std::string_view>& events) {
   std::string body;
@@ -24,7 +24,7 @@ std::string broken(const std::vector<std::string_view>& events) {
 }  // namespace
 
 TEST(AgUiRules, PassLegalBodies) {
-  EXPECT_EQ(broken({started, finished}), "");
+  EXPECT_EQ(broken({started, run_finished}), "");
   EXPECT_EQ(broken({started, R"({"type":"TEXT_MESSAGE_START","messageId":"m"})",
                     R"({"type":"TOOL_CALL_START","toolCallId":"m","toolCallName":"f"})",
                     R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a"})",
@@ -32,7 +32,7 @@ TEST(AgUiRules, PassLegalBodies) {
                     R"({"type":"TEXT_MESSAGE_END","messageId":"m"})",
                     R"({"type":"TOOL_CALL_END","toolCallId":"m"})",
                     R"({"type":"TEXT_MESSAGE_START","messageId":"m"})",
-                    R"({"type":"TEXT_MESSAGE_END","messageId":"m"})", finished, started,
+                    R"({"type":"TEXT_MESSAGE_END","messageId":"m"})", run_finished, started,
                     R"({"type":"STEP_STARTED","stepName":"s"})",
                     R"({"type":"RUN_ERROR","message":"x"})"}),
             "");
@@ -47,7 +47,7 @@ TEST(AgUiRules, PassLegalBodies) {
                     R"({"type":"STEP_FINISHED","stepName":"s"})",
                     R"({"type":"STEP_FINISHED","stepName":"s","subagentRunId":"a"})",
                     R"({"type":"SUBAGENT_FINISHED","subagentRunId":"a"})",
-                    R"({"type":"CUSTOM","name":"n","value":null})", finished}),
+                    R"({"type":"CUSTOM","name":"n","value":null})", run_finished}),
             "");
 }
 
@@ -60,41 +60,41 @@ TEST(AgUiRules, FindViolations) {
   const std::vector<std::vector<std::string_view>> cases{
       {},
       {started},
-      {text, finished},
-      {started, started, finished},
-      {started, finished, text},
-      {started, finished, finished},
-      {started, error, finished},
+      {text, run_finished},
+      {started, started, run_finished},
+      {started, run_finished, text},
+      {started, run_finished, run_finished},
+      {started, error, run_finished},
       {started, error, error},
       {started, R"({"type":"RUN_ERROR"})"},
-      {started, text, finished},
+      {started, text, run_finished},
       {started, text, text},
-      {started, R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a"})", finished},
-      {started, R"({"type":"TEXT_MESSAGE_END","messageId":"m"})", finished},
+      {started, R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a"})", run_finished},
+      {started, R"({"type":"TEXT_MESSAGE_END","messageId":"m"})", run_finished},
       {started, R"({"type":"TEXT_MESSAGE_START"})", error},
       {started, text, R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"m"})", error},
-      {started, call, finished},
+      {started, call, run_finished},
       {started, call, call, error},
-      {started, R"({"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"a"})", finished},
-      {started, R"({"type":"TOOL_CALL_END","toolCallId":"c"})", finished},
-      {started, R"({"type":"REASONING_START","messageId":"m"})", finished},
-      {started, R"({"type":"REASONING_MESSAGE_START","messageId":"m"})", finished},
-      {started, R"({"type":"REASONING_END","messageId":"m"})", finished},
-      {started, R"({"type":"REASONING_MESSAGE_END","messageId":"m"})", finished},
-      {started, step, finished},
+      {started, R"({"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"a"})", run_finished},
+      {started, R"({"type":"TOOL_CALL_END","toolCallId":"c"})", run_finished},
+      {started, R"({"type":"REASONING_START","messageId":"m"})", run_finished},
+      {started, R"({"type":"REASONING_MESSAGE_START","messageId":"m"})", run_finished},
+      {started, R"({"type":"REASONING_END","messageId":"m"})", run_finished},
+      {started, R"({"type":"REASONING_MESSAGE_END","messageId":"m"})", run_finished},
+      {started, step, run_finished},
       {started, step, step, error},
-      {started, R"({"type":"STEP_FINISHED","stepName":"s"})", finished},
-      {started, agent, finished},
+      {started, R"({"type":"STEP_FINISHED","stepName":"s"})", run_finished},
+      {started, agent, run_finished},
       {started, agent, agent, error},
-      {started, R"({"type":"SUBAGENT_FINISHED","subagentRunId":"a"})", finished},
+      {started, R"({"type":"SUBAGENT_FINISHED","subagentRunId":"a"})", run_finished},
       {started, R"({"type":"SUBAGENT_STARTED","subagentRunId":"a","parentSubagentRunId":"b"})",
        error},
       {started, text, R"({"type":"TEXT_MESSAGE_END","messageId":"m","subagentRunId":"a"})",
-       finished},
-      {started, R"({"type":"CUSTOM","subagentRunId":null})", finished},
-      {started, "[DONE]", finished},
-      {started, "null", finished},
-      {started, R"({"type":""})", finished},
+       run_finished},
+      {started, R"({"type":"CUSTOM","subagentRunId":null})", run_finished},
+      {started, "[DONE]", run_finished},
+      {started, "null", run_finished},
+      {started, R"({"type":""})", run_finished},
   };
   for (std::size_t at = 0; at < cases.size(); ++at) EXPECT_NE(broken(cases[at]), "") << at;
 }

@@ -13,6 +13,7 @@
 #include "support/golden.hpp"
 
 using namespace millrace;
+using test::compact;
 
 namespace {
 
@@ -38,12 +39,6 @@ std::vector<Row> rows() {
     }
   }
   return result;
-}
-
-std::string compact(std::string_view json) {
-  json::Document document(message::depth_limit);
-  const auto value = document.parse(json);
-  return value ? value.value().to_json(json::Surrogates::keep) : "not JSON: " + std::string(json);
 }
 
 std::string shown(const Result<std::string>& result) {

@@ -20,17 +20,18 @@
 #include "support/source_folder.hpp"
 
 using namespace millrace;
+using test::compact;
 
 namespace {
 
-struct Row {
+struct TurnRow {
   std::string file;
   std::string wire;
   std::string format;
   test::GoldenCase golden;
 };
 
-void PrintTo(const Row& row, std::ostream* out) {
+void PrintTo(const TurnRow& row, std::ostream* out) {
   *out << row.file << ": " << row.golden.name;
 }
 
@@ -42,8 +43,8 @@ std::string word_behind(const std::string& file, const std::string& mark) {
   return {};
 }
 
-std::vector<Row> rows() {
-  std::vector<Row> result;
+std::vector<TurnRow> turn_rows() {
+  std::vector<TurnRow> result;
   for (const std::string& file : test::golden_files("turn")) {
     for (auto& golden : test::golden_cases(file)) {
       result.push_back(
@@ -51,12 +52,6 @@ std::vector<Row> rows() {
     }
   }
   return result;
-}
-
-std::string compact(std::string_view json) {
-  json::Document document(message::depth_limit);
-  const auto value = document.parse(json);
-  return value ? value.value().to_json(json::Surrogates::keep) : "not JSON: " + std::string(json);
 }
 
 // The messages that the body makes, as an AG-UI host gets them.
@@ -80,12 +75,12 @@ std::string there_and_back(const format::Format& format, const std::string& mess
   return back.value();
 }
 
-class Turn : public testing::TestWithParam<Row> {};
+class Turn : public testing::TestWithParam<TurnRow> {};
 
 }  // namespace
 
 TEST_P(Turn, ComesBackToItsProvider) {
-  const Row& row = GetParam();
+  const TurnRow& row = GetParam();
   const adapter::Wire* wire = adapter::find_wire(row.wire);
   const format::Format* format = format::find_format(row.format);
   ASSERT_NE(wire, nullptr);
@@ -101,8 +96,8 @@ TEST_P(Turn, ComesBackToItsProvider) {
   EXPECT_EQ(compact(api.take()), compact(*request));
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Turn, testing::ValuesIn(rows()),
-                         [](const testing::TestParamInfo<Row>& row) {
+INSTANTIATE_TEST_SUITE_P(Golden, Turn, testing::ValuesIn(turn_rows()),
+                         [](const testing::TestParamInfo<TurnRow>& row) {
                            return std::regex_replace(row.param.wire + "_" + row.param.golden.name,
                                                      std::regex("[^A-Za-z0-9]+"), "_");
                          });

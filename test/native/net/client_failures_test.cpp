@@ -11,18 +11,12 @@ namespace millrace::net {
 namespace {
 
 using namespace std::chrono_literals;
+using test::chunked_head;
 using test::ClientRig;
 using test::Peer;
 using test::RawServer;
 using test::Recorder;
-
-constexpr std::string_view chunked_head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-
-Request to(const std::string& url) {
-  Request request;
-  request.url = url;
-  return request;
-}
+using test::to;
 
 TEST(ClientFailures, TellsWhatThePeerDidWrong) {
   struct Case {

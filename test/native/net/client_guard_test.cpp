@@ -60,7 +60,7 @@ class Names {
   std::map<std::string, std::vector<os::Addresses>> answers_;
 };
 
-std::shared_ptr<const AddressGuard> guard_of(const GuardOptions& options = {}) {
+std::shared_ptr<const AddressGuard> shared_guard(const GuardOptions& options = {}) {
   auto guard = AddressGuard::make(options);
   EXPECT_TRUE(guard);
   return std::make_shared<const AddressGuard>(std::move(guard).value());
@@ -94,7 +94,7 @@ TEST(ClientGuard, OpensNoSocketForARefusedUrl) {
     names.set(std::string(name), {addresses});
   }
   ClientRig rig(names.options());
-  const auto guard = guard_of();
+  const auto guard = shared_guard();
   const int before = sockets_opened;
   for (const std::string_view url : test::blocked_urls) {
     const std::string outcome = get(rig, url, guard)->outcome();
@@ -115,7 +115,7 @@ TEST(ClientGuard, LooksAtEveryAnswerOfAName) {
   // It was public when the caller looked; what counts is the answer that is connected to.
   names.set("rebinding.example.com", {{"127.0.0.1"}, {"93.184.216.34"}});
   ClientRig rig(names.options());
-  const auto guard = guard_of(port_of(server));
+  const auto guard = shared_guard(port_of(server));
   EXPECT_EQ(get(rig, with_port("rebinding.example.com", server), guard)->outcome(),
             "address_blocked");
   EXPECT_EQ(server.accepted(), 0);
@@ -131,7 +131,7 @@ TEST(ClientGuard, PinsTheAddressesThatWereChecked) {
   GuardOptions options;
   options.allow = {"127.0.0.0/8"};
   options.ports = {server.port()};
-  const auto recorder = get(rig, with_port("allowed.example.com", server), guard_of(options));
+  const auto recorder = get(rig, with_port("allowed.example.com", server), shared_guard(options));
   EXPECT_EQ(recorder->outcome(), "ok");
   EXPECT_EQ(recorder->body(), "inside");
 }
@@ -145,7 +145,7 @@ TEST(ClientGuard, DoesNotUseAConnectionThatAnotherRequestOpened) {
   ClientRig rig(names.options());
   const std::string url = with_port("shared.example.com", server);
   ASSERT_EQ(rig.get(url)->outcome(), "ok");
-  const auto guarded = get(rig, url, guard_of(port_of(server)));
+  const auto guarded = get(rig, url, shared_guard(port_of(server)));
   EXPECT_EQ(guarded->outcome(), "address_blocked");
   EXPECT_EQ(guarded->body(), "");
 }
@@ -179,7 +179,7 @@ TEST(ClientGuard, ChecksEachRedirect) {
   options.ports = {80, inner.port()};
   for (const std::string& one : targets) {
     target = one;
-    const auto recorder = get(rig, with_port("outer.example.com", outer), guard_of(options));
+    const auto recorder = get(rig, with_port("outer.example.com", outer), shared_guard(options));
     const std::string outcome = recorder->outcome();
     EXPECT_TRUE(outcome == "address_blocked" || outcome == "protocol_error") << one << outcome;
     EXPECT_FALSE(recorder->has_head());
@@ -194,7 +194,7 @@ std::shared_ptr<Recorder> get_over(ClientRig& rig, const RawServer& proxy, std::
   route.no_proxy = no_proxy;
   Request request;
   request.url = url;
-  request.guard = guard_of(options);
+  request.guard = shared_guard(options);
   request.route = std::make_shared<const Route>(route);
   return rig.start(std::move(request));
 }

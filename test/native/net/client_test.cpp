@@ -16,7 +16,7 @@ using test::Peer;
 using test::RawServer;
 using test::Recorder;
 
-constexpr std::string_view chunked_head =
+constexpr std::string_view stream_head =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 TEST(Client, GetsAResponse) {
@@ -108,7 +108,7 @@ TEST(Client, DeliversAStreamAsItArrives) {
   std::promise<void> first_seen;
   RawServer server([&](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     peer.write_chunk("data: 1\n\n");
     first_seen.get_future().wait();
     peer.write_chunk("data: 2\n\n");
@@ -128,7 +128,7 @@ TEST(Client, SkipsInformationalResponsesAndTrailers) {
   RawServer server([](Peer& peer) {
     peer.read_request();
     peer.write("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
-    peer.write(chunked_head);
+    peer.write(stream_head);
     peer.write("3\r\nabc\r\n0\r\nX-Trailer: t\r\n\r\n");
   });
   ClientRig rig;
@@ -203,7 +203,7 @@ TEST(Client, PauseStopsTheSenderAndResumeLosesNothing) {
 TEST(Client, PausingAtEachPieceDeliversEverything) {
   RawServer server([](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     for (int i = 0; i < 300; ++i)
       peer.write_chunk(std::string(7000, static_cast<char>('a' + i % 26)));
     peer.write_chunk("");
@@ -228,7 +228,7 @@ TEST(Client, PausingAtEachPieceDeliversEverything) {
 TEST(Client, APausedTransferDoesNotSpin) {
   RawServer server([](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     while (peer.write_chunk(std::string(60000, 'x'))) {
     }
   });
@@ -256,7 +256,7 @@ TEST(Client, CancelClosesTheSocketAtOnce) {
   std::promise<bool> closed;
   RawServer server([&](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     peer.write_chunk("data: 1\n\n");
     closed.set_value(peer.closes_within(test::patience));
   });
@@ -278,7 +278,7 @@ TEST(Client, CancelClosesTheSocketAtOnce) {
 TEST(Client, CancelFromInsideTheHandlerEndsTheDelivery) {
   RawServer server([&](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     while (peer.write_chunk("data: 1\n\n")) {
     }
   });
@@ -388,7 +388,7 @@ TEST(Client, RunsManyStreamsAtATime) {
   const auto opened = all_open.get_future().share();
   RawServer server([&](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     peer.write_chunk("data: 1\n\n");
     opened.wait();
     for (int i = 0; i < 20; ++i) peer.write_chunk("data: 2\n\n");
@@ -411,7 +411,7 @@ TEST(Client, DestroyingItEndsLiveTransfers) {
   const std::shared_future<void> released = release.get_future().share();
   RawServer server([](Peer& peer) {
     peer.read_request();
-    peer.write(chunked_head);
+    peer.write(stream_head);
     peer.write_chunk("data: 1\n\n");
     peer.closes_within(test::patience);
   });

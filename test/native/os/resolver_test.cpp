@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A lookup that hangs for names that begin with "slow" until it is opened.
-struct Gate {
+struct SlowNames {
   std::mutex mutex;
   std::condition_variable opened;
   bool open = false;
@@ -45,7 +45,7 @@ class ResolverTest : public testing::Test {
   void SetUp() override { loop_.start(); }
   void TearDown() override {
     on_loop([&] { resolver_.reset(); });
-    gate_->release();
+    names_->release();
     loop_.stop();
   }
   void on_loop(const std::function<void()>& work) {
@@ -59,8 +59,8 @@ class ResolverTest : public testing::Test {
   void open(std::size_t threads) {
     ResolverOptions options;
     options.max_threads = threads;
-    // The lookup owns its gate: a thread that hangs outlives the test's resolver.
-    options.lookup = [gate = gate_](const std::string& host) { return gate->look_up(host); };
+    // The lookup owns its names: a thread that hangs outlives the test's resolver.
+    options.lookup = [names = names_](const std::string& host) { return names->look_up(host); };
     on_loop([&] { resolver_.emplace(loop_, options); });
   }
   std::future<Result<Addresses>> resolve(const std::string& host) {
@@ -73,7 +73,7 @@ class ResolverTest : public testing::Test {
   }
 
   EventLoop loop_;
-  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  std::shared_ptr<SlowNames> names_ = std::make_shared<SlowNames>();
   std::optional<Resolver> resolver_;
   Resolver::Ticket last_ticket_ = 0;
 };
@@ -101,10 +101,10 @@ TEST_F(ResolverTest, AsksOnceForCallersOfTheSameName) {
   open(4);
   auto first = resolve("slow.test");
   auto second = resolve("slow.test");
-  gate_->release();
+  names_->release();
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(second.get());
-  EXPECT_EQ(gate_->asked, 1);
+  EXPECT_EQ(names_->asked, 1);
 }
 
 TEST_F(ResolverTest, AHangingNameDoesNotHoldUpOthers) {
@@ -118,22 +118,22 @@ TEST_F(ResolverTest, AHangingNameDoesNotHoldUpOthers) {
 TEST_F(ResolverTest, CancelDropsTheCallbackAndAQueuedLookup) {
   open(1);
   auto slow = resolve("slow.test");
-  while (gate_->hanging == 0) std::this_thread::yield();
+  while (names_->hanging == 0) std::this_thread::yield();
   auto queued = resolve("queued.test");
   on_loop([&] { resolver_->cancel(last_ticket_); });
-  gate_->release();
+  names_->release();
   EXPECT_TRUE(slow.get());
   EXPECT_TRUE(resolve("after.test").get());
-  EXPECT_EQ(gate_->asked, 2);
+  EXPECT_EQ(names_->asked, 2);
   EXPECT_THROW(queued.get(), std::future_error);
 }
 
 TEST_F(ResolverTest, EndsWithoutWaitingForAHangingLookup) {
   open(1);
   auto slow = resolve("slow.test");
-  while (gate_->hanging == 0) std::this_thread::yield();
+  while (names_->hanging == 0) std::this_thread::yield();
   on_loop([&] { resolver_.reset(); });
-  EXPECT_EQ(gate_->hanging, 1);
+  EXPECT_EQ(names_->hanging, 1);
 }
 
 TEST(LookUp, KnowsLocalhostAndRefusesNonsense) {

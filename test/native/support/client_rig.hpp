@@ -18,6 +18,13 @@
 
 namespace millrace::test {
 
+// A request for `url` to which a test adds the rest.
+inline net::Request to(const std::string& url) {
+  net::Request request;
+  request.url = url;
+  return request;
+}
+
 // Long enough for a loaded machine; a test that reaches it has failed.
 constexpr std::chrono::seconds patience{20};
 
@@ -150,11 +157,7 @@ class ClientRig {
     start(std::move(request), recorder);
     return recorder;
   }
-  std::shared_ptr<Recorder> get(const std::string& url) {
-    net::Request request;
-    request.url = url;
-    return start(std::move(request));
-  }
+  std::shared_ptr<Recorder> get(const std::string& url) { return start(to(url)); }
   void cancel(net::TransferId id) {
     on_loop([&] { client_->cancel(id); });
   }

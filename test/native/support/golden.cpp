@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/json.hpp"
+
 namespace millrace::test {
 namespace {
 
@@ -81,6 +83,12 @@ std::vector<std::string> golden_files(const std::string& folder) {
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::string compact(std::string_view json) {
+  json::Document document(512);
+  const auto value = document.parse(json);
+  return value ? value.value().to_json(json::Surrogates::keep) : "not JSON: " + std::string(json);
 }
 
 }  // namespace millrace::test

@@ -40,4 +40,7 @@ std::vector<GoldenCase> golden_cases(const std::string& file);
 // Every file of a folder under test/golden, as paths for golden_cases.
 std::vector<std::string> golden_files(const std::string& folder);
 
+// JSON in one line without spaces, so that values and the order of members alone are compared.
+std::string compact(std::string_view json);
+
 }  // namespace millrace::test

@@ -101,6 +101,10 @@ class RawServer {
   std::thread acceptor_;
 };
 
+// A response whose body the test sends in chunks of its own.
+inline constexpr std::string_view chunked_head =
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
 // "HTTP/1.1 <status> X" with these header lines (each ended by CRLF) and a Content-Length body.
 std::string response(int status, std::string_view header_lines, std::string_view body);
 

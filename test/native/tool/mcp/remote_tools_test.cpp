@@ -6,16 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "support/tree.hpp"
+
 namespace millrace::mcp {
 namespace {
 
 using json::Tree;
-
-Tree tree(std::string_view json) {
-  auto parsed = Tree::parse(json);
-  EXPECT_TRUE(parsed) << json;
-  return parsed ? std::move(parsed).value() : Tree();
-}
+using test::tree;
 
 std::vector<RemoteTool> taken(const Tree& listed, const ToolRules& rules) {
   auto tools = remote_tools(listed, rules);
