@@ -20,6 +20,10 @@ export class GrowingText {
     this.#seen = this.#text.charCodeAt(this.#seen % 2);
   }
 
+  get length(): number {
+    return this.#text.length;
+  }
+
   get text(): string {
     return this.#text;
   }

@@ -1,6 +1,4 @@
 // Structured output: an object that follows a schema, from whatever a model and its vendor can do.
-import type { ModelUsage } from '../../types/chat-stream';
-import type { AGUIEvent } from '../../types/events';
 import type {
   GenerateObjectOptions,
   GenerateObjectRequest,
@@ -11,15 +9,8 @@ import type {
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
-import { isRefusal } from './answer-text';
-
-/** A chat as this file needs it: events, a text, tokens. */
-export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
-  stop(): void;
-  /** Rejects with what the call failed of. */
-  text(): Promise<string>;
-  readonly usage: Promise<ModelUsage>;
-}
+import type { GatheredAnswer, ObjectRunSource } from './gathered-answer';
+import { gathered, keptSizeOf } from './gathered-answer';
 
 /** Whose chats ask for the object. */
 export interface ObjectHost {
@@ -80,8 +71,9 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
   readonly #planJson: string;
   readonly #plan: Plan;
   readonly #object: Promise<T>;
-  #partial: unknown;
-  #changed = false;
+  // The answer on its way, for those who iterate; they alone pay for reading what is not whole.
+  #answerSoFar: GatheredAnswer | undefined;
+  #shown: unknown;
   #over = false;
   #wake: (() => void)[] = [];
   #run: ObjectRunSource | undefined;
@@ -113,9 +105,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void> {
     for (;;) {
-      if (this.#changed) {
-        this.#changed = false;
-        yield this.#partial;
+      if (this.#hasNews()) {
+        yield this.#shown;
       } else if (this.#over) {
         yield await this.#object;
         return;
@@ -164,21 +155,24 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     const payload = payloadOf({ ...rest, model, messages, ...this.#plan.payload });
     const run = this.#host.stream(payload, options);
     this.#run = run;
-    const answer = await gathered(run, (so) => this.#show(so));
+    const answer = await gathered(run, keptSizeOf(options), (soFar) => {
+      this.#answerSoFar = soFar;
+      this.#notify();
+    });
     onUsage?.(await run.usage);
-    const { text, calls, isCut, isRefused } = answer;
-    return { text: calls[0]?.arguments ?? text, isCut, isRefused: isRefused && calls.length === 0 };
+    const { isCut, isRefused, calls } = answer;
+    return { text: answer.object.text, isCut, isRefused: isRefused && calls.length === 0 };
   }
 
-  #show(answer: GatheredAnswer): void {
-    const json = answer.partial();
-    if (json === '') return;
+  // Reads the object as far as it has come; false when there is nothing new to show.
+  #hasNews(): boolean {
+    const json = this.#answerSoFar?.partial() ?? '';
+    if (json === '') return false;
     const value = JSON.parse(json) as unknown;
     const inner = this.#plan.wrapped ? (value as { value?: unknown }).value : value;
-    if (inner === undefined) return;
-    this.#partial = inner;
-    this.#changed = true;
-    this.#notify();
+    if (inner === undefined) return false;
+    this.#shown = inner;
+    return true;
   }
 
   #notify(): void {
@@ -209,10 +203,10 @@ async function generateToolCalls(
 ): Promise<ToolArguments[]> {
   const { onUsage, ...options } = callOptions(given);
   const run = host.stream(payloadOf({ tool_choice: 'required', ...request }), options);
-  const answer = await gathered(run, () => undefined);
+  const answer = await gathered(run, keptSizeOf(options), () => undefined);
   onUsage?.(await run.usage);
-  if (answer.isRefused && answer.calls.length === 0) throw refusedAnswer(answer.text);
-  return answer.calls.map(({ name, arguments: json }) => {
+  if (answer.isRefused && answer.calls.length === 0) throw refusedAnswer(answer.text.text);
+  return answer.calls.map(({ name, arguments: { text: json } }) => {
     try {
       return { name, arguments: JSON.parse(json === '' ? '{}' : json) as unknown };
     } catch (cause) {
@@ -240,67 +234,6 @@ function callOptions({
 // LobeHub's word for the Responses API.
 function payloadOf({ responseApi, ...payload }: Record<string, unknown>): object {
   return responseApi === true ? { apiMode: 'responses', ...payload } : payload;
-}
-
-// Rejects with the error of the call.
-async function gathered(
-  run: ObjectRunSource,
-  onChange: (answer: GatheredAnswer) => void,
-): Promise<GatheredAnswer> {
-  const answer = new GatheredAnswer();
-  for await (const event of run) {
-    if (answer.add(event)) onChange(answer);
-  }
-  await run.text();
-  return answer;
-}
-
-/** What an answer says; what a reset takes back is forgotten. */
-class GatheredAnswer {
-  text = '';
-  calls: { id: string; name: string; arguments: string }[] = [];
-  /** It reached the limit of its tokens. */
-  isCut = false;
-  /** The model said that it refuses. */
-  isRefused = false;
-  #partial = new (addon().PartialJson)();
-  #fed = '';
-
-  /** True when the event belongs to the object. */
-  add(event: AGUIEvent): boolean {
-    if (event.type === 'TEXT_MESSAGE_CONTENT') {
-      this.text += event.delta;
-      return true;
-    }
-    if (event.type === 'TOOL_CALL_START') {
-      this.calls.push({ id: event.toolCallId, name: event.toolCallName, arguments: '' });
-    } else if (event.type === 'TOOL_CALL_ARGS') {
-      const call = this.calls.find(({ id }) => id === event.toolCallId);
-      if (call) call.arguments += event.delta;
-      return call !== undefined && call === this.calls[0];
-    } else if (event.type === 'CUSTOM' && event.name === 'millrace.reset') {
-      this.text = '';
-      this.calls = [];
-      this.isRefused = false;
-    } else if (isRefusal(event)) {
-      this.isRefused = true;
-    } else if (event.type === 'RUN_ERROR') {
-      this.isCut = event.code === 'output_limit_reached';
-    }
-    return false;
-  }
-
-  /** The JSON of the object so far, "" while there is none. */
-  partial(): string {
-    const text = this.calls[0]?.arguments ?? this.text;
-    if (!text.startsWith(this.#fed)) {
-      this.#partial = new (addon().PartialJson)();
-      this.#fed = '';
-    }
-    const rest = text.slice(this.#fed.length);
-    this.#fed = text;
-    return this.#partial.feed(rest);
-  }
 }
 
 interface ReadySchema {

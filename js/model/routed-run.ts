@@ -59,6 +59,12 @@ export class RoutedItems implements RunItems {
     this.#call?.done();
   }
 
+  /** Nobody can read it any more. */
+  leave(): void {
+    this.#stopped = true;
+    this.#call?.leave();
+  }
+
   async next(): Promise<CallBatch | undefined> {
     const channels = await this.#channels;
     for (;;) {
@@ -92,7 +98,7 @@ export class RoutedItems implements RunItems {
     const goesOn = failed !== undefined && !this.#settled && !this.#isLeft();
     this.#settle(channel, failed);
     if (goesOn && !isLast && !channel.stops(failed.error)) {
-      this.#leave();
+      this.#goOn();
       return false;
     }
     this.failure = failure;
@@ -112,7 +118,7 @@ export class RoutedItems implements RunItems {
     channel.tell(failed);
   }
 
-  #leave(): void {
+  #goOn(): void {
     const report = this.#call?.items.report;
     if (report) this.#earlier.push(report);
     this.#call?.done();

@@ -174,6 +174,7 @@ class Routed implements RouterRuntime {
         heard();
         items.done();
       },
+      leave: () => items.leave(),
       keptSize,
     });
   }

@@ -28,11 +28,19 @@ export interface RunCall {
   abortReason(): { value: unknown } | undefined;
   /** The call is over. */
   done(): void;
+  /** Nobody can read it any more: closes the connection. */
+  leave(): void;
   readonly threadId: string;
   readonly runId: string;
   /** Characters of output that are kept for a second reading. */
   readonly keptSize: number;
 }
+
+// A call is asked for by whoever reads its run; when nobody can any more, it ends.
+const unread = new FinalizationRegistry<RunCall>((call) => {
+  call.done();
+  call.leave();
+});
 
 /**
  * An answer on its way. The model is asked once, when the run is made, whatever is read of it and
@@ -45,7 +53,7 @@ export interface RunCall {
  * Who reads slowly slows the provider down; who reads nothing holds up nothing but the call. A reader
  * that lags behind others by more than is kept gets `run_not_kept`. Leaving
  * a loop stops the call when nobody else reads it: no other loop, no `text()`, `object()`, `usage` or
- * `report` that waits.
+ * `report` that waits. A run that the program holds no longer ends as well.
  */
 export class ModelRun implements AsyncIterable<AGUIEvent> {
   readonly #call: RunCall;
@@ -60,6 +68,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     this.#call = call;
     this.#answer = new AnswerText(Math.max(call.keptSize, mostAnswer));
     this.#events = new KeptEvents(call.keptSize);
+    unread.register(this, call, call);
   }
 
   /**
@@ -67,6 +76,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
    * @internal
    */
   static callOf(run: ModelRun): RunCall {
+    unread.unregister(run.#call);
     return run.#call;
   }
 
@@ -184,6 +194,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   #end(): void {
     this.#over = true;
+    unread.unregister(this.#call);
     this.#call.done();
   }
 

@@ -215,6 +215,7 @@ export class ModelRuntime {
       stop,
       abortReason: () => (signal?.aborted ? { value: signal.reason as unknown } : undefined),
       done: onAbort(signal, stop),
+      leave: () => call.cancel(),
       keptSize: options.keptSize ?? defaultKeptSize,
     });
   }

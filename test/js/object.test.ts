@@ -1,5 +1,5 @@
 // generateObject and streamObject on scripted answers: plans, partial objects, validation and repair.
-import type { ObjectRunSource } from '../../dist/cjs/model/object';
+import type { ObjectRunSource } from '../../dist/cjs/model/gathered-answer';
 import { generateObject, streamObject } from '../../dist/cjs/model/object';
 import type { GenerateObjectRequest } from '../../types/objects';
 
@@ -214,5 +214,55 @@ describe('streamObject', () => {
       for await (const value of run) void value;
     };
     await expect(read()).rejects.toMatchObject({ code: 'invalid_object' });
+  });
+});
+
+describe('a long answer', () => {
+  const long = JSON.stringify({ name: 'x'.repeat(32 << 10) });
+
+  it('costs nothing on its way while nobody looks at parts of it', async () => {
+    const parse = jest.spyOn(JSON, 'parse');
+    try {
+      const object = await generateObject(hostOf('openai', [long]), request);
+      expect(object).toEqual(JSON.parse(long));
+      expect(parse.mock.calls.length).toBeLessThan(20);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it('is shown in steps that grow with it', async () => {
+    const lengths: number[] = [];
+    const run = streamObject<{ name: string }>(hostOf('openai', [long]), request);
+    for await (const part of run) lengths.push((part as { name?: string }).name?.length ?? 0);
+    expect(lengths.at(-1)).toBe(32 << 10);
+    expect([...lengths].sort((a, b) => a - b)).toEqual(lengths);
+    // A short one comes as it is written, 4 characters a piece.
+    expect(lengths.filter((length) => length < 4000).length).toBeGreaterThan(900);
+    expect(lengths.length).toBeLessThan(2000);
+  });
+
+  it('of no end is left', async () => {
+    let left = false;
+    const host = hostOf('openai', []);
+    host.stream = () => ({
+      async *[Symbol.asyncIterator]() {
+        const delta = 'x'.repeat(1 << 16);
+        try {
+          for (;;) {
+            await Promise.resolve();
+            yield { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta } as never;
+          }
+        } finally {
+          left = true;
+        }
+      },
+      stop: () => undefined,
+      text: () => Promise.resolve(''),
+      usage: Promise.resolve({ source: 'reported' } as never),
+    });
+    const code = 'response_too_large';
+    await expect(generateObject(host, request)).rejects.toMatchObject({ code });
+    expect(left).toBe(true);
   });
 });

@@ -84,6 +84,12 @@ describe('with live streams', () => {
     expect(JSON.parse(outcome.stdout)).toEqual({ closed: 12 });
   }, 20_000);
 
+  it('runs that nobody holds any more are cancelled', async () => {
+    const outcome = await play('abandoned');
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(outcome.stdout)).toEqual({ opened: true, left: 0 });
+  }, 30_000);
+
   it('deliveries leave the event loop to others now and then', async () => {
     const outcome = await play('turns');
     expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
