@@ -1,10 +1,9 @@
-// Questions to a person: which are open, and what an answer changes. An approval counts for the
-// exact arguments that were shown, once.
+// Questions to a person that are open. An approval counts for the exact arguments that were shown,
+// once. What an answer changes is in agent/decision.hpp.
 #pragma once
 
 #include <cstdint>
 
-#include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
 
@@ -17,12 +16,6 @@ void open_approvals(json::Tree& state, const json::Tree& calls, std::int64_t exp
 // Checks the calls of a `human_approved_tool` payload and takes them off the list of open ones.
 // Errors: approval_mismatch, approval_answered.
 Result<void> take_approval(json::Tree& state, const json::Tree& payload, std::int64_t now_ms);
-
-// Applies a person's decision: gives `{newState, events, nextContext?}`; the run goes on with a
-// step when there is a next context.
-// Errors: approval_mismatch, approval_answered, invalid_argument.
-Result<json::Tree> apply_decision(json::Tree state, const json::Tree& decision, std::int64_t now_ms,
-                                  IdSource& ids);
 
 // The row that holds the result of a call, or nothing.
 json::Tree* find_tool_row(json::Tree& state, std::string_view call_id);

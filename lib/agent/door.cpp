@@ -4,9 +4,9 @@
 #include <array>
 #include <string>
 
-#include "agent/approvals.hpp"
 #include "agent/blacklist.hpp"
 #include "agent/context.hpp"
+#include "agent/decision.hpp"
 #include "agent/general_agent.hpp"
 #include "agent/group.hpp"
 #include "agent/history.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "agent/approvals.hpp"
 #include "agent/state.hpp"
 
 namespace millrace::agent {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "agent/approvals.hpp"
+#include "agent/decision.hpp"
 #include "agent/deltas.hpp"
 #include "agent/state.hpp"
 #include "app/agent_questions.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/approvals.hpp"
+#include "agent/decision.hpp"
 #include "agent/state.hpp"
 
 namespace millrace::app {

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "agent/approvals.hpp"
+#include "agent/decision.hpp"
 #include "agent/general_agent.hpp"
 #include "agent/state.hpp"
 #include "support/tree.hpp"

@@ -1,0 +1,382 @@
+#include "agent/decision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "agent/approval_list.hpp"
+#include "agent/approvals.hpp"
+#include "agent/intervention.hpp"
+#include "agent/state.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+// Rows and calls know what was decided.
+void write_row(Tree& state, const Tree& call, std::string_view content, std::string_view status,
+               std::string_view reason, IdSource& ids) {
+  Tree* row = find_tool_row(state, call["id"].string());
+  if (row == nullptr) {
+    Tree made = Tree::object();
+    made.set("id", ids.next_id());
+    made.set("role", "tool");
+    made.set("tool_call_id", call["id"]);
+    made.set("plugin", call);
+    row = &state.at("messages").push(std::move(made));
+  }
+  row->set("content", content);
+  Tree& intervention = row->at("pluginIntervention");
+  intervention.set("status", status);
+  if (!reason.empty()) intervention.set("rejectedReason", reason);
+}
+
+// A member that nobody reads would approve the call as it was shown, whatever was meant.
+Result<void> check_members(const Tree& decision) {
+  static constexpr std::array<std::string_view, 9> known{
+      "action", "toolCallId", "arguments", "editedArguments", "editedArgs",
+      "reason", "value",      "result",    "success"};
+  for (const auto& [name, value] : decision.members()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return make_error(Errc::invalid_argument, "A decision has no member '" + std::string(name) +
+                                                  "'; arguments are changed with editedArguments.");
+  }
+  return {};
+}
+
+class Decision {
+ public:
+  Decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids)
+      : state_(std::move(state)), decision_(decision), now_ms_(now_ms), ids_(ids) {}
+
+  Result<Tree> run() {
+    struct Row {
+      std::string_view action;
+      Result<void> (Decision::*apply)();
+    };
+    static constexpr std::array rows{Row{"approve", &Decision::approve},
+                                     Row{"approve_all", &Decision::approve_all},
+                                     Row{"reject", &Decision::reject},
+                                     Row{"reject_and_continue", &Decision::reject},
+                                     Row{"stop", &Decision::stop},
+                                     Row{"answer", &Decision::respond},
+                                     Row{"tool_result", &Decision::tool_result}};
+    const std::string_view action = decision_["action"].string();
+    const auto* row =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.action == action; });
+    if (row == rows.end()) {
+      return make_error(Errc::invalid_argument,
+                        "There is no decision '" + std::string(action) + "'.");
+    }
+    MILLRACE_TRY(check_members(decision_));
+    MILLRACE_TRY((this->*row->apply)());
+    state_.set("lastModified", iso_time(now_ms_));
+    Tree result = Tree::object();
+    result.set("newState", std::move(state_));
+    result.set("events", std::move(events_));
+    if (next_.is_object()) result.set("nextContext", std::move(next_));
+    return result;
+  }
+
+ private:
+  // The open call that the decision is about.
+  Result<Tree> open_call() {
+    const std::string_view id = decision_["toolCallId"].string();
+    Tree* approval = approval_list::find_in(state_, "pendingApprovals", "toolCallId", id);
+    if (approval != nullptr && (*approval)["status"].string() != "pending")
+      return approval_list::answered(id);
+    Tree* call = approval_list::find_in(state_, "pendingToolsCalling", "id", id);
+    if (call == nullptr) return approval_list::unknown(id);
+    return chat_tool_call(*call);
+  }
+
+  void set_status(std::string_view id, std::string_view status) {
+    if (Tree* approval = approval_list::find_in(state_, "pendingApprovals", "toolCallId", id)) {
+      approval->set("status", status);
+    }
+  }
+
+  Result<void> approve() {
+    auto open = open_call();
+    if (!open) return open.error();
+    Tree call = std::move(open).value();
+    const std::string id(call["id"].string());
+    const Tree& shown = decision_["arguments"];
+    if (shown.is_string() && shown.string() != call["arguments"].string()) {
+      return make_error(Errc::approval_mismatch,
+                        "The approval is for other arguments than call '" + id + "' has.");
+    }
+    Tree* approval = approval_list::find_in(state_, "pendingApprovals", "toolCallId", id);
+    if (approval != nullptr) MILLRACE_TRY(approval_list::check_time(*approval, id, now_ms_));
+    const Tree& edited =
+        decision_[decision_["editedArguments"].is_null() ? "editedArgs" : "editedArguments"];
+    if (edited.is_null()) {
+      if (approval != nullptr) MILLRACE_TRY(approval_list::check_shown(*approval, call));
+    } else {
+      if (!edited.is_string() && !edited.is_object()) {
+        return make_error(Errc::invalid_argument,
+                          "editedArguments must be an object, or the JSON text of one.");
+      }
+      edit(call, approval, edited.is_string() ? std::string(edited.string()) : edited.to_json());
+    }
+    if (approval != nullptr) {
+      approval->set("status", "approved");
+      approval->set("ready", Tree::flag(true));
+    }
+    if (Tree* pending = approval_list::find_in(state_, "pendingToolsCalling", "id", id))
+      *pending = call;
+    Tree payload = Tree::object();
+    payload.set("approvedToolCall", call);
+    add_row(call, payload);
+    state_.set("status", "running");
+    go_on("human_approved_tool", std::move(payload));
+    return {};
+  }
+
+  // Both sets of arguments are kept; the approval is for the new one.
+  void edit(Tree& call, Tree* approval, std::string_view edited) {
+    const Tree before = call["arguments"];
+    const std::string old_hash = approval_list::hash_of(call);
+    call.set("arguments", edited);
+    const std::string new_hash = approval_list::hash_of(call);
+    if (approval != nullptr) {
+      approval->set("hash", new_hash);
+      approval->at("original").set("arguments", before);
+      approval->at("original").set("hash", old_hash);
+      approval->at("edited").set("arguments", call["arguments"]);
+      approval->at("edited").set("hash", new_hash);
+    }
+    const std::string_view id = call["id"].string();
+    for (Tree& message : state_.at("messages").items()) {
+      for (Tree& made :
+           message.find("tool_calls") != nullptr ? message.at("tool_calls").items() : none_) {
+        if (made["id"].string() == id) made.at("function").set("arguments", call["arguments"]);
+      }
+      if (message["tool_call_id"].string() == id && message["plugin"].is_object()) {
+        message.at("plugin").set("arguments", call["arguments"]);
+      }
+    }
+  }
+
+  // A row that waits for the result is updated instead of a new one being made.
+  void add_row(const Tree& call, Tree& payload) {
+    if (Tree* row = find_tool_row(state_, call["id"].string())) {
+      row->at("pluginIntervention").set("status", "approved");
+      payload.set("parentMessageId", (*row)["id"]);
+      payload.set("skipCreateToolMessage", Tree::flag(true));
+    }
+  }
+
+  Result<void> approve_all() {
+    const Tree calls = state_["pendingToolsCalling"];
+    if (calls.items().empty()) {
+      return make_error(Errc::approval_answered, "No call waits for approval.");
+    }
+    Tree payload = Tree::object();
+    for (const Tree& call : calls.items()) {
+      const std::string_view id = call["id"].string();
+      if (const Tree* approval =
+              approval_list::find_in(state_, "pendingApprovals", "toolCallId", id)) {
+        MILLRACE_TRY(approval_list::check_shown(*approval, call));
+      }
+      if (Tree* row = find_tool_row(state_, id)) {
+        row->at("pluginIntervention").set("status", "approved");
+        payload.at("existingToolMessageIds").set(id, (*row)["id"]);
+        if (payload["parentMessageId"].is_null())
+          payload.set("parentMessageId", (*row)["parentId"]);
+      }
+    }
+    Tree& approved = payload.set("approvedToolCalls", Tree::array());
+    for (const Tree& call : calls.items()) approved.push(chat_tool_call(call));
+    state_.set("status", "running");
+    go_on("human_approved_tool", std::move(payload));
+    return {};
+  }
+
+  Result<void> reject() {
+    auto open = open_call();
+    if (!open) return open.error();
+    const Tree call = std::move(open).value();
+    const std::string_view id = call["id"].string();
+    const std::string reason(decision_["reason"].string());
+    std::string content = "The user refused this call.";
+    if (!reason.empty()) content += " Reason: " + reason;
+    write_row(state_, call, content, "rejected", reason, ids_);
+    set_status(id, "rejected");
+    approval_list::drop_pending(state_, id);
+    if (decision_["action"].string() == "reject") {
+      abort_rest();
+      interrupt("human_rejected");
+      return {};
+    }
+    if (state_["pendingToolsCalling"].items().empty()) {
+      state_.set("status", "running");
+      go_on("user_input", Tree::object());
+    }
+    return {};
+  }
+
+  void abort_rest() {
+    const Tree pending = state_["pendingToolsCalling"];
+    for (const Tree& call : pending.items()) {
+      write_row(state_, call, "The call was aborted before it was approved.", "aborted", {}, ids_);
+      set_status(call["id"].string(), "aborted");
+    }
+    state_.erase("pendingToolsCalling");
+    state_.erase("pendingToolMessageIds");
+    end_human_wait(state_, now_ms_);
+  }
+
+  void interrupt(std::string_view reason) {
+    const std::string at = iso_time(now_ms_);
+    state_.set("status", "interrupted");
+    Tree event = Tree::object();
+    event.set("type", "interrupted");
+    Tree& record = state_.set("interruption", Tree::object());
+    for (Tree* target : {&event, &record}) {
+      target->set("reason", reason);
+      target->set("interruptedAt", at);
+      target->set("canResume", Tree::flag(false));
+    }
+    events_.push(std::move(event));
+  }
+
+  // Stopping twice is no error.
+  Result<void> stop() {
+    const std::string_view status = state_["status"].string();
+    if (status == "done" || status == "error") return {};
+    abort_rest();
+    state_.erase("pendingHumanPrompt");
+    state_.erase("pendingHumanSelect");
+    state_.set("status", "done");
+    Tree event = Tree::object();
+    event.set("type", "done");
+    event.set("finalState", state_);
+    event.set("reason", "user_aborted");
+    if (decision_["reason"].is_string()) event.set("reasonDetail", decision_["reason"]);
+    events_.push(std::move(event));
+    return {};
+  }
+
+  Result<void> respond() {
+    const bool prompt = state_["pendingHumanPrompt"].is_object();
+    const bool select = state_["pendingHumanSelect"].is_object();
+    if (!prompt && !select) {
+      return make_error(Errc::approval_answered, "No question waits for an answer.");
+    }
+    const Tree& value = decision_["value"];
+    if (select) MILLRACE_TRY(check_choice(value));
+    const Tree& asked = state_[select ? "pendingHumanSelect" : "pendingHumanPrompt"];
+    const Tree call = asked["metadata"]["toolCallId"];
+    Tree row = Tree::object();
+    row.set("id", ids_.next_id());
+    row.set("role", call.is_string() ? "tool" : "user");
+    row.set("content", value.is_string() ? value : Tree::text(value.to_json()));
+    // A model that asked by a call reads the answer as its result.
+    if (call.is_string()) row.set("tool_call_id", call);
+    Tree payload = Tree::object();
+    payload.set("message", row);
+    payload.set("response", value);
+    payload.set("parentMessageId", row["id"]);
+    payload.set("kind", select ? "select" : "prompt");
+    state_.at("messages").push(std::move(row));
+    state_.erase(select ? "pendingHumanSelect" : "pendingHumanPrompt");
+    state_.set("status", "running");
+    go_on("human_response", std::move(payload));
+    return {};
+  }
+
+  Result<void> check_choice(const Tree& value) {
+    const Tree& question = state_["pendingHumanSelect"];
+    std::vector<const Tree*> chosen;
+    if (value.is_array()) {
+      for (const Tree& item : value.items()) chosen.push_back(&item);
+    } else {
+      chosen.push_back(&value);
+    }
+    const bool several = question["multi"].truthy();
+    const auto offered = [&](const Tree* choice) {
+      const auto& options = question["options"].items();
+      return std::any_of(options.begin(), options.end(),
+                         [&](const Tree& option) { return option["value"] == *choice; });
+    };
+    if ((!several && chosen.size() != 1) || !std::all_of(chosen.begin(), chosen.end(), offered)) {
+      return make_error(Errc::invalid_argument, "The answer is not one of the options offered.");
+    }
+    return {};
+  }
+
+  // The result of a call that ran elsewhere.
+  Result<void> tool_result() {
+    const std::string_view id = decision_["toolCallId"].string();
+    Tree* found = approval_list::find_in(state_, "pendingToolsCalling", "id", id);
+    if (found == nullptr || state_["status"].string() != "waiting_for_async_tool") {
+      return approval_list::unknown(id);
+    }
+    const Tree call = *found;
+    const Tree& result = decision_["result"];
+    const Tree* row = find_tool_row(state_, id);
+    // A result in LobeHub's shape is its content.
+    const Tree& text = result["content"].is_string() ? result["content"] : result;
+    const std::string content = text.is_string() ? std::string(text.string()) : text.to_json();
+    if (row != nullptr) {
+      find_tool_row(state_, id)->set("content", content);
+    } else {
+      Tree made = Tree::object();
+      made.set("id", ids_.next_id());
+      made.set("role", "tool");
+      made.set("content", content);
+      made.set("tool_call_id", call["id"]);
+      state_.at("messages").push(std::move(made));
+    }
+    Tree event = Tree::object();
+    event.set("type", "tool_result");
+    event.set("id", call["id"]);
+    event.set("result", result);
+    events_.push(std::move(event));
+    approval_list::drop_pending(state_, id);
+    if (!state_["pendingToolsCalling"].items().empty()) return {};
+    state_.set("status", "running");
+    Tree payload = Tree::object();
+    payload.set("toolCall", call);
+    payload.set("toolCallId", call["id"]);
+    payload.set("data", result);
+    const Tree& success = decision_["success"].is_null() ? result["success"] : decision_["success"];
+    payload.set("isSuccess", Tree::flag(success.is_null() || success.truthy()));
+    payload.set("parentMessageId", (*find_tool_row(state_, id))["id"]);
+    go_on("tool_result", std::move(payload));
+    return {};
+  }
+
+  void go_on(std::string_view phase, Tree payload) {
+    next_ = Tree::object();
+    next_.set("phase", phase);
+    next_.set("payload", std::move(payload));
+    Tree& session = next_.at("session");
+    session.set("messageCount",
+                Tree::integer(static_cast<std::int64_t>(state_["messages"].items().size())));
+    session.set("sessionId", state_["operationId"]);
+    session.set("status", state_["status"]);
+    session.set("stepCount", state_["stepCount"]);
+  }
+
+  Tree state_;
+  const Tree& decision_;
+  std::int64_t now_ms_;
+  IdSource& ids_;
+  Tree events_ = Tree::array();
+  Tree next_;
+  std::vector<Tree> none_;
+};
+
+}  // namespace
+
+Result<Tree> apply_decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids) {
+  auto loaded = load_state(std::move(state), Tree(), now_ms);
+  if (!loaded) return std::move(loaded).error();
+  return Decision(std::move(loaded).value(), decision, now_ms, ids).run();
+}
+
+}  // namespace millrace::agent

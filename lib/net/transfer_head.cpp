@@ -1,0 +1,136 @@
+// The head of a response, line by line as libcurl gives it, and what it says of the body.
+
+#include <charconv>
+#include <utility>
+
+#include "net/request_rules.hpp"
+#include "net/transfer.hpp"
+
+namespace millrace::net {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+}  // namespace
+
+void Transfer::header_line(std::string_view line) {
+  // A head that comes drop by drop, or behind interim answers without end, is no answer yet.
+  if (is_head_complete_) received();
+  header_bytes_ += line.size();
+  const std::size_t limit = request_.limits.header_bytes;
+  if (limit != 0 && header_bytes_ > limit) {
+    fail(make_error(Errc::headers_too_large, "The response headers of " + url_.origin() +
+                                                 " are larger than " + std::to_string(limit) +
+                                                 " bytes."));
+    return;
+  }
+  if (is_head_complete_) return;  // a trailer
+  if (!is_head_begun_) {
+    status_line(line);
+  } else if (trimmed(line).empty()) {
+    head_complete();
+  } else {
+    field_line(line);
+  }
+}
+
+// libcurl has checked the form: "HTTP/1.1 200 reason".
+void Transfer::status_line(std::string_view line) {
+  is_head_begun_ = true;
+  head_ = ResponseHead{};
+  const std::string_view rest = trimmed(line.substr(std::min(line.find(' '), line.size())));
+  const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), head_.status);
+  if (failed != std::errc{}) {
+    fail(make_error(Errc::protocol_error, url_.origin() + " sent an unreadable status line."));
+    return;
+  }
+  status_ = head_.status;
+  head_.reason = trimmed(rest.substr(static_cast<std::size_t>(end - rest.data())));
+}
+
+void Transfer::field_line(std::string_view line) {
+  const bool continues_last = line.front() == ' ' || line.front() == '\t';
+  const std::size_t colon = line.find(':');
+  if (continues_last && !head_.headers.empty()) {
+    head_.headers.back().value.append(" ").append(trimmed(line));
+  } else if (colon != std::string_view::npos) {
+    head_.headers.push_back({std::string(trimmed(line.substr(0, colon))),
+                             std::string(trimmed(line.substr(colon + 1)))});
+  }
+}
+
+void Transfer::head_complete() {
+  constexpr int switching_protocols = 101;
+  constexpr int first_final_status = 200;
+  if (status_ == switching_protocols) {
+    fail(make_error(Errc::protocol_error,
+                    url_.origin() + " switched to another protocol without being asked."));
+    return;
+  }
+  if (status_ < first_final_status) {
+    is_head_begun_ = false;
+    return;
+  }
+  // Whoever put the second one there disagrees with us about where the answer ends.
+  if (!has_one_length(head_.headers)) {
+    fail(make_error(Errc::protocol_error, url_.origin() + " sent two different Content-Lengths."));
+    return;
+  }
+  is_head_complete_ = true;
+  received();
+  if (request_.redirects != Redirects::report && is_redirect(status_)) {
+    location_ = header_value(head_.headers, "location");
+    if (request_.redirects == Redirects::same_origin && !stays_at_origin()) location_.clear();
+  }
+  if (location_.empty()) {
+    begin_body();
+  } else {
+    hooks_.on_redirect();
+  }
+}
+
+// What leads nowhere is told when it is followed.
+bool Transfer::stays_at_origin() const {
+  const auto next = follow_location(url_, location_);
+  return location_.empty() || !next || next.value().origin() == url_.origin();
+}
+
+void Transfer::begin_body() {
+  const std::string transfer_coding = header_value(head_.headers, "transfer-encoding");
+  const std::string content_coding = header_value(head_.headers, "content-encoding");
+  curl_off_t sent_bytes = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent_bytes);
+  if (static_cast<std::size_t>(sent_bytes) >= request_.body.size()) {
+    // Long histories are not kept in memory while their answer streams.
+    std::string().swap(request_.body);
+  }
+  head_.url = url_.text;
+  head_.redirected = hop_ > 0;
+  handler_->on_head(std::move(head_));
+  if (!transfer_coding.empty() && !same_name(transfer_coding, "chunked") &&
+      !same_name(transfer_coding, "identity")) {
+    // libcurl would inflate these itself, without a bound.
+    fail(make_error(Errc::unsupported_encoding,
+                    url_.origin() + " uses a transfer coding other than chunked.",
+                    transfer_coding));
+    return;
+  }
+  constexpr int no_content = 204;
+  constexpr int not_modified = 304;
+  const bool has_body =
+      request_.method != "HEAD" && status_ != no_content && status_ != not_modified;
+  if (!request_.decompress || !has_body) return;
+  auto decoder = BodyDecoder::for_encoding(content_coding);
+  if (!decoder) {
+    fail(std::move(decoder).error());
+  } else {
+    decoder_ = std::move(decoder).value();
+  }
+}
+
+}  // namespace millrace::net
