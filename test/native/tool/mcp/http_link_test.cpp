@@ -121,6 +121,17 @@ class Rig final : public mcp::HttpLinkHost {
   void log(std::string line) { lines.push_back(std::move(line)); }
 };
 
+// What is made of a request that is answered 400 with this body.
+std::string refused_with(std::string_view body) {
+  Rig rig;
+  rig.open();
+  rig.request(5);
+  rig.head(4, 400, "application/json");
+  rig.data(4, body);
+  rig.done(4);
+  return rig.take();
+}
+
 }  // namespace
 
 TEST(McpHttpLink, CarriesTheSessionAndListens) {
@@ -334,13 +345,7 @@ TEST(McpHttpLink, TellsOfALostSessionThatIsTold400) {
         R"({"error":{"code":-32000,"message":"Bad Request: Server not initialized"}})",
         R"({"error":"Session not found"})", R"({"detail":"Session not found"})",
         "Bad Request: Missing Session ID", "Unknown session"}) {
-    Rig rig;
-    rig.open();
-    rig.request(5);
-    rig.head(4, 400, "application/json");
-    rig.data(4, body);
-    rig.done(4);
-    EXPECT_NE(rig.take().find("\nlost 5 "), std::string::npos) << body;
+    EXPECT_NE(refused_with(body).find("\nlost 5 "), std::string::npos) << body;
   }
 }
 
@@ -350,13 +355,7 @@ TEST(McpHttpLink, TakesOtherRefusalsForWhatTheyAre) {
         R"({"error":{"code":-32602,"message":"Unknown argument sessionName"}})",
         R"({"error":{"code":-32000,"message":"Payment session declined"}})",
         R"({"error":{"code":-32001,"message":"Request timed out"}})", "Obsession with details"}) {
-    Rig rig;
-    rig.open();
-    rig.request(5);
-    rig.head(4, 400, "application/json");
-    rig.data(4, body);
-    rig.done(4);
-    EXPECT_EQ(rig.take().find("lost 5"), std::string::npos) << body;
+    EXPECT_EQ(refused_with(body).find("lost 5"), std::string::npos) << body;
   }
 }
 

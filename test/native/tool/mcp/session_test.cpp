@@ -6,6 +6,17 @@ using namespace millrace;
 using namespace std::chrono_literals;
 using test::SessionRig;
 
+namespace {
+
+mcp::Ask every_tool() {
+  mcp::Ask ask;
+  ask.method = "tools/list";
+  ask.list_key = "tools";
+  return ask;
+}
+
+}  // namespace
+
 TEST(McpSession, AnswersEachCallByItsId) {
   SessionRig rig;
   rig.open();
@@ -29,10 +40,7 @@ TEST(McpSession, HandsOnTheServersErrorObject) {
 TEST(McpSession, JoinsThePagesOfAList) {
   SessionRig rig;
   rig.open();
-  mcp::Ask ask;
-  ask.method = "tools/list";
-  ask.list_key = "tools";
-  rig.call(1, ask);
+  rig.call(1, every_tool());
   rig.take_sent();
   rig.result(2, R"({"tools":[{"name":"a"}],"nextCursor":"p2"})");
   EXPECT_EQ(rig.take_sent(),
@@ -46,10 +54,7 @@ TEST(McpSession, JoinsThePagesOfAList) {
 TEST(McpSession, EndsAListThatGoesInCircles) {
   SessionRig rig;
   rig.open();
-  mcp::Ask ask;
-  ask.method = "tools/list";
-  ask.list_key = "tools";
-  rig.call(1, ask);
+  rig.call(1, every_tool());
   rig.result(2, R"({"tools":[],"nextCursor":"x"})");
   rig.result(3, R"({"tools":[],"nextCursor":"x"})");
   EXPECT_EQ(rig.take(), "1 mcp_protocol_error\n");
@@ -60,10 +65,7 @@ TEST(McpSession, EndsAListWithoutEnd) {
   options.most_pages = 3;
   SessionRig rig(options);
   rig.open();
-  mcp::Ask ask;
-  ask.method = "tools/list";
-  ask.list_key = "tools";
-  rig.call(1, ask);
+  rig.call(1, every_tool());
   for (int page = 0; page < 3; ++page) {
     rig.result(2 + page, R"({"tools":[],"nextCursor":"c)" + std::to_string(page) + "\"}");
   }
