@@ -186,6 +186,8 @@ export interface Addon {
   runTool(toolset: number, name: string, argumentsJson: string, deliver: Deliver): number;
   /** Tools of an MCP server as agents take them; see native/tools.cpp for the JSON texts. */
   describeMcpTools(rulesJson: string): string;
+  /** Which tools a policy lets through, by all names that each has; JSON text of booleans. */
+  allowedTools(policyJson: string, namesJson: string): string;
   /** What a model reads of the result of an MCP tool; cut at 256 KiB or the limit. */
   mcpResultText(resultJson: string, limit?: number): string;
   /** Foreign text that can stand in a conversation as data; cut at 256 KiB or the limit. */

@@ -1,10 +1,11 @@
-// The functions of native tools: builtinTools, runTool, resultText, describeMcpTools,
-// mcpResultText; and of agents that run in the engine: startAgent, checkAgent.
+// The functions of native tools: builtinTools, runTool, resultText, allowedTools,
+// describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, checkAgent.
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "message/json_builder.hpp"
 #include "os/random_ids.hpp"
 #include "tool/mcp/remote_tools.hpp"
+#include "tool/policy.hpp"
 #include "tool/result_text.hpp"
 
 namespace millrace::native {
@@ -63,6 +64,30 @@ Napi::Value run_tool(const Napi::CallbackInfo& info) {
     return raise(info.Env(), make_error(Errc::invalid_argument, "There is no such set of tools."));
   }
   return call.started(call.engine().start(std::move(task), deliver));
+}
+
+// allowedTools(policyJson: {"allow"?, "expose"?, "deny"?: [pattern]}, namesJson: [[the names of a
+// tool]]) -> JSON text [boolean]
+Napi::Value allowed_tools(const Napi::CallbackInfo& info) {
+  const auto policy_text = text_at(info, 0);
+  if (!policy_text) return raise(info.Env(), policy_text.error());
+  const auto names_text = text_at(info, 1);
+  if (!names_text) return raise(info.Env(), names_text.error());
+  const auto given = json::Tree::parse(policy_text.value());
+  if (!given) return raise(info.Env(), given.error());
+  const auto tools = json::Tree::parse(names_text.value());
+  if (!tools) return raise(info.Env(), tools.error());
+  const auto policy = tool::read_policy(given.value());
+  if (!policy) return raise(info.Env(), policy.error());
+  std::string allowed = "[";
+  for (const json::Tree& one : tools.value().items()) {
+    std::vector<std::string_view> names;
+    for (const json::Tree& name : one.items()) names.push_back(name.string());
+    if (allowed.size() > 1) allowed.push_back(',');
+    allowed.append(tool::allows(policy.value(), names) ? "true" : "false");
+  }
+  allowed.push_back(']');
+  return to_text(info.Env(), allowed);
 }
 
 // describeMcpTools(rulesJson: {"server", "trusted", "allow"?, "deny"?: [name], "pins": boolean,
@@ -136,6 +161,7 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<builtin_tools>(env, exports, "builtinTools");
   set_function<run_tool>(env, exports, "runTool");
   set_function<result_text>(env, exports, "resultText");
+  set_function<allowed_tools>(env, exports, "allowedTools");
   set_function<describe_mcp_tools>(env, exports, "describeMcpTools");
   set_function<mcp_result_text>(env, exports, "mcpResultText");
   set_function<start_agent>(env, exports, "startAgent");

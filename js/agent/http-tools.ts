@@ -25,6 +25,10 @@ export interface HttpToolOptions {
   maxResult?: number;
 }
 
+export const httpToolOptions: readonly (keyof HttpToolOptions)[] = [
+  ...(['auth', 'guard', 'proxy', 'timeoutMs', 'maxResult'] as const),
+];
+
 /** How a call ended. Failures are results, which the model reads. */
 export interface HttpToolResult {
   content: string;

@@ -5,6 +5,7 @@ import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { keptAt } from '../mcp/attachments';
+import { checkSpelling } from '../spelling';
 import { resultText } from './http-tools';
 import type { HostTool } from './tools';
 
@@ -40,6 +41,7 @@ function checkOptions({ runtime, model, store }: Partial<ImageToolOptions> = {})
 /** Makes the tool `create_image`. Throws `invalid_option`. */
 export function imageTool(options: ImageToolOptions): HostTool {
   checkOptions(options);
+  checkSpelling('imageTool()', options, ['runtime', 'model', 'params', 'store', 'approve']);
   return {
     name: 'create_image',
     description: 'Makes an image from a description and shows it to the user.',

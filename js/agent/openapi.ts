@@ -1,14 +1,16 @@
 // OpenAPI documents (3.0 and 3.1) as sources of tools: one tool an operation.
 import { MillraceError } from '../errors';
+import { checkSpelling } from '../spelling';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
-import { failed, send } from './http-tools';
+import { failed, httpToolOptions, send } from './http-tools';
 import { type Operation, operationsOf } from './openapi-document';
 import { operationRequest } from './openapi-request';
 import { type Json, objectOf } from './openapi-schema';
 import { wireNames } from './plugins';
+import { allowedOf, namesOfTool, policyOptions, type ToolPolicy } from './tool-policy';
 import type { HostTool, ToolEffect } from './tools';
 
-export interface OpenApiOptions extends HttpToolOptions {
+export interface OpenApiOptions extends HttpToolOptions, ToolPolicy {
   /** The document as an object, or its JSON text. */
   document: object | string;
   /** Names the tools; the document's title when absent. */
@@ -45,27 +47,42 @@ function documentOf(given: unknown): Json {
   return document as Json;
 }
 
+const openApiOptions: readonly string[] = [
+  ...httpToolOptions,
+  ...policyOptions,
+  ...([
+    'document',
+    'identifier',
+    'baseUrl',
+    'filter',
+    'approve',
+  ] satisfies (keyof OpenApiOptions)[]),
+];
+
 /** Makes a tool of each operation. Throws `invalid_option` for a document that cannot be used. */
 export function openApiTools(options: OpenApiOptions): HostTool[] {
   const document = documentOf((options as OpenApiOptions | undefined)?.document);
+  checkSpelling('openApiTools()', options, openApiOptions);
   const { title } = objectOf(document.info);
   const identifier = options.identifier ?? (typeof title === 'string' ? title : 'api');
   const filter = options.filter ?? (() => true);
   const found = operationsOf(document).filter(({ id, method, path }) =>
     filter({ operationId: id, method, path }),
   );
-  if (found.length > mostTools) {
-    invalid(
-      `The document has ${found.length} operations: choose at most ${mostTools} with filter.`,
-    );
-  }
   const names = wireNames(
     identifier,
     // An id that was made of the path reads better so.
     found.map(({ id }) => id.replace(/^([a-z]+_)\//, '$1')),
   );
-  return found.map((operation, index) =>
-    toolOf(operation, names[index] ?? '', identifier, baseOf(operation, options), options),
+  const named = found.map((operation, index) => ({ operation, name: names[index] ?? '' }));
+  const shown = allowedOf(named, options, ({ operation, name }) => namesOfTool(operation.id, name));
+  if (shown.length > mostTools) {
+    invalid(
+      `The document has ${shown.length} operations: choose at most ${mostTools} with allow, deny or filter.`,
+    );
+  }
+  return shown.map(({ operation, name }) =>
+    toolOf(operation, name, identifier, baseOf(operation, options), options),
   );
 }
 

@@ -4,6 +4,12 @@ import { MillraceError } from '../errors';
 import { resultText } from './http-tools';
 import { errorRecord } from './serialize';
 
+/** The payload of a call; throws for what is none. */
+export function checkedPayload<Payload>(payload: Payload): Payload & object {
+  if (typeof payload === 'object' && payload !== null) return payload;
+  throw new MillraceError('invalid_argument', 'A call of a tool needs its payload, an object.');
+}
+
 /** The arguments of a call: JSON text, mostly; hosts give objects, too, and models nothing at all. */
 export function payloadArguments(given: unknown): object {
   const value = (typeof given === 'string' ? parsed(given) : given) ?? {};

@@ -1,10 +1,12 @@
 // HTTP plugins with LobeHub's manifest: a call goes to the plugin's gateway or to the API's own address.
 import type { ChatToolPayload, HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
+import { checkSpelling } from '../spelling';
 import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
-import { failed, send } from './http-tools';
+import { failed, httpToolOptions, send } from './http-tools';
 import { payloadArguments } from './payload';
+import { allowedOf, namesOfTool, policyOptions, type ToolPolicy } from './tool-policy';
 import type { HostTool } from './tools';
 
 /** One function of a plugin. */
@@ -32,7 +34,7 @@ export interface PluginManifest {
   [member: string]: unknown;
 }
 
-export interface PluginOptions extends HttpToolOptions {
+export interface PluginOptions extends HttpToolOptions, ToolPolicy {
   manifest: PluginManifest;
   /** The user's settings, checked against the manifest and sent in a header. */
   settings?: Record<string, unknown>;
@@ -115,17 +117,26 @@ export async function invokeDefaultTypePlugin(
   );
 }
 
+const pluginOptions: readonly string[] = [
+  ...httpToolOptions,
+  ...policyOptions,
+  ...(['manifest', 'settings', 'gateway'] satisfies (keyof PluginOptions)[]),
+];
+
 /** The functions of a plugin as tools of an agent, named `identifier____function`. */
 export function pluginTools(options: PluginOptions): HostTool[] {
   const fault = manifestFault((options as PluginOptions | undefined)?.manifest);
   if (fault) throw new MillraceError('invalid_option', fault);
+  checkSpelling('pluginTools()', options, pluginOptions);
   const { manifest } = options;
   const names = wireNames(
     manifest.identifier,
     manifest.api.map(({ name }) => name),
   );
-  return manifest.api.map((api, index) => ({
-    name: names[index] ?? '',
+  const named = manifest.api.map((api, index) => ({ api, name: names[index] ?? '' }));
+  const shown = allowedOf(named, options, ({ api, name }) => namesOfTool(api.name, name));
+  return shown.map(({ api, name }) => ({
+    name,
     ...(api.description !== undefined && { description: api.description }),
     ...(api.parameters && { input: api.parameters }),
     approve: api.humanIntervention ?? manifest.humanIntervention ?? 'never',

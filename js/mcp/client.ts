@@ -54,6 +54,7 @@ export class MCPClient {
       },
       onNotification: (method, params) => this.#notified(method, params),
       onOpened: (server) => this.#opened(server),
+      onWrote: (line) => options.onStderr?.(line),
       onUnauthorized: async (status, challenge) => {
         if (auth) return auth(status, challenge);
         throw new MillraceError(
@@ -102,7 +103,8 @@ export class MCPClient {
 
   /** The server's name in the names of its tools. */
   get name(): string {
-    return this.#options.name ?? this.serverInfo?.name ?? 'mcp';
+    const own: unknown = this.serverInfo?.name;
+    return this.#options.name ?? (typeof own === 'string' ? own : 'mcp');
   }
 
   get serverInfo(): MCPImplementation | undefined {

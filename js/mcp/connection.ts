@@ -23,6 +23,8 @@ export interface ConnectionHost {
   handlers: Record<string, MCPHandler | undefined>;
   onNotification(method: string, params: Record<string, unknown>): void;
   onOpened(server: MCPServer): void;
+  /** A line of the program's standard error. */
+  onWrote(line: string): void;
   /** Gives the headers of an authorization, or throws. */
   onUnauthorized(status: number, challenge: string): Promise<Record<string, string>>;
 }
@@ -34,6 +36,7 @@ type Item =
   | { type: 'asked'; question: number; call: number; method: string; params: never }
   | { type: 'withdrawn'; question: number }
   | { type: 'notified'; method: string; params: Record<string, unknown> }
+  | { type: 'wrote'; line: string }
   | { type: 'unauthorized'; status: number; challenge: string };
 
 /** The error object of a server, as `cause` of an `mcp_error`. */
@@ -159,6 +162,9 @@ export class MCPConnection {
         break;
       case 'notified':
         quietly(() => this.#host.onNotification(item.method, item.params));
+        break;
+      case 'wrote':
+        quietly(() => this.#host.onWrote(item.line));
         break;
       case 'unauthorized':
         void this.#authorize(item.status, item.challenge);

@@ -1,7 +1,7 @@
 // Calls of MCP tools in LobeHub's shape: a payload in, a result record out, that never throws.
 import type { ChatToolPayload } from '../../types/agent';
 import type { MCPContent, MCPToolResult } from '../../types/mcp';
-import { payloadArguments, toolFailure } from '../agent/payload';
+import { checkedPayload, payloadArguments, toolFailure } from '../agent/payload';
 import { MillraceError } from '../errors';
 import { attachmentsOf, type MCPAttachment, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
@@ -80,7 +80,7 @@ export async function invokeMCPTypePlugin(
   const begin = Date.now();
   const { signal, timeoutMs, maxLength = defaultLength, store } = options;
   try {
-    const { identifier } = payload;
+    const { identifier } = checkedPayload(payload);
     const client = Object.hasOwn(clients, identifier) ? clients[identifier] : undefined;
     if (!client) {
       throw new MillraceError('tool_not_found', `There is no MCP server ${identifier}.`);

@@ -72,6 +72,8 @@ export interface MCPCommonOptions {
     request: Record<string, unknown>,
     context: { signal: AbortSignal },
   ) => Awaitable<object>;
+  /** A line that the server's program writes to standard error; lines are lost while this process lags behind. */
+  onStderr?: (line: string) => void;
   onLog?: (message: { level: string; logger?: string; data: unknown }) => void;
   onToolsChanged?: () => void;
   onResourcesChanged?: () => void;
@@ -171,7 +173,7 @@ const clientOptions: Record<
   ],
   ...{ onElicitation: listener, onSampling: listener, onLog: listener, onToolsChanged: listener },
   ...{ onResourcesChanged: listener, onPromptsChanged: listener, onResourceUpdated: listener },
-  onNotification: listener,
+  ...{ onNotification: listener, onStderr: listener },
 };
 
 /** Throws `invalid_option` for an option that a client does not have, or that is none. */
@@ -206,7 +208,8 @@ export function reachOf(options: MCPClientOptions): object {
     const { command, args, env, cwd } = options;
     const graceMs = limitOf('graceMs', options.graceMs);
     const closeMs = limitOf('closeMs', options.closeMs);
-    return { ...common, command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
+    const program = { command, args, cwd, graceMs, closeMs, env: environmentOf(env) };
+    return { ...common, ...program, tellsErrors: options.onStderr !== undefined };
   }
   const { url, headers, type, proxy = proxyFromEnvironment() } = options as MCPAddressOptions;
   const transport = type === 'sse' ? 'sse' : 'auto';

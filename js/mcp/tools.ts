@@ -6,6 +6,7 @@ import { ask } from '../agent/ask';
 import { inEngine } from '../agent/engine-tools';
 import type { HostTool } from '../agent/tools';
 import { MillraceError, rethrow } from '../errors';
+import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
 import { attachmentsOf, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';
@@ -96,6 +97,11 @@ interface Settings extends MCPToolsOptions {
   stream: number;
 }
 
+const toolsOptions: readonly string[] = [
+  ...['signal', 'timeoutMs', 'maxTotalMs', 'onProgress', 'trusted', 'allow', 'expose', 'deny'],
+  ...['pins', 'callTimeoutMs', 'store', 'seen', 'stream'],
+];
+
 // A result that does not follow the schema that its tool announced is none.
 function checkPromise({ outputSchema }: MCPTool, result: MCPToolResult): void {
   if (!outputSchema || result.isError === true) return;
@@ -164,6 +170,7 @@ export async function hostTools(
   listed: readonly MCPTool[],
   settings: Settings,
 ): Promise<HostTool<Record<string, unknown>>[]> {
+  checkNames('tools()', settings, toolsOptions);
   const { expose, allow = expose, deny, trusted, seen, pins, stream, store } = settings;
   const callTimeoutMs = limitOf('callTimeoutMs', settings.callTimeoutMs);
   for (const [name, list] of Object.entries({ expose, allow, deny })) {

@@ -2,6 +2,7 @@
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
+import { meantBy } from '../spelling';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';
@@ -126,7 +127,7 @@ const optionNames = [
 /** Throws for a name that is one of a runtime's options but for its spelling, or none of a group's. */
 export function checkOptionNames(owner: string, options: ProviderSettings): void {
   for (const name of Object.keys(options)) {
-    const meant = optionNames.includes(name) ? undefined : optionNames.find(isLike(name));
+    const meant = meantBy(name, optionNames);
     if (meant === undefined || options[name] === undefined) continue;
     throw new MillraceError(
       'invalid_option',
@@ -135,23 +136,6 @@ export function checkOptionNames(owner: string, options: ProviderSettings): void
   }
   checkNames(`${owner}: limits`, options.limits, limitNames);
   checkNames(`${owner}: circuit`, options.circuit, circuitNames);
-}
-
-function isLike(name: string): (known: string) => boolean {
-  const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, '');
-  return (known) => {
-    const [a, b] = [plain(known), plain(name)];
-    return a === b || (a.length > 5 && isOneEditAway(a, b));
-  };
-}
-
-// One letter more, less or other.
-function isOneEditAway(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let same = 0;
-  while (same < a.length && a[same] === b[same]) same += 1;
-  const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
-  return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
 }
 
 /** Throws when the engine would not take the settings; gives the provider's id in the table. */

@@ -95,6 +95,7 @@ Result<mcp::ClientOptions> read_mcp_client(std::string_view json) {
   if (const json::Value capabilities = value["capabilities"]; capabilities.is_object()) {
     options.session.capabilities_json = capabilities.to_json();
   }
+  options.tells_errors = value["tellsErrors"].is_true();
   options.session.protocol = value["protocol"].string();
   read_time(value["openMs"], options.session.open_timeout);
   read_time(value["callMs"], options.session.call_timeout);
@@ -244,6 +245,12 @@ void McpStream::notified(std::string_view method, std::string_view params_json) 
   std::string item = item_of("notified");
   json::append_member(item, "method", method);
   json::append_raw_member(item, "params", params_json);
+  hand_over(std::move(item));
+}
+
+void McpStream::wrote(std::string_view line) {
+  std::string item = item_of("wrote");
+  json::append_member(item, "line", line);
   hand_over(std::move(item));
 }
 

@@ -17,7 +17,7 @@ namespace millrace::app {
 // Shape: {"command", "cwd"?: string, "args"?: [string], "env": {name: string}} or {"url": string,
 // "headers"?: {name: string}, "transport"?: "http" | "sse" | "auto", and what model/route.hpp
 // reads}; "client": object, "capabilities": object, "protocol"?: string, "openMs"?, "callMs"?,
-// "connectMs"?, "closeMs"?, "graceMs"?, "messageBytes"?: number.
+// "connectMs"?, "closeMs"?, "graceMs"?, "messageBytes"?: number; "tellsErrors"?: boolean.
 // Errors: invalid_json, invalid_option.
 Result<mcp::ClientOptions> read_mcp_client(std::string_view json);
 
@@ -29,11 +29,11 @@ std::vector<mcp::HttpField> read_authorization(std::string_view json);
 // {"type": "progress", "call", "params"}, {"type": "asked", "question", "call", "method",
 // "params"},
 // {"type": "withdrawn", "question"}, {"type": "notified", "method", "params"}, {"type":
-// "unauthorized", "status", "challenge"}, {"type": "failed", "error"}; "closed" ends the stream.
-// Commands (name, id, text, options): call (call, params, {"method", "list"?, "timeoutMs"?,
-// "totalMs"?, "progress"?}), cancel (call, reason), notify (-, params, method), answer (question,
-// result), refuse (question, message, code), authorize (-, {name: value}), unauthorized (-,
-// message), close.
+// "wrote", "line"}, {"type": "unauthorized", "status", "challenge"}, {"type": "failed", "error"};
+// "closed" ends the stream. Commands (name, id, text, options): call (call, params, {"method",
+// "list"?, "timeoutMs"?, "totalMs"?, "progress"?}), cancel (call, reason), notify (-, params,
+// method), answer (question, result), refuse (question, message, code), authorize (-, {name:
+// value}), unauthorized (-, message), close.
 // Thread: engine thread.
 class McpStream final : public Stream, private mcp::ClientHost {
  public:
@@ -58,6 +58,7 @@ class McpStream final : public Stream, private mcp::ClientHost {
              std::string_view params_json) override;
   void withdrawn(mcp::QuestionId question) override;
   void notified(std::string_view method, std::string_view params_json) override;
+  void wrote(std::string_view line) override;
   void unauthorized(int status, std::string_view challenge) override;
   void failed(Error error) override;
   void closed() override;

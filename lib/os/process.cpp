@@ -75,7 +75,9 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
             close(self->errors);
             return self->finish_when_over();
           }
-          self->keep_errors({self->error_bytes.data(), size});
+          const std::string_view text{self->error_bytes.data(), size};
+          self->keep_errors(text);
+          if (const auto to = self->handler) to->on_error_text(text);
           self->read_errors();
         });
   }

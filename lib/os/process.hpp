@@ -42,15 +42,17 @@ struct ProcessExit {
   std::string error_text;  // the end of what it wrote to standard error
 };
 
-// Calls come on the engine thread: on_output any number of times, on_output_end where the output
-// ends while the program may still run, then one on_exit, when the program and all its output have
-// ended.
+// Calls come on the engine thread: on_output and on_error_text any number of times, on_output_end
+// where the output ends while the program may still run, then one on_exit, when the program and all
+// its output have ended.
 class ProcessHandler {
  public:
   virtual ~ProcessHandler() = default;
   // Lifetime: during the call.
   virtual void on_output(std::string_view bytes) = 0;
   virtual void on_output_end() {}
+  // What it writes to standard error.
+  virtual void on_error_text(std::string_view bytes) { static_cast<void>(bytes); }
   virtual void on_exit(ProcessExit exit) = 0;
 };
 

@@ -1,6 +1,9 @@
 #include "tool/policy.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "tool/builtin/options.hpp"
 
 namespace millrace::tool {
 namespace {
@@ -27,7 +30,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 }
 
 bool is_listed(const std::vector<std::string>& patterns,
-               std::initializer_list<std::string_view> names) {
+               const std::vector<std::string_view>& names) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return std::any_of(patterns.begin(), patterns.end(),
                        [&](const std::string& pattern) { return matches(pattern, name); });
@@ -36,7 +39,26 @@ bool is_listed(const std::vector<std::string>& patterns,
 
 }  // namespace
 
+Result<ToolPolicy> read_policy(const json::Tree& options) {
+  auto allow = read_names(options, "allow");
+  if (!allow) return std::move(allow).error();
+  auto expose = read_names(options, "expose");
+  if (!expose) return std::move(expose).error();
+  auto deny = read_names(options, "deny");
+  if (!deny) return std::move(deny).error();
+  ToolPolicy policy;
+  const bool is_allowed = !allow.value().empty();
+  policy.has_allow = is_allowed || options["expose"].is_array();
+  policy.allow = is_allowed ? std::move(allow).value() : std::move(expose).value();
+  policy.deny = std::move(deny).value();
+  return policy;
+}
+
 bool allows(const ToolPolicy& policy, std::initializer_list<std::string_view> names) {
+  return allows(policy, std::vector<std::string_view>(names));
+}
+
+bool allows(const ToolPolicy& policy, const std::vector<std::string_view>& names) {
   if (is_listed(policy.deny, names)) return false;
   return !policy.has_allow || is_listed(policy.allow, names);
 }

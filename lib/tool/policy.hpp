@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
 #include "tool/registry.hpp"
 
 namespace millrace::tool {
@@ -17,8 +19,14 @@ struct ToolPolicy {
   std::vector<std::string> deny;
 };
 
+// "allow", "expose", "deny": [pattern]. A list of `allow` that names anything counts alone;
+// `expose` only without it.
+// Errors: invalid_option.
+Result<ToolPolicy> read_policy(const json::Tree& options);
+
 // A tool that goes by several names is denied by any of them, and allowed by any.
 bool allows(const ToolPolicy& policy, std::initializer_list<std::string_view> names);
+bool allows(const ToolPolicy& policy, const std::vector<std::string_view>& names);
 
 // The tools of a registry that a policy lets through.
 Registry exposed(const Registry& registry, const ToolPolicy& policy);

@@ -8,6 +8,7 @@ import {
   invokeDefaultTypePlugin,
   openApiTools,
   pluginTools,
+  tool,
   type HostTool,
   type HttpToolResult,
   type PluginManifest,
@@ -242,6 +243,24 @@ describe('HTTP tools', () => {
       expect(pluginTools({ manifest: manifestOf(), settings })[0]?.name).toBe('weather____now');
     });
 
+    it.each<[object, string[]]>([
+      [{ allow: ['now'] }, ['weather____now']],
+      [{ deny: ['weather____n*'] }, ['weather____lost']],
+      [{ expose: ['weather__lost', 'now'] }, ['weather____now', 'weather____lost']],
+      [{ allow: ['now'], expose: ['lost'] }, ['weather____now']],
+      [{ allow: [], expose: ['lost'] }, ['weather____lost']],
+      [{ allow: ['*'], deny: ['*'] }, []],
+    ])('are chosen by %j', (policy, names) => {
+      const tools = pluginTools({ manifest: manifestOf(), ...policy });
+      expect(tools.map(({ name }) => name)).toEqual(names);
+    });
+
+    it('are chosen by lists of texts, which are spelt right', () => {
+      const given = (more: object) => () => pluginTools({ manifest: manifestOf(), ...more });
+      expect(given({ allow: 'now' })).toThrow(expect.objectContaining({ code: 'invalid_option' }));
+      expect(given({ Deny: ['now'] })).toThrow(/mean 'deny'/);
+    });
+
     it.each([
       ['\u5929\u6c14', ['\u67e5\u8be2', '\u9884\u62a5', 'now']],
       ['weather', ['\u67e5\u8be2', 'a.b', 'a_b', 'a b']],
@@ -411,6 +430,13 @@ describe('HTTP tools', () => {
         store,
       });
       await expect(run(empty, { prompt: 'nothing' })).rejects.toThrow('no image');
+    });
+
+    it('has no option that is misspelt', () => {
+      const given = { runtime: { createImage: async () => ({ imageUrl: '' }) }, model: 'm' };
+      const more = { store: () => '', aprove: true };
+      expect(() => imageTool({ ...given, ...more })).toThrow(/mean 'approve'/);
+      expect(() => tool({ name: 'a', aprove: true, run: () => '' } as never)).toThrow(/aprove/);
     });
 
     it.each([

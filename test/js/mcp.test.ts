@@ -97,6 +97,25 @@ describe('an MCP client of a program', () => {
     expect(await Promise.all(texts.map((text) => textOf(client, 'echo', { text })))).toEqual(texts);
   });
 
+  it('hands on what a program writes to standard error, line by line', async () => {
+    const lines: string[] = [];
+    const said = `process.stderr.write(Buffer.from([0x61, 0xff, 10])); process.stderr.write('two\\n\\nfour\u00fc');`;
+    const args = ['-e', `${said} process.argv[2] = 'good'; require(${JSON.stringify(server)})`];
+    const client = await connect('good', { args, onStderr: (line: string) => lines.push(line) });
+    await client.ping();
+    await client.close();
+    expect(lines).toEqual(['a\ufffd', 'two', '', 'four\u00fc']);
+  });
+
+  it('hears a program that floods its standard error, and goes on', async () => {
+    let heard = 0;
+    const flood = `const line = 'x'.repeat(20000) + '\\n'; for (let i = 0; i < 2000; i++) process.stderr.write(line);`;
+    const args = ['-e', `${flood} require(${JSON.stringify(server)})`];
+    const client = await connect('good', { args, onStderr: ({ length }) => (heard += length) });
+    expect(await textOf(client, 'echo', { text: 'x' })).toBe('x');
+    expect(heard).toBeGreaterThan(0);
+  });
+
   it('hands on the error of the server', async () => {
     const client = await connect();
     const error = await client.callTool('nothing').catch((reason: unknown) => reason);
@@ -450,12 +469,17 @@ describe('millrace mcp test', () => {
     });
     const lost = await run('--json', 'no-such-program-here');
     expect(JSON.parse(lost.stdout)).toMatchObject({ error: { code: 'process_start_failed' } });
-    expect((await run()).code).toBe(2);
-    expect((await run('--none', process.execPath)).code).toBe(2);
-    expect((await run('http://127.0.0.1:9', 'more')).code).toBe(2);
-    expect((await run('--args', 'no', 'http://127.0.0.1:9')).code).toBe(2);
-    expect((await run('--protocol', '1999', 'http://127.0.0.1:9')).code).toBe(2);
-    expect((await run('--authorize', 'yes', 'http://127.0.0.1:9')).code).toBe(2);
+  }, 30_000);
+
+  it.each<[string[]]>([
+    [[]],
+    [['--none', process.execPath]],
+    [['http://127.0.0.1:9', 'more']],
+    [['--args', 'no', 'http://127.0.0.1:9']],
+    [['--protocol', '1999', 'http://127.0.0.1:9']],
+    [['--authorize', 'yes', 'http://127.0.0.1:9']],
+  ])('is not used with %j', async (args) => {
+    expect((await run(...args)).code).toBe(2);
   });
 });
 
@@ -506,6 +530,13 @@ describe('tools of MCP servers', () => {
       content: expect.stringMatching(/u:1\]\n\[the image .* could not be kept/) as string,
     });
     await expect(client.tools({ store: 'x' as never })).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
+  });
+
+  it.each(['denied', 'trust', 'Deny'])('have no option %s', async (option) => {
+    const client = await connect();
+    await expect(client.tools({ [option]: ['fail'] })).rejects.toMatchObject({
       code: 'invalid_option',
     });
   });

@@ -257,6 +257,8 @@ describe('servers of OpenAPI documents', () => {
     );
     expect(() => openApiTools({ document })).toThrow(/get_\/1: give baseUrl/);
     expect(openApiTools({ document, filter: ({ path: at }) => at === '/2' })).toHaveLength(1);
+    expect(openApiTools({ document, deny: ['get_/1'] })).toHaveLength(1);
+    expect(openApiTools({ document, allow: ['get_/3'] })).toEqual([]);
   });
 });
 

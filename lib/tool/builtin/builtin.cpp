@@ -94,22 +94,6 @@ Error unknown_option(std::string_view name) {
                                               ", and the lists allow, expose and deny.");
 }
 
-// A list of `allow` that names anything counts alone; `expose` only without it.
-Result<ToolPolicy> read_policy(const Tree& options) {
-  auto allow = read_names(options, "allow");
-  if (!allow) return std::move(allow).error();
-  auto expose = read_names(options, "expose");
-  if (!expose) return std::move(expose).error();
-  auto deny = read_names(options, "deny");
-  if (!deny) return std::move(deny).error();
-  ToolPolicy policy;
-  const bool is_allowed = !allow.value().empty();
-  policy.has_allow = is_allowed || options["expose"].is_array();
-  policy.allow = is_allowed ? std::move(allow).value() : std::move(expose).value();
-  policy.deny = std::move(deny).value();
-  return policy;
-}
-
 }  // namespace
 
 InstantTool::InstantTool(Spec spec, Run run) : spec_(std::move(spec)), run_(std::move(run)) {}

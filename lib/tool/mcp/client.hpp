@@ -22,6 +22,7 @@ namespace millrace::mcp {
 struct ClientOptions {
   SessionOptions session;
   std::optional<os::ProcessOptions> process;  // else HTTP
+  bool tells_errors = false;  // the host hears what the program writes to standard error
   HttpLinkOptions http;
   std::chrono::milliseconds connect_timeout{10'000};
   std::shared_ptr<const net::Route> route;
@@ -41,6 +42,9 @@ class ClientHost {
                      std::string_view params_json) = 0;
   virtual void withdrawn(QuestionId question) = 0;
   virtual void notified(std::string_view method, std::string_view params_json) = 0;
+  // A line of the program's standard error, with `tells_errors`; while the host lags behind they
+  // are lost.
+  virtual void wrote(std::string_view line) { static_cast<void>(line); }
   // Answered by authorize() or refuse_authorization().
   virtual void unauthorized(int status, std::string_view challenge) = 0;
   virtual void failed(Error error) = 0;
@@ -116,6 +120,7 @@ class Client final : public std::enable_shared_from_this<Client>,
   void start_program();
   void end_program();
   void on_output_end();
+  void on_error_line(std::string_view line);
   void on_exit(os::ProcessExit exit);
   void lost(Error why);
   void on_timer();

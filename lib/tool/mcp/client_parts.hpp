@@ -1,6 +1,7 @@
 // What carries a Client's session: a program, or HTTP transfers. Private to it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -21,7 +22,9 @@ Error end_error(std::string what, bool was_open, std::string_view error_text);
 class Client::Child final : public os::ProcessHandler, public framing::FrameSink {
  public:
   Child(std::shared_ptr<Client> client, std::size_t message_bytes)
-      : client_(std::move(client)), framing_(limits(message_bytes)) {}
+      : client_(std::move(client)),
+        framing_(limits(message_bytes)),
+        tells_errors_(client_->options_.tells_errors) {}
 
   void detach() { client_.reset(); }
   void on_output(std::string_view bytes) override {
@@ -34,7 +37,20 @@ class Client::Child final : public os::ProcessHandler, public framing::FrameSink
   void on_output_end() override {
     if (client_) client_->on_output_end();
   }
+  void on_error_text(std::string_view bytes) override {
+    if (!tells_errors_) return;
+    constexpr std::size_t longest_line = 8192;
+    for (std::size_t end = bytes.find('\n'); end != std::string_view::npos;
+         end = bytes.find('\n')) {
+      error_line_.append(bytes.substr(0, std::min(end, longest_line)));
+      bytes.remove_prefix(end + 1);
+      end_error_line();
+    }
+    error_line_.append(bytes);
+    if (error_line_.size() > longest_line) end_error_line();
+  }
   void on_exit(os::ProcessExit exit) override {
+    if (!error_line_.empty()) end_error_line();
     const auto client = std::exchange(client_, nullptr);
     if (client) client->on_exit(std::move(exit));
   }
@@ -50,8 +66,15 @@ class Client::Child final : public os::ProcessHandler, public framing::FrameSink
     limits.event_bytes = bytes;
     return limits;
   }
+  void end_error_line() {
+    const std::string line = std::exchange(error_line_, {});
+    if (const auto client = client_) client->on_error_line(line);
+  }
+
   std::shared_ptr<Client> client_;
   framing::NdjsonFraming framing_;
+  bool tells_errors_;
+  std::string error_line_;  // that has not ended
 };
 
 // One HTTP transfer.

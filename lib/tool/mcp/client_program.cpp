@@ -41,6 +41,10 @@ Error end_error(std::string what, bool was_open, std::string_view error_text) {
                     std::move(what), error_text);
 }
 
+void Client::on_error_line(std::string_view line) {
+  if (host_ != nullptr && !is_paused_) host_->wrote(line);
+}
+
 // Opens the connection now, or when the program may be started again.
 void Client::connect() {
   if (is_closing_ || is_closed_) return;
