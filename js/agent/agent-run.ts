@@ -14,7 +14,9 @@ import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
+import type { HostRequest } from '../model/fetch-transfer';
 import { HostCalls, type ToolQuestion } from './host-calls';
+import { HostFetches } from './host-fetches';
 import type { HostTool } from './tools';
 
 /** What a run needs of the agent that made it. */
@@ -22,6 +24,8 @@ export interface RunHost {
   threadId: string;
   runId: string;
   tools: ReadonlyMap<string, HostTool>;
+  /** Sends the requests of the run, where the engine shall not. */
+  send: typeof fetch | undefined;
   signal: AbortSignal | undefined;
   onStep: ((saved: SavedRun) => void) | undefined;
   keptSize: number;
@@ -33,7 +37,8 @@ type Item =
   | AGUIEvent
   | string
   | { type: '@tool'; id: number; value: ToolQuestion }
-  | { type: '@withdraw'; id: number }
+  | { type: '@withdraw' | '@fetched'; id: number }
+  | { type: '@fetch'; id: number; value: HostRequest }
   | ({ type: '@rest' } & SavedRun)
   | { type: '@failed'; error: object }
   | ({ type: '@result' } & Omit<AgentResult, 'threadId' | 'runId' | 'error'>);
@@ -56,6 +61,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   readonly #host: RunHost;
   readonly #call: Call;
   readonly #calls: HostCalls;
+  readonly #fetches: HostFetches;
   readonly #scope = new AsyncResource('MillraceAgentRun');
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
   readonly #done: Promise<AgentResult>;
@@ -75,6 +81,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#host = host;
     this.#events = new KeptEvents(host.keptSize, { waits: true });
     this.#calls = new HostCalls(host.tools, call, this.#scope);
+    this.#fetches = new HostFetches(call, this.#scope, host.send);
     this.#done = this.#read().finally(onAbort(host.signal, () => this.stop()));
   }
 
@@ -159,6 +166,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     }
     this.#over = true;
     this.#calls.end();
+    this.#fetches.end();
     this.#wakeAll();
     const { threadId, runId } = this;
     const result: AgentResult = { ...(this.#result ?? noResult), threadId, runId };
@@ -198,7 +206,13 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
         this.#calls.start(item.id, item.value);
         break;
       case '@withdraw':
-        this.#calls.withdraw(item.id);
+        if (!this.#fetches.withdraw(item.id)) this.#calls.withdraw(item.id);
+        break;
+      case '@fetch':
+        this.#fetches.start(item.id, item.value);
+        break;
+      case '@fetched':
+        this.#fetches.taken(item.id);
         break;
       case '@rest':
         this.#save({ state: item.state, context: item.context });

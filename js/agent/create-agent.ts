@@ -9,7 +9,7 @@ import type { Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { startEngineCall } from '../model/call';
-import type { Fallback } from '../model/runtime';
+import type { Fallback, ModelRuntimeOptions } from '../model/runtime';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
@@ -49,8 +49,8 @@ export interface CreateAgentOptions {
   /** `provider:model`, or a runtime together with `modelName`. `demo:demo` needs no key. */
   model: string | ModelRuntime;
   modelName?: string;
-  /** Settings of the provider, where `model` is a name. */
-  provider?: ProviderSettings;
+  /** Settings of the provider, where `model` is a name; `fetch` and `transport` as a runtime has them. */
+  provider?: ProviderSettings & Pick<ModelRuntimeOptions, 'fetch' | 'transport'>;
   /** Who is asked when the model fails before it has shown anything. */
   fallback?: readonly Fallback[];
   instructions?: string;
@@ -107,6 +107,8 @@ export class EngineAgent {
   readonly #plan: object;
   readonly #planJson: string;
   readonly #tools = new Map<string, HostTool>();
+  readonly #runtime: ModelRuntime;
+  readonly #called: EngineAgent[] = [];
 
   constructor(options: CreateAgentOptions) {
     checkOptions(options);
@@ -114,8 +116,10 @@ export class EngineAgent {
     for (const one of tools) {
       if (typeof one !== 'string') this.#tools.set(agentToolName(one), one);
     }
-    this.#plan = planOf(options, tools);
+    this.#runtime = runtimeOf(options);
+    this.#plan = planOf(options, this.#runtime, tools);
     for (const { agent } of options.agents ?? []) {
+      this.#called.push(agent);
       for (const [name, one] of agent.#tools) this.#addTool(name, one);
     }
     this.#planJson = toJson(this.#plan, 'agent');
@@ -176,7 +180,11 @@ export class EngineAgent {
     checkNames('A run', options, ofRun, otherWords);
     throwIfAborted(signal);
     const inputJson = toJson(input, 'input');
-    const optionsJson = toJson({ ...more, saves: saves ?? onStep !== undefined }, 'options');
+    const send = this.#sender();
+    const optionsJson = toJson(
+      { ...more, saves: saves ?? onStep !== undefined, fetch: send !== undefined },
+      'options',
+    );
     const call = startEngineCall((native, deliver) =>
       native.startAgent(this.#planJson, inputJson, optionsJson, deliver),
     );
@@ -185,11 +193,19 @@ export class EngineAgent {
       threadId,
       runId,
       tools: this.#tools,
+      send,
       signal,
       onStep,
       keptSize,
       goOn: this.#nextRun(options, threadId),
     });
+  }
+
+  // One function for a run: the agents that it calls are asked through the same.
+  #sender(): typeof fetch | undefined {
+    let send = this.#runtime.sender('createAgent()');
+    for (const agent of this.#called) send ??= agent.#sender();
+    return send;
   }
 
   // Made where the input is out of reach: the run holds it for as long as it lives.
@@ -229,11 +245,15 @@ function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
   };
 }
 
-function planOf(options: CreateAgentOptions, tools: readonly (HostTool | string)[]): object {
+function planOf(
+  options: CreateAgentOptions,
+  runtime: ModelRuntime,
+  tools: readonly (HostTool | string)[],
+): object {
   const { instructions, approve, limits, parameters, compression, concurrency } = options;
   const { agents = [], retryAfterFirstToken } = options;
   return {
-    chain: chainOf(options),
+    chain: runtime.chain(modelOf(options), options.fallback),
     payload: parameters,
     instructions,
     approve,
@@ -264,15 +284,14 @@ function finite(limits: CreateAgentOptions['limits']): object | undefined {
   );
 }
 
-function chainOf({ model, modelName, provider, fallback }: CreateAgentOptions): object[] {
-  if (typeof model !== 'string') {
-    if (!modelName) {
-      throw new MillraceError('invalid_option', 'An agent with a runtime needs a modelName.');
-    }
-    return model.chain(modelName, fallback);
-  }
-  const named = splitModel(model);
-  return new ModelRuntime(named.provider, provider).chain(named.model, fallback);
+function runtimeOf({ model, provider }: CreateAgentOptions): ModelRuntime {
+  return typeof model === 'string' ? new ModelRuntime(splitModel(model).provider, provider) : model;
+}
+
+function modelOf({ model, modelName }: CreateAgentOptions): string {
+  if (typeof model === 'string') return splitModel(model).model;
+  if (modelName) return modelName;
+  throw new MillraceError('invalid_option', 'An agent with a runtime needs a modelName.');
 }
 
 const known: readonly (keyof CreateAgentOptions)[] = [

@@ -1,9 +1,10 @@
 // A model call on its way: of the engine, or driven here through a fetch function.
 import type { Addon, Deliver, ModelCallStep, NativeModelCallPipe } from '../addon';
 import { addon } from '../addon';
-import { MillraceError, errorFromNative, rethrow } from '../errors';
+import { errorFromNative, rethrow } from '../errors';
 import { engine } from '../transport/engine';
 import type { Output } from '../transport/source';
+import { FetchTransfer, type HostRequest } from './fetch-transfer';
 
 /** The three JSON texts that a call is made of; see read_model_call in lib/app/model_stream.hpp. */
 export interface CallTexts {
@@ -158,24 +159,18 @@ class EngineCall extends WaitingOutputs implements Call {
   }
 }
 
-interface Wish {
-  do: 'send' | 'abandon' | 'wait' | 'open' | 'pause' | 'end';
-  method?: string;
-  url?: string;
-  headers?: [string, string][];
-  body?: string;
-  timeouts?: { firstByte: number; idle: number; total: number };
-  limit?: number;
-  ms?: number;
-  error?: string;
-}
+type Wish =
+  | ({ do: 'send' } & HostRequest)
+  | { do: 'abandon' | 'open' | 'pause' }
+  | { do: 'wait'; ms: number }
+  | { do: 'end'; error: string };
 
 /** The same call with a fetch function for its transport: bytes go through this thread. */
 class FetchCall extends WaitingOutputs implements Call {
   readonly #pipe: NativeModelCallPipe;
   readonly #send: typeof fetch;
   // The transfer that runs; what comes of another is dropped.
-  #transfer: AbortController | undefined;
+  #transfer: FetchTransfer | undefined;
   #timer: NodeJS.Timeout | undefined;
   // User code has events: no more may come meanwhile.
   #paused = false;
@@ -226,7 +221,7 @@ class FetchCall extends WaitingOutputs implements Call {
   #do(wish: Wish): void {
     switch (wish.do) {
       case 'send':
-        void this.#transferOf(wish);
+        this.#transfer = this.#transferOf(wish);
         break;
       case 'abandon':
         this.#transfer?.abort();
@@ -249,124 +244,31 @@ class FetchCall extends WaitingOutputs implements Call {
     }
   }
 
-  async #transferOf(wish: Wish): Promise<void> {
-    const transfer = new AbortController();
-    this.#transfer = transfer;
-    const clock = new TransferClock(wish.timeouts, (code) => {
-      if (this.#transfer !== transfer) return;
-      this.#transfer = undefined;
-      transfer.abort();
-      this.#follow(this.#pipe.done(code, ''));
-      this.#goOn?.();
+  #transferOf(wish: HostRequest): FetchTransfer {
+    const transfer: FetchTransfer = new FetchTransfer(this.#send, wish, {
+      head: (json) => this.#follow(this.#pipe.head(json)),
+      data: (bytes) => this.#follow(this.#pipe.data(bytes)),
+      done: (code, message) => {
+        if (this.#transfer === transfer) this.#transfer = undefined;
+        this.#follow(this.#pipe.done(code, message));
+        this.#goOn?.();
+      },
+      room: () => this.#room(),
     });
-    try {
-      const response = await this.#send(wish.url ?? '', {
-        method: wish.method ?? 'POST',
-        headers: wish.headers ?? [],
-        ...(wish.body === undefined ? {} : { body: wish.body }),
-        // Fetch sends headers of keys on to wherever it is sent.
-        redirect: 'manual',
-        signal: transfer.signal,
-      });
-      await this.#read(response, transfer, clock, wish.limit ?? 0);
-    } catch (error) {
-      if (this.#transfer === transfer) {
-        this.#transfer = undefined;
-        this.#follow(this.#pipe.done(codeOf(error), textOf(error)));
-      }
-    } finally {
-      clock.end();
-    }
+    return transfer;
   }
 
-  async #read(
-    response: Response,
-    transfer: AbortController,
-    clock: TransferClock,
-    limit: number,
-  ): Promise<void> {
-    if (this.#transfer !== transfer) return void response.body?.cancel().catch(() => undefined);
-    clock.received();
-    const { status, url } = response;
-    this.#follow(this.#pipe.head(JSON.stringify({ status, url, headers: [...response.headers] })));
-    const reader = response.body?.getReader();
-    let size = 0;
-    while (reader) {
-      await this.#room(transfer, clock);
-      const chunk = await reader.read();
-      if (this.#transfer !== transfer) return void reader.cancel().catch(() => undefined);
-      if (chunk.done) break;
-      clock.received();
-      const bytes: unknown = chunk.value;
-      const data = typeof bytes === 'string' ? Buffer.from(bytes) : (bytes as Uint8Array);
-      size += data.length;
-      if (limit > 0 && size > limit) throw new MillraceError('response_too_large', '');
-      this.#follow(this.#pipe.data(data));
-      if (this.#transfer !== transfer) return void reader.cancel().catch(() => undefined);
-    }
-    this.#transfer = undefined;
-    this.#follow(this.#pipe.done('', ''));
-  }
-
-  // While its reader lags behind, a transfer waits, and its clock of silence stands still.
-  async #room(transfer: AbortController, clock: TransferClock): Promise<void> {
-    while ((this.#paused || this.waiting > mostWaiting) && this.#transfer === transfer) {
-      clock.pause();
-      await new Promise<void>((resolve) => (this.#goOn = resolve));
-      this.#goOn = undefined;
-      clock.received();
-    }
+  // While its reader lags behind, a transfer waits.
+  #room(): Promise<void> | undefined {
+    if (!this.#paused && this.waiting <= mostWaiting) return undefined;
+    return new Promise<void>((resolve) => {
+      this.#goOn = () => {
+        this.#goOn = undefined;
+        resolve();
+      };
+    });
   }
 }
 
 // Characters or bytes that wait for a reader before no more is fetched.
 const mostWaiting = 1 << 16;
-
-/** The limits in time that fetch itself has not. */
-class TransferClock {
-  readonly #idle: number;
-  readonly #expire: (code: string) => void;
-  readonly #total: NodeJS.Timeout | undefined;
-  #silence: NodeJS.Timeout | undefined;
-
-  constructor(timeouts: Wish['timeouts'], expire: (code: string) => void) {
-    const { firstByte = 0, idle = 0, total = 0 } = timeouts ?? {};
-    this.#idle = idle;
-    this.#expire = expire;
-    if (firstByte > 0) this.#silence = setTimeout(() => expire('first_byte_timeout'), firstByte);
-    if (total > 0) this.#total = setTimeout(() => expire('total_timeout'), total);
-  }
-
-  pause(): void {
-    clearTimeout(this.#silence);
-  }
-
-  received(): void {
-    clearTimeout(this.#silence);
-    if (this.#idle === 0) return;
-    this.#silence = setTimeout(() => this.#expire('idle_timeout'), this.#idle);
-  }
-
-  end(): void {
-    clearTimeout(this.#silence);
-    clearTimeout(this.#total);
-  }
-}
-
-// What a fetch function rejects with says little; nearly always the network is at fault.
-function codeOf(error: unknown): string {
-  if (MillraceError.is(error)) return error.code;
-  const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
-  const code = cause?.code;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'name_resolution_failed';
-  if (code === 'ECONNREFUSED') return 'connect_failed';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout';
-  return 'connection_lost';
-}
-
-function textOf(error: unknown): string {
-  if (MillraceError.is(error)) return error.message;
-  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { message?: unknown } };
-  const said = [message, cause?.message].filter((text) => typeof text === 'string' && text !== '');
-  return said.length > 0 ? `The fetch function failed: ${said.join(': ')}` : '';
-}

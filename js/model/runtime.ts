@@ -150,17 +150,25 @@ export class ModelRuntime {
    * @internal
    */
   chain(model: string, fallback?: readonly Fallback[]): object[] {
-    const { fetch, transport, handlePayload, handleError, handleStream } = this.#own;
-    if (fetch ?? transport ?? handlePayload ?? handleError ?? handleStream) {
+    if (this.#hasHooks()) {
       throw new MillraceError(
         'invalid_option',
-        'An agent asks its model inside the engine, past fetch, transport and the hooks of its runtime.',
+        'An agent asks its model inside the engine, past the hooks of its runtime: handlePayload, ' +
+          'handleError and handleStream. AgentRuntime with this runtime as its modelRuntime uses them.',
       );
     }
     return [
       { ...engineSettings(this.provider, this.#settings), model },
       ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
     ];
+  }
+
+  /**
+   * The function that the calls of an agent are sent through now; undefined for the engine.
+   * @internal
+   */
+  sender(owner: string): typeof fetch | undefined {
+    return chooseFetch(owner, this.#own);
   }
 
   get baseURL(): string | undefined {

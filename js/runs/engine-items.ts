@@ -6,7 +6,7 @@ import type { KeptOutput } from './kept-events';
 // Other types that begin so are events in the engine's short form.
 const own = new Set([
   ...['@tool', '@withdraw', '@rest', '@result'],
-  ...['@ask', '@report', '@bytes', '@failed'],
+  ...['@ask', '@report', '@bytes', '@failed', '@fetch', '@fetched'],
 ]);
 
 /** Whether an item is an event, as an object or as the engine's short text. */

@@ -80,6 +80,7 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   spec.plan = std::move(plan);
   spec.input = std::move(input).value();
   spec.saves = options.value()["saves"].truthy();
+  spec.host_fetch = options.value()["fetch"].truthy();
   spec.state = options.value()["state"];
   spec.context = options.value()["context"];
   return spec;
@@ -119,7 +120,12 @@ void AgentStream::start() {
        {&spec_.input.messages_json, &spec_.input.tools_json, &spec_.input.resume_json}) {
     std::string().swap(*text);
   }
-  const DriverServices services{services_.loop, services_.client, services_.call};
+  if (spec_.host_fetch) {
+    sender_ = std::make_shared<HostSender>(services_.loop,
+                                           [this](const std::string& item) { items_->add(item); });
+  }
+  net::Sender& engine = services_.client;
+  const DriverServices services{services_.loop, sender_ ? *sender_ : engine, services_.call};
   session_ = std::make_shared<AgentSession>(services, spec_.plan, std::move(task).value(), *this);
   session_->start();
 }
@@ -132,6 +138,7 @@ void AgentStream::resume() {
 void AgentStream::cancel() {
   closed_ = true;
   if (session_) session_->leave();
+  if (sender_) sender_->end();
 }
 
 void AgentStream::silence() {
@@ -143,7 +150,11 @@ void AgentStream::stop() {
 }
 
 void AgentStream::complete(std::uint64_t id, std::string_view json) {
-  if (session_) session_->complete(id, json);
+  if (!sender_ || !sender_->complete(id, json)) {
+    if (session_) session_->complete(id, json);
+    return;
+  }
+  moved();
 }
 
 void AgentStream::ask(HostWork work, std::uint64_t id, std::string json) {
@@ -221,6 +232,7 @@ void AgentStream::deliver(bool ended) {
 
 void AgentStream::close() {
   if (std::exchange(closed_, true)) return;
+  if (sender_) sender_->end();
   services_.queue.end(id_, {});
   services_.forget(id_);
 }

@@ -7,6 +7,7 @@
 
 #include "app/agent_input.hpp"
 #include "app/agent_session.hpp"
+#include "app/host_sender.hpp"
 #include "app/kept_runs.hpp"
 #include "app/redacting_sink.hpp"
 #include "app/stream.hpp"
@@ -21,10 +22,12 @@ struct AgentSpec {
   json::Tree state;  // of a run that goes on; null for a new one
   json::Tree context;
   bool saves = false;  // the host is given the state after each step
+  // The host sends the requests, with a fetch function of its own.
+  bool host_fetch = false;
 };
 
 // Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
-// model's turns; `options` is { "format"?: string, "saves"?: boolean,
+// model's turns; `options` is { "format"?: string, "saves"?: boolean, "fetch"?: boolean,
 // "state"?: object, "context"?: object }.
 // Errors: those of read_agent_input and Tree::parse.
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
@@ -36,7 +39,7 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
 // {"type":"@rest","state","context"}, {"type":"@failed","error": error_json},
 // {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?,
 // "messages"?: the run's own rows, of a plan with rounds}. Such a plan's runs tell no events but
-// those of steps.
+// those of steps. Where the host sends the requests, HostSender's items and answers come too.
 // Thread: engine thread.
 class AgentStream final : public Stream,
                           public AgentOwner,
@@ -72,6 +75,7 @@ class AgentStream final : public Stream,
   std::string output_;
   std::shared_ptr<Items> items_;
   RedactingSink sink_;
+  std::shared_ptr<HostSender> sender_;
   std::shared_ptr<AgentSession> session_;
   bool full_ = false;
   bool closed_ = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/host_request.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 
@@ -10,27 +11,7 @@ namespace {
 
 std::string request_json(const net::Request& request) {
   std::string out = R"({"do":"send")";
-  json::append_member(out, "method", request.method);
-  json::append_member(out, "url", request.url);
-  std::string headers = "[";
-  for (const net::Header& header : request.headers) {
-    if (headers.size() > 1) headers.push_back(',');
-    headers.push_back('[');
-    json::append_string(headers, header.name);
-    headers.push_back(',');
-    json::append_string(headers, header.value);
-    headers.push_back(']');
-  }
-  headers.push_back(']');
-  json::append_raw_member(out, "headers", headers);
-  if (request.has_body) json::append_member(out, "body", request.body);
-  std::string timeouts = "{";
-  json::append_member(timeouts, "firstByte", std::int64_t{request.timeouts.first_byte.count()});
-  json::append_member(timeouts, "idle", std::int64_t{request.timeouts.idle.count()});
-  json::append_member(timeouts, "total", std::int64_t{request.timeouts.total.count()});
-  timeouts.push_back('}');
-  json::append_raw_member(out, "timeouts", timeouts);
-  json::append_member(out, "limit", static_cast<std::int64_t>(request.limits.decoded_bytes));
+  append_request(out, request);
   out.push_back('}');
   return out;
 }
@@ -54,16 +35,7 @@ Result<void> ModelCallPipe::head(std::string_view head_json) {
   json::Document document;
   auto parsed = document.parse(head_json);
   if (!parsed) return std::move(parsed).error();
-  net::ResponseHead head;
-  head.status = static_cast<int>(parsed.value()["status"].integer().value_or(0));
-  head.url = parsed.value()["url"].string();
-  for (const json::Value pair : parsed.value()["headers"].items()) {
-    net::Header& header = head.headers.emplace_back();
-    for (const json::Value text : pair.items()) {
-      (header.name.empty() ? header.name : header.value) = text.string();
-    }
-  }
-  call_.on_head(std::move(head), moment_now());
+  call_.on_head(read_response_head(parsed.value()), moment_now());
   settle();
   return {};
 }

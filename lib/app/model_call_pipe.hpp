@@ -14,8 +14,8 @@
 
 namespace millrace::app {
 
-// Wishes: {"do":"send","method","url","headers":[[name, value]],"body": string, "timeouts"},
-// {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"}, {"do":"end","error": string},
+// Wishes: {"do":"send", and append_request()}, {"do":"abandon"}, {"do":"wait","ms"}, {"do":"open"},
+// {"do":"end","error": string},
 // {"do":"pause"}: no more data before complete() was called. Questions to user code are among the
 // items of the output.
 // Thread: any, one at a time.
@@ -25,7 +25,7 @@ class ModelCallPipe final : private model::CallHost {
   ~ModelCallPipe() override;
 
   void start();
-  // Shape: { "status": number, "headers": [[name, value]], "url" }.
+  // Shape: that of read_response_head.
   // Errors: invalid_json.
   Result<void> head(std::string_view head_json);
   void data(std::string_view decoded);

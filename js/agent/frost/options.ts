@@ -120,7 +120,7 @@ function isResponse(answer: unknown): answer is Response {
 
 /** The providers that the engine itself asks: those of a runtime whose calls pass through no function of the user's. */
 export function chainOf(provider: ChatProvider, model: string): object[] | undefined {
-  if (!(provider instanceof ModelRuntime)) return undefined;
+  if (!(provider instanceof ModelRuntime) || provider.sender('Engine')) return undefined;
   try {
     return provider.chain(model);
   } catch {
