@@ -13,7 +13,7 @@ import type { MCPEntryOAuth } from '../mcp/servers';
 import { inMemoryOAuthStore, type OAuthRecord, type OAuthStore } from '../mcp/oauth-records';
 import { proxyFromEnvironment } from '../transport/route';
 import { type CallbackListener, listenForCallback } from './callback-listener';
-import { UsageError } from './command';
+import { messageOf, UsageError } from './command';
 
 /** How a command authorizes. */
 export interface AuthorizationChoice {
@@ -40,6 +40,35 @@ export const authorizationOptions = {
   tokens: { type: 'string' },
 } as const;
 
+const tell = (text: string): void => void process.stderr.write(text);
+
+// A folder that cannot be used costs the next time, not this one.
+function forgiving(store: OAuthStore, say: (text: string) => void): OAuthStore {
+  const memory = inMemoryOAuthStore();
+  const lost = (error: unknown): undefined => {
+    say(`Tokens are not kept: ${messageOf(error)}\n`);
+    return undefined;
+  };
+  return {
+    load: async (server) => {
+      const record = await memory.load(server);
+      try {
+        return record ?? (await store.load(server));
+      } catch (error) {
+        return lost(error);
+      }
+    },
+    save: async (server, record) => {
+      try {
+        await store.save(server, record);
+      } catch (error) {
+        lost(error);
+        await memory.save(server, record);
+      }
+    },
+  };
+}
+
 /** Reads them. */
 export function authorizationChoice(values: {
   authorize?: string | undefined;
@@ -51,8 +80,8 @@ export function authorizationChoice(values: {
   }
   return {
     how: how as AuthorizationChoice['how'],
-    store: tokens === 'off' ? inMemoryOAuthStore() : fileOAuthStore(tokens),
-    tell: (text) => void process.stderr.write(text),
+    store: tokens === 'off' ? inMemoryOAuthStore() : forgiving(fileOAuthStore(tokens), tell),
+    tell,
   };
 }
 

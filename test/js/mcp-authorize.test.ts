@@ -19,7 +19,7 @@ import { createInterface } from 'node:readline';
 
 import { connectMCPServers, fileOAuthStore, OAuth } from 'millrace';
 
-import { bodyOf, type Loopback, loopback, until } from './support/server';
+import { bodyOf, type Loopback, loopback } from './support/server';
 
 const cli = join(__dirname, '../../dist/cjs/cli/main.js');
 const folder = mkdtempSync(join(tmpdir(), 'millrace-authorize-'));
@@ -160,6 +160,15 @@ function run(args: string[], env: Record<string, string> = {}): Run {
   return { child, home, told, code };
 }
 
+/** Waits until the condition holds; programs start, and servers are tried again after some seconds. */
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (const end = Date.now() + 40_000; Date.now() < end;) {
+    if (condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`it never happened: ${what}`);
+}
+
 const printed = ({ told }: Run): string => /^ {2}(http\S+)$/m.exec(told.err)?.[1] ?? '';
 
 /** A person who opens the address that was printed; gives the page that they end at. */
@@ -174,7 +183,7 @@ function kept(home: string): string[] {
 }
 
 // Programs start, which takes its time on a loaded machine.
-jest.setTimeout(60_000);
+jest.setTimeout(90_000);
 
 beforeEach(async () => (guarded = await new Guarded().start()));
 afterEach(async () => {
@@ -249,6 +258,15 @@ describe('millrace mcp test', () => {
     const open = run(args, { BROWSER: browser });
     expect(await open.code).toBe(0);
     expect(() => kept(open.home)).toThrow();
+  });
+
+  it('goes on where tokens cannot be kept', async () => {
+    const file = join(folder, `${cases++}`);
+    writeFileSync(file, '');
+    const one = run(['mcp', 'test', '--tokens', join(file, 'tokens'), guarded.url]);
+    await visit(one);
+    expect(await one.code).toBe(0);
+    expect(one.told.err).toContain('Tokens are not kept: ');
   });
 
   it('lets nobody else come back, and tells a refusal', async () => {
