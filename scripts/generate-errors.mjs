@@ -60,7 +60,8 @@ const page = `# Error codes
 
 Every failure has one of these codes: \`MillraceError.code\`, the \`code\` of a \`RUN_ERROR\` event, or \`error.code\` in
 an HTTP answer. Codes never change. The provider's own word for what it says in an answer stands beside the code, in
-\`metadata.millrace.providerCode\` of a model's \`RUN_ERROR\`; an adapter alone (\`parse\`, \`toAGUIResponse\`) gives that word as
+\`metadata.millrace.providerCode\` of a model's \`RUN_ERROR\`, also where an agent tells it; an adapter alone (\`parse\`,
+\`toAGUIResponse\`) gives that word as
 the code.
 \`MillraceError.errorType\` is the coarser class that LobeHub's clients know; the second table lists the classes
 with their numbers and the status of LobeHub's chat route.

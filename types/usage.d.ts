@@ -49,6 +49,10 @@ export interface CostOptions {
   parameters?: Record<string, string | number | boolean>;
   /** Default 7.12. */
   yuanPerDollar?: number;
+  /** LobeHub's name of `parameters`. */
+  lookupParams?: Record<string, string | number | boolean>;
+  /** LobeHub's name of `yuanPerDollar`. */
+  usdToCnyRate?: number;
 }
 
 interface PricedUnit {

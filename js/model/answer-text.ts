@@ -54,9 +54,19 @@ export class AnswerText {
     return textOf(this.#thoughts);
   }
 
+  /** Of several thoughts the one signature that says which belongs to which piece of the text. */
   get signature(): string | undefined {
     const last = this.#thoughts.at(-1);
-    return last && this.#signatures.get(last.id);
+    const value = last && this.#signatures.get(last.id);
+    if (value === undefined || this.#issuer === '' || last?.id.startsWith('rs_') === true) {
+      return value === undefined ? undefined : scoped(this.#issuer, value);
+    }
+    if (this.#thoughts.length === 1) return scoped(this.#issuer, value);
+    const blocks = this.#thoughts.map(({ id, content }) => ({
+      length: Buffer.byteLength(content.text),
+      value: this.#signatures.get(id) ?? '',
+    }));
+    return scoped(this.#issuer, JSON.stringify({ blocks }));
   }
 
   get images(): ChatImageChunk[] {
@@ -68,8 +78,9 @@ export class AnswerText {
     const items: object[] = [];
     for (const { id, content } of this.#thoughts) {
       const { text } = content;
-      const encrypted = this.#signatures.get(id);
-      if (!id.startsWith('rs_') || encrypted === undefined) continue;
+      const value = this.#signatures.get(id);
+      if (!id.startsWith('rs_') || value === undefined) continue;
+      const encrypted = scoped(this.#issuer, value);
       const summary = text === '' ? [] : [{ type: 'summary_text', text }];
       items.push({ type: 'reasoning', id, summary, encrypted_content: encrypted });
     }
@@ -83,6 +94,10 @@ export class AnswerText {
   /** The calls that the provider did not run itself. */
   get openCalls(): MessageToolCall[] {
     return this.toolCalls.filter(({ id }) => !this.#providers.has(id));
+  }
+
+  isProviders(callId: string): boolean {
+    return this.#providers.has(callId);
   }
 
   get citations(): unknown[] {
@@ -108,7 +123,7 @@ export class AnswerText {
         break;
       case 'REASONING_ENCRYPTED_VALUE':
         this.#grow(event.encryptedValue.length);
-        this.#signatures.set(event.entityId, scoped(this.#issuer, event.encryptedValue));
+        this.#signatures.set(event.entityId, event.encryptedValue);
         break;
       case 'TOOL_CALL_START':
         this.#calls.push({

@@ -56,6 +56,7 @@ export class CallbackDriver {
         await this.#callbacks.onReasoningPart?.({ partType: 'text', content: event.delta });
         break;
       case 'TOOL_CALL_START':
+        if (this.#answer.isProviders(event.toolCallId)) break;
         this.#indexes.set(event.toolCallId, this.#indexes.size);
         await this.#tellCall(event.toolCallId, event.toolCallName, '');
         break;
@@ -103,7 +104,8 @@ export class CallbackDriver {
 
   async #tellCall(id: string, name: string | null, text: string): Promise<void> {
     this.#effective();
-    const index = this.#indexes.get(id) ?? 0;
+    const index = this.#indexes.get(id);
+    if (index === undefined) return;
     const first = name !== null;
     await this.#callbacks.onToolsCalling?.({
       chunk: [
@@ -114,7 +116,7 @@ export class CallbackDriver {
           function: { name, arguments: text },
         },
       ],
-      toolsCalling: this.#answer.toolCalls,
+      toolsCalling: this.#answer.openCalls,
     });
   }
 

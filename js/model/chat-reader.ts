@@ -115,8 +115,8 @@ export class ChatReader {
     return {
       text: (data: unknown) => this.#onText(data),
       reasoning: (data: unknown) => this.#onThought(data),
-      reasoning_signature: (signature: string) => this.#onSignature(signature),
-      flagged_reasoning_signature: (signature: string) => this.#onSignature(signature),
+      reasoning_signature: (signature: unknown) => this.#onSignature(signature),
+      flagged_reasoning_signature: (signature: unknown) => this.#onSignature(signature),
       reasoning_response_item: (item: unknown) => void this.#responseItems.push(item),
       reasoning_part: (part: ChatPart) => this.#onPart('reasoning_part', part),
       content_part: (part: ChatPart) => this.#onPart('content_part', part),
@@ -167,7 +167,8 @@ export class ChatReader {
     this.#thoughts.push(data);
   }
 
-  #onSignature(signature: string): void {
+  #onSignature(signature: unknown): void {
+    if (typeof signature !== 'string') return;
     this.#signature = signature;
     this.#give({ type: 'reasoning', signature });
   }

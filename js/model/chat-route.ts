@@ -8,6 +8,7 @@ import { chatErrorResponse } from './error-body';
 import type { ChatOptions } from './runtime';
 import { ModelRuntime } from './runtime';
 import type { ProviderSettings } from './settings';
+import { providerRow } from './settings';
 
 /** Anything that answers chats: a ModelRuntime, or a router of several. */
 export interface ChatRuntime {
@@ -103,7 +104,9 @@ class ChatRoute {
     if (settings) return settings;
     throw new MillraceError(
       'unknown_provider',
-      `No model provider is called '${provider}'. 'millrace providers' lists them.`,
+      providerRow(provider)
+        ? `The model provider '${provider}' has no settings here.`
+        : `No model provider is called '${provider}'. 'millrace providers' lists them.`,
     );
   }
 

@@ -41,6 +41,7 @@ export function openaiCompatibleFactory(options: OpenAICompatibleOptions): Runti
   const { useResponse = false, useResponseModels = [] } = chat;
   const ofObjects = object?.useResponse === true || object?.useResponseModels !== undefined;
   const quirks = {
+    prompt_cache_key: true,
     no_stream_options: chat.excludeUsage ?? false,
     no_user: chat.noUserId ?? false,
     no_audio: chat.supportsAudioInput === false,

@@ -161,8 +161,10 @@ class ChatFetch {
   }
 
   #isAborted(error: unknown): boolean {
-    const { name } = (error ?? {}) as { name?: unknown };
-    return (this.#options.signal?.aborted ?? false) || name === 'AbortError';
+    const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+    // The second is how clients of user interfaces call what their user stopped.
+    const isStop = name === 'AbortError' || name === 'CanceledError' || message === 'canceled';
+    return (this.#options.signal?.aborted ?? false) || isStop;
   }
 
   #networkError(error: unknown): ChatMessageError {
@@ -171,7 +173,9 @@ class ChatFetch {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     const code = MillraceError.is(error) ? { code: error.code } : {};
     const elapsedMs = Math.round(performance.now() - this.#started);
-    const networkStatus = (globalThis as { navigator?: { onLine?: boolean } }).navigator?.onLine;
+    const { navigator } = globalThis as { navigator?: { onLine?: boolean } };
+    // Outside of browsers nobody knows better.
+    const networkStatus = navigator?.onLine ?? true;
     return {
       type: 'UnknownChatFetchError',
       message,

@@ -6,5 +6,5 @@ export function providerCallOf(event: AGUIEvent): string | undefined {
   if (event.type === 'TOOL_CALL_RESULT') return event.toolCallId;
   if (event.type !== 'CUSTOM' || event.name !== 'millrace.provider_state') return undefined;
   const { kind, entityId } = event.value as { kind: string; entityId?: string };
-  return kind === 'server_tool' ? entityId : undefined;
+  return kind === 'server_tool' || kind === 'hosted' ? entityId : undefined;
 }

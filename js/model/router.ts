@@ -258,7 +258,9 @@ async function channelsFor(
   const { routers, defaultHeaders, apiKey } = options;
   const list = typeof routers === 'function' ? await routers(own, { model }) : routers;
   const router = chosen(list, own.baseURL, model);
-  if (!router) throw noChannel(options.id, model);
+  if (!router) {
+    throw new MillraceError('unknown_provider', `The router ${options.id} has no routers.`);
+  }
   const given = Array.isArray(router.options)
     ? (router.options as readonly ChannelOptions[])
     : [router.options as ChannelOptions];
@@ -272,10 +274,15 @@ async function channelsFor(
     };
     const open = (): ModelRuntime =>
       router.runtime && apiType === router.apiType
-        ? new router.runtime(settings)
+        ? new router.runtime(named(settings, options.id))
         : new ModelRuntime(apiType, settings);
     return { router, apiType, id, open };
   });
+}
+
+// A class of the user's own is told whose runtime it is.
+function named(settings: ModelRuntimeOptions, id: string): ModelRuntimeOptions {
+  return Object.assign({ id }, settings);
 }
 
 // The pattern of the base URL first, then the list of models, then the last router.
@@ -292,8 +299,15 @@ function chosen(
 
 function stops({ shouldStopFallback }: RouterOptions, error: unknown): boolean {
   if (shouldStopFallback) return shouldStopFallback(error);
-  const { errorType } = (error ?? {}) as { errorType?: unknown };
-  return typeof errorType === 'string' && requestErrors.has(errorType);
+  const { errorType, error: said } = (error ?? {}) as { errorType?: unknown; error?: unknown };
+  if (typeof errorType !== 'string') return false;
+  return requestErrors.has(errorType) || (errorType === 'ProviderBizError' && isRefusal(said));
+}
+
+// What a provider says of a request that it refuses for what stands in it.
+function isRefusal(said: unknown): boolean {
+  const { type, body } = (said ?? {}) as { type?: unknown; body?: { httpStatusCode?: unknown } };
+  return type === 'invalid_request_error' && (body?.httpStatusCode ?? 400) === 400;
 }
 
 function tell(

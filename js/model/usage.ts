@@ -43,7 +43,13 @@ export function computeChatCost(
   usage: ModelUsage,
   options: CostOptions = {},
 ): ChatCost | undefined {
-  const texts = [jsonOf('pricing', pricing), jsonOf('usage', usage), jsonOf('options', options)];
+  const { lookupParams, usdToCnyRate, ...given } = options;
+  const own = {
+    ...(lookupParams && { parameters: lookupParams }),
+    ...(usdToCnyRate === undefined ? {} : { yuanPerDollar: usdToCnyRate }),
+    ...given,
+  };
+  const texts = [jsonOf('pricing', pricing), jsonOf('usage', usage), jsonOf('options', own)];
   const json = call((native) => native.chatCost(...(texts as [string, string, string])));
   return json === '' ? undefined : (JSON.parse(json) as ChatCost);
 }

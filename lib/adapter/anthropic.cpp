@@ -10,12 +10,6 @@
 #include "base/error.hpp"
 
 namespace millrace::adapter {
-namespace {
-
-constexpr std::string_view anthropic_provider = "anthropic";
-constexpr std::string_view thinking_key = "thinking";
-
-}  // namespace
 
 struct Anthropic::Row {
   std::string_view type;
@@ -73,6 +67,7 @@ void Anthropic::begin_message(std::string_view id) {
   }
   message_used_ = false;
   result_given_ = false;
+  end_calls();
 }
 
 const std::string& Anthropic::message_id() {
@@ -98,11 +93,13 @@ void Anthropic::start(const json::Value& message) {
     close_blocks();
     services_.parts.close_all();
     flush_usage();
+    add_usage(earlier_usage_json_, std::exchange(usage_json_, {}));
     begin_message(id);
     source_id_ = id;
   }
   in_message_ = true;
   stopped_ = false;
+  usage_given_ = false;
   merge_usage(usage_json_, message["usage"]);
   if (repeated) return;
   for (const json::Value content : message["content"].items()) {
@@ -153,55 +150,18 @@ void Anthropic::open_block(Block& block, const json::Value& content) {
     case Kind::tool: open_tool(block, content); break;
     case Kind::result: add_result(content); break;
     case Kind::compaction: block.held = content["content"].string(); break;
-    case Kind::other: keep_state("content_block", message_id(), content); break;
+    case Kind::other:
+      if (thought_id_.empty()) message_id();
+      keep_state("content_block", thought_id_.empty() ? message_id_ : thought_id_, content);
+      break;
   }
-}
-
-// The text before a thought and the text behind it are two messages, so that a reader sees the
-// order.
-void Anthropic::open_thinking() {
-  services_.parts.close_texts();
-  services_.parts.reasoning_open(thinking_key, {});
-}
-
-void Anthropic::open_tool(Block& block, const json::Value& content) {
-  if (result_given_) begin_message({});
-  message_used_ = true;
-  block.key = "call " + std::to_string(++parts_seen_);
-  const json::Value input = content["input"];
-  if (input.size() > 0) block.held = input.to_json(json::Surrogates::keep);
-  if (const auto text = input.filled_string()) block.held = *text;
-  const std::string id(content["id"].string());
-  services_.parts.tool_open(block.key, id, content["name"].string(), message_id());
-  if (content["type"].string() != "tool_use") {
-    services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool", id,
-                                              block_without(content, {"id", "name", "input"})});
-  } else {
-    keep_state("caller", id, content["caller"]);
-  }
-}
-
-void Anthropic::add_result(const json::Value& block) {
-  const json::Value content = block["content"];
-  const std::string_view call_id = block["tool_use_id"].string();
-  const std::string id = services_.ids.next_id();
-  const std::string text = result_content(content);
-  event::ToolResult result{id, call_id, text};
-  result.role = "tool";
-  result.failed = block["is_error"].is_true() || content["type"].string().ends_with("_error");
-  if (result.failed) {
-    const std::string_view code = content["error_code"].string();
-    result.error = code.empty() ? std::string_view(text) : code;
-  }
-  services_.parts.tool_result(result);
-  services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool_result", call_id,
-                                            block_without(block, {"tool_use_id", "content"})});
-  result_given_ = true;
 }
 
 void Anthropic::add_text(std::string_view text) {
   if (text.empty()) return;
   event::PartTracker& parts = services_.parts;
+  end_calls();
+  thought_id_.clear();
   if (!parts.is_open(text_key)) {
     if (message_used_ || result_given_) begin_message({});
     message_used_ = true;
@@ -274,9 +234,9 @@ void Anthropic::close_block(Block& block) {
   switch (block.kind) {
     case Kind::thinking:
       if (!block.held.empty()) parts.reasoning_encrypted(thinking_key, block.held);
-      parts.reasoning_close(thinking_key);
+      close_thinking();
       break;
-    case Kind::redacted: parts.reasoning_close(thinking_key); break;
+    case Kind::redacted: close_thinking(); break;
     case Kind::tool:
       if (!block.has_arguments) {
         parts.tool_args(block.key, block.held.empty() ? "{}" : std::string_view(block.held));
@@ -311,6 +271,7 @@ void Anthropic::keep_state(std::string_view kind, std::string_view entity_id,
 void Anthropic::on_message_delta(const json::Value& record) {
   const json::Value delta = record["delta"];
   merge_usage(usage_json_, record["usage"]);
+  if (record["usage"].is_object()) usage_given_ = false;
   keep_state("container", message_id(), delta["container"]);
   if (const json::Value context = record["context_management"];
       context["applied_edits"].size() > 0) {
@@ -354,8 +315,9 @@ void Anthropic::on_error(const json::Value& record) {
 }
 
 void Anthropic::flush_usage() {
-  if (usage_json_.empty()) return;
-  std::string usage = std::exchange(usage_json_, {});
+  if (usage_json_.empty() || usage_given_) return;
+  std::string usage = usage_json_;
+  add_usage(usage, earlier_usage_json_);
   json::Document reported;
   if (const auto value = reported.parse(usage); value && value.value()["iterations"].size() > 0) {
     usage = with_compactions(value.value());
@@ -365,6 +327,7 @@ void Anthropic::flush_usage() {
     services_.parts.pass(
         read_usage(UsageDialect::anthropic, anthropic_provider, model_, value.value(), usage));
   }
+  usage_given_ = true;
 }
 
 void Anthropic::fail_when_cut() {

@@ -21,7 +21,8 @@ namespace millrace::adapter {
 // the reasoning message; a redacted thought is a reasoning message without text whose
 // EncryptedValue is the JSON text of its block; the rest are ProviderState events of the kinds
 // `server_tool`, `server_tool_result`, `caller`, `compaction`, `container`, `context_management`
-// and `content_block`.
+// and `content_block`. A thought between calls says by the state `after_call` behind which; a block
+// behind a thought is the thought's.
 class Anthropic final : public Adapter {
  public:
   explicit Anthropic(const Services& services) : services_(services) {}
@@ -60,6 +61,9 @@ class Anthropic final : public Adapter {
   Block* find_block(const json::Value& index);
   void open_block(Block& block, const json::Value& content);
   void open_thinking();
+  void close_thinking();
+  void place_thoughts();
+  void end_calls();
   void open_tool(Block& block, const json::Value& content);
   void close_block(Block& block);
   void close_blocks();
@@ -82,6 +86,10 @@ class Anthropic final : public Adapter {
   std::string message_id_;  // "" until something needs it
   std::string model_;
   std::string usage_json_;
+  std::string earlier_usage_json_;           // of the messages before
+  std::string call_id_;                      // of the latest call, while only thoughts follow
+  std::vector<std::string> thoughts_since_;  // their ids
+  std::string thought_id_;                   // of the latest thought, while nothing follows
   std::string cut_code_;
   std::string cut_message_;
   std::uint64_t parts_seen_ = 0;
@@ -89,6 +97,7 @@ class Anthropic final : public Adapter {
   bool result_given_ = false;  // a result stands behind its last call
   bool in_message_ = false;    // message_start was seen, message_stop was not
   bool stopped_ = false;
+  bool usage_given_ = false;  // of the message that is being read
 };
 
 }  // namespace millrace::adapter

@@ -10,6 +10,11 @@
 
 namespace millrace::adapter {
 
+// Names its states.
+inline constexpr std::string_view anthropic_provider = "anthropic";
+// The tracker's key of the thought that is open.
+inline constexpr std::string_view thinking_key = "thinking";
+
 // The sentence for a stop reason that means the answer is not whole, or nothing.
 std::optional<std::string_view> anthropic_sentence(std::string_view reason);
 

@@ -9,8 +9,6 @@
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view chat_provider = "openai_chat";
-
 // The choice that counts: the one with index 0, or the only one when it has no index.
 json::Value first_choice(const json::Value& record) {
   for (const json::Value choice : record["choices"].items()) {
@@ -21,17 +19,19 @@ json::Value first_choice(const json::Value& record) {
 }
 
 // Groq and Moonshot have places of their own for the counts, where the answer ends.
-json::Value usage_of(const json::Value& record, bool finished) {
+json::Value usage_of(const json::Value& record, const json::Value& choice, bool finished) {
   if (const json::Value usage = record["usage"]; usage.is_object() || !finished) return usage;
   if (const json::Value usage = record["x_groq"]["usage"]; usage.is_object()) return usage;
-  return first_choice(record)["usage"];
+  return choice["usage"];
 }
 
-// 0 and the numbers of HTTP's good answers are no failures; heartbeats and wrappers have them.
+// 0, SiliconFlow's 20000 and the numbers of HTTP's good answers are no failures; heartbeats and
+// wrappers have them.
 bool is_failure(std::string_view code) {
   const bool is_status =
       code.size() == 3 && code.find_first_not_of("0123456789") == std::string_view::npos;
-  return !code.empty() && code != "0" && !(is_status && code.front() == '2');
+  const bool is_good = code == "0" || code == "20000" || (is_status && code.front() == '2');
+  return !code.empty() && !is_good;
 }
 
 // Errors that stand in the place of a chunk: MiniMax's `base_resp`, and SiliconFlow's record of a
@@ -68,8 +68,9 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
   // Sources that come with the end of the answer stand before it.
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
-  if (const json::Value choice = first_choice(record)) on_choice(choice);
-  if (const json::Value usage = usage_of(record, finished_); usage.is_object()) {
+  const json::Value choice = first_choice(record);
+  if (choice) on_choice(choice);
+  if (const json::Value usage = usage_of(record, choice, finished_); usage.is_object()) {
     usage_json_.clear();
     usage.write(usage_json_);
     model_ = record["model"].string();
@@ -129,7 +130,9 @@ void OpenAiChat::open_message() {
 
 // Gives what is not in `given`.
 void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
-  const json::Value content = given.text ? json::Value() : delta["content"];
+  // MiniMax repeats what its search found under another role.
+  const bool is_ours = services_.mode != event::Mode::strict || delta["role"].string() != "tool";
+  const json::Value content = given.text || !is_ours ? json::Value() : delta["content"];
   const bool bare_role = delta["role"].truthy() && !finished_;
   if (content.truthy() || bare_role) open_message();
   if (!given.thoughts) on_reasoning(delta);
@@ -206,7 +209,8 @@ void OpenAiChat::on_content_parts(const json::Value& parts) {
 
 // As OpenRouter sends it beside the text, and Qwen as a part of the content.
 void OpenAiChat::on_image(const json::Value& image) {
-  const json::Value given = image["image_url"];
+  json::Value given = image;
+  while (given.is_object() && given["image_url"].exists()) given = given["image_url"];
   auto url = given.is_string() ? given.filled_string() : given["url"].filled_string();
   if (!url) url = image["image"].filled_string();
   if (!url || services_.mode != event::Mode::strict) return;
@@ -251,35 +255,6 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
   services_.parts.reasoning_delta(reasoning_key, text);
 }
 
-// In one piece each entry is a call of its own, whatever it is called; in pieces the index says
-// which call goes on. Spark gives its only call without a list.
-void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
-  const bool strict = services_.mode == event::Mode::strict;
-  if (calls.size() > 0) tagged_.flush(*this);
-  if (strict && calls.is_object()) {
-    if (!is_placeholder(calls)) on_tool_call(calls, calls["index"].integer().value_or(0));
-    return;
-  }
-  std::int64_t position = 0;
-  for (const json::Value call : calls.items()) {
-    const bool skipped = !call.is_object() || (strict && is_placeholder(call));
-    if (!skipped) on_tool_call(call, whole ? position : call["index"].integer());
-    ++position;
-  }
-}
-
-// The form before tool calls: one call an answer, without an id.
-void OpenAiChat::on_function_call(const json::Value& delta) {
-  const json::Value function = delta["function_call"];
-  const bool is_said_again = delta["tool_calls"].size() > 0;
-  if (!function.is_object() || is_said_again || services_.mode != event::Mode::strict) return;
-  std::string text = "{";
-  json::append_raw_member(text, "function", function.to_json(json::Surrogates::keep));
-  text.push_back('}');
-  json::Document document;
-  if (const auto entry = document.parse(text)) on_tool_call(entry.value(), 0);
-}
-
 // A spoken answer is shown by its words; the next request names it by its id.
 void OpenAiChat::on_audio(const json::Value& audio) {
   if (!audio.is_object() || services_.mode != event::Mode::strict) return;
@@ -294,80 +269,6 @@ void OpenAiChat::on_audio(const json::Value& audio) {
   std::string state = "{";
   json::append_member(state, "id", *id);
   services_.parts.pass(event::ProviderState{chat_provider, "audio", message_id_, state + "}"});
-}
-
-// What Groq's compound models ran by themselves, once it is done.
-void OpenAiChat::on_executed_tools(const json::Value& tools) {
-  if (services_.mode != event::Mode::strict) return;
-  for (const json::Value tool : tools.items()) {
-    if (tool["output"].is_nothing()) continue;
-    open_message();
-    services_.parts.pass(
-        event::ProviderState{chat_provider, "executed_tools", message_id_, tool.to_json()});
-    for (const json::Value source : tool["search_results"]["results"].items()) {
-      services_.parts.pass(event::Citation{message_id_, source.to_json()});
-    }
-  }
-}
-
-// True for an entry that says nothing, and for the one of index -1 that LiteLLM sends beside the
-// text of a model that calls nothing: it neither names a call nor continues one.
-bool OpenAiChat::is_placeholder(const json::Value& entry) const {
-  const json::Value function = entry["function"];
-  if (entry["id"].filled_string()) return false;
-  if (!function.is_object()) return true;
-  const auto index = entry["index"].integer();
-  if (!index || *index >= 0 || function["name"].filled_string()) return false;
-  return std::none_of(calls_.begin(), calls_.end(),
-                      [&](const Call& call) { return call.index == *index; });
-}
-
-OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
-                                       std::optional<std::int64_t> index) {
-  const std::string_view id = entry["id"].string();
-  const std::string_view name = entry["function"]["name"].string();
-  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
-    if (index ? call->index == *index : (!id.empty() && call->id == id)) {
-      const bool another = !id.empty() && !call->id.empty() && call->id != id && !name.empty();
-      if (another) break;
-      return *call;
-    }
-  }
-  const bool continues =
-      !index && name.empty() && !calls_.empty() && (id.empty() || calls_.back().id.empty());
-  if (continues) return calls_.back();
-  Call& call = calls_.emplace_back();
-  call.index = index.value_or(-1);
-  call.key = "call " + std::to_string(++calls_seen_);
-  return call;
-}
-
-void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
-  const json::Value function = entry["function"];
-  const json::Value arguments = function["arguments"];
-  if (services_.mode == event::Mode::strict) open_message();
-  Call& call = call_for(entry, index);
-  if (call.id.empty()) call.id = entry["id"].string();
-  call.named = call.named || function["name"].filled_string().has_value();
-  services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
-  if (arguments.is_object()) {
-    services_.parts.tool_args(call.key, arguments.to_json(json::Surrogates::keep));
-  } else {
-    services_.parts.tool_args(call.key, arguments.string());
-  }
-  const json::Value extra = entry["extra_content"];
-  const auto signature = entry["thoughtSignature"].filled_string();
-  if (extra.is_object() && services_.mode == event::Mode::strict) {
-    call.extra_json = extra.to_json(json::Surrogates::keep);
-  } else if (signature && services_.mode == event::Mode::strict) {
-    // As OpenRouter gives it.
-    call.extra_json = "{";
-    json::append_member(call.extra_json, "thoughtSignature", *signature, json::Surrogates::keep);
-    call.extra_json.push_back('}');
-  } else if (extra.is_object()) {
-    services_.parts.pass(
-        event::ProviderState{chat_provider, "extra_content", call.id, extra.to_json()});
-  }
 }
 
 void OpenAiChat::on_finish(std::string_view reason) {
@@ -395,28 +296,6 @@ void OpenAiChat::on_finish(std::string_view reason) {
   parts.close_reasoning();
   parts.close_texts();
   parts.fail(reason, *cut);
-}
-
-// Nobody can run a call without a name.
-void OpenAiChat::drop_nameless_calls() {
-  for (const Call& call : calls_) {
-    if (call.named) continue;
-    services_.parts.tool_drop(call.key);
-    services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
-                                        "A tool call was left out: it has no name.", call.id});
-  }
-}
-
-// Behind everything it belongs to, so that every reader knows the message and the calls.
-void OpenAiChat::give_state() {
-  const bool opaque = details_.is_opaque() && !message_id_.empty();
-  const std::string details = details_.take();
-  if (opaque) services_.parts.pass(event::EncryptedValue{"message", message_id_, details});
-  for (const Call& call : calls_) {
-    if (call.extra_json.empty()) continue;
-    services_.parts.pass(event::EncryptedValue{"tool-call", call.id, call.extra_json});
-  }
-  calls_.clear();
 }
 
 void OpenAiChat::on_citations(const json::Value& record) {

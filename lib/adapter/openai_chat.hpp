@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "adapter/adapter.hpp"
@@ -13,6 +15,9 @@
 #include "adapter/tagged_text.hpp"
 
 namespace millrace::adapter {
+
+// Names its states.
+inline constexpr std::string_view chat_provider = "openai_chat";
 
 // What the next request needs besides the text is an EncryptedValue: of a tool call the JSON text
 // of its `extra_content`, of the assistant message that of `reasoning_details`. In as_received mode

@@ -160,6 +160,43 @@ std::string with_compactions(const json::Value& usage) {
   return out;
 }
 
+namespace {
+
+// The members of both, whole numbers added.
+std::string sum_of(const json::Value& one, const json::Value& other, bool nested) {
+  std::string out = "{";
+  for (const json::Member& member : one.members()) {
+    const json::Value more = other[member.key];
+    const auto count = member.value.integer();
+    if (count && more.integer()) {
+      json::append_member(out, member.key, *count + *more.integer());
+    } else if (nested && member.value.is_object() && more.is_object()) {
+      json::append_raw_member(out, member.key, sum_of(member.value, more, false));
+    } else {
+      json::append_member(out, member);
+    }
+  }
+  for (const json::Member& member : other.members()) {
+    if (!one[member.key].exists()) json::append_member(out, member);
+  }
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace
+
+void add_usage(std::string& usage_json, const std::string& other_json) {
+  if (usage_json.empty() || other_json.empty()) {
+    usage_json += other_json;
+    return;
+  }
+  json::Document document;
+  json::Document other_document;
+  const auto one = document.parse(usage_json);
+  const auto other = other_document.parse(other_json);
+  if (one && other) usage_json = sum_of(one.value(), other.value(), true);
+}
+
 void merge_usage(std::string& usage_json, const json::Value& later) {
   if (!later.is_object()) return;
   json::Document document;

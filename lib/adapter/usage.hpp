@@ -34,4 +34,7 @@ void merge_usage(std::string& usage_json, const json::Value& later);
 // the report with both as one, or as it is.
 std::string with_compactions(const json::Value& usage);
 
+// Adds the counts of another message of the same answer, one level deep.
+void add_usage(std::string& usage_json, const std::string& other_json);
+
 }  // namespace millrace::adapter

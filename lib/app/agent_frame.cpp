@@ -44,7 +44,7 @@ void tell_end(const AgentSession& session, std::string_view thread_id, std::stri
   if (outcome.kind == AgentOutcome::Kind::failed) {
     const Error error = outcome.error.value_or(make_error(Errc::internal));
     const std::string_view code = outcome.code.empty() ? error.code_name() : outcome.code;
-    sink.on_event({event::Failed{error.message, code}});
+    sink.on_event({event::Failed{error.message, code}, outcome.members});
     return;
   }
   tell(sink, "RUN_FINISHED", run_finished(outcome, thread_id, run_id));

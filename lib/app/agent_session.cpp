@@ -241,7 +241,9 @@ void AgentSession::finish() {
   const std::string_view status = state_["status"].string();
   if (status == "error") {
     const Error error = turn_error_ ? std::move(*turn_error_) : error_of(state_["error"]);
-    return end({AgentOutcome::Kind::failed, "error", error, turn_code_, {}});
+    AgentOutcome failed{AgentOutcome::Kind::failed, "error", error, turn_code_, {}};
+    failed.members = turn_members_;
+    return end(std::move(failed));
   }
   if (status == "waiting_for_human" || status == "waiting_for_async_tool") return end_waiting();
   end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}, {}});

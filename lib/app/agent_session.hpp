@@ -52,9 +52,10 @@ struct AgentOutcome {
   Kind kind = Kind::finished;
   std::string reason;
   std::optional<Error> error;
-  std::string code;       // what readers are told of the error; "" is its own
-  json::Tree interrupts;  // of AG-UI's shape
-  bool decided = false;   // cancelled by a person's answer, not in the middle of something
+  std::string code;          // what readers are told of the error; "" is its own
+  json::Tree interrupts;     // of AG-UI's shape
+  bool decided = false;      // cancelled by a person's answer, not in the middle of something
+  std::string members = {};  // of the error's event, further ones, without braces
 };
 
 // What a host is asked to do.
@@ -184,6 +185,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::string reason_;               // of the step machine's end
   std::optional<Error> turn_error_;  // that ends the run
   std::string turn_code_;
+  std::string turn_members_;
   std::optional<AgentOutcome> outcome_;
 
   std::vector<std::string> turn_calls_;      // of the last turn of the model

@@ -107,6 +107,7 @@ void AgentSession::on_turn() {
     if (!turn->silent()) {
       turn_error_ = turn->error().copy();
       turn_code_ = turn->failure_code();
+      turn_members_ = turn->failure_members();
     }
     machine_->fail(action, agent::error_tree(*turn->error()), now_ms());
   } else {

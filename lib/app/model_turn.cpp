@@ -53,6 +53,7 @@ void ModelTurn::on_event(const event::Event& event) {
   // How the call failed is the run's to tell.
   if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
     failure_code_ = failed->code;
+    failure_members_ = event.extra;
     return;
   }
   if (silent_) {

@@ -41,6 +41,8 @@ class ModelTurn final : public CallDriver, private event::EventSink {
   [[nodiscard]] const Seldom<Error>& error() const { return call().error(); }
   // The word for the failure that readers are told; the provider's own where it has one.
   [[nodiscard]] const std::string& failure_code() const { return failure_code_; }
+  // Further members of the event that told it, without braces.
+  [[nodiscard]] const std::string& failure_members() const { return failure_members_; }
   // The turn for the step machine, its usage and cost included; once, when it has ended well. What
   // it has said so far when it has not ended.
   json::Tree take_chunk();
@@ -62,6 +64,7 @@ class ModelTurn final : public CallDriver, private event::EventSink {
   bool silent_;  // the reader sees nothing of it but the tokens
   std::function<void()> moved_;
   std::string failure_code_;
+  std::string failure_members_;
   std::unordered_map<std::string, std::string> shown_;  // ids as the reader knows them
   std::string collected_;  // events as JSON, comma separated, deltas joined
   // Of the deltas that wait to be joined.

@@ -99,23 +99,24 @@ void LobeEncoder::on_event(const event::Event& event) {
                  [](const event::TextEnd&) {},
                  [](const event::ReasoningSpanStart&) {},
                  [](const event::ReasoningSpanEnd&) {},
-                 [&](const event::ReasoningStart&) { summaries_.emplace_back(); },
+                 [&](const event::ReasoningStart& start) {
+                   summaries_.emplace_back();
+                   thoughts_.push_back({std::string(start.id), 0, {}});
+                 },
                  [&](const event::ReasoningDelta& text) {
                    if (!summaries_.empty()) summaries_.back().append(text.delta);
+                   if (!thoughts_.empty()) thoughts_.back().bytes += text.delta.size();
                    on_reasoning(text.id, text.delta);
                  },
                  [](const event::ReasoningEnd&) {},
                  [&](const event::EncryptedValue& value) { on_encrypted(value); },
                  [&](const event::ToolStart& call) {
                    // Readers run what comes as a call of theirs.
-                   if (!call.hosted) return on_tool_start(call);
-                   hosted_.emplace_back(call.id);
-                   data();
+                   if (call.hosted && !is_hosted(call.id)) hosted_.emplace_back(call.id);
+                   is_hosted(call.id) ? data() : on_tool_start(call);
                  },
                  [&](const event::ToolArgs& piece) {
-                   const bool is_hosted =
-                       std::find(hosted_.begin(), hosted_.end(), piece.id) != hosted_.end();
-                   is_hosted ? data() : on_tool_piece(piece.id, piece.delta, {});
+                   is_hosted(piece.id) ? data() : on_tool_piece(piece.id, piece.delta, {});
                  },
                  [](const event::ToolEnd&) {},
                  [&](const event::ToolResult&) { data(); },
@@ -139,6 +140,10 @@ void LobeEncoder::on_event(const event::Event& event) {
              event.body);
 }
 
+bool LobeEncoder::is_hosted(std::string_view call_id) const {
+  return std::find(hosted_.begin(), hosted_.end(), call_id) != hosted_.end();
+}
+
 void LobeEncoder::effective() {
   if (!first_) first_ = now_;
   last_ = now_;
@@ -148,9 +153,33 @@ void LobeEncoder::on_encrypted(const event::EncryptedValue& value) {
   const Signature signature = signature_of(value.value);
   const std::string text = scoped(value, signature.text);
   if (value.subtype == "tool-call") return on_tool_piece(value.entity_id, {}, text);
+  if (write_all_signatures(value)) return;
   write(signature.redacted ? "flagged_reasoning_signature" : "reasoning_signature", text);
   if (options_.wire == "openai_responses") write_response_item(value);
   summaries_.clear();
+}
+
+// Readers join the texts of all thoughts and keep the last signature: inside a scope that one says
+// which signature belongs to which piece.
+bool LobeEncoder::write_all_signatures(const event::EncryptedValue& value) {
+  const bool is_scoped = options_.scope != nullptr && !issuer_.empty();
+  if (!is_scoped || options_.wire == "openai_responses") return false;
+  const auto thought = std::find_if(thoughts_.begin(), thoughts_.end(), [&](const Thought& known) {
+    return known.id == value.entity_id;
+  });
+  if (thought == thoughts_.end()) return false;
+  thought->value = value.value;
+  if (thoughts_.size() == 1) return false;
+  std::string list = R"({"blocks":[)";
+  for (const Thought& known : thoughts_) {
+    list.append(list.ends_with('[') ? "{" : ",{");
+    json::append_member(list, "length", static_cast<std::int64_t>(known.bytes));
+    json::append_member(list, "value", known.value, json::Surrogates::keep);
+    list.push_back('}');
+  }
+  list.append("]}");
+  write("reasoning_signature", options_.scope(issuer_, list));
+  return true;
 }
 
 // Inside a scope the value keeps its own shape, so that it comes back as it was.
@@ -338,6 +367,7 @@ void LobeEncoder::on_reset(const event::Event& event) {
   queries_.clear();
   new_citations_ = false;
   thought_id_.clear();
+  thoughts_.clear();
   in_parts_ = always_in_parts_;
   said_text_ = false;
   stopped_ = false;

@@ -74,6 +74,13 @@ class LobeEncoder final : public event::EventSink {
     std::string_view signature = {};
   };
 
+  // A thought, of which a reader has one text and one signature for all.
+  struct Thought {
+    std::string id;
+    std::size_t bytes = 0;
+    std::string value;  // opaque
+  };
+
   void begin(std::string_view type, std::string_view id);
   void begin(std::string_view type) { begin(type, id_); }
   void end() { out_.append("\n\n"); }
@@ -88,9 +95,11 @@ class LobeEncoder final : public event::EventSink {
   void on_picture_url(std::string_view url);
   void write_picture(std::string_view data_url);
   void on_encrypted(const event::EncryptedValue& value);
+  bool write_all_signatures(const event::EncryptedValue& value);
   void write_response_item(const event::EncryptedValue& value);
   void on_state(const event::Event& event, const event::ProviderState& state);
   std::string scoped(const event::EncryptedValue& value, std::string_view plain) const;
+  [[nodiscard]] bool is_hosted(std::string_view call_id) const;
   void on_tool_start(const event::ToolStart& call);
   void on_tool_piece(std::string_view id, std::string_view arguments, std::string_view signature);
   void on_citation(const event::Citation& citation);
@@ -116,6 +125,7 @@ class LobeEncoder final : public event::EventSink {
   std::vector<Citation> citations_;
   std::vector<std::string> queries_;
   std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come
+  std::vector<Thought> thoughts_;
   Milliseconds now_{0};
   std::optional<Milliseconds> first_;  // output that a reader sees
   std::optional<Milliseconds> last_;

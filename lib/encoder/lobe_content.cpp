@@ -96,6 +96,10 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   const auto parsed = document.parse(state.json);
   if (!parsed) return write_data(event);
   const json::Value& value = parsed.value();
+  if (state.provider == event::issuer_provider && state.kind == event::hosted_kind) {
+    hosted_.emplace_back(state.entity_id);
+    return;
+  }
   if (state.provider == event::issuer_provider && state.kind == event::issuer_kind) {
     issuer_ = value.string();
     return;

@@ -119,6 +119,9 @@ struct ProviderState {
 // The state of this provider and kind names, as a JSON string, whose the state of its entity is.
 inline constexpr std::string_view issuer_provider = "millrace";
 inline constexpr std::string_view issuer_kind = "issuer";
+// Of this provider, too: the call of the entity, which starts behind it, is run by the model's
+// provider.
+inline constexpr std::string_view hosted_kind = "hosted";
 struct Citation {
   std::string_view message_id;
   std::string_view json;

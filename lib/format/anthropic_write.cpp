@@ -1,5 +1,9 @@
 // Canonical messages -> Anthropic's turns.
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "format/anthropic.hpp"
 #include "format/anthropic_blocks.hpp"
 #include "format/support.hpp"
@@ -42,6 +46,10 @@ class AnthropicWriter final : public TurnWriter {
       out_.raw("caller", caller->json);
     }
     out_.close_object();
+    for (const auto& [call_id, thought] : held_thoughts_) {
+      if (call_id == call.id) write_thought(*thought);
+    }
+    std::erase_if(held_thoughts_, [&](const auto& held) { return held.first == call.id; });
   }
 
   void write_result(const Message& message, std::string_view /*name*/,
@@ -89,12 +97,7 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   void write_assistant(const Message& message) override {
-    for (const message::ProviderState& state : message.metadata.provider_state) {
-      const bool is_block = state.kind == "compaction" || state.kind == "content_block";
-      if (state.provider != anthropic_provider || !is_block) continue;
-      enter(Turn::assistant);
-      out_.raw(state.json);
-    }
+    write_blocks(message);
     write_assistant_text(message);
     for (const ToolCall& call : message.tool_calls) {
       if (const auto* server = call.metadata.find(anthropic_provider, "server_tool")) {
@@ -120,10 +123,35 @@ class AnthropicWriter final : public TurnWriter {
     write_text_block(out_, text);
   }
 
+  // A thought between two calls of a turn waits for the first of them.
   void write_reasoning(const Message& message) override {
-    if (!is_signed_here(message)) return;
-    enter(Turn::assistant);
-    write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
+    if (const auto* after = message.metadata.find(anthropic_provider, "after_call")) {
+      json::Document document;
+      const auto call_id = document.parse(after->json);
+      if (call_id && holds_call(call_id.value().string())) {
+        held_thoughts_.emplace_back(call_id.value().string(), &message);
+        return;
+      }
+    }
+    write_thought(message);
+  }
+
+  void write_thought(const Message& message) {
+    if (is_signed_here(message)) {
+      enter(Turn::assistant);
+      write_thinking(out_, message::text_of(message.content), *message.encrypted_value);
+    }
+    write_blocks(message);
+  }
+
+  // Blocks that go back as they are.
+  void write_blocks(const Message& message) {
+    for (const message::ProviderState& state : message.metadata.provider_state) {
+      const bool is_block = state.kind == "compaction" || state.kind == "content_block";
+      if (state.provider != anthropic_provider || !is_block) continue;
+      enter(Turn::assistant);
+      out_.raw(state.json);
+    }
   }
 
   // The provider ran the tool itself: call and result are blocks of its own turn.
@@ -178,6 +206,7 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   JsonBuilder& out_;
+  std::vector<std::pair<std::string, const Message*>> held_thoughts_;  // by the call before them
 };
 
 bool is_system(const Message& message) {

@@ -30,6 +30,8 @@ struct OpenAiWishes {
   bool always_reasoning = false;
   // All reasoning goes back as `reasoning_details` of this format instead (MiniMax).
   std::string_view details_format = {};
+  // Images of answers go back as `images` of their messages (OpenRouter).
+  bool answer_images = false;
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
   // Mistral's own: files by value go as `document_url`, sounds as bare base64.
   bool mistral_parts = false;

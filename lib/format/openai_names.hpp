@@ -12,6 +12,7 @@ inline constexpr std::string_view custom_kind = "custom";
 inline constexpr std::string_view extra_kind = "extra_content";
 inline constexpr std::string_view details_kind = "reasoning_details";
 inline constexpr std::string_view audio_kind = "audio";
+inline constexpr std::string_view image_kind = "image";
 // Members of an assistant message that hold its reasoning as text.
 inline constexpr std::array<std::string_view, 2> reasoning_kinds{"reasoning_content", "reasoning"};
 

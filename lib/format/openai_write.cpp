@@ -230,6 +230,15 @@ void write_thought(JsonBuilder& out, const Message& message, const Thought& thou
   write_details(out, message, thought.text);
 }
 
+void write_answer_images(JsonBuilder& out, const Message& message) {
+  if (message.metadata.find(provider, image_kind) == nullptr) return;
+  out.open_array("images");
+  for (const message::ProviderState& state : message.metadata.provider_state) {
+    if (state.provider == provider && state.kind == image_kind) out.raw(state.json);
+  }
+  out.close_array();
+}
+
 void write_assistant(JsonBuilder& out, const Message& message, const Thought& thought,
                      const OpenAiWishes& wishes) {
   if (message::has_content(message.content)) {
@@ -243,6 +252,7 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
     out.close_array();
   }
   write_thought(out, message, thought, wishes);
+  if (wishes.answer_images) write_answer_images(out, message);
   if (const auto* audio = message.metadata.find(provider, audio_kind)) {
     out.raw("audio", audio->json);
   }

@@ -1,5 +1,7 @@
 #include "format/turns.hpp"
 
+#include <algorithm>
+
 namespace millrace::format {
 
 using message::Message;
@@ -66,6 +68,11 @@ void TurnWriter::close_calls() {
     write_result(*result, calls_[i].call->name, wire_ids[i]);
   }
   calls_.clear();
+}
+
+bool TurnWriter::holds_call(std::string_view id) const {
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [&](const Call& held) { return held.call->id == id; });
 }
 
 const Message* TurnWriter::take_result(const message::ToolCall& call) {

@@ -52,6 +52,7 @@ class TurnWriter {
   // Makes sure that what follows goes into a turn of this side.
   void enter(Turn turn);
   void hold_call(const message::ToolCall& call) { calls_.push_back({&call, at_}); }
+  [[nodiscard]] bool holds_call(std::string_view id) const;
   // Ends the assistant turn by its calls and begins the next by their results.
   void close_calls();
   // The first result behind the call that no other call has taken, or nullptr.

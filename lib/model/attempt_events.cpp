@@ -130,8 +130,12 @@ void AttemptEvents::note(const event::Body& body) {
   }
 }
 
-// Says once for each message and call whose state it has.
+// Says once for each message and call whose state it has, and of each call that the provider runs
+// that it does: the event of its start cannot say it to those who read JSON.
 void AttemptEvents::claim(const event::Body& body) {
+  if (const auto* call = std::get_if<event::ToolStart>(&body); call != nullptr && call->hosted) {
+    out_.on_event({event::ProviderState{issuer_provider, event::hosted_kind, call->id, "true"}});
+  }
   std::string_view owner;
   if (const auto* value = std::get_if<event::EncryptedValue>(&body)) {
     owner = value->entity_id;

@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "model/payload_messages.hpp"
+#include "model/tool_schema.hpp"
 
 namespace millrace::model {
 namespace {
@@ -174,8 +175,8 @@ Result<Tool> read_tool(const json::Value& value) {
   tool.description = function["description"].string();
   json::Value schema = function["parameters"];
   if (!schema.is_object()) schema = function["input_schema"];
-  tool.parameters =
-      schema.is_object() ? schema.to_json() : std::string(R"({"type":"object","properties":{}})");
+  tool.parameters = schema.is_object() ? plain_schema(schema)
+                                       : std::string(R"({"type":"object","properties":{}})");
   if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
     tool.strict = strict.is_true();
   }

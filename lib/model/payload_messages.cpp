@@ -7,6 +7,7 @@
 #include "format/format.hpp"
 #include "format/openai.hpp"
 #include "message/parts.hpp"
+#include "model/providers.hpp"
 #include "model/scope.hpp"
 
 namespace millrace::model {
@@ -91,13 +92,15 @@ void restore_result(Message& message, const json::Value& value, IdSource& ids) {
   message.content = std::move(read.value().front().content);
 }
 
-void set_signature(Message& reasoning, std::string_view text) {
+void set_issuer(message::Metadata& metadata, std::string_view provider) {
+  if (!provider.empty()) metadata.add(issuer_provider, issuer_kind, issuer_json(provider));
+}
+
+void set_signature(Message& message, std::string_view text) {
   if (text.empty()) return;
   const ScopedSignature scoped = read_scoped(text);
-  reasoning.encrypted_value = std::string(scoped.signature);
-  if (!scoped.provider.empty()) {
-    reasoning.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
-  }
+  message.encrypted_value = std::string(scoped.signature);
+  set_issuer(message.metadata, scoped.provider);
 }
 
 Message reasoning_message(std::string_view text, std::string_view signature, IdSource& ids) {
@@ -127,25 +130,14 @@ void add_response_item(Messages& out, const json::Value& item, IdSource& ids) {
   if (part == 0) add("");
 }
 
-// What an assistant message thought, before the message itself.
-void add_reasoning(Messages& out, const json::Value& value, IdSource& ids) {
-  const json::Value reasoning = value["reasoning"];
-  const json::Value items = reasoning["responseItems"];
-  for (const json::Value item : items.items()) add_response_item(out, item, ids);
-  if (items.size() == 0 && reasoning.is_object()) {
-    const std::string_view text = reasoning["content"].string();
-    const std::string_view signature = reasoning["signature"].string();
-    if (!text.empty() || !signature.empty()) {
-      out.push_back(reasoning_message(text, signature, ids));
-      if (const auto provider = reasoning["provider"].filled_string()) {
-        out.back().metadata.add(issuer_provider, issuer_kind, issuer_json(*provider));
-      }
-    }
-  }
-  for (const json::Value part : value["content"].items()) {
-    if (part["type"].string() != "thinking") continue;
-    out.push_back(reasoning_message(part["thinking"].string(), part["signature"].string(), ids));
-  }
+// The signature of the message itself: OpenRouter's `reasoning_details`, all of them, and Gemini's
+// of a text.
+bool is_of_message(std::string_view signature) {
+  const ScopedSignature scoped = read_scoped(signature);
+  if (scoped.signature.starts_with('[')) return true;
+  const Provider* provider = find_provider(scoped.provider);
+  return provider != nullptr &&
+         (provider->dialect == Dialect::gemini || provider->dialect == Dialect::vertex_gemini);
 }
 
 // How Gemini's format keeps a signature; one that is JSON already is in that shape.
@@ -160,6 +152,68 @@ std::string gemini_value(std::string_view signature) {
   return out.take();
 }
 
+void add_own_signature(Message& message, const json::Value& value) {
+  const json::Value reasoning = value["reasoning"];
+  const std::string_view signature = reasoning["signature"].string();
+  if (!is_of_message(signature) || message.encrypted_value) return;
+  set_signature(message, signature);
+  if (!message.encrypted_value->starts_with('[')) {
+    message.encrypted_value = gemini_value(*message.encrypted_value);
+  }
+  set_issuer(message.metadata, reasoning["provider"].string());
+}
+
+// Several thoughts in one text, as the encoders of LobeHub's stream and of the callbacks tell them:
+// `{"blocks":[{"length":<bytes>,"value":"<signature>"}]}`. False when they are not of this text.
+bool add_blocks(Messages& out, std::string_view text, std::string_view signature, IdSource& ids) {
+  const ScopedSignature scoped = read_scoped(signature);
+  if (!scoped.signature.starts_with(R"({"blocks":[)")) return false;
+  json::Document document;
+  const auto parsed = document.parse(scoped.signature);
+  if (!parsed) return false;
+  const json::Value blocks = parsed.value()["blocks"];
+  std::size_t size = 0;
+  for (const json::Value block : blocks.items()) {
+    const std::int64_t length = block["length"].integer().value_or(-1);
+    if (length < 0 || static_cast<std::size_t>(length) > text.size() - size) return false;
+    size += static_cast<std::size_t>(length);
+  }
+  if (size != text.size()) return false;
+  for (const json::Value block : blocks.items()) {
+    const auto length = static_cast<std::size_t>(block["length"].integer().value_or(0));
+    Message thought = reasoning_message(text.substr(0, length), {}, ids);
+    text.remove_prefix(length);
+    if (const auto value = block["value"].filled_string()) thought.encrypted_value = *value;
+    set_issuer(thought.metadata, scoped.provider);
+    out.push_back(std::move(thought));
+  }
+  return true;
+}
+
+// What an assistant message thought, before the message itself.
+void add_reasoning(Messages& out, const json::Value& value, IdSource& ids) {
+  const json::Value reasoning = value["reasoning"];
+  const json::Value items = reasoning["responseItems"];
+  for (const json::Value item : items.items()) add_response_item(out, item, ids);
+  if (items.size() == 0 && reasoning.is_object()) {
+    const std::string_view text = reasoning["content"].string();
+    std::string_view signature = reasoning["signature"].string();
+    if (is_of_message(signature)) signature = {};
+    const bool is_list = add_blocks(out, text, signature, ids);
+    if (!is_list && read_scoped(signature).signature.starts_with(R"({"blocks":[)")) signature = {};
+    if (is_list) {
+      // Each has come with its own signature.
+    } else if (!text.empty() || !signature.empty()) {
+      out.push_back(reasoning_message(text, signature, ids));
+      set_issuer(out.back().metadata, reasoning["provider"].string());
+    }
+  }
+  for (const json::Value part : value["content"].items()) {
+    if (part["type"].string() != "thinking") continue;
+    out.push_back(reasoning_message(part["thinking"].string(), part["signature"].string(), ids));
+  }
+}
+
 // The thought signatures of calls, as Gemini's format keeps them.
 void add_call_signatures(Message& message, const json::Value& value) {
   std::size_t at = 0;
@@ -172,9 +226,7 @@ void add_call_signatures(Message& message, const json::Value& value) {
     if (!signature) continue;
     const ScopedSignature scoped = read_scoped(*signature);
     known.encrypted_value = gemini_value(scoped.signature);
-    if (!scoped.provider.empty()) {
-      known.metadata.add(issuer_provider, issuer_kind, issuer_json(scoped.provider));
-    }
+    set_issuer(known.metadata, scoped.provider);
   }
 }
 
@@ -193,7 +245,10 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
     }
     if (at >= read.size()) break;
     Message message = std::move(read[at++]);
-    if (is_assistant) add_call_signatures(message, value);
+    if (is_assistant) {
+      add_own_signature(message, value);
+      add_call_signatures(message, value);
+    }
     if (message.role == Role::user) restore_media(message, value["content"]);
     if (message.role == Role::tool) restore_result(message, value, ids);
     out.push_back(std::move(message));
@@ -216,6 +271,18 @@ Error unknown_word(const std::string& where, std::string_view what, std::string_
   return make_error(Errc::invalid_messages, where + " has the unknown " + std::string(what) +
                                                 " \"" + redacted(word, shown_bytes) +
                                                 "\". Known are " + list + ".");
+}
+
+// True for AG-UI's messages, as folded events are: they name what OpenAI's name otherwise.
+bool is_canonical(const json::Value& messages) {
+  bool is_found = false;
+  for (const json::Value message : messages.items()) {
+    const std::string_view role = message["role"].string();
+    if (message["tool_calls"].exists() || message["tool_call_id"].exists()) return false;
+    is_found = is_found || message["toolCalls"].is_array() || message["toolCallId"].is_string() ||
+               role == "reasoning" || role == "activity";
+  }
+  return is_found;
 }
 
 // What a user says must not turn into something else on its way.
@@ -261,6 +328,7 @@ Result<Messages> read_payload_messages(const json::Value& messages, std::string_
     if (row == nullptr) return make_error(Errc::unknown_format);
     return row->read(messages, ids);
   }
+  if (is_canonical(messages)) return message::read_messages(messages);
   std::size_t at = 0;
   for (const json::Value message : messages.items()) {
     if (!message.is_object() || !message["role"].is_string()) {

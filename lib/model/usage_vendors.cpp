@@ -67,7 +67,7 @@ void set_openai_cache(ModelUsage& usage, std::int64_t input, Count cached, Count
                       Count written) {
   set(usage, Tokens::input_cached, cached);
   set(usage, Tokens::input_write_cache, written);
-  if (!missed && ((cached && *cached > 0) || (written && *written > 0))) {
+  if (!missed && (cached || written)) {
     missed = std::max<std::int64_t>(0, input - cached.value_or(0) - written.value_or(0));
   }
   set(usage, Tokens::input_cache_miss, missed);

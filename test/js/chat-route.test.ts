@@ -113,6 +113,8 @@ describe('createChatRoute', () => {
       400,
       { errorType: 'NoAvailableProvider', body: { provider: 'nobody' } },
     ]);
+    const unset = (await (await route(post(payload, 'groq'))).json()) as object;
+    expect(JSON.stringify(unset)).toContain('has no settings here');
     const odd = await route(new Request('http://x/webapi/chat/%E0%A4%A', { method: 'POST' }));
     expect([odd.status, await odd.json()]).toMatchObject([400, { errorType: 'BadRequest' }]);
     const keyless = createChatRoute({ config: configFromEnvironment({}), transport: 'engine' });

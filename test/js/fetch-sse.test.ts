@@ -241,7 +241,7 @@ describe('errors of fetchSSE', () => {
           name: 'TypeError',
           message: 'no route',
           elapsedMs: expect.any(Number) as number,
-          networkStatus: undefined,
+          networkStatus: true,
         },
       },
     ]);
@@ -334,6 +334,11 @@ describe('abort of fetchSSE', () => {
       expect([all.finished, all.errors]).toEqual([[], []]);
     },
   );
+
+  it('takes what a fetcher calls canceled for an abort', async () => {
+    const all = await heard(() => Promise.reject(new Error('canceled')));
+    expect([all.aborted, all.errors]).toEqual([[''], []]);
+  });
 
   it('finishes with the type abort when there is no onAbort', async () => {
     const controller = new AbortController();

@@ -93,8 +93,35 @@ describe('createRouterRuntime', () => {
     const Routed = createRouterRuntime({ id: 'mine', routers: [] });
     const runtime = new Routed();
     await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject({
+      errorType: 'NoAvailableProvider',
+    });
+    const empty = [{ apiType: 'openai', options: [] }];
+    const Empty = createRouterRuntime({ id: 'mine', routers: empty });
+    await expect(new Empty().chat({ model: 'm', messages })).rejects.toMatchObject({
       errorType: 'NoAvailableChannel',
     });
+  });
+
+  it('names itself to classes of the user, and ends with a request that nobody takes', async () => {
+    const made: object[] = [];
+    const refused = {
+      errorType: 'ProviderBizError',
+      error: { type: 'invalid_request_error', body: { httpStatusCode: 400 } },
+    };
+    class Own {
+      constructor(options: object) {
+        made.push(options);
+      }
+      chat(): Promise<Response> {
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+        return Promise.reject(refused);
+      }
+    }
+    const options = [{ apiKey: '1' }, { apiKey: '2' }];
+    const routers = [{ apiType: 'openai', runtime: Own as never, options }];
+    const Routed = createRouterRuntime({ id: 'mine', routers });
+    await expect(new Routed().chat({ model: 'm', messages })).rejects.toBe(refused);
+    expect(made).toMatchObject([{ id: 'mine', apiKey: '1' }]);
   });
 
   it('refuses options that say too little', () => {

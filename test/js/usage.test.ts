@@ -45,6 +45,10 @@ describe('usage and cost', () => {
     const audio = { units: [...pricing.units, { name: 'audioInput', rate: 5 }] };
     const mixed = { inputAudioTokens: 1, inputCachedTokens: 1, inputCacheMissTokens: 1 };
     expect(computeChatCost(audio, mixed)).toBeUndefined();
+    const yuan = { ...pricing, currency: 'CNY' } as const;
+    expect(computeChatCost(yuan, { totalInputTokens: 300 }, { usdToCnyRate: 2 })).toEqual(
+      computeChatCost(yuan, { totalInputTokens: 300 }, { yuanPerDollar: 2 }),
+    );
     let thrown: unknown;
     try {
       computeChatCost(pricing, { inputCachedTokens: 1 });

@@ -227,6 +227,19 @@ void write_metadata(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
+// The results of calls that a program made reach it in the container where it waits.
+void write_container(JsonBuilder& out, const Draft& draft) {
+  if (!extra_of(draft.payload, "container").empty()) return;
+  const auto last = std::find_if(draft.messages.rbegin(), draft.messages.rend(),
+                                 [](const Message& message) { return message.role != Role::tool; });
+  if (last == draft.messages.rbegin() || last == draft.messages.rend()) return;
+  const message::ProviderState* state = last->metadata.find("anthropic", "container");
+  if (state == nullptr) return;
+  json::Document document;
+  const auto container = document.parse(state->json);
+  if (container) out.filled("container", container.value()["id"].string());
+}
+
 Result<std::string> write_body(const Draft& draft, bool on_vertex) {
   MILLRACE_TRY(check_tools(draft));
   MILLRACE_TRY(check_media(draft, refusal));
@@ -250,6 +263,7 @@ Result<std::string> write_body(const Draft& draft, bool on_vertex) {
   write_claude_thinking(out, thinking);
   write_output_config(out, draft);
   write_metadata(out, draft);
+  write_container(out, draft);
   write_extra(out, draft, known_extra);
   note_extra(draft, known_extra);
   out.close_object();

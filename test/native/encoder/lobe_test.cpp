@@ -69,6 +69,39 @@ TEST(LobeEncoder, WritesAnErrorOfTheKnownClassesAndNothingAfterIt) {
             std::string::npos);
 }
 
+TEST(LobeEncoder, SaysWhichSignatureBelongsToWhichThought) {
+  const auto scope = [](std::string_view issuer, std::string_view value) {
+    return std::string(issuer).append("|").append(value);
+  };
+  LobeEncoder encoder({"p", "anthropic", true, {}, +scope});
+  for (const event::Event& event : std::initializer_list<event::Event>{
+           {event::ProviderState{"millrace", "issuer", "r1", R"("anthropic")"}},
+           {event::ReasoningStart{"r1"}},
+           {event::ReasoningDelta{"r1", "A\xC3\xA4"}},
+           {event::EncryptedValue{"message", "r1", "S1"}},
+           {event::ReasoningStart{"r2"}},
+           {event::ReasoningDelta{"r2", "B"}},
+           {event::EncryptedValue{"message", "r2", "S2"}}}) {
+    encoder.on_event(event);
+  }
+  const std::string text = encoder.take();
+  EXPECT_NE(text.find("data: \"anthropic|S1\"\n"), std::string::npos) << text;
+  std::string list =
+      R"(anthropic|{"blocks":[{"length":3,"value":"S1"},{"length":1,"value":"S2"}]})";
+  std::string data = "data: ";
+  json::append_string(data, list);
+  EXPECT_NE(text.find("event: reasoning_signature\n" + data + "\n"), std::string::npos) << text;
+}
+
+TEST(LobeEncoder, GivesCallsThatAreSaidToBeTheProvidersAsData) {
+  const std::string text = encoded({{event::ProviderState{"millrace", "hosted", "c1", "true"}},
+                                    {event::ToolStart{"c1", "search"}},
+                                    {event::ToolArgs{"c1", "{}"}},
+                                    {event::ToolStart{"c2", "mine"}}});
+  EXPECT_EQ(text.find(R"("index":1)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"([{"index":0,"id":"c2")"), std::string::npos) << text;
+}
+
 TEST(LobeEncoder, SaysThatACallWasCancelled) {
   EXPECT_EQ(encoded({{event::Failed{"The call was cancelled.", "cancelled"}}}),
             frame("", "stop", R"("abort")"));

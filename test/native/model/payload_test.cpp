@@ -263,6 +263,113 @@ TEST(Payload, NamesJpegAsApisDoAndRefusesDrawings) {
   }
 }
 
+// A question, an answer that has these members, and the next question.
+std::string answered(std::string_view members) {
+  return std::string(R"("messages":[{"role":"user","content":"a"},{"role":"assistant",)")
+      .append(members)
+      .append(R"(},{"role":"user","content":"c"}])");
+}
+
+TEST(Payload, TakesSeveralThoughtsApart) {
+  const std::string list = model::scoped_signature(
+      "anthropic", R"({"blocks":[{"length":2,"value":"S1"},{"length":1,"value":"{\"type\":)"
+                   R"(\"redacted_thinking\",\"data\":\"r\"}"},{"length":1,"value":"S3"}]})");
+  const auto body = [&](std::string_view text, std::string_view provider) {
+    std::string members = R"("content":"b","reasoning":{)";
+    json::append_member(members, "content", text);
+    json::append_member(members, "signature", list);
+    return body_with(provider, "claude-sonnet-4-5", answered(members + "}"));
+  };
+  const std::string own = body("\xC3\xA4xy", "anthropic");
+  EXPECT_NE(own.find(R"({"type":"thinking","thinking":")"
+                     "\xC3\xA4"
+                     R"(","signature":"S1"},{"type":"redacted_thinking","data":"r"},)"
+                     R"({"type":"thinking","thinking":"y","signature":"S3"})"),
+            std::string::npos)
+      << own;
+  EXPECT_EQ(body("changed", "anthropic").find("S1"), std::string::npos);
+  EXPECT_EQ(body("\xC3\xA4xy", "kimicodingplan").find("S1"), std::string::npos);
+}
+
+TEST(Payload, GivesDetailsOfReasoningBackToTheirGateway) {
+  std::string members = R"("content":"b","reasoning":{"content":"hm",)";
+  members.pop_back();
+  json::append_member(
+      members, "signature",
+      model::scoped_signature("openrouter", R"([{"type":"reasoning.text","signature":"SX"}])"));
+  const std::string messages = answered(members + "}");
+  const std::string own = body_with("openrouter", "anthropic/claude-sonnet-4.5", messages);
+  EXPECT_NE(own.find(R"("reasoning_details":[{"type":"reasoning.text","signature":"SX"}])"),
+            std::string::npos)
+      << own;
+  EXPECT_EQ(body_with("groq", "m", messages).find("SX"), std::string::npos);
+}
+
+TEST(Payload, PutsGeminisSignatureOfATextBackToTheText) {
+  std::string members = R"("content":"b","reasoning":{)";
+  json::append_member(members, "signature", model::scoped_signature("google", "ts-1"));
+  const std::string body = body_with("google", "gemini-3-pro", answered(members + "}"));
+  EXPECT_NE(body.find(R"("parts":[{"text":"b","thoughtSignature":"ts-1"}])"), std::string::npos)
+      << body;
+}
+
+TEST(Payload, GivesOpenRouterTheImagesOfItsAnswers) {
+  constexpr std::string_view messages =
+      R"("messages":[{"id":"1","role":"user","content":"a"},{"id":"2","role":"assistant",)"
+      R"("content":"Here","metadata":{"millrace":{"providerState":[{"provider":"openai_chat",)"
+      R"("kind":"image","state":{"type":"image_url","image_url":{"url":"data:x"}}}]}}},)"
+      R"({"id":"3","role":"user","content":"c"}],"format":"canonical")";
+  const std::string body = body_with("openrouter", "google/gemini-2.5-flash-image", messages);
+  EXPECT_NE(body.find(R"("images":[{"type":"image_url","image_url":{"url":"data:x"}}])"),
+            std::string::npos)
+      << body;
+  EXPECT_EQ(body_with("groq", "m", messages).find("images"), std::string::npos);
+}
+
+TEST(Payload, KnowsFoldedMessagesByTheirNames) {
+  const std::string body = body_with(
+      "openai", "gpt-4o",
+      R"("apiMode":"chatCompletion","messages":[{"id":"1","role":"user","content":"a"},)"
+      R"({"id":"2","role":"reasoning","content":"t"},{"id":"3","role":"assistant","toolCalls":)"
+      R"([{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},)"
+      R"({"id":"4","role":"tool","toolCallId":"c1","content":"r"}])");
+  EXPECT_NE(body.find(R"("tool_calls":[{"id":"c1")"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"("tool_call_id":"c1")"), std::string::npos) << body;
+}
+
+TEST(Payload, SendsTheContainerWhereAProgramWaits) {
+  const auto body = [](std::string_view last) {
+    return body_with(
+        "anthropic", "claude-sonnet-4-5",
+        std::string(R"("messages":[{"id":"1","role":"user","content":"a"},)"
+                    R"({"id":"2","role":"assistant","toolCalls":[{"id":"c1","type":"function",)"
+                    R"("function":{"name":"f","arguments":"{}"}}],"metadata":{"millrace":)"
+                    R"({"providerState":[{"provider":"anthropic","kind":"container","state":)"
+                    R"({"id":"cont_1"}}]}}},{"id":"3","role":"tool","toolCallId":"c1",)"
+                    R"("content":"r"})")
+            .append(last)
+            .append("]"));
+  };
+  EXPECT_NE(body("").find(R"("container":"cont_1")"), std::string::npos) << body("");
+  EXPECT_EQ(body(R"(,{"id":"4","role":"user","content":"z"})").find("cont_1"), std::string::npos);
+}
+
+TEST(Payload, WritesSchemasAsAllProvidersTakeThem) {
+  const std::string body = body_with(
+      "groq", "m",
+      R"("messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":)"
+      R"({"name":"f","parameters":{"type":"object","properties":{"s":{"items":true,"type":"array"},)"
+      R"("items":{"items":{"type":"string"}},"":{"enum":[]},"w":{"anyOf":[{"items":true},)"
+      R"({"type":"string","enum":[null]}]},"v":true},"additionalProperties":false}}}])");
+  EXPECT_NE(
+      body.find(R"("parameters":{"type":"object","properties":{"s":{"items":{},"type":"array"},)"
+                R"("items":{"items":{"type":"string"},"type":"array"},"":{},"w":{"anyOf":)"
+                R"([{"items":{},"type":"array"},{"type":"string","enum":[null]}]},"v":{}},)"
+                R"("additionalProperties":false})"),
+      std::string::npos)
+      << body;
+}
+
 TEST(Payload, SendsThoughtSignaturesBack) {
   const auto built = test::build(
       test::settings_of("gemini"),

@@ -138,6 +138,10 @@ TEST(ResponseError, ReadsErrorsInsideAnswers) {
   EXPECT_EQ(error_from_stream("1008", "no money", "minimax").code, Errc::insufficient_quota);
   EXPECT_EQ(error_from_stream("1002", "wait", "minimax").code, Errc::rate_limited);
   EXPECT_EQ(error_from_stream("1027", "output", "minimax").code, Errc::content_filtered);
+  EXPECT_EQ(error_from_stream("30001", "Sorry.", "siliconcloud").code, Errc::insufficient_quota);
+  EXPECT_EQ(error_from_stream("50505", "Later.", "siliconcloud").code, Errc::provider_overloaded);
+  EXPECT_EQ(error_from_stream("", "No available keys in pool.", "newapi").code,
+            Errc::no_available_channel);
   EXPECT_EQ(error_from_stream("20012", "Model does not exist.", "siliconcloud").code,
             Errc::model_not_found);
 }

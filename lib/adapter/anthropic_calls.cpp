@@ -1,0 +1,77 @@
+// Calls of Claude and their results, and the thoughts around them.
+#include "adapter/anthropic.hpp"
+#include "adapter/anthropic_values.hpp"
+
+namespace millrace::adapter {
+
+// The text before a thought and the text behind it are two messages, so that a reader sees the
+// order.
+void Anthropic::open_thinking() {
+  services_.parts.close_texts();
+  services_.parts.reasoning_open(thinking_key, {});
+}
+
+void Anthropic::close_thinking() {
+  event::PartTracker& parts = services_.parts;
+  thought_id_ = parts.id_of(thinking_key);
+  if (!call_id_.empty() && !thought_id_.empty()) thoughts_since_.push_back(thought_id_);
+  parts.reasoning_close(thinking_key);
+}
+
+// Another call follows: what was thought since the last one stands between them.
+void Anthropic::place_thoughts() {
+  std::string call;
+  json::append_string(call, call_id_);
+  for (const std::string& id : thoughts_since_) {
+    services_.parts.pass(event::ProviderState{anthropic_provider, "after_call", id, call});
+  }
+  end_calls();
+}
+
+void Anthropic::end_calls() {
+  call_id_.clear();
+  thoughts_since_.clear();
+}
+
+void Anthropic::open_tool(Block& block, const json::Value& content) {
+  if (result_given_) begin_message({});
+  message_used_ = true;
+  thought_id_.clear();
+  block.key = "call " + std::to_string(++parts_seen_);
+  const json::Value input = content["input"];
+  if (input.size() > 0) block.held = input.to_json(json::Surrogates::keep);
+  if (const auto text = input.filled_string()) block.held = *text;
+  const std::string id(content["id"].string());
+  const bool hosted = content["type"].string() != "tool_use";
+  hosted ? end_calls() : place_thoughts();
+  services_.parts.tool_open(block.key, id, content["name"].string(), message_id(), hosted);
+  call_id_ = hosted ? std::string() : id;
+  if (hosted) {
+    services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool", id,
+                                              block_without(content, {"id", "name", "input"})});
+  } else {
+    keep_state("caller", id, content["caller"]);
+  }
+}
+
+void Anthropic::add_result(const json::Value& block) {
+  const json::Value content = block["content"];
+  const std::string_view call_id = block["tool_use_id"].string();
+  const std::string id = services_.ids.next_id();
+  const std::string text = result_content(content);
+  event::ToolResult result{id, call_id, text};
+  result.role = "tool";
+  result.failed = block["is_error"].is_true() || content["type"].string().ends_with("_error");
+  if (result.failed) {
+    const std::string_view code = content["error_code"].string();
+    result.error = code.empty() ? std::string_view(text) : code;
+  }
+  services_.parts.tool_result(result);
+  services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool_result", call_id,
+                                            block_without(block, {"tool_use_id", "content"})});
+  result_given_ = true;
+  end_calls();
+  thought_id_.clear();
+}
+
+}  // namespace millrace::adapter

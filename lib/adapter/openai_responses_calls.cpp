@@ -1,0 +1,124 @@
+// The calls of the Responses API, those that it runs itself among them, and their results.
+#include <algorithm>
+#include <utility>
+
+#include "adapter/openai_responses.hpp"
+
+namespace millrace::adapter {
+
+using openai::ItemGroup;
+using openai::ItemType;
+
+// The message that holds the calls: the text before them, or one named after the response.
+std::string_view OpenAiResponses::call_holder() {
+  if (!message_id_.empty()) return message_id_;
+  if (holder_.empty()) holder_ = std::exchange(response_id_, {});
+  if (holder_.empty()) holder_ = services_.ids.next_id();
+  return holder_;
+}
+
+// The API takes a thought back only before the call it led to, so that the calls behind a thought
+// are another message's than those before it.
+void OpenAiResponses::part_calls() {
+  message_id_.clear();
+  holder_.clear();
+}
+
+void OpenAiResponses::open_call(Item& item, const json::Value& value) {
+  const ItemType& type = *item.type;
+  const std::optional<std::int64_t> index =
+      item.index < 0 ? std::nullopt : std::optional(item.index);
+  if (item.tool.empty()) item.tool = type.tool.empty() ? value["name"].string() : type.tool;
+  if (item.call_id.empty()) item.call_id = openai::call_id_of(type, value, index);
+  if (item.call_id.empty() && type.hosted) item.call_id = services_.ids.next_id();
+  // A result follows a hosted call at once, so that it is a message of its own.
+  const bool held = services_.mode == event::Mode::strict && !type.hosted;
+  services_.parts.tool_open(item.key, item.call_id, item.tool,
+                            held ? call_holder() : std::string_view(), type.hosted);
+  if (type.result_kind == openai::Content::listing && !item.ended) {
+    services_.parts.tool_args(item.key, openai::arguments_of(type, value));
+    end_call(item);
+  }
+}
+
+void OpenAiResponses::end_call(Item& item) {
+  item.ended = true;
+  services_.parts.tool_close(item.key);
+}
+
+void OpenAiResponses::on_arguments_delta(const json::Value& record, const Row& /*row*/) {
+  Item* item = find(record, ItemGroup::call);
+  if (item == nullptr || item->ended) return;
+  const json::Value delta = record["delta"];
+  item->has_arguments = item->has_arguments || delta.truthy();
+  if (delta.is_string()) {
+    services_.parts.tool_args(item->key, delta.string());
+  } else {
+    services_.parts.tool_args(item->key, openai::text_or_json(delta));
+  }
+}
+
+void OpenAiResponses::on_arguments_done(const json::Value& record, const Row& row) {
+  Item* item = find(record, ItemGroup::call);
+  if (item == nullptr || item->ended) return;
+  if (const auto name = record["name"].filled_string(); name && item->tool.empty()) {
+    item->tool = *name;
+    services_.parts.tool_open(item->key, item->call_id, *name);
+  }
+  if (!item->has_arguments) {
+    services_.parts.tool_args(item->key, openai::text_or_json(record[row.member]));
+  }
+  end_call(*item);
+}
+
+void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
+  if (!item.ended) {
+    open_call(item, value);  // its id or its name may be known only now
+    if (!item.has_arguments) {
+      services_.parts.tool_args(item.key, openai::arguments_of(*item.type, value));
+    }
+    // In strict mode the result ends the call, so that nothing comes between them.
+    if (!item.type->hosted || services_.mode == event::Mode::as_received) end_call(item);
+  }
+  give_state("item", item.call_id, openai::state_of(*item.type, value));
+  if (!item.type->hosted) return;
+  if (services_.mode == event::Mode::strict) {
+    give_state("image", item.call_id, openai::image_of(*item.type, value));
+  }
+  const std::string content = openai::result_of(*item.type, value);
+  const auto failure = openai::failure_of(item.tool, value);
+  give_result({}, item.call_id, content, failure);
+}
+
+// `id` is the item's; a message must not have the id of the call in strict mode, where the call
+// itself may be the message that has it.
+void OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
+                                  std::string_view content,
+                                  const std::optional<std::string>& failure) {
+  std::string message_id(id);
+  if (id.empty()) message_id = call_id;
+  if (services_.mode == event::Mode::strict && message_id == call_id) message_id += "-output";
+  event::ToolResult result;
+  result.message_id = message_id;
+  result.id = call_id;
+  result.content = content;
+  result.failed = failure.has_value();
+  if (failure) result.error = *failure;
+  services_.parts.tool_result(result);
+}
+
+// A result that is an item of its own.
+void OpenAiResponses::give_output(Item& item, const json::Value& value) {
+  item.ended = true;
+  const std::string content = openai::result_of(*item.type, value);
+  std::string call_id(value["call_id"].string());
+  if (call_id.empty()) {
+    const auto call = std::find_if(items_.rbegin(), items_.rend(), [&](const Item& other) {
+      return other.type->type == item.type->answers;
+    });
+    if (call != items_.rend()) call_id = call->call_id;
+  }
+  give_result(value["id"].string(), call_id, content, std::nullopt);
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,15 @@
+// Schemas of tools in the shape that all providers take.
+#pragma once
+
+#include <string>
+
+#include "base/json.hpp"
+
+namespace millrace::model {
+
+// The schema as JSON text. Some that JSON Schema allows are refused by one provider or another:
+// `true` and `false` in the place of a schema of an element or a member become `{}`, `items`
+// without a `type` are an array's, an `enum` without a value is left out.
+std::string plain_schema(const json::Value& schema);
+
+}  // namespace millrace::model
