@@ -15,6 +15,7 @@ import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { HostRequest } from '../model/fetch-transfer';
+import { type AskedTools, rememberAsked } from './asked-tools';
 import { HostCalls, type ToolQuestion } from './host-calls';
 import { HostFetches } from './host-fetches';
 import type { HostTool } from './tools';
@@ -26,6 +27,8 @@ export interface RunHost {
   tools: ReadonlyMap<string, HostTool>;
   /** Sends the requests of the run, where the engine shall not. */
   send: typeof fetch | undefined;
+  /** Of the calls that the thread's run before asked about. */
+  asked: AskedTools | undefined;
   signal: AbortSignal | undefined;
   onStep: ((saved: SavedRun) => void) | undefined;
   keptSize: number;
@@ -80,7 +83,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#call = call;
     this.#host = host;
     this.#events = new KeptEvents(host.keptSize, { waits: true });
-    this.#calls = new HostCalls(host.tools, call, this.#scope);
+    this.#calls = new HostCalls(host, call, this.#scope);
     this.#fetches = new HostFetches(call, this.#scope, host.send);
     this.#done = this.#read().finally(onAbort(host.signal, () => this.stop()));
   }
@@ -223,6 +226,10 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       case '@result': {
         const { type: _type, ...result } = item;
         this.#result = { ...result, threadId: this.threadId, runId: this.runId };
+        // Answers that were refused leave the questions open.
+        if (result.status !== 'error') {
+          rememberAsked(this.threadId, result.interrupts ?? [], this.#host.tools);
+        }
         break;
       }
     }

@@ -16,6 +16,7 @@ import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
 import { answerRequest } from './agent-route';
 import { AgentRun } from './agent-run';
+import { askedTools } from './asked-tools';
 import type { SendMessageOptions, SentMessage } from './send-message';
 import { sendMessage } from './send-message';
 import { toJson } from './serialize';
@@ -133,7 +134,8 @@ export class EngineAgent {
   // The engine names a tool only: one name stands for one function in an agent and those it calls.
   #addTool(name: string, one: HostTool): void {
     const known = this.#tools.get(name);
-    if (known !== undefined && known !== one) {
+    // A record of tools is copied for each agent that it is given to.
+    if (known !== undefined && known !== one && known.run !== one.run) {
       throw new MillraceError(
         'invalid_option',
         `Two tools of the agent and the agents that it calls have the name ${name}.`,
@@ -189,11 +191,13 @@ export class EngineAgent {
       native.startAgent(this.#planJson, inputJson, optionsJson, deliver),
     );
     const { threadId, runId } = input;
+    const answers = more.state === undefined && (input.resume ?? []).length > 0;
     return new AgentRun(call, {
       threadId,
       runId,
       tools: this.#tools,
       send,
+      asked: answers ? askedTools(threadId) : undefined,
       signal,
       onStep,
       keptSize,

@@ -4,6 +4,7 @@ import type { AgentToolContext } from '../../types/agent';
 import type { AsyncResource } from 'node:async_hooks';
 
 import type { Call } from '../model/call';
+import type { AskedTools } from './asked-tools';
 import { isPassing } from './retries';
 import { errorRecord } from './serialize';
 import { answerOf } from './tool-result';
@@ -79,11 +80,17 @@ export class HostQuestions {
 
 export class HostCalls {
   readonly #tools: ReadonlyMap<string, HostTool>;
+  readonly #asked: AskedTools | undefined;
   readonly #questions: HostQuestions;
 
-  /** Tools run in the `scope` of whoever started the run. */
-  constructor(tools: ReadonlyMap<string, HostTool>, call: Call, scope: AsyncResource) {
+  /** Tools run in the `scope` of whoever started the run; `asked` are those of calls that were approved. */
+  constructor(
+    { tools, asked }: { tools: ReadonlyMap<string, HostTool>; asked?: AskedTools | undefined },
+    call: Call,
+    scope: AsyncResource,
+  ) {
     this.#tools = tools;
+    this.#asked = asked;
     this.#questions = new HostQuestions(call, scope);
   }
 
@@ -119,7 +126,7 @@ export class HostCalls {
     tell: (progress: object) => void,
   ): Promise<unknown> {
     const { name, toolCallId, idempotencyKey } = question;
-    const tool = this.#tools.get(name);
+    const tool = this.#asked?.get(toolCallId) ?? this.#tools.get(name);
     if (!tool) throw new Error(`There is no tool called ${name}.`);
     const input = await checkedInput(tool, JSON.parse(question.arguments));
     const context: AgentToolContext = {

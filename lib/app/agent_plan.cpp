@@ -84,6 +84,7 @@ Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& so
       auto found = sources.find ? sources.find(engine, std::move(spec).value()) : nullptr;
       if (!found) return wrong("tools.engine", "the name of a tool of this engine");
       MILLRACE_TRY(plan.tools.add(std::move(found)));
+      if (!engine["set"].is_null()) plan.tool_sets.emplace(name, engine.to_json());
       continue;
     }
     MILLRACE_TRY(plan.tools.add(std::make_shared<Described>(std::move(spec).value())));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,7 +61,9 @@ struct AgentPlan {
   json::Tree state;        // members that a new run's state begins with: limits, costLimit
   json::Tree compression;  // of the general agent's configuration
   json::Tree definitions;  // what a model is told of the tools
-  json::Tree manifests;    // who is asked, by the name of the tool
+  // Which of the engine's sets a tool is of, by its name: sets differ in what they may reach.
+  std::map<std::string, std::string, std::less<>> tool_sets;
+  json::Tree manifests;  // who is asked, by the name of the tool
   std::shared_ptr<const std::vector<std::string>> tool_names;
 };
 

@@ -55,6 +55,8 @@ std::string tools_asked(const Tree& state, const AgentPlan& plan) {
       if (definition["function"]["name"].string() == name) text.append(definition.to_json());
     }
     text.append(plan.manifests[name].to_json());
+    const auto set = plan.tool_sets.find(name);
+    if (set != plan.tool_sets.end()) text.append(set->second);
   }
   for (const auto& [call, run] : state["subAgentRuns"].members()) {
     for (const SubAgent& agent : plan.sub_agents) {

@@ -310,6 +310,31 @@ describe('answers', () => {
     expect(ran).toEqual([]);
   });
 
+  it('run the function that was asked about, also through an agent with an equal tool', async () => {
+    const ran: unknown[] = [];
+    const others: unknown[] = [];
+    const shown = await agentOf([calls('pay', 'pay')], { tools: [pay(ran)] });
+    const run = shown.agent.run('pay', { threadId: 'equal' });
+    const { interrupts = [] } = await run.result;
+    expect(interrupts).toHaveLength(2);
+    const other = await agentOf([calls('pay'), { text: 'Paid.' }], { tools: [pay(others)] });
+    const answered = async (index: number) =>
+      other.agent.run([], {
+        threadId: 'equal',
+        resume: [
+          {
+            interruptId: interrupts[index]?.id ?? '',
+            status: 'resolved',
+            payload: { approved: true },
+          },
+        ],
+      }).result;
+    expect(await answered(0)).toMatchObject({ status: 'interrupted' });
+    await answered(1);
+    expect(ran).toHaveLength(2);
+    expect(others).toEqual([]);
+  });
+
   it('come too late when the conversation went on without them', async () => {
     const ran: unknown[] = [];
     const { agent } = await agentOf([calls('pay'), { text: 'Fine.' }], { tools: [pay(ran)] });
