@@ -290,14 +290,17 @@ export function agentToolName({ name }: HostTool): string {
 export function toolPlan(tool: HostTool): object {
   const { description, effect, approve, timeoutMs, resultLimit, retries } = tool;
   const { ordered, serializeBy } = tool;
+  const engine = engineToolOf(tool);
+  // The client of a server limits its calls itself, and lets them rest while a person answers the server.
+  const ownLimit = engine !== undefined && 'stream' in engine ? 0 : undefined;
   return {
     name: agentToolName(tool),
-    engine: engineToolOf(tool),
+    engine,
     description,
     parameters: inputSchemaOf(tool),
     effect,
     approve: policyOf(approve),
-    timeoutMs: limitOf('timeoutMs', timeoutMs),
+    timeoutMs: limitOf('timeoutMs', timeoutMs) ?? ownLimit,
     resultLimit,
     retries,
     ordered,

@@ -44,6 +44,8 @@ std::unique_ptr<tool::RunningTool> RemoteCalls::start(std::string_view tool,
   constexpr int most_timeouts = 5;
   if (timeout.count() > 0) ask.timeout = timeout;
   ask.total = ask.timeout.value_or(most_timeouts * client->call_timeout());
+  // Nor does a person who thinks about a question of the server's use up the server's time.
+  ask.total_rests = true;
   const CallId call = next_++;
   calls_.emplace(call, Waiting{std::move(settled), std::move(progressed)});
   client->call(call, std::move(ask));

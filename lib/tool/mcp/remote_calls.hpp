@@ -26,7 +26,7 @@ class RemoteCalls final : public std::enable_shared_from_this<RemoteCalls> {
 
   // The call's end gives it up and tells the server. Null when it has ended already. `timeout` is
   // for all of the call; 0 is the client's own, which each progress begins anew, five times at
-  // most.
+  // most. Neither runs while the host answers what the server asks for the call.
   std::unique_ptr<tool::RunningTool> start(std::string_view tool, std::string_view arguments_json,
                                            std::chrono::milliseconds timeout, Settled settled,
                                            Progressed progressed);

@@ -176,15 +176,26 @@ void Session::refuse(QuestionId id, std::int64_t code, std::string_view message,
 void Session::arm(CallId id, Call& call, TimePoint now) {
   disarm(id, call);
   const milliseconds limit = call.ask.timeout.value_or(options_.call_timeout);
-  std::optional<TimePoint> at = call.total_end;
-  if (limit.count() > 0 && !waits_for_host(id, call))
-    at = std::min(at.value_or(now + limit), now + limit);
+  const bool waits = waits_for_host(id, call);
+  rest_total(call, waits, now);
+  std::optional<TimePoint> at = call.rests_since ? std::nullopt : call.total_end;
+  if (limit.count() > 0 && !waits) at = std::min(at.value_or(now + limit), now + limit);
   if (call.resend_at) at = std::min(at.value_or(*call.resend_at), *call.resend_at);
   call.deadline = at;
   if (at) deadlines_.emplace(*at, id);
 }
 
-// While the host answers what the server asks for a call, only the total limit of the call runs.
+// What rests goes on with what was left of it.
+void Session::rest_total(Call& call, bool rests, TimePoint now) {
+  if (!call.ask.total_rests || !call.total_end || rests == call.rests_since.has_value()) return;
+  if (rests) {
+    call.rests_since = now;
+  } else {
+    *call.total_end += now - *std::exchange(call.rests_since, std::nullopt);
+  }
+}
+
+// While the host answers what the server asks for a call, its total limit may run and no other.
 bool Session::waits_for_host(CallId id, const Call& call) const {
   if (call.open_answers > 0) return true;
   return call.request != 0 &&
@@ -315,7 +326,7 @@ void Session::release(TimePoint now) {
   const auto pause = now - *std::exchange(held_since_, std::nullopt);
   if (opening_deadline_) *opening_deadline_ += pause;
   for (auto& [id, call] : calls_) {
-    if (call.total_end) *call.total_end += pause;
+    if (call.total_end && !call.rests_since) *call.total_end += pause;
     if (call.resend_at) *call.resend_at += pause;
     arm(id, call, now);
   }
@@ -346,7 +357,7 @@ void Session::on_timer(TimePoint now) {
 void Session::expire(CallId id, TimePoint now) {
   Call& call = calls_.at(id);
   if (call.resend_at && *call.resend_at <= now) return transmit(id, call, now);
-  const bool is_total = call.total_end && *call.total_end <= now;
+  const bool is_total = !call.rests_since && call.total_end && *call.total_end <= now;
   const milliseconds limit =
       is_total ? call.ask.total : call.ask.timeout.value_or(options_.call_timeout);
   if (call.request != 0) send_cancelled(call.request, "timeout");

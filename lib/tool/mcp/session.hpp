@@ -57,6 +57,7 @@ struct Ask {
   // Between the request and its answer, or its last progress; 0 is none.
   std::optional<std::chrono::milliseconds> timeout;
   std::chrono::milliseconds total{0};  // from start to end; 0 is none
+  bool total_rests = false;            // while the host answers what the server asks for the call
   bool wants_progress = false;
 };
 
@@ -163,6 +164,7 @@ class Session {
     bool was_resent = false;
     std::optional<TimePoint> deadline;
     std::optional<TimePoint> total_end;
+    std::optional<TimePoint> rests_since;  // the total
     // A list.
     std::string items;
     std::string cursor;
@@ -199,6 +201,7 @@ class Session {
   [[nodiscard]] std::string envelope() const;
   void arm(CallId id, Call& call, TimePoint now);
   // A question came or went: the limits of the calls that it holds up begin anew.
+  static void rest_total(Call& call, bool rests, TimePoint now);
   void rearm_beside(const Question& question, TimePoint now);
   [[nodiscard]] bool waits_for_host(CallId id, const Call& call) const;
   // True when a call that was refused for its headers goes again, once its tool is known anew.

@@ -270,6 +270,28 @@ TEST(McpSession, LetsALimitRestWhileItAnswersTheServer) {
   EXPECT_EQ(rig.take(), "drop 2\n1 tool_timeout\n");
 }
 
+TEST(McpSession, LetsATotalLimitRestThatWasSaidToDoSo) {
+  mcp::SessionOptions options;
+  options.call_timeout = 100ms;
+  SessionRig rig(options);
+  rig.open();
+  mcp::Ask bounded;
+  bounded.method = "tools/call";
+  bounded.total = 120ms;
+  bounded.total_rests = true;
+  rig.call(1, bounded);
+  rig.wait(50ms);
+  rig.receive(R"({"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}})");
+  rig.take();
+  rig.wait(1h);
+  EXPECT_EQ(rig.take(), "") << "people may take their time";
+  rig.session.answer(1, R"({"action":"decline"})", rig.now);
+  rig.wait(69ms);
+  EXPECT_EQ(rig.take(), "");
+  rig.wait(1ms);
+  EXPECT_EQ(rig.take(), "drop 2\n1 tool_timeout\n") << "50 ms before the question, 70 behind it";
+}
+
 TEST(McpSession, LetsTheLimitOfTheCallRestThatTheServerAsksFor) {
   mcp::SessionOptions options;
   options.call_timeout = 100ms;
