@@ -167,6 +167,10 @@ class AnthropicWriter final : public TurnWriter {
     out_.close_object();
     const Message* result = take_result(call);
     const auto* result_state = call.metadata.find(anthropic_provider, "server_tool_result");
+    // A turn that was paused is answered by the next one, which does not hold the call.
+    if (result_state == nullptr && result != nullptr) {
+      result_state = result->metadata.find(anthropic_provider, "server_tool_result");
+    }
     if (result == nullptr || result_state == nullptr) return;
     out_.open_object();
     const std::string type = write_state_type(result_state->json);

@@ -118,6 +118,8 @@ class BedrockWriter final : public TurnWriter {
     const Message* result = take_result(call);
     if (result == nullptr) return;
     const auto* kept = call.metadata.find(bedrock_provider, "server_tool_result");
+    // A turn that was paused is answered by the next one, which does not hold the call.
+    if (kept == nullptr) kept = result->metadata.find(bedrock_provider, "server_tool_result");
     const auto result_state = document.parse(kept == nullptr ? "" : kept->json);
     write_result_block(*result, call.id,
                        result_state ? result_state.value()["type"] : json::Value());

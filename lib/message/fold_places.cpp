@@ -151,8 +151,9 @@ std::string Folder::chunk_id(const json::Value& event, std::string_view member) 
   return open;
 }
 
-// The metadata of the call, message or thought of this id; without an id, of the latest answer.
-// What comes before its entity waits for it.
+// The metadata of the call, message or thought of this id; without an id, of the latest answer. A
+// result whose call is in an earlier turn keeps what the call would. What comes before its entity
+// waits for it.
 Metadata& Folder::metadata_of(std::string_view entity_id) {
   if (entity_id.empty() && !entries_.empty()) {
     Message& last = entries_.back().message;
@@ -163,6 +164,8 @@ Metadata& Folder::metadata_of(std::string_view entity_id) {
   if (message != messages_.end()) return message->second->message.metadata;
   const auto thought = reasoning_.find(entity_id);
   if (thought != reasoning_.end()) return thought->second->message.metadata;
+  const auto result = results_.find(entity_id);
+  if (result != results_.end()) return result->second->message.metadata;
   return waiting_[std::string(entity_id)].metadata;
 }
 

@@ -262,3 +262,40 @@ it('asks again when the provider paused its turn, with the turn as it was', asyn
     content: [{ type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: { query: 'x' } }],
   });
 });
+
+it('gives back the result of a paused turn in every later request', async () => {
+  const later = (id: string) => ({ ...messageStart, message: { ...messageStart.message, id } });
+  const call = block(
+    3,
+    { type: 'tool_use', id: 'toolu_1', name: 'code_execution', input: {} },
+    { type: 'input_json_delta', partial_json: '{}' },
+  );
+  await start(
+    [
+      [messageStart, ...search, ...messageEnd('pause_turn')],
+      [later('msg_2'), ...found, ...text(2, 'Wait.'), ...call, ...messageEnd('tool_use')],
+      [later('msg_3'), ...text(0, 'It rains.'), ...messageEnd('end_turn')],
+    ],
+    true,
+  );
+  const model = createModelRuntime('anthropic', settings());
+  const agent = createAgent({ model, modelName: 'm', tools: localTools([]) });
+  expect(await agent.run('How is the weather?').text()).toContain('It rains.');
+  const { messages } = asked[2] as { messages: { role: string; content: object[] }[] };
+  expect(messages.slice(1)).toMatchObject([
+    {
+      role: 'assistant',
+      content: [
+        { type: 'server_tool_use', id: 'srv_1' },
+        {
+          type: 'web_search_tool_result',
+          tool_use_id: 'srv_1',
+          content: [{ type: 'web_search_result', title: 'T', url: 'https://a.example' }],
+        },
+        { type: 'text', text: 'Wait.' },
+        { type: 'tool_use', id: 'toolu_1' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }] },
+  ]);
+});
