@@ -43,26 +43,28 @@ T checked(Result<T> result) {
   return std::move(result).value();
 }
 
-std::string record(const std::string& delta, const std::string& finish) {
-  return R"(data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":)" +
+std::string record(int turn, const std::string& delta, const std::string& finish) {
+  return R"(data: {"id":"x)" + std::to_string(turn) + R"(","choices":[{"index":0,"delta":)" +
          delta + R"(,"finish_reason":)" + finish + "}]}\n\n";
 }
 
 // The answer of one turn as a provider would send it.
 std::string answer_of(int turn) {
-  std::string body = record(R"({"role":"assistant","content":""})", "null");
+  std::string body = record(turn, R"({"role":"assistant","content":""})", "null");
   const std::string id = "c" + std::to_string(turn);
   if (turn == steps - 1) {
-    body += record(R"({"content":"The end."})", "null") + record("{}", R"("stop")");
+    body += record(turn, R"({"content":"The end."})", "null") + record(turn, "{}", R"("stop")");
   } else {
     const std::string call = R"({"tool_calls":[{"index":0,)";
-    body += record(call + R"("id":")" + id +
+    body += record(turn,
+                   call + R"("id":")" + id +
                        R"(","type":"function","function":{"name":"noop","arguments":""}}]})",
                    "null");
-    body += record(call + R"("function":{"arguments":"{\"value\":\"step )" + std::to_string(turn) +
+    body += record(turn,
+                   call + R"("function":{"arguments":"{\"value\":\"step )" + std::to_string(turn) +
                        R"(\"}"}}]})",
                    "null");
-    body += record("{}", R"("tool_calls")");
+    body += record(turn, "{}", R"("tool_calls")");
   }
   return body +
          R"(data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})"

@@ -1,14 +1,16 @@
 // Runs an agent of one library again and again in a fresh process; prints the CPU time of one step.
-//   node agent.mjs millrace|ai|mastra|langgraph inside|<address of a model> <runs> <together>
+//   node agent.mjs millrace|ai|mastra|langgraph inside|object|<address of a model> <runs> <together>
 // Every run has ten steps: nine calls of a tool that does nothing, and an answer. All of them stream. With
-// `inside` the model is an object of this process that answers at once.
+// `inside` the library's own client of OpenAI's API is answered at once by a `fetch` of this process, with the bytes
+// that everybody reads; with `object` the model is an object, and no byte is read.
 import { createRequire } from 'node:module';
 
 import { millracePath } from '../support/packages.mjs';
+import { answerTo, steps } from '../support/scripted-answers.mjs';
 
 const [, , who, where, count, at_a_time = '1'] = process.argv;
-const steps = 10;
 const question = 'Take ten steps.';
+const asObject = where === 'object';
 const inside = where === 'inside';
 const parameters = {
   type: 'object',
@@ -94,14 +96,22 @@ const makers = {
   },
 };
 
+// The provider of this process.
+const encoder = new TextEncoder();
+const scriptedFetch = async (_url, { body }) =>
+  new Response(encoder.encode(answerTo(body)), {
+    headers: { 'content-type': 'text/event-stream' },
+  });
+const insideAddress = 'http://scripted.invalid/v1';
+
 const callOf = (index) => JSON.stringify({ value: `step ${index}` });
 
 // A model of the AI SDK: Mastra takes it as well.
 async function languageModel() {
-  if (!inside) {
+  if (!asObject) {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-    const provider = createOpenAICompatible({ name: 'scripted', baseURL: where, apiKey: 'k' });
-    return provider('scripted');
+    const place = inside ? { baseURL: insideAddress, fetch: scriptedFetch } : { baseURL: where };
+    return createOpenAICompatible({ name: 'scripted', apiKey: 'k', ...place })('scripted');
   }
   const { MockLanguageModelV3, convertArrayToReadableStream } = await import('ai/test');
   const usage = {
@@ -142,8 +152,18 @@ async function languageModel() {
   });
 }
 
-// A chat model of LangChain, whose answer comes in one piece.
+// A chat model of LangChain; the answer of one that is an object comes in one piece.
 async function chatModel() {
+  if (!asObject) {
+    const { ChatOpenAI } = await import('@langchain/openai');
+    const place = inside ? { baseURL: insideAddress, fetch: scriptedFetch } : { baseURL: where };
+    return new ChatOpenAI({
+      model: 'scripted',
+      apiKey: 'k',
+      streaming: true,
+      configuration: place,
+    });
+  }
   const { BaseChatModel } = await import('@langchain/core/language_models/chat_models');
   const { AIMessageChunk } = await import('@langchain/core/messages');
   const { ChatGenerationChunk } = await import('@langchain/core/outputs');

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/tokens.hpp"
@@ -34,10 +35,11 @@ std::size_t whole_place(const std::vector<Tree>& items, std::size_t at) {
 // A model may have called what no tool can be called; providers refuse to read such a name again.
 void name_calls(Tree& row) {
   constexpr std::size_t name_limit = 64;
-  Tree* calls = row.find("tool_calls");
-  if (calls == nullptr) return;
-  for (Tree& call : calls->items()) {
-    std::string name(call["function"]["name"].string());
+  const std::size_t count = std::as_const(row)["tool_calls"].items().size();
+  for (std::size_t at = 0; at < count; ++at) {
+    const std::string_view given =
+        std::as_const(row)["tool_calls"].items()[at]["function"]["name"].string();
+    std::string name(given);
     std::replace_if(
         name.begin(), name.end(),
         [](char c) {
@@ -47,7 +49,7 @@ void name_calls(Tree& row) {
         '_');
     if (name.size() > name_limit) name.resize(name_limit);
     if (name.empty()) name = "unknown";
-    if (name != call["function"]["name"].string()) call.at("function").set("name", name);
+    if (name != given) row.at("tool_calls").items()[at].at("function").set("name", name);
   }
 }
 
@@ -91,6 +93,12 @@ void push_turn(Tree& rows, const Tree& turn) {
 
 // Rows that hold others, as LobeHub shows a run, and results of tasks, as rows of providers.
 Tree flat_rows(const Tree& messages) {
+  const auto& items = messages.items();
+  if (std::none_of(items.begin(), items.end(), [](const Tree& message) {
+        return is_role(message, "assistantGroup") || is_role(message, "task");
+      })) {
+    return messages;
+  }
   Tree rows = Tree::array();
   for (const Tree& message : messages.items()) {
     if (is_role(message, "assistantGroup")) {
@@ -235,6 +243,7 @@ Tree trim_rows(const Tree& messages, std::size_t most) {
   return kept;
 }
 
+// Rows change only where something is wrong with them: the others stay shared with `messages`.
 Tree repair_rows(const Tree& messages, IdSource& ids) {
   const auto& items = messages.items();
   std::set<std::string> seen;
@@ -243,36 +252,40 @@ Tree repair_rows(const Tree& messages, IdSource& ids) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (is_tool_result(items[i])) continue;
     Tree row = items[i];
-    Tree results = Tree::array();
-    if (Tree* calls = row.find("tool_calls"); calls != nullptr && is_role(row, "assistant")) {
-      for (Tree& call : calls->items()) {
-        const std::string id(call["id"].string());
-        std::string fresh = id;
-        if (id.empty() || !seen.insert(id).second) fresh = "call_" + ids.next_id();
-        call.set("id", fresh);
-        // The first unused result of this call behind its row, before the next row of a person.
-        std::size_t found = items.size();
-        for (std::size_t j = i + 1; j < items.size() && !id.empty(); ++j) {
-          if (is_tool_result(items[j]) && !used[j] && items[j]["tool_call_id"].string() == id) {
-            found = j;
-            break;
-          }
-        }
-        Tree result = Tree::object();
-        if (found < items.size()) {
-          used[found] = true;
-          result = items[found];
-        } else {
-          result.set("role", "tool");
-          result.set("content", "The call has no result.");
-        }
-        result.set("tool_call_id", fresh);
-        results.push(std::move(result));
+    std::vector<Tree> results;
+    const Tree* calls = is_role(row, "assistant") ? items[i].find("tool_calls") : nullptr;
+    const std::size_t count = calls == nullptr ? 0 : calls->items().size();
+    for (std::size_t at = 0; at < count; ++at) {
+      const std::string id(calls->items()[at]["id"].string());
+      std::string fresh = id;
+      if (id.empty() || !seen.insert(id).second) {
+        fresh = "call_" + ids.next_id();
+        row.at("tool_calls").items()[at].set("id", fresh);
       }
-      if (calls->items().empty()) row.erase("tool_calls");
+      // The first unused result of this call behind its row, before the next row of a person.
+      std::size_t found = items.size();
+      for (std::size_t j = i + 1; j < items.size() && !id.empty(); ++j) {
+        if (is_tool_result(items[j]) && !used[j] && items[j]["tool_call_id"].string() == id) {
+          found = j;
+          break;
+        }
+      }
+      Tree result = Tree::object();
+      if (found < items.size()) {
+        used[found] = true;
+        result = items[found];
+      } else {
+        result.set("role", "tool");
+        result.set("content", "The call has no result.");
+      }
+      if (std::as_const(result)["tool_call_id"].string() != fresh) {
+        result.set("tool_call_id", fresh);
+      }
+      results.push_back(std::move(result));
     }
+    if (calls != nullptr && count == 0) row.erase("tool_calls");
     repaired.push(std::move(row));
-    for (Tree& result : results.items()) repaired.push(std::move(result));
+    for (Tree& result : results) repaired.push(std::move(result));
   }
   return repaired;
 }

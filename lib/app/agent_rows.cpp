@@ -25,14 +25,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> members{
     {"activityType", "activityType"},
 }};
 
-Tree canonical_row(const Tree& row) {
-  Tree made = Tree::object();
+void append_row(std::string& out, const Tree& row) {
+  out.push_back('{');
   for (const auto& [own, canonical] : members) {
-    if (const Tree* value = row.find(own); value != nullptr && !value->is_null()) {
-      made.set(canonical, *value);
-    }
+    const Tree* value = row.find(own);
+    if (value == nullptr || value->is_null()) continue;
+    if (out.back() != '{') out.push_back(',');
+    out.append("\"").append(canonical).append("\":");
+    value->write(out, json::Surrogates::keep);
   }
-  return made;
+  out.push_back('}');
 }
 
 const Tree* call_of(const Tree& row, std::string_view id) {
@@ -120,15 +122,25 @@ Result<Tree> rows_of(std::string_view canonical_json) {
 }
 
 std::string messages_of(const Tree& rows) {
-  Tree out = Tree::array();
+  std::string out = "[";
+  const auto comma = [&out] {
+    if (out.size() > 1) out.push_back(',');
+  };
   for (const Tree& row : rows.items()) {
-    if (row["turn"].is_array()) {
-      add_turn(out, row);
-    } else {
-      out.push(canonical_row(row));
+    if (!row["turn"].is_array()) {
+      comma();
+      append_row(out, row);
+      continue;
+    }
+    Tree turn = Tree::array();
+    add_turn(turn, row);
+    for (const Tree& message : turn.items()) {
+      comma();
+      message.write(out, json::Surrogates::keep);
     }
   }
-  return out.to_json();
+  out.push_back(']');
+  return out;
 }
 
 Tree chunk_of(const message::Messages& turn) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -18,6 +19,23 @@ std::optional<double> number_of(std::string_view text) {
   if (error != std::errc()) return std::nullopt;
   return value;
 }
+
+// Up to eight bytes as a number, made without writing them anywhere: what is written byte by byte
+// and read as a whole makes the processor wait.
+std::uint64_t word_of(std::string_view bytes) {
+  const auto read = [&](std::size_t at, auto number) {
+    std::memcpy(&number, bytes.data() + at, sizeof number);
+    return std::uint64_t{number};
+  };
+  const std::size_t size = bytes.size();
+  if (size == 8) return read(0, std::uint64_t{});
+  if (size >= 4)
+    return read(0, std::uint32_t{}) | (read(size - 4, std::uint32_t{}) << (8 * (size - 4)));
+  if (size >= 2)
+    return read(0, std::uint16_t{}) | (read(size - 2, std::uint16_t{}) << (8 * (size - 2)));
+  return size == 1 ? read(0, std::uint8_t{}) : 0;
+}
+static_assert(std::endian::native == std::endian::little);
 
 // With room for one more; doubling would leave too much of it in what is built member by member.
 template <class List>
@@ -112,6 +130,7 @@ Key::Key(std::string_view text) {
   text_ = last;
 }
 
+// A name is a text and nothing else: place_of() reads it as it lies in memory.
 static_assert(sizeof(Tree) == 16 && sizeof(Key) == 16);
 
 const Tree::Items& Tree::items() const {
@@ -255,10 +274,24 @@ const Tree* Tree::find(std::string_view key) const {
   return at == members().size() ? nullptr : &members()[at].second;
 }
 
+// Names that fit into a value are compared in two words, bytes and length: no call, and nothing
+// behind a pointer is read for names of another length.
 std::size_t Tree::place_of(std::string_view key) const {
   const Members& all = members();
+  if (key.size() > most_in_place) {
+    for (std::size_t at = all.size(); at > 0; --at) {
+      if (all[at - 1].first == key) return at - 1;
+    }
+    return all.size();
+  }
+  const std::uint64_t head = word_of(key.substr(0, 8));
+  const std::uint64_t tail = word_of(key.substr(std::min<std::size_t>(8, key.size()))) |
+                             (std::uint64_t{key.size()} << 48U) |
+                             (static_cast<std::uint64_t>(Type::string) << 56U);
   for (std::size_t at = all.size(); at > 0; --at) {
-    if (all[at - 1].first == key) return at - 1;
+    std::array<std::uint64_t, 2> name{};
+    std::memcpy(name.data(), static_cast<const void*>(&all[at - 1].first), sizeof name);
+    if (name[0] == head && name[1] == tail) return at - 1;
   }
   return all.size();
 }
