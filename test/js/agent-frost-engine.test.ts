@@ -103,12 +103,12 @@ describe('the environment', () => {
       expect(seen[0].url).toBe('/v1/chat/completions');
       expect(seen[0].headers.authorization).toBe('Bearer sk-1');
       expect(seen[0].body).toEqual({
+        stream: false,
         model: 'small',
         messages: [
           { role: 'system', content: 'Be kind.' },
           { role: 'user', content: 'hello' },
         ],
-        tool_choice: 'auto',
         max_tokens: 9,
         temperature: 0.5,
       });
@@ -144,6 +144,28 @@ describe('a provider that fails', () => {
     const { error } = await new Engine({ baseURL, apiKey: 'sk-secret-1' }).run('x');
     close();
     expect(error?.message).toBe('API error (status 401): Bearer [redacted] is wrong');
+  });
+
+  it('is asked again, as other providers are, and its refusal is told in the same words', async () => {
+    const whole = '{"choices":[{"message":{"role":"assistant","content":"hi"}}]}';
+    const answers: [number, string][] = [[503, 'busy'], [200, whole], [400, 'bad'], [401, 'sk-secret-1 is wrong'], [200, '<html>']]; // prettier-ignore
+    const { seen, baseURL, close } = await upstream(() => answers.shift());
+    const tools = [tool('t', () => 'r')];
+    const options = { baseURL, model: 'm', apiKey: 'sk-secret-1', toolChoice: 'auto', tools };
+    const engine = new Engine(options as any);
+    expect(await engine.run('x')).toMatchObject({ status: 'completed', text: 'hi' });
+    expect(seen).toHaveLength(2);
+    expect(seen[1].body).toMatchObject({ tool_choice: 'auto', stream: false });
+    expect(await engine.run('x')).toMatchObject({
+      status: 'error',
+      error: { message: 'API error (status 400): bad', retryable: false },
+    });
+    const refused = await engine.run('x');
+    expect(refused.error).toMatchObject({ code: 'authentication_failed', retryable: false });
+    expect(refused.error?.message).toMatch(/^API error \(status 401\): /);
+    expect(JSON.stringify(refused)).not.toContain('sk-secret-1');
+    expect((await engine.run('x')).error?.message).toBe('The answer of the provider is not JSON.');
+    close();
   });
 
   it('by silence or by not being there', async () => {
@@ -339,9 +361,14 @@ describe('the engine behind the loop', () => {
       maxIterations: 30,
       tools: [tool('t', () => 'r')],
     });
-    const { status, text } = await engine.run('x');
-    expect(status).toBe('completed');
-    expect(text).toMatch(/called 20 times in a row/);
+    const result = await engine.run('x');
+    const message = 'Stopped: the tool t was called 20 times in a row with the same arguments.';
+    expect(result).toMatchObject({
+      status: 'error',
+      error: { code: 'tool_call_repeat_limit', message, retryable: false },
+    });
+    expect(result).not.toHaveProperty('text');
+    expect(engineText(result)).toBe(`FrostAgent错误：${message}`);
     expect(engine.counters).toMatchObject({ iterations: 20, toolCalls: 19 });
   });
 });

@@ -1,4 +1,5 @@
 // What an Engine makes of calls and failures, whatever providers and models make of them.
+import type { ErrorCode } from '../../../types/errors';
 import { onAbort } from '../../abort';
 import { MillraceError } from '../../errors';
 import { ask } from '../ask';
@@ -46,4 +47,22 @@ export function failure(
     },
     ...rest,
   };
+}
+
+// FrostAgent's words for answers with status 200 that hold none.
+const wordsOf: Partial<Record<ErrorCode, (message: string) => string>> = {
+  provider_error: (message) => `API returned error: ${message}`,
+  stream_truncated: () => 'no choices in response',
+  not_a_stream: () => 'The answer of the provider is not JSON.',
+};
+
+/** How a call of the upstream failed that the engine made itself, in FrostAgent's words. */
+export function upstreamError(error: unknown): unknown {
+  if (!MillraceError.is(error)) return error;
+  const { code, status = 200, retryable, detail, message } = error;
+  const refused = status >= 400;
+  const words = refused
+    ? `API error (status ${status}): ${(detail ?? message).slice(0, 500)}`
+    : wordsOf[code]?.(message);
+  return words === undefined ? error : new MillraceError(code, words, { status, retryable });
 }

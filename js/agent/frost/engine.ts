@@ -7,7 +7,7 @@ import type { ToolQuestion } from '../host-calls';
 import { errorRecord, toJson } from '../serialize';
 import { resultJson } from '../tool-result';
 import type { HostTool } from '../tools';
-import { checkArguments, failure } from './answers';
+import { checkArguments, failure, upstreamError } from './answers';
 import { Dispatcher } from './dispatcher';
 import {
   answerTo,
@@ -202,7 +202,7 @@ export class Engine {
     const tools = this.toolRegistry;
     const called = new Map([...tools.values()].map((tool) => [calledName(tool), tool]));
     const definitions = [...tools.values()].map(definition);
-    const chain = chainOf(this.provider, this.model);
+    const chain = chainOf(this.#options);
     let executed = 0;
     const end = await runRounds({
       planJson: toJson(planOf(tools.values(), this.#options, chain), 'engine'),
@@ -222,8 +222,13 @@ export class Engine {
     this.counters.toolCalls += Math.max(0, end.usage.tools.totalCalls - executed);
     const rest = { usage, messages: [...start, ...end.messages] };
     if (end.status === 'cancelled') return { status: 'cancelled', ...rest };
-    if (end.status === 'error') return failure(end.error, signal, rest);
+    if (end.status === 'error') {
+      const isOurs = chain !== undefined && this.#options.provider === undefined;
+      return failure(isOurs ? upstreamError(end.error) : end.error, signal, rest);
+    }
     if (end.reason === 'max_iterations') return { status: 'max_iterations', ...rest };
+    if (end.reason === 'tool_call_repeat_limit')
+      return { status: 'error', error: repeated(end.text), ...rest };
     if (end.reason === 'silent') return { status: 'completed', text: '', silent: true, ...rest };
     return { status: 'completed', text: end.text, ...rest };
   }
@@ -269,6 +274,12 @@ export class Engine {
   }
 }
 
+// The engine's own words about the call that the model repeated end the last row.
+function repeated(text: string): NonNullable<EngineResult['error']> {
+  const message = text.slice(text.lastIndexOf('Stopped: '));
+  return { code: 'tool_call_repeat_limit', message, retryable: false };
+}
+
 /** A result as FrostAgent's text interface gives it. */
 export function engineText(result: EngineResult): string {
   if (result.status === 'completed') return result.text ?? '';
@@ -278,6 +289,8 @@ export function engineText(result: EngineResult): string {
   if (result.error?.code === 'context_window_exceeded') {
     return 'FrostAgent错误：对话上下文过长，超出模型处理上限。';
   }
+  if (result.error?.code === 'tool_call_repeat_limit')
+    return `FrostAgent错误：${result.error.message}`;
   const reason = result.status === 'cancelled' ? 'cancelled' : (result.error?.message ?? '');
   return `FrostAgent错误：LLM调用失败: ${reason}`;
 }

@@ -118,8 +118,12 @@ function isResponse(answer: unknown): answer is Response {
   return typeof status === 'number' && typeof text === 'function';
 }
 
-/** The providers that the engine itself asks: those of a runtime whose calls pass through no function of the user's. */
-export function chainOf(provider: ChatProvider, model: string): object[] | undefined {
+/**
+ * The providers that the engine itself asks: the one that `baseURL` names, and those of a runtime whose calls
+ * pass through no function of the user's.
+ */
+export function chainOf(options: EngineOptions): object[] | undefined {
+  const { provider = upstreamOf(options), model = '' } = options;
   if (!(provider instanceof ModelRuntime) || provider.sender('Engine')) return undefined;
   try {
     return provider.chain(model);
@@ -129,9 +133,25 @@ export function chainOf(provider: ChatProvider, model: string): object[] | undef
   }
 }
 
+// What names no model is asked as it is, from here.
+function upstreamOf(options: EngineOptions): ModelRuntime | undefined {
+  const { baseURL, apiKey, model, requestTimeoutMs: total = upstreamTimeoutMs } = options;
+  if (!baseURL || !model) return undefined;
+  return new ModelRuntime(upstreamName, {
+    baseURL,
+    timeouts: { total },
+    ...(apiKey && { apiKey }),
+    custom: { name: upstreamName, dialect: 'openai_chat', auth: apiKey ? 'bearer' : 'none' },
+  });
+}
+
+const upstreamName = 'upstream';
+const upstreamTimeoutMs = 120_000;
+
 /** Who answers the chats of an Engine with these options. */
 export function providerOf(options: EngineOptions): ChatProvider {
-  const { provider, baseURL = '', apiKey, model, requestTimeoutMs = 120_000 } = options;
+  const { provider, baseURL = '', apiKey, model } = options;
+  const { requestTimeoutMs = upstreamTimeoutMs } = options;
   if (provider === undefined) return chatCompletionsProvider(baseURL, apiKey, requestTimeoutMs);
   if (typeof provider?.chat !== 'function') {
     refuse('`provider` needs a function `chat`: your own, or a runtime of createModelRuntime().');

@@ -29,9 +29,14 @@ export function planOf(
 ): object {
   const { maxIterations = 5, maxContextTokens = 128_000, parallelTools, toolTimeoutMs } = options;
   const { maxTokens, temperature, toolChoice } = options;
+  // FrostAgent's provider knows whole answers only.
+  const whole = options.provider === undefined && { stream: false };
   return {
     ...(chain
-      ? { chain, payload: { max_tokens: maxTokens, temperature, tool_choice: toolChoice } }
+      ? {
+          chain,
+          payload: { ...whole, max_tokens: maxTokens, temperature, tool_choice: toolChoice },
+        }
       : { hostModel: true }),
     rounds: {
       most: maxIterations,
