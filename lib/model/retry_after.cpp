@@ -66,6 +66,9 @@ std::optional<int> field(std::string_view text, std::size_t at, std::size_t size
   return value;
 }
 
+constexpr std::chrono::year first_year{1970};
+constexpr std::chrono::year last_year{2200};
+
 struct Parts {
   std::optional<int> year, month, day, hour, minute, second;
 };
@@ -76,6 +79,9 @@ std::optional<RetryTime> moment_of(const Parts& p) {
                                          std::chrono::month(static_cast<unsigned>(*p.month)),
                                          std::chrono::day(static_cast<unsigned>(*p.day))};
   if (!date.ok() || *p.hour > 23 || *p.minute > 59 || *p.second > 60) return std::nullopt;
+  // A clock that counts nanoseconds knows no year 9999.
+  if (date.year() < first_year) return RetryTime(std::chrono::sys_days(first_year / 1 / 1));
+  if (date.year() > last_year) return RetryTime(std::chrono::sys_days(last_year / 1 / 1));
   return std::chrono::sys_days(date) + std::chrono::hours(*p.hour) +
          std::chrono::minutes(*p.minute) + std::chrono::seconds(*p.second);
 }
@@ -152,9 +158,9 @@ std::optional<milliseconds> read_reset(std::string_view text, RetryTime now) {
   constexpr double epoch_ms = 1e12;
   if (const auto number = number_of(text)) {
     if (*number < epoch_seconds) return from_ms(*number * 1e3);
-    const auto since = milliseconds(
-        static_cast<std::int64_t>(*number < epoch_ms ? *number * 1e3 : std::min(*number, 1e15)));
-    return until(RetryTime(since), now);
+    constexpr double last_ms = 7e12;  // as late as a moment may be
+    const double since = *number < epoch_ms ? *number * 1e3 : *number;
+    return until(RetryTime(milliseconds(static_cast<std::int64_t>(std::min(since, last_ms)))), now);
   }
   if (const auto duration = read_duration(text)) return duration;
   if (const auto moment = read_moment(text)) return until(*moment, now);

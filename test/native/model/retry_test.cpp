@@ -80,11 +80,29 @@ TEST(RetryAfter, ReadsItsForms) {
         {"anthropic-ratelimit-requests-reset", "2026-11-22T08:00:30Z"}},
        30s},
       {{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1795334410000"}}, 10s},
+      {{{"Retry-After", "Sun, 22 Nov 1026 07:00:00 GMT"}}, 0ms},
       {{}, std::nullopt},
   };
   for (const Case& one : cases) {
     EXPECT_EQ(retry_after_of(one.headers, now), one.wait)
         << (one.headers.empty() ? "" : one.headers[0].value);
+  }
+}
+
+// Beyond what a clock of nanoseconds can say: far in the future all the same.
+TEST(RetryAfter, FarMomentsAreFar) {
+  const RetryTime now = RetryTime(std::chrono::sys_days(std::chrono::year(2026) / 11 / 22)) + 8h;
+  const std::vector<std::vector<net::Header>> cases{
+      {{"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"}},
+      {{"Retry-After", "2500-01-01T00:00:00Z"}},
+      {{"Retry-After", "99999999999999999999"}},
+      {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "999999999999"}},
+      {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "99999999999999999"}},
+  };
+  for (const auto& headers : cases) {
+    const auto wait = retry_after_of(headers, now);
+    ASSERT_TRUE(wait.has_value()) << headers.back().value;
+    EXPECT_GT(*wait, 24h) << headers.back().value;
   }
 }
 
