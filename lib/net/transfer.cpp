@@ -3,7 +3,9 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "net/address_guard.hpp"
@@ -15,6 +17,9 @@ namespace {
 
 using Clock = os::Timer::Clock;
 
+constexpr const char* no_descriptors_sentence =
+    "This process has no file descriptor left for another connection: raise its limit (ulimit -n), "
+    "or make fewer calls at a time.";
 constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
 
 }  // namespace
@@ -221,7 +226,16 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
     }
   });
   if (!goes_on) return CURL_SOCKET_BAD;
-  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  // libcurl would blame the server.
+  const int problem = errno;
+  if (fd < 0 && (problem == EMFILE || problem == ENFILE)) {
+    transfer->guarded([&] {
+      transfer->fail(make_error(Errc::too_much_work, no_descriptors_sentence,
+                                std::generic_category().message(problem)));
+    });
+  }
+  return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 std::size_t Transfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -140,7 +141,13 @@ Result<Addresses> look_up(const std::string& host) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* list = nullptr;
+  errno = 0;
   const int failed = getaddrinfo(host.c_str(), nullptr, &hints, &list);
+  if (failed != 0 && (errno == EMFILE || errno == ENFILE)) {
+    return make_error(Errc::too_much_work,
+                      "This process has no file descriptor left to resolve " + host +
+                          ": raise its limit (ulimit -n), or make fewer calls at a time.");
+  }
   if (failed != 0) {
     return make_error(
         Errc::name_resolution_failed,

@@ -1,5 +1,7 @@
 // What peers do wrong, what callers do wrong, and where redirects lead.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -17,6 +19,39 @@ using test::Peer;
 using test::RawServer;
 using test::Recorder;
 using test::to;
+
+// Keeps this process from opening another descriptor.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    rlimit none = before_;
+    none.rlim_cur = static_cast<rlim_t>(next);
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ClientFailures, BlamesNoPeerForALackOfDescriptors) {
+  RawServer server([](Peer& peer) {
+    peer.read_request();
+    peer.write(test::response(200, "", "hello"));
+  });
+  ClientRig rig;
+  {
+    const NoDescriptors none;
+    const auto recorder = rig.get(server.url("/"));
+    EXPECT_EQ(recorder->outcome(), "too_much_work");
+  }
+  EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
+}
 
 TEST(ClientFailures, TellsWhatThePeerDidWrong) {
   struct Case {
