@@ -20,6 +20,8 @@ export interface NativeAgentServer {
   port(): number;
   /** What became of its MCP servers, as JSON text; see lib/app/mcp_servers.hpp. */
   mcpStatus(): string;
+  /** A stop waits for answers no longer. */
+  hasten(): void;
   /** Headers for the server's requests, or a message that says why there are none. */
   answerMcp(name: string, headersJson: string, message: string): void;
   /** Calls back when the last connection is closed. */

@@ -61,6 +61,8 @@ export interface Server {
   answerMcp(name: string, answer: Record<string, string> | Error): void;
   /** Accepts no more, lets answers end within the drain time, then closes. */
   stop(): Promise<void>;
+  /** Lets a stop that is under way wait no longer: answers end with an error that says so. */
+  hasten(): void;
 }
 
 /** Roots that Node trusts besides the system's, as the environment names them. */
@@ -85,6 +87,7 @@ export function startServer(options: ServerOptions): Server {
         answer instanceof Error
           ? server.answerMcp(name, '{}', answer.message || 'No authorization was given.')
           : server.answerMcp(name, JSON.stringify(answer), ''),
+      hasten: () => server.hasten(),
       stop: () =>
         new Promise((resolve) => {
           server.stop(resolve);

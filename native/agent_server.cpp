@@ -68,6 +68,12 @@ Napi::Value answer_mcp(app::AgentServer& server, const Napi::CallbackInfo& info)
   return info.Env().Undefined();
 }
 
+// hasten(): a stop waits no longer
+Napi::Value hasten(app::AgentServer& server, const Napi::CallbackInfo& info) {
+  server.hasten();
+  return info.Env().Undefined();
+}
+
 // stop(callback): calls back when the last connection is closed
 Napi::Value stop(app::AgentServer& server, const Napi::CallbackInfo& info) {
   if (info.Length() < 1 || !info[0].IsFunction()) {
@@ -85,6 +91,7 @@ void export_agent_server(Napi::Env env, Napi::Object exports) {
                          {{"port", method<AgentServer, port>},
                           {"mcpStatus", method<AgentServer, mcp_status>},
                           {"answerMcp", method<AgentServer, answer_mcp>},
+                          {"hasten", method<AgentServer, hasten>},
                           {"stop", method<AgentServer, stop>}});
 }
 

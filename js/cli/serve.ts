@@ -89,14 +89,21 @@ interface Waiting {
   end(): void;
 }
 
-/** Waits for the user's wish to stop; a second one ends the process at once. */
-function waitForStop(): Waiting {
+// A second wish to stop leaves answers this long to say that they end.
+const lastWordsMs = 200;
+
+/** Waits for the user's wish to stop; a second one ends the process soon. */
+function waitForStop(server: Server): Waiting {
   const keepAlive = setInterval(() => undefined, 0x7fffffff);
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
     let asked = false;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(signal === 'SIGINT' ? 130 : 143);
+        if (asked) {
+          server.hasten();
+          setTimeout(() => process.exit(signal === 'SIGINT' ? 130 : 143), lastWordsMs);
+          return;
+        }
         asked = true;
         clearInterval(keepAlive);
         resolve(signal);
@@ -177,7 +184,7 @@ export const serve: Command = {
       host,
       ...(values['allow-host'] ?? []),
     ]);
-    const waiting = waitForStop();
+    const waiting = waitForStop(server);
     const { stopped } = waiting;
     let isStopped = false;
     void stopped.then(() => (isStopped = true));
@@ -198,7 +205,11 @@ export const serve: Command = {
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();
-    if (values.json !== true) process.stderr.write('Stopping; answers on their way may end.\n');
+    if (values.json !== true) {
+      process.stderr.write(
+        'Stopping: answers on their way have 5 seconds to end. Another signal (Ctrl-C) ends them now.\n',
+      );
+    }
     await server.stop();
     return 0;
   },

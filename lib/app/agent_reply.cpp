@@ -35,6 +35,10 @@ void AgentReply::start(const AgentInput& input) {
     const auto self = weak.lock();
     if (self && self->session_) self->session_->resume();
   });
+  response_->on_hasten([weak] {
+    const auto self = weak.lock();
+    if (self && !self->ended_ && self->session_) self->session_->stop();
+  });
   response_->on_close([weak] {
     if (const auto self = weak.lock()) self->leave();
   });

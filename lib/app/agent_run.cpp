@@ -40,6 +40,10 @@ void AgentRun::start() {
   response_->on_drain([this, weak] {
     if (const auto self = weak.lock()) resume();
   });
+  response_->on_hasten([this, weak] {
+    const auto self = weak.lock();
+    if (self && !ended_) halt();
+  });
   response_->on_close([this, weak] {
     const auto self = weak.lock();
     if (!self || ended_) return;

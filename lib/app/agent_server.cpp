@@ -1,11 +1,13 @@
 #include "app/agent_server.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <functional>
 #include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,12 +15,14 @@
 #include "app/agent_capabilities.hpp"
 #include "app/agent_input.hpp"
 #include "app/agent_plan.hpp"
+#include "app/agent_question.hpp"
 #include "app/agent_reply.hpp"
 #include "app/agent_run.hpp"
 #include "app/chat_run.hpp"
 #include "app/demo_provider.hpp"
 #include "app/demo_tools.hpp"
 #include "app/kept_runs.hpp"
+#include "app/large_bodies.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
 #include "http/server.hpp"
@@ -66,12 +70,14 @@ struct AgentServer::State {
   model::CircuitStore circuits;
   os::EventLoop loop;
   os::BlockingPool pool{loop, tool::pool_threads, tool::pool_places};
+  LargeBodies bodies{pool};
   std::unique_ptr<net::Client> client;
   std::unique_ptr<McpServers> mcp;
   std::unique_ptr<http::Server> demo;
   std::unique_ptr<http::Server> server;
   std::uint16_t port = 0;
   std::mutex stopping;
+  std::atomic<bool> hurried = false;
   std::mutex mcp_ending;  // its end on one thread, its status asked for on another
 
   Result<void> open();
@@ -85,9 +91,13 @@ struct AgentServer::State {
   void when_settled(Work work);
   void close_mcp();
   http::Router router();
-  Result<model::ChatPayload> payload_of(const AgentInput& input);
-  void on_agent(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
-  void on_chat(const http::Request& request, std::shared_ptr<http::ResponseStream> response);
+  [[nodiscard]] Asking asking() const;
+  void on_agent(const std::shared_ptr<http::Request>& request,
+                std::shared_ptr<http::ResponseStream> response);
+  void answer(AgentQuestion question, std::shared_ptr<http::ResponseStream> response);
+  void on_chat(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
+  void answer(const model::CallChain& asked, Result<ChatQuestion> question,
+              std::shared_ptr<http::ResponseStream> response);
   void on_capabilities(const std::shared_ptr<http::ResponseStream>& response) const;
   void on_health(const std::shared_ptr<http::ResponseStream>& response) const;
 };
@@ -229,25 +239,28 @@ Result<void> AgentServer::State::open() {
 
 // Sessions and programs end in good order, or not at all within the time that they may take.
 void AgentServer::State::close_mcp() {
-  constexpr std::chrono::seconds patience{5};
+  constexpr std::chrono::milliseconds look{100};
+  constexpr int looks = 50;
   const auto closed = std::make_shared<std::promise<void>>();
   loop.post([this, closed] { mcp->close([closed] { closed->set_value(); }); });
-  closed->get_future().wait_for(patience);
+  const auto future = closed->get_future();
+  for (int count = 0; count < looks && !hurried; ++count) {
+    if (future.wait_for(look) == std::future_status::ready) return;
+  }
 }
 
 http::Router AgentServer::State::router() {
   std::vector<http::Route> routes{
       {"POST", std::string(chat_path) + "*",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
-         on_chat(request, std::move(response));
+         on_chat(std::move(request), std::move(response));
        }},
       {"POST", "/agent",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
          // A function object must be copyable, and a body is not cheap to copy.
          auto shared = std::make_shared<http::Request>(std::move(request));
-         when_settled([this, shared, response = std::move(response)] {
-           on_agent(std::move(*shared), response);
-         });
+         when_settled(
+             [this, shared, response = std::move(response)] { on_agent(shared, response); });
        }},
       {"GET", "/agent/capabilities",
        [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
@@ -261,57 +274,43 @@ http::Router AgentServer::State::router() {
   return http::Router(std::move(routes));
 }
 
-Result<model::ChatPayload> AgentServer::State::payload_of(const AgentInput& input) {
-  std::string messages = input.messages_json;
-  if (!options.instructions.empty()) {
-    std::string row = "{";
-    json::append_member(row, "id", ids.next_id());
-    json::append_member(row, "role", "system");
-    json::append_member(row, "content", options.instructions);
-    messages.insert(1, row + "},");
-  }
-  std::string text = "{";
-  json::append_member(text, "model", model);
-  json::append_member(text, "format", "canonical");
-  json::append_raw_member(text, "messages", messages);
-  if (!input.tools_json.empty()) json::append_raw_member(text, "tools", input.tools_json);
-  text.push_back('}');
-  auto payload = model::read_payload(text, ids);
-  if (!payload) return payload;
+Asking AgentServer::State::asking() const {
+  Asking asking{model, options.instructions, std::nullopt};
   if (provider.provider->dialect == model::Dialect::anthropic) {
-    payload.value().max_tokens = options.max_output_tokens;
+    asking.max_tokens = options.max_output_tokens;
   }
-  return payload;
+  return asking;
 }
 
-void AgentServer::State::on_agent(http::Request&& request,
+void AgentServer::State::on_agent(const std::shared_ptr<http::Request>& request,
                                   std::shared_ptr<http::ResponseStream> response) {
-  const std::string format = request.query_value("format").value_or("");
-  const auto input = read_agent_input(request.body, {.format = format}, ids);
-  if (!input) {
-    (void)response->send_error(input.error());
-    return;
-  }
+  bodies.read(
+      request->body.size(), std::move(response),
+      [request, asked = asking(), has_tools = !plan->tools.empty()] {
+        return read_question(*request, asked, has_tools);
+      },
+      [this](Result<AgentQuestion> question, std::shared_ptr<http::ResponseStream> asker) {
+        if (question) return answer(std::move(question).value(), std::move(asker));
+        (void)asker->send_error(question.error());
+      });
+}
+
+void AgentServer::State::answer(AgentQuestion question,
+                                std::shared_ptr<http::ResponseStream> response) {
   const DriverServices services{loop, *client, {ids, chance, tokens, circuits}};
-  // A chat without tools of the engine needs none of the agent's machinery.
-  if (!plan->tools.empty() || !input.value().resume_json.empty()) {
-    std::make_shared<AgentReply>(services, plan, input.value(), kept, std::move(response))
-        ->start(input.value());
-    return;
-  }
-  auto payload = payload_of(input.value());
-  if (!payload) {
-    (void)response->send_error(payload.error());
+  if (!question.payload) {
+    std::make_shared<AgentReply>(services, plan, question.input, kept, std::move(response))
+        ->start(question.input);
     return;
   }
   model::CallOptions call;
   call.chain = chain;
-  std::make_shared<AgentRun>(services, std::move(call), std::move(payload).value(), input.value(),
-                             std::move(response))
+  std::make_shared<AgentRun>(services, std::move(call), *std::move(question.payload),
+                             question.input, std::move(response))
       ->start();
 }
 
-void AgentServer::State::on_chat(const http::Request& request,
+void AgentServer::State::on_chat(http::Request&& request,
                                  std::shared_ptr<http::ResponseStream> response) {
   const std::string_view name = std::string_view(request.path).substr(chat_path.size());
   const model::Provider* row = model::find_provider(name);
@@ -319,17 +318,23 @@ void AgentServer::State::on_chat(const http::Request& request,
   if (found == chats.end()) {
     return send_chat_error(*response, make_error(Errc::unknown_provider), name);
   }
-  const model::CallChain& asked = found->second;
-  auto payload = model::read_payload(request.body, ids);
-  if (!payload) return send_chat_error(*response, payload.error(), asked.front().config.id);
-  json::Document document;
-  const auto body = document.parse(request.body);
-  const bool whole = body && body.value()["responseMode"].string() == "json";
+  auto body = std::make_shared<const std::string>(std::move(request.body));
+  bodies.read(
+      body->size(), std::move(response), [body] { return read_chat(*body); },
+      [this, asked = found->second](Result<ChatQuestion> question,
+                                    std::shared_ptr<http::ResponseStream> asker) {
+        answer(asked, std::move(question), std::move(asker));
+      });
+}
+
+void AgentServer::State::answer(const model::CallChain& asked, Result<ChatQuestion> question,
+                                std::shared_ptr<http::ResponseStream> response) {
+  if (!question) return send_chat_error(*response, question.error(), asked.front().config.id);
   model::CallOptions call;
   call.chain = asked;
   std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}},
-                            std::move(call), std::move(payload).value(),
-                            whole ? ChatAnswer::completion : ChatAnswer::stream,
+                            std::move(call), std::move(question.value().payload),
+                            question.value().whole ? ChatAnswer::completion : ChatAnswer::stream,
                             std::move(response))
       ->start();
 }
@@ -361,6 +366,8 @@ Result<std::unique_ptr<AgentServer>> AgentServer::start(AgentServerOptions optio
 }
 
 AgentServer::~AgentServer() {
+  // Another thread may be waiting for answers.
+  hasten();
   stop_within(0);
 }
 
@@ -383,6 +390,13 @@ void AgentServer::refuse_mcp(std::string_view server, std::string message) {
   if (state_->mcp) state_->mcp->refuse_authorization(server, std::move(message));
 }
 
+void AgentServer::hasten() {
+  state_->hurried = true;
+  state_->loop.post([state = state_.get()] {
+    if (state->server) state->server->stop(std::chrono::milliseconds(0), {});
+  });
+}
+
 void AgentServer::stop() {
   stop_within(state_->options.drain_ms);
 }
@@ -398,6 +412,7 @@ void AgentServer::stop_within(std::int64_t drain_ms) {
   if (state_->mcp && drain_ms > 0) state_->close_mcp();
   state_->loop.stop();
   state_->held.clear();
+  state_->bodies.clear();
   state_->server.reset();
   state_->demo.reset();
   {

@@ -60,6 +60,8 @@ class AgentServer {
   void refuse_mcp(std::string_view server, std::string message);
   // Stops to accept, lets answers end within the drain time of the options, then closes and joins.
   void stop();
+  // Lets a stop that is under way wait no longer: answers are told to end.
+  void hasten();
 
  private:
   struct State;

@@ -58,6 +58,8 @@ class Connection final : public SocketOwner, public std::enable_shared_from_this
   void on_late(Clock::time_point now);
   // Closes as soon as no request is being answered.
   void finish_up();
+  // Asks the handler of an answer on its way to end it.
+  void hasten();
   // Closes at once.
   void close();
   // Closes without telling anybody: the server and perhaps the loop are gone.

@@ -182,6 +182,12 @@ void Connection::finish_up() {
   }
 }
 
+void Connection::hasten() {
+  guarded([this] {
+    if (const auto stream = response_.lock()) stream->hasten();
+  });
+}
+
 void Connection::close() {
   if (phase_ == Phase::closed) return;
   const auto self = shared_from_this();

@@ -84,6 +84,10 @@ void ResponseStream::on_drain(std::function<void()> callback) {
   if (connection_ != nullptr) on_drain_ = std::move(callback);
 }
 
+void ResponseStream::on_hasten(std::function<void()> callback) {
+  if (connection_ != nullptr) on_hasten_ = std::move(callback);
+}
+
 void ResponseStream::on_close(std::function<void()> callback) {
   if (closed_) {
     callback();
@@ -97,8 +101,10 @@ void ResponseStream::finish() {
   ended_ = true;
   const auto connection = std::exchange(connection_, nullptr);
   const auto drain = std::move(on_drain_);
+  const auto hurry = std::move(on_hasten_);
   const auto close = std::move(on_close_);
   on_drain_ = nullptr;
+  on_hasten_ = nullptr;
   on_close_ = nullptr;
   connection->end_response(exchange_.keep_alive);
 }
@@ -113,12 +119,19 @@ void ResponseStream::drained() {
   if (connection_ != nullptr && !on_drain_) on_drain_ = std::move(callback);
 }
 
+void ResponseStream::hasten() {
+  const auto callback = std::exchange(on_hasten_, nullptr);
+  if (callback) callback();
+}
+
 void ResponseStream::closed() {
   closed_ = true;
   connection_ = nullptr;
   const auto drain = std::move(on_drain_);
+  const auto hurry = std::move(on_hasten_);
   const auto callback = std::move(on_close_);
   on_drain_ = nullptr;
+  on_hasten_ = nullptr;
   on_close_ = nullptr;
   try {
     if (callback) callback();

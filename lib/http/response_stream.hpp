@@ -55,6 +55,10 @@ class ResponseStream : public std::enable_shared_from_this<ResponseStream> {
   // happened. Cancel: this is where a handler stops the work that feeds the stream.
   void on_close(std::function<void()> callback);
 
+  // Called once when the server is about to close the connection of an answer that it waited for:
+  // what a handler ends at once still reaches the peer.
+  void on_hasten(std::function<void()> callback);
+
   [[nodiscard]] bool is_open() const { return connection_ != nullptr; }
 
  private:
@@ -64,6 +68,7 @@ class ResponseStream : public std::enable_shared_from_this<ResponseStream> {
   void finish();
   // Called by the connection.
   void drained();
+  void hasten();
   void closed();
 
   std::shared_ptr<Connection> connection_;  // null once ended or closed
@@ -72,6 +77,7 @@ class ResponseStream : public std::enable_shared_from_this<ResponseStream> {
   bool ended_ = false;   // by the handler
   bool closed_ = false;  // by the peer or the server
   std::function<void()> on_drain_;
+  std::function<void()> on_hasten_;
   std::function<void()> on_close_;
 };
 

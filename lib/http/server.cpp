@@ -31,6 +31,9 @@ constexpr int accepts_per_turn = 64;
 // Connections above the limit that may be told so; those above that are closed at once.
 constexpr std::size_t refusals_at_once = 64;
 constexpr milliseconds accept_pause{100};
+// Answers that are told to end have this long for their last words.
+constexpr milliseconds last_words{1000};
+constexpr milliseconds least_last_words{50};
 constexpr milliseconds shortest_tick{5};
 constexpr milliseconds longest_tick{1000};
 
@@ -91,6 +94,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   void tick();
   void check_deadlines();
   void stop(milliseconds drain, std::function<void()> done);
+  void hasten();
   void close_all();
   void report_empty();
 
@@ -99,6 +103,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   asio::steady_timer clock;
   asio::steady_timer pause;
   Connection::Clock::time_point drain_deadline = Connection::Clock::time_point::max();
+  milliseconds patience{0};  // of the last stop
+  bool is_hastened = false;
   std::vector<std::function<void()>> on_stopped;
 };
 
@@ -198,7 +204,7 @@ void Server::State::tick() {
 
 void Server::State::check_deadlines() {
   const auto now = Connection::Clock::now();
-  if (now >= drain_deadline) return close_all();
+  if (now >= drain_deadline) return is_hastened ? close_all() : hasten();
   std::vector<std::shared_ptr<Connection>> late;
   for (const auto& connection : context.connections) {
     if (connection->is_late(now)) late.push_back(connection);
@@ -210,6 +216,7 @@ void Server::State::stop(milliseconds drain, std::function<void()> done) {
   if (done) on_stopped.push_back(std::move(done));
   const auto deadline = Connection::Clock::now() + drain;
   drain_deadline = std::min(drain_deadline, deadline);
+  patience = drain;
   context.is_stopping = true;
   boost::system::error_code ignored;
   acceptor.close(ignored);
@@ -223,6 +230,14 @@ void Server::State::stop(milliseconds drain, std::function<void()> done) {
   } else {
     tick();
   }
+}
+
+void Server::State::hasten() {
+  is_hastened = true;
+  drain_deadline = Connection::Clock::now() + std::clamp(patience, least_last_words, last_words);
+  const std::vector<std::shared_ptr<Connection>> open(context.connections.begin(),
+                                                      context.connections.end());
+  for (const auto& connection : open) connection->hasten();
 }
 
 void Server::State::close_all() {

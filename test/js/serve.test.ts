@@ -8,6 +8,7 @@ import type { Event } from '../support/events';
 import { contentOf, readEvents } from '../support/events';
 import { framed, haveRecordings, randomPieces, recordings, records } from '../support/recordings';
 import { reference } from '../support/reference';
+import { startServer } from '../../dist/cjs/server';
 import type { Provider } from '../support/provider';
 import { startProvider, stream } from '../support/provider';
 
@@ -320,6 +321,76 @@ describe('millrace serve without a model', () => {
     const code = server.child.exitCode ?? ((await once(server.child, 'exit')) as [number])[0];
     expect(code).toBe(0);
   });
+
+  it('ends answers with an error when their time is over, at once after a second signal', async () => {
+    const provider = await startProvider((response) => {
+      const chunk = { choices: [{ index: 0, delta: { content: 'Hello' } }] };
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    });
+    const model = ['--model', 'openai:m', '--base-url', provider.url];
+    const server = await serve(model, { OPENAI_API_KEY: 'k' });
+    const answering = [run(server.url, hello), run(server.url, hello)];
+    while (provider.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    const exit = once(server.child, 'exit');
+    server.child.kill('SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const again = Date.now();
+    server.child.kill('SIGINT');
+    for (const events of await Promise.all(answering)) {
+      expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'cancelled' });
+    }
+    expect((await exit)[0]).toBe(130);
+    expect(Date.now() - again).toBeLessThan(4000);
+    const own = startServer({
+      model: 'openai:m',
+      baseURL: `${provider.url}/v1`,
+      apiKey: 'k',
+      port: 0,
+      drainMs: 100,
+    });
+    const last = run(`http://127.0.0.1:${own.port}`, hello);
+    while (provider.calls.length < 3) await new Promise((resolve) => setTimeout(resolve, 10));
+    await own.stop();
+    expect((await last).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'cancelled' });
+    await provider.close();
+  }, 20_000);
+
+  it('answers others while it reads a large body', async () => {
+    const server = await serve([]);
+    const messages = Array.from({ length: 60_000 }, (_, i) => ({
+      id: `m${i}`,
+      role: i % 2 === 0 ? 'user' : 'assistant',
+      content: `Hello for the time ${i}`,
+    }));
+    messages.push({ id: 'last', role: 'user', content: 'Hello' });
+    const order: string[] = [];
+    const large = request(`${server.url}/agent`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    const events = new Promise<Event[]>((resolve) => {
+      large.on('response', (response) => {
+        order.push('large');
+        let text = '';
+        response.on('data', (piece: Buffer) => (text += piece.toString()));
+        response.on('end', () => resolve(readEvents(text)));
+      });
+    });
+    await new Promise<void>((resolve) => {
+      large.end(JSON.stringify({ threadId: 't', messages }), resolve);
+    });
+    await fetch(`${server.url}/health`).then((response) => response.text());
+    order.push('health');
+    expect((await events).at(-1)?.type).toBe('RUN_FINISHED');
+    expect(order).toEqual(['health', 'large']);
+    const wrong = await fetch(`${server.url}/agent`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"messages":[${'1,'.repeat(200_000)}`,
+    });
+    expect(wrong.status).toBe(400);
+  }, 60_000);
 
   it('names the fix when the port is taken and when an option is wrong', async () => {
     const server = await serve([]);

@@ -1,0 +1,60 @@
+#include "app/agent_question.hpp"
+
+#include <utility>
+
+#include "base/json.hpp"
+#include "model/request.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::app {
+namespace {
+
+Result<model::ChatPayload> payload_of(const AgentInput& input, const Asking& asking,
+                                      IdSource& ids) {
+  std::string messages = input.messages_json;
+  if (!asking.instructions.empty()) {
+    std::string row = "{";
+    json::append_member(row, "id", ids.next_id());
+    json::append_member(row, "role", "system");
+    json::append_member(row, "content", asking.instructions);
+    messages.insert(1, row + "},");
+  }
+  std::string text = "{";
+  json::append_member(text, "model", asking.model);
+  json::append_member(text, "format", "canonical");
+  json::append_raw_member(text, "messages", messages);
+  if (!input.tools_json.empty()) json::append_raw_member(text, "tools", input.tools_json);
+  text.push_back('}');
+  auto payload = model::read_payload(text, ids);
+  if (payload && asking.max_tokens) payload.value().max_tokens = asking.max_tokens;
+  return payload;
+}
+
+}  // namespace
+
+Result<AgentQuestion> read_question(const http::Request& request, const Asking& asking,
+                                    bool has_tools) {
+  os::RandomIds ids;
+  const std::string format = request.query_value("format").value_or("");
+  auto input = read_agent_input(request.body, {.format = format}, ids);
+  if (!input) return std::move(input).error();
+  AgentQuestion question{std::move(input).value(), std::nullopt};
+  // A chat without tools of the engine needs none of the agent's machinery.
+  if (has_tools || !question.input.resume_json.empty()) return question;
+  auto payload = payload_of(question.input, asking, ids);
+  if (!payload) return std::move(payload).error();
+  question.payload = std::move(payload).value();
+  return question;
+}
+
+Result<ChatQuestion> read_chat(std::string_view body) {
+  os::RandomIds ids;
+  auto payload = model::read_payload(body, ids);
+  if (!payload) return std::move(payload).error();
+  json::Document document;
+  const auto parsed = document.parse(body);
+  const bool whole = parsed && parsed.value()["responseMode"].string() == "json";
+  return ChatQuestion{std::move(payload).value(), whole};
+}
+
+}  // namespace millrace::app
