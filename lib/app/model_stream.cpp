@@ -85,6 +85,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   }
   read_time(options["firstWaitMs"], spec.call.retry.first_wait);
   read_time(options["keepAliveMs"], spec.keep_alive);
+  read_time(options["longestPauseMs"], spec.longest_pause);
   const json::Value limits = options["limits"];
   read_limit(limits["lineBytes"], spec.call.decoder.limits.line_bytes);
   read_limit(limits["eventBytes"], spec.call.decoder.limits.event_bytes);
@@ -100,6 +101,7 @@ ModelStream::ModelStream(StreamId id, StreamServices& services, ModelCallSpec sp
       id_(id),
       services_(services),
       keep_alive_(spec.keep_alive),
+      longest_pause_(spec.longest_pause),
       output_(spec.output, secrets_of(spec.call)),
       silence_(services.loop, [this] { on_silence(); }) {
   prepare(std::move(spec.call), std::move(spec.payload), output_);
@@ -114,12 +116,14 @@ void ModelStream::start() {
 
 void ModelStream::resume() {
   full_ = false;
+  if (pause_) pause_->cancel();
   CallDriver::resume();
 }
 
 void ModelStream::cancel() {
   closed_ = true;
   silence_.cancel();
+  if (pause_) pause_->cancel();
   halt();
 }
 
@@ -153,14 +157,27 @@ void ModelStream::progressed() {
     if (!room && !ended) {
       full_ = true;
       pause();
+      watch_pause();
     }
   }
   if (ended) close();
 }
 
+// A provider that is held back keeps its connection as long as it likes.
+void ModelStream::watch_pause() {
+  if (!pause_) {
+    pause_ = std::make_unique<os::Timer>(services_.loop, [this] {
+      const auto self = shared_from_this();
+      if (full_ && !closed_) halt();
+    });
+  }
+  pause_->start_at(os::Timer::Clock::now() + longest_pause_);
+}
+
 void ModelStream::close() {
   if (std::exchange(closed_, true)) return;
   silence_.cancel();
+  if (pause_) pause_->cancel();
   // Bytes that nobody has seen the head of are of no use: the error is the answer.
   const bool refused = call().error() && !taken_ && output_.shape() == Shape::bytes;
   services_.queue.end(id_, refused ? call().failure_json() : std::string());

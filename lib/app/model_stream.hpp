@@ -20,6 +20,8 @@ struct ModelCallSpec {
   model::ChatPayload payload;
   ModelOutputOptions output;
   std::chrono::milliseconds keep_alive{15'000};  // 0 is none
+  // How long an answer that is held back waits for its reader, who may be gone.
+  std::chrono::milliseconds longest_pause{900'000};
 };
 
 // Reads [{ ...settings of a provider (model/config.hpp), "model"?: string }], never empty.
@@ -65,10 +67,13 @@ class ModelStream final : public Stream, public CallDriver {
   void close();
   void on_silence();
   void watch_silence();
+  void watch_pause();
 
   StreamId id_;
   StreamServices& services_;
   std::chrono::milliseconds keep_alive_;
+  std::chrono::milliseconds longest_pause_;
+  std::unique_ptr<os::Timer> pause_;  // once the reader lagged behind
   ModelOutput output_;
   os::Timer silence_;
   bool taken_ = false;

@@ -2,6 +2,8 @@
 import type { AGUIEvent, ModelRun } from 'millrace';
 import { createModelRuntime } from 'millrace';
 
+import { addon } from '../../dist/cjs/addon';
+import { engine } from '../../dist/cjs/transport/engine';
 import type { Provider } from '../support/provider';
 import { startProvider } from '../support/provider';
 
@@ -111,4 +113,27 @@ it('reads the same through a fetch function', async () => {
   // More than waits for a reader: the transfer stands still and goes on.
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(textOf(await read(one))).toBe(whole);
+});
+
+it('closes the connection of an answer that is held back for too long', async () => {
+  const endless = await startProvider(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    while (!response.destroyed) {
+      if (response.write(piece.repeat(500))) continue;
+      await Promise.race([
+        new Promise((resolve) => response.once('drain', resolve)),
+        new Promise((resolve) => response.once('close', resolve)),
+      ]);
+    }
+  });
+  engine();
+  const chain = [{ provider: 'openai', apiKey: 'k', baseURL: `${endless.url}/v1`, model: 'm' }];
+  const payload = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+  const options = { protocol: 'events', longestPauseMs: 200, threadId: 't', runId: 'r' };
+  const [first, second, third] = [chain, payload, options].map((part) => JSON.stringify(part));
+  // Whoever takes nothing more is given one batch.
+  addon().startModelCall(first ?? '', second ?? '', third ?? '', () => false);
+  while (endless.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  await endless.calls[0]?.closed;
+  await endless.close();
 });
