@@ -51,6 +51,8 @@ class Adapter {
   virtual void on_end() {}
   // True when the wire has said that the answer is complete.
   [[nodiscard]] virtual bool is_complete() const = 0;
+  // True when its last record came: not even a count of tokens follows.
+  [[nodiscard]] virtual bool is_over() const { return false; }
 };
 
 // The kind of the state that says of a message that the model refuses to answer, and the reason

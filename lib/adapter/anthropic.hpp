@@ -30,6 +30,7 @@ class Anthropic final : public Adapter {
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
   [[nodiscard]] bool is_complete() const override { return stopped_; }
+  [[nodiscard]] bool is_over() const override { return stopped_; }
 
  private:
   enum class Kind : std::uint8_t { text, thinking, redacted, tool, result, compaction, other };

@@ -17,6 +17,7 @@ class Cohere final : public Adapter {
 
   bool on_record(std::string_view name, const json::Value& record) override;
   [[nodiscard]] bool is_complete() const override { return finished_; }
+  [[nodiscard]] bool is_over() const override { return finished_; }
 
  private:
   using Handler = void (Cohere::*)(const json::Value& record, const json::Value& message);

@@ -11,6 +11,11 @@
 namespace millrace::adapter {
 namespace {
 
+// Records that are not JSON: so many are told of, and so many are passed over.
+constexpr std::size_t most_told = 64;
+constexpr std::size_t most_skipped_before_records = 64;
+constexpr std::size_t most_skipped = 10'000;
+
 std::unique_ptr<framing::Framing> make_framing(FramingKind kind,
                                                const framing::FramingLimits& limits) {
   switch (kind) {
@@ -184,6 +189,13 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
 
 void Decoder::skip(std::string_view payload, const Error& error) {
   constexpr std::size_t shown_bytes = 256;
+  ++skipped_;
+  if (strict() && skipped_ > (records_ == 0 ? most_skipped_before_records : most_skipped)) {
+    return fail(make_error(records_ == 0 ? Errc::not_a_stream : Errc::stream_corrupt,
+                           "More than " + std::to_string(skipped_ - 1) +
+                               " records of the stream are not JSON."));
+  }
+  if (skipped_ > most_told) return;
   std::string sentence = std::string(wire_.parse_error);
   if (strict()) {
     sentence.append(": ").append(error.message);

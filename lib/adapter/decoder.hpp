@@ -1,6 +1,7 @@
 // Bytes of one wire in, events out: framing, JSON, adapter and tracker in one object.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,10 @@
 #include "framing/framing.hpp"
 
 namespace millrace::adapter {
+
+// How long the connection of an answer that is over is waited for; one that ends by itself can be
+// used again.
+inline constexpr std::chrono::milliseconds patience_after_the_end{250};
 
 struct DecoderOptions {
   event::Mode mode = event::Mode::strict;
@@ -44,6 +49,10 @@ class Decoder final : private framing::FrameSink {
   [[nodiscard]] bool done() const { return parts_.failed(); }
   // True when the wire has said that the answer is complete.
   [[nodiscard]] bool is_complete() const { return adapter_->is_complete(); }
+  // True when nothing more is to come but the end of the connection.
+  [[nodiscard]] bool is_over() const {
+    return is_complete() && (sentinels_ > 0 || adapter_->is_over());
+  }
 
  private:
   void on_frame(const framing::Frame& frame) override;
@@ -69,6 +78,7 @@ class Decoder final : private framing::FrameSink {
   std::size_t frames_ = 0;
   std::size_t records_ = 0;  // records of this wire
   std::size_t sentinels_ = 0;
+  std::size_t skipped_ = 0;
 };
 
 }  // namespace millrace::adapter

@@ -22,6 +22,7 @@ class Ollama final : public Adapter, private TaggedReader {
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override { tagged_.flush(*this); }
   [[nodiscard]] bool is_complete() const override { return done_; }
+  [[nodiscard]] bool is_over() const override { return done_; }
 
  private:
   void on_text(std::string_view text) override { answer_.text(text); }

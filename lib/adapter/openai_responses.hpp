@@ -22,6 +22,7 @@ class OpenAiResponses final : public Adapter {
 
   bool on_record(std::string_view name, const json::Value& record) override;
   [[nodiscard]] bool is_complete() const override { return complete_; }
+  [[nodiscard]] bool is_over() const override { return complete_; }
 
  private:
   // The numbered parts of an item.

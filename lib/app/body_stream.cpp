@@ -63,6 +63,7 @@ void BodyStream::on_data(std::string_view decoded) {
     pipe_->feed(decoded);
     deliver();
     if (has_begun_ && !std::exchange(is_calm_, true)) owner_.client.calm(transfer_);
+    if (pipe_->is_over()) wait_for_end();
     return;
   }
   early_.append(decoded);
@@ -87,9 +88,19 @@ void BodyStream::read_as(const PipeSpec& spec) {
   const bool room = deliver();
   if (ended_) {
     finish();
-  } else if (room && early_paused_) {
-    owner_.client.resume(transfer_);
+    return;
   }
+  if (room && early_paused_) owner_.client.resume(transfer_);
+  if (pipe_->is_over()) wait_for_end();
+}
+
+// Some servers never close the connection of an answer that has ended.
+void BodyStream::wait_for_end() {
+  if (closed_ || ended_ || patience_) return;
+  patience_ = std::make_unique<os::Timer>(owner_.loop, [this] {
+    if (!ended_) on_done(std::nullopt);
+  });
+  patience_->start_at(os::Timer::Clock::now() + adapter::patience_after_the_end);
 }
 
 void BodyStream::resume() {

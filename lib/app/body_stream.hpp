@@ -9,6 +9,7 @@
 #include "app/stream.hpp"
 #include "base/seldom.hpp"
 #include "net/client.hpp"
+#include "os/timer.hpp"
 
 namespace millrace::app {
 
@@ -35,12 +36,14 @@ class BodyStream final : public Stream, public net::TransferHandler {
   bool deliver();
   void finish();
   void close(std::string end);
+  void wait_for_end();
 
   StreamId id_;
   StreamServices& owner_;
   net::TransferId transfer_ = 0;
   std::unique_ptr<Pipe> pipe_;
-  std::string early_;  // came before a pipe was chosen
+  std::unique_ptr<os::Timer> patience_;  // runs when nothing but the end is to come
+  std::string early_;                    // came before a pipe was chosen
   Seldom<Error> error_;
   bool has_head_ = false;
   bool early_paused_ = false;

@@ -66,6 +66,7 @@ class EventsPipe final : public Pipe {
     return strict_;
   }
   [[nodiscard]] bool done() const override { return broken_ || decoder_.done(); }
+  [[nodiscard]] bool is_over() const override { return decoder_.is_over(); }
   [[nodiscard]] Shape shape() const override { return shape_of(PipeSpec::Kind::events); }
 
  private:
@@ -114,6 +115,7 @@ class AgUiPipe final : public Pipe {
     return true;
   }
   [[nodiscard]] bool done() const override { return encoder_.ended(); }
+  [[nodiscard]] bool is_over() const override { return decoder_.is_over(); }
   [[nodiscard]] Shape shape() const override { return Shape::bytes; }
 
  private:

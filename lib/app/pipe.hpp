@@ -37,6 +37,8 @@ class Pipe {
   [[nodiscard]] virtual bool fail(const Error& error) = 0;
   // True when nothing more can come and the rest of the body is of no use.
   [[nodiscard]] virtual bool done() const = 0;
+  // True when the answer is whole and nothing is to come but the end of the connection.
+  [[nodiscard]] virtual bool is_over() const { return false; }
   [[nodiscard]] virtual Shape shape() const = 0;
 
   // What came out and was not taken; the caller clears it.

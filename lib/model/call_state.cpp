@@ -15,8 +15,8 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// How long the connection of a complete answer may stay open without a word: a count of tokens or
-// the connection's own end may follow.
+// How long the connection of a complete answer may stay open without a word: a count of tokens may
+// follow.
 constexpr milliseconds longest_silence_after_the_end{3'000};
 
 }  // namespace
@@ -52,6 +52,7 @@ void ModelCall::State::begin_attempt(Moment now) {
   events_.reset();
   decoder_.reset();
   complete_at_.reset();
+  is_over_ = false;
   error_name_.clear();
   place_ = {};
   if (auto entered = enter_circuit(now); !entered) return settle(std::move(entered).error(), now);
@@ -200,17 +201,22 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
   }
   if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
   if (!decoder_->is_complete()) return;
-  if (!complete_at_) host_.wait(longest_silence_after_the_end);
+  const bool was_over = std::exchange(is_over_, decoder_->is_over());
+  // What still comes behind the last record, such as comments, is of no interest.
+  if (was_over) return;
+  if (!complete_at_ || is_over_) host_.wait(patience());
   complete_at_ = now.steady;
+}
+
+milliseconds ModelCall::State::patience() const {
+  return is_over_ ? adapter::patience_after_the_end : longest_silence_after_the_end;
 }
 
 // Some servers never close the connection of an answer that has ended.
 void ModelCall::State::linger(Moment now) {
   if (!complete_at_) return;
   const auto silent = duration_cast<milliseconds>(now.steady - *complete_at_);
-  if (silent < longest_silence_after_the_end) {
-    return host_.wait(longest_silence_after_the_end - silent);
-  }
+  if (silent < patience()) return host_.wait(patience() - silent);
   host_.abandon();
   on_done(std::nullopt, now);
 }

@@ -73,6 +73,7 @@ class ModelCall::State {
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
   void linger(Moment now);
+  [[nodiscard]] std::chrono::milliseconds patience() const;
   void conclude(std::optional<Error> error, Moment now);
   void conclude_events(Moment now);
   void book(const std::optional<Error>& error, Moment now);
@@ -125,6 +126,7 @@ class ModelCall::State {
   ErrorPlace place_;  // nothing in it until a request is on its way
   // When something last came of an answer that was complete already.
   std::optional<std::chrono::steady_clock::time_point> complete_at_;
+  bool is_over_ = false;  // nothing is to come but the end of the connection
   std::unique_ptr<AttemptEvents> events_;
   std::unique_ptr<adapter::Decoder> decoder_;
 

@@ -21,7 +21,7 @@ const helloEvents = [
 const sseHead = { 'Content-Type': 'text/event-stream' };
 
 let backend: Loopback;
-const closed = { endless: 0, flood: 0 };
+const closed = { endless: 0, flood: 0, lingering: 0 };
 let flooded = 0;
 
 beforeAll(async () => {
@@ -43,6 +43,10 @@ beforeAll(async () => {
         response.writeHead(status, { 'X-A': 'b' }).end(status === 503 ? 'busy' : undefined);
       },
       '/moved': (_request, response) => response.writeHead(307, { Location: '/hello' }).end(),
+      '/lingering': (_request, response) => {
+        response.writeHead(200, sseHead).write(`${hello}data: [DONE]\n\n`);
+        response.on('close', () => (closed.lingering += 1));
+      },
       '/endless': (_request, response) => {
         response.writeHead(200, sseHead).write(sse(chunk('Hel')));
         response.on('close', () => (closed.endless += 1));
@@ -173,6 +177,13 @@ describe('send()', () => {
       .catch((e: unknown) => e);
     expect(MillraceError.is(error, 'connect_failed')).toBe(true);
     expect((error as MillraceError).retryable).toBe(true);
+  });
+
+  it('ends an answer whose end mark came, though its connection stays open', async () => {
+    const response = await send('/lingering', { timeouts: { idle: 60_000 } });
+    const events = await all(openAIAdapter().parse(response));
+    expect(named(events)).toEqual(helloEvents);
+    await until(() => closed.lingering === 1, 'the server saw the connection close');
   });
 
   it('rejects with the reason of a signal that aborts, before and after it is sent', async () => {

@@ -322,12 +322,36 @@ TEST(ModelCall, EndsACompleteAnswerWhoseConnectionStaysOpen) {
   rig.elapsed = 2s;
   rig.data(
       "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7,"
-      "\"total_tokens\":12}}\n\ndata: [DONE]\n\n");
+      "\"total_tokens\":12}}\n\n");
   rig.elapsed = 3s;
   rig.timer();
   EXPECT_FALSE(rig.call.ended());
   EXPECT_EQ(rig.host.waits.at(1), 2s);
   rig.elapsed = 5s;
+  rig.timer();
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_FALSE(rig.call.error());
+  EXPECT_EQ(rig.host.abandoned, 1);
+  EXPECT_EQ(rig.call.attempts()[0].usage.output_tokens, 7);
+}
+
+TEST(ModelCall, WaitsOnlyShortlyBehindTheEndMark) {
+  CallRig rig(link());
+  rig.start();
+  rig.head(200);
+  rig.text("Hello");
+  rig.data("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+  rig.elapsed = 1s;
+  rig.data(
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7,"
+      "\"total_tokens\":12}}\n\ndata: [DONE]\n\n");
+  EXPECT_EQ(rig.host.waits.back(), 250ms);
+  // A server that goes on with comments has no more to say.
+  const std::size_t waits = rig.host.waits.size();
+  rig.elapsed = 1200ms;
+  rig.data(": still here\n\n");
+  EXPECT_EQ(rig.host.waits.size(), waits);
+  rig.elapsed = 1250ms;
   rig.timer();
   EXPECT_TRUE(rig.call.ended());
   EXPECT_FALSE(rig.call.error());

@@ -1,0 +1,84 @@
+// What the Decoder does with records that are not JSON, and when an answer is over.
+#include "adapter/decoder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "support/collect.hpp"
+
+namespace millrace::adapter {
+namespace {
+
+constexpr std::string_view hello =
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+constexpr std::string_view finish =
+    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int count = 0; count < times; ++count) all.append(text);
+  return all;
+}
+
+class Rig {
+ public:
+  explicit Rig(event::Mode mode = event::Mode::strict) {
+    options_.mode = mode;
+    decoder_ = std::make_unique<Decoder>(*find_wire("openai_chat"), options_, ids_, events_);
+  }
+  Decoder& operator*() { return *decoder_; }
+  Decoder* operator->() { return decoder_.get(); }
+  [[nodiscard]] std::ptrdiff_t lines_with(std::string_view text) const {
+    return std::count_if(events_.lines.begin(), events_.lines.end(), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  }
+
+ private:
+  DecoderOptions options_;
+  CountingIds ids_{"id-"};
+  test::Collector events_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+TEST(Decoder, GivesUpABodyWhoseRecordsAreNoJson) {
+  Rig rig;
+  ASSERT_TRUE(rig->feed(repeated("data: {x\n\n", 1000)).ok());
+  EXPECT_TRUE(rig->done());
+  EXPECT_EQ(rig.lines_with("not_a_stream"), 1);
+  EXPECT_LT(rig.lines_with("record_skipped"), 100);
+}
+
+TEST(Decoder, TellsOfFewRecordsThatAreNoJson) {
+  for (const event::Mode mode : {event::Mode::strict, event::Mode::as_received}) {
+    Rig rig(mode);
+    ASSERT_TRUE(rig->feed(hello).ok());
+    ASSERT_TRUE(rig->feed(repeated("data: {x\n\n", 5000)).ok());
+    ASSERT_TRUE(rig->feed(finish).ok());
+    ASSERT_TRUE(rig->finish().ok());
+    EXPECT_EQ(rig.lines_with("RUN_ERROR"), 0);
+    EXPECT_EQ(rig.lines_with("TEXT_MESSAGE_END"), 1);
+    EXPECT_LT(rig.lines_with("record_skipped"), 100);
+    EXPECT_GT(rig.lines_with("record_skipped"), 0);
+  }
+  Rig endless;
+  ASSERT_TRUE(endless->feed(hello).ok());
+  ASSERT_TRUE(endless->feed(repeated("data: {x\n\n", 20'000)).ok());
+  EXPECT_EQ(endless.lines_with("stream_corrupt"), 1);
+}
+
+TEST(Decoder, IsOverBehindTheEndMark) {
+  Rig rig;
+  ASSERT_TRUE(rig->feed(hello).ok());
+  EXPECT_FALSE(rig->is_complete());
+  ASSERT_TRUE(rig->feed(finish).ok());
+  EXPECT_TRUE(rig->is_complete());
+  EXPECT_FALSE(rig->is_over());  // its usage may follow
+  ASSERT_TRUE(rig->feed("data: [DONE]\n\n").ok());
+  EXPECT_TRUE(rig->is_over());
+}
+
+}  // namespace
+}  // namespace millrace::adapter
