@@ -357,7 +357,10 @@ describe('millrace serve without a model', () => {
   }, 20_000);
 
   it('answers others while it reads a large body', async () => {
-    const server = await serve([]);
+    const chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] };
+    const provider = await startProvider(stream([`data: ${JSON.stringify(chunk)}\n\n`]));
+    const model = ['--model', 'openai:m', '--base-url', provider.url];
+    const server = await serve(model, { OPENAI_API_KEY: 'k' });
     const messages = Array.from({ length: 60_000 }, (_, i) => ({
       id: `m${i}`,
       role: i % 2 === 0 ? 'user' : 'assistant',
@@ -390,6 +393,7 @@ describe('millrace serve without a model', () => {
       body: `{"messages":[${'1,'.repeat(200_000)}`,
     });
     expect(wrong.status).toBe(400);
+    await provider.close();
   }, 60_000);
 
   it('names the fix when the port is taken and when an option is wrong', async () => {
