@@ -191,9 +191,9 @@ void Decoder::skip(std::string_view payload, const Error& error) {
   constexpr std::size_t shown_bytes = 256;
   ++skipped_;
   if (strict() && skipped_ > (records_ == 0 ? most_skipped_before_records : most_skipped)) {
-    return fail(make_error(records_ == 0 ? Errc::not_a_stream : Errc::stream_corrupt,
-                           "More than " + std::to_string(skipped_ - 1) +
-                               " records of the stream are not JSON."));
+    return fail(make_error(
+        records_ == 0 ? Errc::not_a_stream : Errc::stream_corrupt,
+        "More than " + std::to_string(skipped_ - 1) + " records of the stream are not JSON."));
   }
   if (skipped_ > most_told) return;
   std::string sentence = std::string(wire_.parse_error);
