@@ -148,6 +148,9 @@ function agentOptions(values: {
   };
 }
 
+const farewell =
+  'Stopping: answers on their way have 5 seconds to end. Another signal (Ctrl-C) ends them now.\n';
+
 /** The `serve` command. */
 export const serve: Command = {
   summary: 'serve a model as an AG-UI agent over HTTP',
@@ -205,11 +208,7 @@ export const serve: Command = {
     if (!isStopped) process.stdout.write(hello());
     await stopped;
     attendant.stop();
-    if (values.json !== true) {
-      process.stderr.write(
-        'Stopping: answers on their way have 5 seconds to end. Another signal (Ctrl-C) ends them now.\n',
-      );
-    }
+    if (values.json !== true) tell(farewell);
     await server.stop();
     return 0;
   },
