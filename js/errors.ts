@@ -84,6 +84,12 @@ export class MillraceError extends Error {
     return errorTypeRows[known ? (errorType as ErrorType) : errorTypes[code]];
   }
 
+  /** What JSON.stringify writes: the sentence as well, which an Error keeps to itself. */
+  toJSON(): object {
+    const { name, message } = this;
+    return { name, message, ...(this as object) };
+  }
+
   /** True for an error of this package, with this code when one is given. */
   static is(error: unknown, code?: ErrorCode): error is MillraceError {
     return (

@@ -1,5 +1,5 @@
 // Runs of an agent that works inside the engine.
-import type { AgentCost, AgentRuntimeContext, AgentState, AgentUsage } from './agent';
+import type { AgentRuntimeContext, AgentState } from './agent';
 import type { Interrupt } from './events';
 
 export type AgentRunStatus =
@@ -11,33 +11,40 @@ export type AgentRunStatus =
   | 'cancelled'
   | 'error';
 
-/** How a run ended. */
-export interface AgentResult {
-  status: AgentRunStatus;
-  /** A finish reason, for instance `completed` or `max_steps_completed`. */
-  reason: string;
-  /** The last answer of the model. */
-  text: string;
-  steps: number;
-  threadId: string;
-  runId: string;
-  usage?: AgentUsage;
-  cost?: AgentCost;
-  interrupts?: Interrupt[];
-  error?: Error;
+/** A person is asked whether a tool may run. */
+export interface ApprovalInterrupt extends Interrupt {
+  reason: 'tool_call';
+  message: string;
+  toolCallId: string;
+  metadata: {
+    toolName: string;
+    /** As the model wrote them: a text when they are no JSON. */
+    arguments: unknown;
+    hash: string;
+    [member: string]: unknown;
+  };
 }
+
+/** A person is asked something else, by the tool `ask_user` for instance. */
+export interface QuestionInterrupt extends Interrupt {
+  reason: 'input_required';
+  message: string;
+}
+
+/** What a run asks. */
+export type AgentInterrupt = ApprovalInterrupt | QuestionInterrupt;
 
 /** A person's answer to one question. */
 export interface AgentDecision {
-  approved?: boolean;
+  approved?: boolean | undefined;
   /** Replaces the arguments of the call. */
-  editedArgs?: object | string;
+  editedArgs?: object | string | undefined;
   /** Told to the model when the call is refused. */
-  reason?: string;
+  reason?: string | undefined;
   /** Ends the run instead of telling the model of the refusal. */
-  stop?: boolean;
+  stop?: boolean | undefined;
   /** To a question that is no approval. */
-  value?: unknown;
+  value?: unknown | undefined;
 }
 
 /** A run between two steps, as plain JSON: it goes on in any process that has the same agent. */

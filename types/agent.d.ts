@@ -155,6 +155,8 @@ export interface AgentUsage {
     apiCalls: number;
     processingTimeMs: number;
     tokens: { input: number; output: number; total: number };
+    /** Of agents in the engine: there when not every call was reported by its provider. */
+    source?: 'estimated' | 'unknown';
   };
   tools: {
     totalCalls: number;
@@ -171,6 +173,8 @@ export interface AgentUsage {
 
 export interface AgentCost {
   total: number;
+  /** Of agents in the engine: model calls whose price nobody knows; `total` is without them. */
+  unpricedCalls?: number;
   currency: string;
   calculatedAt: string;
   llm: {
@@ -202,13 +206,13 @@ export interface AgentCostLimit {
 /** Limits that are ours. */
 export interface AgentLimits {
   /** Tokens of all model calls. */
-  maxTokens?: number;
+  maxTokens?: number | undefined;
   /** Milliseconds since the state was created. */
-  maxDurationMs?: number;
+  maxDurationMs?: number | undefined;
   /** The same call of a tool this often in a row ends tool use; 20 when absent. */
-  maxRepeats?: number;
+  maxRepeats?: number | undefined;
   /** Calls that one turn may make; the others are answered with an error. createAgent: 16 when absent. */
-  maxCallsPerStep?: number;
+  maxCallsPerStep?: number | undefined;
 }
 
 // State

@@ -1,5 +1,5 @@
 // The events of a run, as AG-UI 1.0 spells them.
-import type { ContentPart, Message } from './messages';
+import type { ContentPart, GivenMessage, Message } from './messages';
 
 /** Members of every event. */
 interface EventBase {
@@ -186,6 +186,11 @@ export interface StateDeltaEvent extends AttributedEventBase {
 export interface MessagesSnapshotEvent extends EventBase {
   type: 'MESSAGES_SNAPSHOT';
   messages: Message[];
+}
+/** The same as a foreign agent may tell it. */
+export interface GivenSnapshotEvent extends EventBase {
+  type: 'MESSAGES_SNAPSHOT';
+  messages: GivenMessage[];
 }
 export interface ActivitySnapshotEvent extends AttributedEventBase {
   type: 'ACTIVITY_SNAPSHOT';

@@ -133,3 +133,10 @@ export type Message =
   | ToolMessage
   | ReasoningMessage
   | ActivityMessage;
+
+type Given<M> = M extends ActivityMessage
+  ? M
+  : Omit<M, 'content'> & { content?: string | (ContentPart | BinaryPart)[] | undefined };
+
+/** A message as it may be given: AG-UI 1.0 lets every role but `activity` have parts. */
+export type GivenMessage = Given<Message>;

@@ -32,12 +32,12 @@ export interface ChatToolCall {
 /** A message of OpenAI's shape with LobeHub's members. */
 export interface ChatMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
-  content?: string | ChatContentPart[] | null;
-  name?: string;
-  tool_calls?: ChatToolCall[];
-  tool_call_id?: string;
-  reasoning?: { content?: string; signature?: string; responseItems?: unknown[] };
-  reasoning_content?: string;
+  content?: string | ChatContentPart[] | null | undefined;
+  name?: string | undefined;
+  tool_calls?: ChatToolCall[] | undefined;
+  tool_call_id?: string | undefined;
+  reasoning?: { content?: string; signature?: string; responseItems?: unknown[] } | undefined;
+  reasoning_content?: string | undefined;
   [member: string]: unknown;
 }
 
@@ -51,53 +51,54 @@ export interface ChatStreamPayload {
   model: string;
   messages: readonly ChatMessage[] | readonly object[];
   /** The shape of `messages`; default OpenAI's with LobeHub's members. */
-  format?: 'openai' | 'canonical' | (string & {});
-  provider?: string;
+  format?: 'openai' | 'canonical' | (string & {}) | undefined;
+  provider?: string | undefined;
   /** Whether the provider streams; default true. The answer is given as events either way. */
-  stream?: boolean;
+  stream?: boolean | undefined;
   /** `json`: `chat` answers with one completion instead of a stream. */
-  responseMode?: 'stream' | 'json';
-  apiMode?: 'chatCompletion' | 'responses' | (string & {});
-  deploymentName?: string;
-  temperature?: number | null;
-  top_p?: number | null;
-  top_k?: number | null;
-  max_tokens?: number | null;
-  frequency_penalty?: number | null;
-  presence_penalty?: number | null;
-  n?: number | null;
-  seed?: number | null;
-  stop?: string | string[] | null;
-  logprobs?: boolean | null;
-  top_logprobs?: number | null;
-  tools?: readonly (ChatTool | object)[] | null;
-  tool_choice?: 'auto' | 'none' | 'required' | object | null;
-  parallel_tool_calls?: boolean | null;
+  responseMode?: 'stream' | 'json' | undefined;
+  apiMode?: 'chatCompletion' | 'responses' | (string & {}) | undefined;
+  deploymentName?: string | undefined;
+  temperature?: number | null | undefined;
+  top_p?: number | null | undefined;
+  top_k?: number | null | undefined;
+  max_tokens?: number | null | undefined;
+  frequency_penalty?: number | null | undefined;
+  presence_penalty?: number | null | undefined;
+  n?: number | null | undefined;
+  seed?: number | null | undefined;
+  stop?: string | string[] | null | undefined;
+  logprobs?: boolean | null | undefined;
+  top_logprobs?: number | null | undefined;
+  tools?: readonly (ChatTool | object)[] | null | undefined;
+  tool_choice?: 'auto' | 'none' | 'required' | object | null | undefined;
+  parallel_tool_calls?: boolean | null | undefined;
   response_format?:
     | { type: 'text' | 'json_object' }
     | { type: 'json_schema'; json_schema: { name: string; schema: unknown; strict?: boolean } }
     | object
     | null;
-  enabledContextCaching?: boolean;
-  enabledSearch?: boolean;
-  urlContext?: boolean;
-  thinking?: { type?: 'enabled' | 'disabled' | 'adaptive'; budget_tokens?: number };
-  thinkingBudget?: number;
-  thinkingLevel?: 'minimal' | 'low' | 'medium' | 'high';
-  reasoning?: { effort?: string; summary?: string; mode?: string };
-  reasoning_effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
-  effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
-  verbosity?: 'low' | 'medium' | 'high' | null;
-  text?: { verbosity?: 'low' | 'medium' | 'high' };
-  truncation?: 'auto' | 'disabled' | null;
-  preserveThinking?: boolean;
-  imageAspectRatio?: string;
-  imageResolution?: '512' | '1K' | '2K' | '4K';
+  enabledContextCaching?: boolean | undefined;
+  enabledSearch?: boolean | undefined;
+  urlContext?: boolean | undefined;
+  thinking?: { type?: 'enabled' | 'disabled' | 'adaptive'; budget_tokens?: number } | undefined;
+  thinkingBudget?: number | undefined;
+  thinkingLevel?: 'minimal' | 'low' | 'medium' | 'high' | undefined;
+  reasoning?: { effort?: string; summary?: string; mode?: string } | undefined;
+  reasoning_effort?:
+    'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
+  effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
+  verbosity?: 'low' | 'medium' | 'high' | null | undefined;
+  text?: { verbosity?: 'low' | 'medium' | 'high' } | undefined;
+  truncation?: 'auto' | 'disabled' | null | undefined;
+  preserveThinking?: boolean | undefined;
+  imageAspectRatio?: string | undefined;
+  imageResolution?: '512' | '1K' | '2K' | '4K' | undefined;
   /** No provider is asked: the answer is `mockChunks`, each `mockDelayMs` (50) after the one before. */
-  mockResponse?: boolean;
-  mockChunks?: string[];
-  mockDelayMs?: number;
-  user?: string;
+  mockResponse?: boolean | undefined;
+  mockChunks?: string[] | undefined;
+  mockDelayMs?: number | undefined;
+  user?: string | undefined;
   [member: string]: unknown;
 }
 

@@ -34,11 +34,10 @@ export type ObjectSchema =
   | { schema: object; name?: string; description?: string; strict?: boolean }
   | Record<string, unknown>;
 
-export interface GenerateObjectRequest {
+interface ObjectRequest {
   model: string;
   /** As `chat` and `stream` take them. */
   messages: readonly object[];
-  schema?: ObjectSchema | undefined;
   /** Without a schema: the calls that the model makes of these are the result. */
   tools?: readonly object[] | undefined;
   /** Of the object, for the provider; letters, digits, `_` and `-`. */
@@ -54,6 +53,10 @@ export interface GenerateObjectRequest {
   [member: string]: unknown;
 }
 
+export interface GenerateObjectRequest extends ObjectRequest {
+  schema?: ObjectSchema | undefined;
+}
+
 export interface GenerateObjectOptions {
   signal?: AbortSignal | null | undefined;
   /** How often a wrong answer is sent back to be corrected; default 1, at most 3. */
@@ -65,6 +68,31 @@ export interface GenerateObjectOptions {
   /** Further options of `stream`. */
   [member: string]: unknown;
 }
+
+/** What a validator makes of a value. */
+export type OutputOf<Schema extends StandardSchema> = NonNullable<
+  Schema['~standard']['types']
+>['output'];
+
+/** A request whose result has the type of its validator. */
+export interface ValidatedRequest<Schema extends StandardSchema> extends ObjectRequest {
+  schema:
+    | Schema
+    | {
+        schema: Schema;
+        jsonSchema?: object;
+        name?: string;
+        description?: string;
+        strict?: boolean;
+      };
+}
+
+/** A value while it arrives: whatever of it may be missing. */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T;
 
 /** A call that a model made. */
 export interface ToolArguments {

@@ -2,7 +2,12 @@
 // read.
 import { AsyncResource } from 'node:async_hooks';
 
-import type { AgentDecision, AgentResult, SavedRun } from '../../types/agent-run';
+import type {
+  AgentDecision,
+  AgentInterrupt,
+  AgentRunStatus,
+  SavedRun,
+} from '../../types/agent-run';
 import type { AGUIEvent, Interrupt, ResumeEntry } from '../../types/events';
 import { onAbort } from '../abort';
 import { EngineEventReader } from '../adapters/engine-events';
@@ -16,6 +21,7 @@ import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { HostRequest } from '../model/fetch-transfer';
 import { type AskedTools, rememberAsked } from './asked-tools';
+import type { AgentResult, AgentResultBase } from './agent-result';
 import { HostCalls, type ToolQuestion } from './host-calls';
 import { HostFetches } from './host-fetches';
 import type { HostTool } from './tools';
@@ -36,6 +42,12 @@ export interface RunHost {
   goOn(entries: ResumeEntry[]): AgentRun;
 }
 
+// The result as the engine tells it, without the error.
+type ToldResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
+  status: AgentRunStatus;
+  interrupts?: AgentInterrupt[];
+};
+
 type Item =
   | AGUIEvent
   | string
@@ -44,7 +56,7 @@ type Item =
   | { type: '@fetch'; id: number; value: HostRequest }
   | ({ type: '@rest' } & SavedRun)
   | { type: '@failed'; error: object }
-  | ({ type: '@result' } & Omit<AgentResult, 'threadId' | 'runId' | 'error'>);
+  | ({ type: '@result' } & ToldResult);
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
@@ -74,7 +86,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   #wake: (() => void)[] = [];
   #room: (() => void) | undefined;
   #failure: MillraceError | undefined;
-  #result: AgentResult | undefined;
+  #result: ToldResult | undefined;
   #saved: SavedRun | undefined;
 
   constructor(call: Call, host: RunHost) {
@@ -86,6 +98,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#calls = new HostCalls(host, call, this.#scope);
     this.#fetches = new HostFetches(call, this.#scope, host.send);
     this.#done = this.#read().finally(onAbort(host.signal, () => this.stop()));
+    if (host.signal?.aborted) this.stop();
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
@@ -171,13 +184,18 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#calls.end();
     this.#fetches.end();
     this.#wakeAll();
+    return this.#ended();
+  }
+
+  #ended(): AgentResult {
+    const { status, interrupts = [], ...told } = this.#result ?? noResult;
     const { threadId, runId } = this;
-    const result: AgentResult = { ...(this.#result ?? noResult), threadId, runId };
-    if (this.#failure) {
-      result.status = 'error';
-      result.error = this.#failure;
-    }
-    return result;
+    const base: AgentResultBase = { ...told, threadId, runId };
+    if (this.#failure) return { ...base, status: 'error', error: this.#failure };
+    if (status === 'interrupted') return { ...base, status, interrupts };
+    if (status !== 'error') return { ...base, status };
+    this.#failure = new MillraceError('internal', 'The run ended without a word.');
+    return { ...base, status, error: this.#failure };
   }
 
   // A reader took something, or left.
@@ -225,7 +243,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
         break;
       case '@result': {
         const { type: _type, ...result } = item;
-        this.#result = { ...result, threadId: this.threadId, runId: this.runId };
+        this.#result = result;
         // Answers that were refused leave the questions open.
         if (result.status !== 'error') {
           rememberAsked(this.threadId, result.interrupts ?? [], this.#host.tools);
@@ -249,7 +267,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 }
 
-const noResult = { status: 'error' as const, reason: 'error', text: '', steps: 0 };
+const noResult: ToldResult = { status: 'error', reason: 'error', text: '', steps: 0 };
 
 function asError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;

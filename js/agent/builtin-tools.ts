@@ -18,73 +18,73 @@ interface Approval {
 
 interface WebOptions extends AddressGuard, Approval {
   /** Of the answer; what is longer is cut. 1 MiB when absent. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
   /** Milliseconds for the whole call; 30,000 when absent. */
-  timeoutMs?: number;
-  userAgent?: string;
+  timeoutMs?: number | undefined;
+  userAgent?: string | undefined;
 }
 
 export interface HttpFetchOptions extends WebOptions {
   /** `['GET']` when absent. With one that writes, a person is asked before each call. */
-  methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+  methods?: ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[] | undefined;
 }
 
 export type ReadPageOptions = WebOptions;
 
 export interface WebSearchOptions extends Approval {
-  provider?: 'searxng' | 'tavily' | 'brave';
+  provider?: 'searxng' | 'tavily' | 'brave' | undefined;
   /** Where the service is; SearXNG has no address of its own. */
-  url?: string;
-  apiKey?: string;
+  url?: string | undefined;
+  apiKey?: string | undefined;
   /** 5 when absent, 20 at most. */
-  maxResults?: number;
-  timeoutMs?: number;
+  maxResults?: number | undefined;
+  timeoutMs?: number | undefined;
 }
 
 export interface FilesOptions extends Approval {
   /** The folder below which all files are. Links are not followed. */
   root: string;
   /** Adds `write_file`, which a person has to approve unless `approve` says otherwise. */
-  write?: boolean;
+  write?: boolean | undefined;
   /** Of one call; 256 KiB when absent. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
 }
 
 export interface RunProcessOptions extends Approval {
   /** The programs that may be run; any when absent. */
-  programs?: string[];
+  programs?: string[] | undefined;
   /** Where they run; the application's own working directory when absent. */
-  directory?: string;
+  directory?: string | undefined;
   /** Besides a plain PATH; nothing else is inherited. */
-  environment?: Record<string, string>;
+  environment?: Record<string, string> | undefined;
   /** 60,000 when absent; then the whole process group is ended. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Of the output; 64 KiB when absent. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
 }
 
 /** Which of the engine's tools an agent gets. */
 export interface BuiltinToolsOptions {
   /** `time`: date and time in a zone of the IANA database. */
-  time?: boolean | ({ zone?: string } & Approval);
+  time?: boolean | ({ zone?: string } & Approval) | undefined;
   /** `calculator`: arithmetic, by a grammar of its own. */
-  calculator?: boolean | Approval;
+  calculator?: boolean | Approval | undefined;
   /** `http_fetch`: requests to the public internet. */
-  httpFetch?: boolean | HttpFetchOptions;
+  httpFetch?: boolean | HttpFetchOptions | undefined;
   /** `read_page`: title and text of a web page. */
-  readPage?: boolean | ReadPageOptions;
+  readPage?: boolean | ReadPageOptions | undefined;
   /** `web_search`: results become citations. */
-  webSearch?: WebSearchOptions;
+  webSearch?: WebSearchOptions | undefined;
   /** `read_file`, `list_files`, `write_file`. */
-  files?: FilesOptions;
+  files?: FilesOptions | undefined;
   /** `run_process`: a program without a shell; a person approves each call unless `approve` says otherwise. */
-  runProcess?: boolean | RunProcessOptions;
+  runProcess?: boolean | RunProcessOptions | undefined;
   /** Patterns of names with `*`: exactly these, when there are any; `expose` does not count then. */
-  allow?: string[];
+  allow?: string[] | undefined;
   /** Patterns of names with `*`: only these are exposed. */
-  expose?: string[];
+  expose?: string[] | undefined;
   /** Patterns of names that are never exposed. */
-  deny?: string[];
+  deny?: string[] | undefined;
 }
 
 /** A source that an answer can name. */

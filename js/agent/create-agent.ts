@@ -1,16 +1,16 @@
 // createAgent: an agent that works inside the engine. JavaScript runs only its tools.
 import { randomUUID } from 'node:crypto';
 
-import { throwIfAborted } from '../abort';
+import { checkSignal } from '../abort';
 import type { AgentLimits } from '../../types/agent';
 import type { SavedRun } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
-import type { Message } from '../../types/messages';
+import type { GivenMessage, Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { startEngineCall } from '../model/call';
 import type { Fallback, ModelRuntimeOptions } from '../model/runtime';
-import { ModelRuntime } from '../model/runtime';
+import { checkFallback, ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
@@ -41,45 +41,49 @@ export interface SubAgentOptions {
   description: string;
   agent: EngineAgent;
   /** Whether it sees the conversation so far. */
-  inheritMessages?: boolean;
+  inheritMessages?: boolean | undefined;
   /** 30 minutes when absent. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 export interface CreateAgentOptions {
   /** `provider:model`, or a runtime together with `modelName`. `demo:demo` needs no key. */
   model: string | ModelRuntime;
-  modelName?: string;
+  modelName?: string | undefined;
   /** Settings of the provider, where `model` is a name; `fetch` and `transport` as a runtime has them. */
-  provider?: ProviderSettings & Pick<ModelRuntimeOptions, 'fetch' | 'transport'>;
+  provider?: (ProviderSettings & Pick<ModelRuntimeOptions, 'fetch' | 'transport'>) | undefined;
   /** Who is asked when the model fails before it has shown anything. */
-  fallback?: readonly Fallback[];
-  instructions?: string;
+  fallback?: readonly Fallback[] | undefined;
+  instructions?: string | undefined;
   /**
    * Functions of the host, tools of builtinTools() and MCP clients, and names of the engine's own tools:
    * `time`, `calculator`, `http_fetch`, and `ask_user`, by which the model asks a person and waits for
    * the answer. In a record the keys are the names.
    */
-  tools?: HostTools;
-  agents?: readonly SubAgentOptions[];
-  approve?: ApprovePolicy;
-  limits?: Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
-    /** Turns of the model with tools; one last answer follows. 32 when absent, 0 for no limit. */
-    maxSteps?: number;
-    /** US dollars. */
-    maxCost?: number;
-  };
+  tools?: HostTools | undefined;
+  agents?: readonly SubAgentOptions[] | undefined;
+  approve?: ApprovePolicy | undefined;
+  limits?:
+    | (Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
+        /** Turns of the model with tools; one last answer follows. 32 when absent, 0 for no limit. */
+        maxSteps?: number | undefined;
+        /** US dollars; refused where the price of a model is not known. */
+        maxCost?: number | undefined;
+      })
+    | undefined;
   /** Further members of every request: temperature, max_tokens ... */
-  parameters?: Record<string, unknown>;
-  compression?: {
-    enabled?: boolean;
-    maxWindowToken?: number;
-    thresholdRatio?: number;
-    driftMultiplier?: number;
-  };
+  parameters?: Record<string, unknown> | undefined;
+  compression?:
+    | {
+        enabled?: boolean | undefined;
+        maxWindowToken?: number | undefined;
+        thresholdRatio?: number | undefined;
+        driftMultiplier?: number | undefined;
+      }
+    | undefined;
   /** Calls of tools at a time; 8 when absent. */
-  concurrency?: number;
-  retryAfterFirstToken?: boolean;
+  concurrency?: number | undefined;
+  retryAfterFirstToken?: boolean | undefined;
 }
 
 export interface AgentRunOptions {
@@ -99,7 +103,10 @@ export interface AgentRunOptions {
 }
 
 /** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */
-export type AgentInput = string | readonly Message[] | (Partial<RunAgentInput> & object);
+export type AgentInput =
+  | string
+  | readonly GivenMessage[]
+  | (Partial<Omit<RunAgentInput, 'messages'>> & { messages?: readonly GivenMessage[] | undefined });
 
 const defaultKeptSize = 1 << 24;
 
@@ -180,7 +187,7 @@ export class EngineAgent {
   #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
     const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
     checkNames('A run', options, ofRun, otherWords);
-    throwIfAborted(signal);
+    checkSignal('A run', signal);
     const inputJson = toJson(input, 'input');
     const send = this.#sender();
     const optionsJson = toJson(
@@ -343,11 +350,16 @@ const otherWords = {
 };
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {
-  const { model, compression, concurrency } = (options ?? {}) as Partial<CreateAgentOptions>;
+  const { model, compression, concurrency, fallback, instructions } = (options ??
+    {}) as Partial<CreateAgentOptions>;
   checkNames('createAgent()', options ?? {}, known, otherWords);
   checkNames('compression', compression ?? {}, ofCompression);
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
     throw new MillraceError('invalid_option', '`concurrency` must be a whole number from 1.');
+  }
+  checkFallback('createAgent', fallback);
+  if (instructions !== undefined && typeof instructions !== 'string') {
+    throw new MillraceError('invalid_option', 'createAgent(): instructions must be a string.');
   }
   if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
     throw new MillraceError(

@@ -1,4 +1,5 @@
 // The agent runtime's part of the public surface.
+export type * from './agent-result';
 export { AgentRun } from './agent-run';
 export { createAgent, EngineAgent } from './create-agent';
 export type {

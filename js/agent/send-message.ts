@@ -1,11 +1,11 @@
 // sendMessage: a run in a stored thread. What the user said is stored before the model is asked.
 import { randomUUID } from 'node:crypto';
 
-import type { AgentResult } from '../../types/agent-run';
 import type { ChatStorage } from '../../types/channels';
 import type { AssistantMessage, Message, UserMessage } from '../../types/messages';
 import { MillraceError } from '../errors';
 import { foldEvents } from '../runs/fold';
+import type { AgentResult } from './agent-result';
 import type { AgentRun } from './agent-run';
 import type { AgentRunOptions, EngineAgent } from './create-agent';
 
@@ -20,7 +20,7 @@ export interface SendMessageOptions extends Omit<AgentRunOptions, 'runId'> {
   storage: MessageStorage;
   message: string | UserMessage;
   /** Called when the conversation is stored. What it throws rejects `finished`. */
-  onFinish?: (finished: FinishedMessage) => unknown;
+  onFinish?: ((finished: FinishedMessage) => unknown) | undefined;
 }
 
 /** What became of a message. */
@@ -33,49 +33,100 @@ export interface FinishedMessage {
 
 export interface SentMessage {
   threadId: string;
-  /** The row that the answer will have, while there is none. */
+  /** The row of the answer: empty until it is stored. */
   placeholderId: string;
   run: AgentRun;
   /** Resolves when the conversation is stored. */
   finished: Promise<FinishedMessage>;
 }
 
-/** Stores the user's row and an empty answer, then runs the agent. */
+/**
+ * Stores the user's row and an empty answer, then runs the agent. Messages of one thread take their turn:
+ * the next is stored when the answer before it is.
+ */
 export async function sendMessage(
   agent: EngineAgent,
-  { storage, message, onFinish, ...options }: SendMessageOptions,
+  given: SendMessageOptions,
 ): Promise<SentMessage> {
-  const { thread } = storage;
-  if (typeof thread?.setMessages !== 'function') {
-    throw new MillraceError('invalid_option', 'sendMessage() needs a storage with setMessages().');
-  }
+  const { storage, message, onFinish, ...options } = given ?? {};
+  const thread = threadOf(storage);
   const row: UserMessage =
     typeof message === 'string' ? { id: randomUUID(), role: 'user', content: message } : message;
-  const placeholder: AssistantMessage = { id: randomUUID(), role: 'assistant', content: '' };
   const isNew = options.threadId === undefined;
   const threadId = options.threadId ?? (await thread.createThread(row)).id;
-  const before = isNew ? [] : await thread.getMessages(threadId);
-  const asked = [...before, row];
-  await thread.setMessages(threadId, [...asked, placeholder]);
-  const run = agent.run(asked, { ...options, threadId });
-  const finished = store(run, asked, storage, threadId, onFinish);
-  // Whoever does not wait for it must not be ended by it.
-  finished.catch(() => undefined);
-  return { threadId, placeholderId: placeholder.id, run, finished };
+  const done = await turnOf(thread, threadId);
+  try {
+    const before = isNew ? [] : await thread.getMessages(threadId);
+    const placeholder: AssistantMessage = { id: randomUUID(), role: 'assistant', content: '' };
+    const asked = [...before, row];
+    await thread.setMessages(threadId, [...asked, placeholder]);
+    const run = agent.run(asked, { ...options, threadId });
+    const stored = store(run, asked, placeholder.id, thread).finally(done);
+    const finished = stored.then(async (messages) => {
+      const told = { threadId, messages, result: await run.result };
+      await onFinish?.(told);
+      return told;
+    });
+    // Whoever does not wait for it must not be ended by it.
+    finished.catch(() => undefined);
+    return { threadId, placeholderId: placeholder.id, run, finished };
+  } catch (error) {
+    done();
+    throw error;
+  }
+}
+
+type MessageThread = MessageStorage['thread'];
+
+function threadOf(storage: Partial<MessageStorage> | undefined): MessageThread {
+  const { thread } = storage ?? {};
+  if (typeof thread?.setMessages === 'function') return thread;
+  throw new MillraceError(
+    'invalid_option',
+    'sendMessage() needs `storage` with `thread.setMessages(threadId, messages)`, as inMemoryStorage() has ' +
+      'it. The service behind restStorage() keeps what its front end sends: give it a setMessages of your own.',
+  );
+}
+
+// By storage and thread: the end of the last turn.
+const turns = new WeakMap<object, Map<string, Promise<void>>>();
+
+// Waits for the thread's earlier turns; the answer ends this one.
+async function turnOf(thread: object, threadId: string): Promise<() => void> {
+  const last = turns.get(thread) ?? new Map<string, Promise<void>>();
+  turns.set(thread, last);
+  const before = last.get(threadId);
+  let end: () => void = () => undefined;
+  const turn = new Promise<void>((resolve) => (end = resolve));
+  last.set(threadId, turn);
+  await before;
+  return () => {
+    if (last.get(threadId) === turn) last.delete(threadId);
+    end();
+  };
 }
 
 async function store(
   run: AgentRun,
   asked: Message[],
-  { thread }: MessageStorage,
-  threadId: string,
-  onFinish: SendMessageOptions['onFinish'],
-): Promise<FinishedMessage> {
+  placeholderId: string,
+  thread: MessageThread,
+): Promise<Message[]> {
   const events = foldEvents(run);
-  const result = await run.result;
-  const messages = [...asked, ...(await events)];
-  await thread.setMessages(threadId, messages);
-  const finished = { threadId, messages, result };
-  await onFinish?.(finished);
-  return finished;
+  const { status } = await run.result;
+  const answer = inPlace(await events, placeholderId);
+  const last = answer.at(-1);
+  const isCut = status === 'cancelled' || status === 'error';
+  if (isCut && last?.role === 'assistant' && !last.toolCalls?.length) {
+    last.metadata = { ...last.metadata, interruptedMidStream: true };
+  }
+  const messages = [...asked, ...answer];
+  await thread.setMessages(run.threadId, messages);
+  return messages;
+}
+
+// The answer's first row is the one that was stored empty.
+function inPlace(answer: Message[], id: string): Message[] {
+  const first = answer.findIndex(({ role }) => role === 'assistant');
+  return answer.map((row, index) => (index === first ? { ...row, id } : { ...row }));
 }

@@ -27,26 +27,26 @@ export type ToolEffect = 'read' | 'idempotent' | 'keyed' | 'once';
 /** A tool of the host. */
 export interface HostTool<Input = never> {
   name: string;
-  description?: string;
+  description?: string | undefined;
   /** JSON Schema, or a schema of a library that follows Standard Schema. */
-  input?: object | StandardSchema<Input>;
+  input?: object | StandardSchema<Input> | undefined;
   /** `once` when absent. */
-  effect?: ToolEffect;
+  effect?: ToolEffect | undefined;
   /** Whether a person is asked before the call; never when absent. */
-  approve?: boolean | HumanInterventionConfig;
+  approve?: boolean | HumanInterventionConfig | undefined;
   /** Milliseconds that one call may take; 5 minutes when absent, 0 for no limit. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Bytes of its result that a model is shown; 256 Ki when absent. What is longer is cut and says so. */
-  resultLimit?: number;
+  resultLimit?: number | undefined;
   /**
    * How often a call is tried again whose error says `retryable: true`; 2 when absent, 5 at most. A
    * tool of effect `once` never is.
    */
-  retries?: number;
+  retries?: number | undefined;
   /** Calls of one turn run one after the other. */
-  ordered?: boolean;
+  ordered?: boolean | undefined;
   /** So do calls whose argument of this name is equal. */
-  serializeBy?: string;
+  serializeBy?: string | undefined;
   run(input: Input, context: AgentToolContext): unknown;
 }
 

@@ -105,7 +105,7 @@ async function questionOf(positionals: readonly string[]): Promise<string> {
   let text = '';
   for await (const chunk of process.stdin) text += String(chunk);
   if (text.trim() === '') throw new UsageError('chat needs a question; standard input is empty.');
-  return text;
+  return text.replace(/\r?\n$/, '');
 }
 
 // The first Ctrl-C ends the answer in good order, the second the process.

@@ -21,10 +21,27 @@ export function readArgs<T extends Options>(
   positionals: boolean,
 ): ReturnType<typeof parseArgs<{ options: T; allowPositionals: boolean; strict: true }>> {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: positionals, strict: true });
+    return parseArgs({
+      args: withNumbers(args, options),
+      options,
+      allowPositionals: positionals,
+      strict: true,
+    });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+// A number below zero is a value, which its option judges, and no further option.
+function withNumbers(args: readonly string[], options: Options): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1) ?? '';
+    const takes = before.startsWith('--') && options[before.slice(2)]?.type === 'string';
+    if (takes && /^-\d/.test(arg)) joined[joined.length - 1] = `${before}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
 }
 
 /** An option that must be an integer within bounds. */
@@ -59,7 +76,8 @@ export function plain(text: string): string {
 
 /** Writes an error to stderr. Returns the exit code. */
 export function fail(error: unknown): number {
-  const code = MillraceError.is(error) ? ` (${error.code})` : '';
+  const cause = error instanceof UsageError ? error.cause : error;
+  const code = MillraceError.is(cause) ? ` (${cause.code})` : '';
   process.stderr.write(`millrace: ${plain(messageOf(error))}${code}\n`);
   return exitCodeOf(error);
 }

@@ -33,6 +33,10 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`${version()}\n`);
     return 0;
   }
+  const [asked = ''] = rest;
+  if (name === 'help' && Object.hasOwn(commands, asked)) {
+    return commands[asked]?.run(['--help']) ?? 0;
+  }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(usage());
     return name === undefined ? 2 : 0;
@@ -44,6 +48,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
   return command.run(rest);
 }
+
+// Who reads has enough (`| head`), or there is no room: nothing more can be said there.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  process.exit(fail(error));
+});
+process.stderr.on('error', () => undefined);
 
 main(process.argv.slice(2)).then(
   (code) => {

@@ -1,7 +1,8 @@
 // millrace serve: the HTTP server inside the engine.
 import type { Command } from './command';
-import { integerOption, readArgs } from './command';
+import { integerOption, readArgs, UsageError } from './command';
 import { chooseModel } from './model-choice';
+import { MillraceError } from '../errors';
 import type { Server, ServerOptions } from '../server';
 import { startServer } from '../server';
 import { authorizationChoice, authorizationOptions } from './mcp-authorization';
@@ -151,6 +152,18 @@ function agentOptions(values: {
 const farewell =
   'Stopping: answers on their way have 5 seconds to end. Another signal (Ctrl-C) ends them now.\n';
 
+// What an option names wrongly is a wrong use.
+function started(...options: Parameters<typeof startServer>): ReturnType<typeof startServer> {
+  try {
+    return startServer(...options);
+  } catch (error) {
+    const isUse = MillraceError.is(error) && uses.has(error.code);
+    throw isUse ? new UsageError(error.message, { cause: error }) : error;
+  }
+}
+
+const uses: ReadonlySet<string> = new Set(['invalid_option', 'unknown_provider']);
+
 /** The `serve` command. */
 export const serve: Command = {
   summary: 'serve a model as an AG-UI agent over HTTP',
@@ -168,7 +181,7 @@ export const serve: Command = {
     const authorization = authorizationChoice(values);
     const plan =
       file === undefined ? noServers : await readMcpFile(file, process.env, authorization);
-    const server = startServer({
+    const server = started({
       ...choice,
       mcp: plan.servers,
       ...agentOptions(values),

@@ -17,51 +17,51 @@ type Awaitable<T> = T | Promise<T>;
 
 /** A server that is started as a program and spoken to over its standard input and output. */
 export interface MCPProgramOptions {
-  type?: 'stdio';
+  type?: 'stdio' | undefined;
   command: string;
-  args?: readonly string[];
+  args?: readonly string[] | undefined;
   /** Added to HOME, LANG, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ and USER; nothing else is inherited. */
-  env?: Readonly<Record<string, string>>;
-  cwd?: string;
+  env?: Readonly<Record<string, string>> | undefined;
+  cwd?: string | undefined;
   /** Milliseconds between the polite signal and the one that cannot be ignored; default 1 s. */
-  graceMs?: number;
+  graceMs?: number | undefined;
   /** Milliseconds that it may take to end when its input is closed; default 2 s. */
-  closeMs?: number;
+  closeMs?: number | undefined;
 }
 
 /** A server that is reached over HTTP. */
 export interface MCPAddressOptions extends RouteOptions {
-  type?: 'http' | 'sse' | 'streamable-http' | 'streamableHttp';
+  type?: 'http' | 'sse' | 'streamable-http' | 'streamableHttp' | undefined;
   url: string | URL;
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** How requests are authorized; see OAuth. */
-  auth?: MCPAuthorization;
-  connectMs?: number;
+  auth?: MCPAuthorization | undefined;
+  connectMs?: number | undefined;
 }
 
 /** What every client may have. */
 export interface MCPCommonOptions {
   /** The server's name in the names of its tools; default its own. */
-  name?: string;
+  name?: string | undefined;
   /** Gives up opening the connection. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Who asks; default Millrace itself. */
-  clientInfo?: MCPImplementation;
+  clientInfo?: MCPImplementation | undefined;
   /** The only version to speak; default: what the server speaks. */
-  protocolVersion?: MCPProtocolVersion;
+  protocolVersion?: MCPProtocolVersion | undefined;
   /** Milliseconds until the connection is open; default 60 s. */
-  startMs?: number;
+  startMs?: number | undefined;
   /** Milliseconds for a request without its own limit; default 60 s. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Bytes of one message; default 16 MiB. */
-  maxMessageBytes?: number;
+  maxMessageBytes?: number | undefined;
   /**
    * What the server says of its tools' effects is believed, and its tools run unasked where each tool decides that
    * itself (`approve: 'tools'`).
    */
-  trusted?: boolean;
+  trusted?: boolean | undefined;
   /** Folders that the server may know of. */
-  roots?: readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>);
+  roots?: (readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>)) | undefined;
   /** Asks a person. */
   onElicitation?: (
     question: MCPElicitation,
@@ -73,14 +73,14 @@ export interface MCPCommonOptions {
     context: { signal: AbortSignal },
   ) => Awaitable<object>;
   /** A line that the server's program writes to standard error; lines are lost while this process lags behind. */
-  onStderr?: (line: string) => void;
-  onLog?: (message: { level: string; logger?: string; data: unknown }) => void;
-  onToolsChanged?: () => void;
-  onResourcesChanged?: () => void;
-  onPromptsChanged?: () => void;
-  onResourceUpdated?: (uri: string) => void;
+  onStderr?: ((line: string) => void) | undefined;
+  onLog?: ((message: { level: string; logger?: string; data: unknown }) => void) | undefined;
+  onToolsChanged?: (() => void) | undefined;
+  onResourcesChanged?: (() => void) | undefined;
+  onPromptsChanged?: (() => void) | undefined;
+  onResourceUpdated?: ((uri: string) => void) | undefined;
   /** Every notification, by its method. */
-  onNotification?: (method: string, params: Record<string, unknown>) => void;
+  onNotification?: ((method: string, params: Record<string, unknown>) => void) | undefined;
 }
 
 export type MCPClientOptions = (MCPProgramOptions | MCPAddressOptions) & MCPCommonOptions;

@@ -305,11 +305,11 @@ function errorNamesOf({ errorType = {} }: FactoryOptions): Record<string, string
 
 // A client of the vendor's own may know who asks, and a header or the query may prove it.
 function checkKey(options: FactoryOptions, settings: ModelRuntimeOptions): void {
-  const { apiKey = '', headers = {}, query = {} } = settings;
+  const { apiKey = '', headers = {} } = settings;
+  const { query = {} } = settings as { query?: object };
   const keys = typeof apiKey === 'string' ? apiKey.split(',') : apiKey;
   if (keys.some((key) => key.trim() !== '') || options.customClient) return;
-  if (Object.keys({ ...headers, ...(query as object) }).some((name) => provesIdentity.test(name)))
-    return;
+  if (Object.keys({ ...headers, ...query }).some((name) => provesIdentity.test(name))) return;
   const [name] = options.keyNames ?? [];
   const fix = name === undefined ? 'Give `apiKey`.' : `Set ${name} or give \`apiKey\`.`;
   throw new MillraceError(

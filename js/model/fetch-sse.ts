@@ -13,10 +13,10 @@ type MaybePromise = void | Promise<void>;
 
 /** What the request was about; it stands in the body of network errors. */
 export interface ChatRequestContext {
-  apiMode?: string;
-  fetchOnClient?: boolean;
-  model?: string;
-  provider?: string;
+  apiMode?: string | undefined;
+  fetchOnClient?: boolean | undefined;
+  model?: string | undefined;
+  provider?: string | undefined;
 }
 
 /** The members of a standard RequestInit, and these. */

@@ -1,5 +1,6 @@
 // Structured output: an object that follows a schema, from whatever a model and its vendor can do.
 import type {
+  DeepPartial,
   GenerateObjectOptions,
   GenerateObjectRequest,
   ObjectSchema,
@@ -63,7 +64,7 @@ export function streamObject<T = unknown>(
  * that the model did not write. `object()` is the whole and valid one. The model is asked once, when the
  * run is made, and again only to repair an answer that does not follow the schema.
  */
-export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
+export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   readonly #host: ObjectHost;
   readonly #request: GenerateObjectRequest;
   readonly #options: GenerateObjectOptions;
@@ -103,12 +104,12 @@ export class ObjectRun<T = unknown> implements AsyncIterable<unknown> {
     this.#run?.stop();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<DeepPartial<T>, void> {
     for (;;) {
       if (this.#hasNews()) {
-        yield this.#shown;
+        yield this.#shown as DeepPartial<T>;
       } else if (this.#over) {
-        yield await this.#object;
+        yield (await this.#object) as DeepPartial<T>;
         return;
       } else {
         await new Promise<void>((resolve) => this.#wake.push(resolve));

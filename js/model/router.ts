@@ -11,7 +11,13 @@ import type {
   SpeechPayload,
 } from '../../types/capabilities';
 import type { ChatStreamPayload } from '../../types/model';
-import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import type {
+  GenerateObjectOptions,
+  GenerateObjectRequest,
+  OutputOf,
+  StandardSchema,
+  ValidatedRequest,
+} from '../../types/objects';
 import { onAbort, throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
 import type { RuntimeClass } from './factories';
@@ -90,6 +96,10 @@ export interface RouterRuntime {
   readonly baseURL: string | undefined;
   chat(payload: ChatStreamPayload, options?: ChatOptions): Promise<Response>;
   stream(payload: ChatStreamPayload, options?: StreamOptions): ModelRun;
+  generateObject<Schema extends StandardSchema>(
+    request: ValidatedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): Promise<OutputOf<Schema>>;
   generateObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,

@@ -12,7 +12,13 @@ import type {
   SpeechPayload,
 } from '../../types/capabilities';
 import type { ChatCallbacks, ChatStreamPayload, ModelHooks } from '../../types/model';
-import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
+import type {
+  GenerateObjectOptions,
+  GenerateObjectRequest,
+  OutputOf,
+  StandardSchema,
+  ValidatedRequest,
+} from '../../types/objects';
 import type { ProviderName } from '../../types/providers';
 import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
@@ -256,6 +262,14 @@ export class ModelRuntime {
    * Asks for a value that follows a schema; without a schema, for the calls of `tools`:
    * `[{ name, arguments }]`.
    */
+  async generateObject<Schema extends StandardSchema>(
+    request: ValidatedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): Promise<OutputOf<Schema>>;
+  async generateObject<T = unknown>(
+    request: GenerateObjectRequest,
+    options?: GenerateObjectOptions,
+  ): Promise<T>;
   async generateObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,
@@ -265,6 +279,14 @@ export class ModelRuntime {
   }
 
   /** The same, shown while it arrives. */
+  streamObject<Schema extends StandardSchema>(
+    request: ValidatedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): ObjectRun<OutputOf<Schema>>;
+  streamObject<T = unknown>(
+    request: GenerateObjectRequest,
+    options?: GenerateObjectOptions,
+  ): ObjectRun<T>;
   streamObject<T = unknown>(
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,
@@ -367,7 +389,8 @@ function withDemo(provider: string, settings: ProviderSettings): ProviderSetting
   return { ...settings, baseURL: engine().demoModel() };
 }
 
-function checkFallback(owner: string, fallback: unknown): void {
+/** Throws for fallbacks that are no list. */
+export function checkFallback(owner: string, fallback: unknown): void {
   if (fallback === undefined || Array.isArray(fallback)) return;
   throw new MillraceError(
     'invalid_option',

@@ -9,13 +9,13 @@ import { proxyFromEnvironment } from '../transport/route';
 
 /** Limits of an answer, in bytes; what exceeds one ends it with an error. */
 export interface AnswerLimits {
-  headerBytes?: number;
-  decodedBytes?: number;
-  lineBytes?: number;
-  eventBytes?: number;
-  toolArgumentsBytes?: number;
+  headerBytes?: number | undefined;
+  decodedBytes?: number | undefined;
+  lineBytes?: number | undefined;
+  eventBytes?: number | undefined;
+  toolArgumentsBytes?: number | undefined;
   /** Texts, thoughts, calls, citations and states of one answer; default 8,192. */
-  parts?: number;
+  parts?: number | undefined;
 }
 
 /** How one provider is reached. Which members a provider needs stands in docs/providers.md. */
@@ -55,7 +55,6 @@ export interface ProviderSettings extends RouteOptions {
   errorNames?: Record<string, string> | undefined;
   /** Describes a provider that is not in the table. */
   custom?: Record<string, unknown> | undefined;
-  [member: string]: unknown;
 }
 
 /** A row of the table of providers. */
@@ -128,7 +127,7 @@ const optionNames = [
 export function checkOptionNames(owner: string, options: ProviderSettings): void {
   for (const name of Object.keys(options)) {
     const meant = meantBy(name, optionNames);
-    if (meant === undefined || options[name] === undefined) continue;
+    if (meant === undefined || options[name as keyof ProviderSettings] === undefined) continue;
     throw new MillraceError(
       'invalid_option',
       `${owner}: there is no option '${name}'. Did you mean '${meant}'?`,

@@ -99,6 +99,12 @@ export function computeCost(
 
 /** The card of a model or of a dated version of it. */
 export function modelCard(provider: string, model: string): ModelCard | undefined {
+  if (typeof provider !== 'string' || typeof model !== 'string') {
+    throw new MillraceError(
+      'invalid_argument',
+      "modelCard() takes a provider and a model: modelCard('openai', 'gpt-5').",
+    );
+  }
   const json = call((native) => native.modelCard(provider, model));
   return json === '' ? undefined : (JSON.parse(json) as ModelCard);
 }

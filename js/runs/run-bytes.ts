@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { StreamProtocolAdapter } from '../../types/channels';
-import type { AGUIEvent } from '../../types/events';
+import type { AGUIEvent, GivenSnapshotEvent } from '../../types/events';
 import { checkSignal, noListener, onAbort } from '../abort';
 import { traitsOf } from '../adapters/adapters';
 import { EventStream } from '../adapters/event-stream';
@@ -29,7 +29,8 @@ export interface RunOptions {
   keepAliveMs?: number | undefined;
 }
 
-type Events = AsyncIterable<AGUIEvent> | Iterable<AGUIEvent>;
+type GivenEvent = AGUIEvent | GivenSnapshotEvent;
+type Events = AsyncIterable<GivenEvent> | Iterable<GivenEvent>;
 
 /** Events, or a Response together with the option `adapter`; either may still be on its way. */
 export type RunSource = Events | Response | PromiseLike<Events | Response>;
@@ -74,8 +75,8 @@ export class RunBytes implements Sink {
     this.#source = source;
     this.#options = options;
     this.#ids = {
-      threadId: options.threadId ?? randomUUID(),
-      runId: options.runId ?? randomUUID(),
+      threadId: options.threadId ?? idOf(source, 'threadId') ?? randomUUID(),
+      runId: options.runId ?? idOf(source, 'runId') ?? randomUUID(),
     };
     this.#run = this.#makeRun();
     // A source that fails before it is asked must not end the process.
@@ -347,6 +348,12 @@ function isEvents(value: unknown): value is Events {
   return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
+// A run of an agent or a model knows its own ids.
+function idOf(source: RunSource, name: 'threadId' | 'runId'): string | undefined {
+  const id = (source as Partial<Record<'threadId' | 'runId', unknown>>)[name];
+  return typeof id === 'string' ? id : undefined;
+}
+
 function checkOptions(source: unknown, options: RunOptions): void {
   const fail = (sentence: string): never => {
     throw new MillraceError('invalid_argument', sentence);
@@ -358,6 +365,9 @@ function checkOptions(source: unknown, options: RunOptions): void {
     fail(
       'A run whose source is a Response needs the option adapter, for instance openAIAdapter().',
     );
+  }
+  if (isResponse(source) && typeof options.adapter === 'function') {
+    fail('The option adapter must be an adapter: call the function, for instance openAIAdapter().');
   }
   for (const name of ['threadId', 'runId', 'parentRunId', 'protocolVersion'] as const) {
     const value: unknown = options[name];

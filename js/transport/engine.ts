@@ -14,13 +14,13 @@ import type { Output, PipeSpec, Sink, Source } from './source';
 /** How long each phase may take, in milliseconds; 0 is no limit. There are no other limits in time. */
 export interface Timeouts {
   /** Name lookup, TCP and TLS; default 10 s. */
-  connect?: number;
+  connect?: number | undefined;
   /** From the connection to the first byte of the answer; default none. */
-  firstByte?: number;
+  firstByte?: number | undefined;
   /** Between two arrivals of bytes; stands still while the reader is slow; default none. */
-  idle?: number;
+  idle?: number | undefined;
   /** From start to end; default none. */
-  total?: number;
+  total?: number | undefined;
 }
 
 export interface EngineRequest extends RouteOptions {

@@ -222,6 +222,18 @@ const Tree& manifest_of(const Tree& state, std::string_view identifier) {
   return bundled;
 }
 
+void mark_doubt(Tree& state, const Tree& usage) {
+  const std::string_view source = usage["source"].string();
+  if (source.empty()) return;
+  Tree& llm = state.at("usage").at("llm");
+  if (source == "unknown" || (source == "estimated" && llm["source"].is_null())) {
+    llm.set("source", source);
+  }
+  if (usage["cost"].is_number()) return;
+  Tree& cost = state.at("cost");
+  cost.set("unpricedCalls", Tree::integer(cost["unpricedCalls"].integer_or(0) + 1));
+}
+
 void end_human_wait(Tree& state, std::int64_t now_ms) {
   const Tree* since = state.find("humanWaitingSince");
   if (since == nullptr) return;

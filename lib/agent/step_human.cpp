@@ -133,12 +133,9 @@ void StepMachine::request_human_approve(const Tree& instruction) {
   Tree content = Tree::object();
   content.set("pendingToolsCalling", calls);
   emit(event_of("human_approve_required", content, state_["operationId"]));
-  if (options_.history) {
-    Tree pending = Tree::object();
-    pending.set("type", "tool_pending");
-    pending.set("toolCalls", calls);
-    emit(std::move(pending));
-  }
+  Tree pending = typed("tool_pending");
+  pending.set("toolCalls", calls);
+  emit(std::move(pending));
   finish_instruction();
 }
 

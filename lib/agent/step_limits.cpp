@@ -182,6 +182,7 @@ void StepMachine::count_llm(const Tree& result, std::int64_t elapsed) {
   add_number(tokens, "input", input);
   add_number(tokens, "output", output);
   add_number(tokens, "total", total);
+  if (options_.lean) mark_doubt(state_, usage);
   const double price = usage["cost"].number_or(0);
   if (price <= 0) return;
   const std::string provider(result["provider"].string());

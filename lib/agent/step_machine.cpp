@@ -288,6 +288,7 @@ void StepMachine::settle(Tree next_context) {
 void StepMachine::fail_step(Tree error) {
   if (done_) return;
   if (checkpoint_.is_object()) state_ = checkpoint_;
+  keep_partial_answer();
   state_.set("status", "error");
   state_.set("error", error);
   emit_error(std::move(error));

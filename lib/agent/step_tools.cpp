@@ -64,7 +64,17 @@ void keep_beside(Tree& row, const Tree& result) {
 
 void StepMachine::call_tool(const Tree& instruction) {
   const Tree& payload = instruction["payload"];
-  start_tools({chat_tool_call(payload["toolCalling"])}, payload, true);
+  // Older agents say `toolCall`.
+  const Tree& given =
+      payload["toolCalling"].is_null() ? payload["toolCall"] : payload["toolCalling"];
+  Tree call = chat_tool_call(given);
+  if (!call["apiName"].is_string() || call["apiName"].string().empty()) {
+    return fail_step(error_tree(make_error(
+        Errc::invalid_instruction,
+        "A call_tool names no tool: give payload.toolCalling { id, identifier, apiName, arguments "
+        "}.")));
+  }
+  start_tools({std::move(call)}, payload, true);
 }
 
 void StepMachine::call_tools_batch(const Tree& instruction) {

@@ -35,7 +35,10 @@ void add_spent(Tree& state, const Tree& spent) {
   tokens.set("input", turn["totalInputTokens"]);
   tokens.set("output", turn["totalOutputTokens"]);
   tokens.set("total", turn["totalTokens"]);
-  agent::add_delta(state.at("usage").at("llm").at("tokens"), Tree(), tokens);
+  Tree& llm = state.at("usage").at("llm");
+  agent::add_delta(llm.at("tokens"), Tree(), tokens);
+  agent::add_delta(llm.at("apiCalls"), Tree(), Tree::integer(1));
+  agent::mark_doubt(state, turn);
   if (!turn["cost"].is_number()) return;
   agent::add_delta(state.at("cost").at("llm").at("total"), Tree(), turn["cost"]);
   agent::add_delta(state.at("cost").at("total"), Tree(), turn["cost"]);

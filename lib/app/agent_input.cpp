@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "format/format.hpp"
+#include "message/foreign.hpp"
 
 namespace millrace::app {
 namespace {
@@ -47,7 +48,12 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
                                                 std::string(format_name) + "\". Use one of " +
                                                 names + ".");
   }
-  return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
+  if (format->name != "identity") {
+    return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
+  }
+  const auto adopted = message::adopt_foreign(messages);
+  if (!adopted) return adopted.error();
+  return format::from_api(*format, adopted.value(), ids);
 }
 
 // What the client's page knows, as a system message of its own.

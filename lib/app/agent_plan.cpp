@@ -211,6 +211,31 @@ Result<void> add_agents(AgentPlan& plan, const Tree& agents, const ToolSources& 
   return {};
 }
 
+// The first model of the agent, or of one that it calls, whose price is not known beforehand.
+std::optional<std::string> unpriced_model(const AgentPlan& plan) {
+  // These say what each answer cost; the demo costs nothing.
+  constexpr std::array<std::string_view, 4> telling{"openrouter", "xai", "perplexity", "demo"};
+  for (const model::CallLink& link : plan.chain) {
+    const std::string& provider = link.config.id;
+    const std::string& name = link.model.empty() ? plan.model : link.model;
+    if (std::find(telling.begin(), telling.end(), provider) != telling.end()) continue;
+    if (model::find_card(provider, name) == nullptr) return provider + ":" + name;
+  }
+  for (const SubAgent& agent : plan.sub_agents) {
+    if (auto found = unpriced_model(*agent.plan)) return found;
+  }
+  return std::nullopt;
+}
+
+// A budget that cannot be counted would be none.
+Result<void> check_budget(const AgentPlan& plan) {
+  if (plan.state["costLimit"].is_null()) return {};
+  const auto model = unpriced_model(plan);
+  if (!model) return {};
+  return make_error(Errc::invalid_option, "`limits.maxCost` cannot be kept: no price of " + *model +
+                                              " is known. Give `limits.maxTokens` instead.");
+}
+
 Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const ToolSources& sources,
                                                    std::size_t depth) {
   if (!given.is_object()) return wrong("plan", "an object");
@@ -240,6 +265,7 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
   read_window(*plan);
   MILLRACE_TRY(add_tools(*plan, given, sources));
   MILLRACE_TRY(add_agents(*plan, given["agents"], sources, depth));
+  MILLRACE_TRY(check_budget(*plan));
   describe_tools(*plan);
   return std::shared_ptr<const AgentPlan>(std::move(plan));
 }

@@ -153,13 +153,20 @@ void AgentSession::expire() {
   pump();
 }
 
-// What the model has said so far stays in the conversation, and what it cost is counted.
+// What the model has said so far stays in the conversation, and what it cost is counted: an answer
+// is booked when it ends.
 void AgentSession::take_partial_turn() {
-  if (!turn_ || turn_->silent()) return;
+  const auto turn = std::exchange(turn_, nullptr);
+  if (!turn) return;
+  turn->leave(owner_ != nullptr);
+  take_cut_turn(*turn);
+}
+
+void AgentSession::take_cut_turn(ModelTurn& turn) {
   Tree spent = Tree::object();
-  spent.set("turn", turn_->usage());
+  spent.set("turn", turn.usage());
   spent_.push_back(std::move(spent));
-  machine_->progress(turn_action_, turn_->take_chunk());
+  if (machine_ && !turn.silent()) machine_->progress(turn_action_, turn.take_chunk());
 }
 
 // Does what the machine asks for until it waits for somebody.

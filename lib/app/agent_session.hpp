@@ -122,6 +122,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void expire();
   json::Tree ask();
   void take_partial_turn();
+  void take_cut_turn(ModelTurn& turn);
   void pump();
   void perform(const Tree& action);
   void take_events(Tree& events);

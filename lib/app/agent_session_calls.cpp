@@ -101,9 +101,7 @@ void AgentSession::on_turn() {
   const std::uint64_t action = turn_action_;
   if (!machine_) return;
   if (turn->error()) {
-    Tree spent = Tree::object();
-    spent.set("turn", turn->usage());
-    spent_.push_back(std::move(spent));
+    take_cut_turn(*turn);
     if (!turn->silent()) {
       turn_error_ = turn->error().copy();
       turn_code_ = turn->failure_code();

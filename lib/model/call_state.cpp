@@ -124,7 +124,9 @@ void ModelCall::State::build(Moment now) {
   if (!built) return settle(of_provider(std::move(built).error()), now);
   request_ = std::move(built).value();
   notes_.clear();
-  for (const Note& note : request_->notes) notes_.push_back(note.sentence);
+  for (const Note& note : request_->notes) {
+    notes_.push_back("`" + note.what + "`: " + note.sentence);
+  }
   if (options_.hooks.payload) {
     ask_payload_hook();
   } else {

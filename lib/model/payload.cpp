@@ -98,10 +98,25 @@ bool has_row(const Rows& rows, std::string_view name) {
   return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
 }
 
-bool is_known(std::string_view name) {
+}  // namespace
+
+bool is_payload_member(std::string_view name) {
   return has_row(number_members, name) || has_row(integer_members, name) ||
          has_row(text_members, name) || has_row(flag_members, name) ||
          std::find(other_members.begin(), other_members.end(), name) != other_members.end();
+}
+
+namespace {
+
+// What is said to the model must not be left out like an unknown setting.
+Result<void> check_words(const json::Value& root) {
+  for (const std::string_view member : {"system", "prompt"}) {
+    if (!root[member].is_string() && !root[member].is_array()) continue;
+    return invalid_member(member,
+                          "is no member of a chat: say it in `messages`, a system prompt "
+                          "with the role system");
+  }
+  return {};
 }
 
 Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
@@ -320,7 +335,7 @@ void read_extra(const json::Value& root, ChatPayload& payload) {
   for (const auto& [key, value] : root.members()) {
     // The provider's name is for others; OpenRouter's choice of providers is an object.
     const bool is_choice = key == "provider" && value.is_object();
-    if ((is_known(key) && !is_choice) || value.is_null()) continue;
+    if ((is_payload_member(key) && !is_choice) || value.is_null()) continue;
     payload.extra.emplace_back(key, value.to_json());
   }
 }
@@ -334,6 +349,7 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   const json::Value root = parsed.value();
   if (!root.is_object()) return make_error(Errc::invalid_body, "The payload must be an object.");
   ChatPayload payload;
+  MILLRACE_TRY(check_words(root));
   MILLRACE_TRY(read_scalars(root, payload));
   if (payload.model.empty()) return invalid_member("model", "must name a model");
   auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);

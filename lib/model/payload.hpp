@@ -89,5 +89,7 @@ struct ChatPayload {
 // Errors: invalid_json, json_too_deep, invalid_body (names the member), invalid_messages,
 // unknown_format.
 Result<ChatPayload> read_payload(std::string_view json, IdSource& ids);
+// Whether a payload has a member of this name that all dialects know.
+bool is_payload_member(std::string_view name);
 
 }  // namespace millrace::model

@@ -295,6 +295,10 @@ Result<void> check_part(const json::Value& part, const std::string& where) {
   }
   const json::Value medium = part[type];
   const std::string_view url = medium.is_string() ? medium.string() : medium["url"].string();
+  if (type == "file" && part["file"]["file_id"].string().empty() &&
+      part["file"]["file_data"].string().empty()) {
+    return make_error(Errc::invalid_messages, where + " needs file.file_id or file.file_data.");
+  }
   if (type.ends_with("_url") && url.empty()) {
     return make_error(Errc::invalid_messages, where + " needs " + std::string(type) + ".url.");
   }
@@ -308,8 +312,13 @@ Result<void> check_message(const json::Value& message, const std::string& where)
     return unknown_word(where, "role", role, roles);
   }
   if (role != "user") return {};
+  const json::Value content = message["content"];
+  if (!content.is_string() && !content.is_array()) {
+    return make_error(Errc::invalid_messages,
+                      where + ".content must be a string or a list of parts.");
+  }
   std::size_t at = 0;
-  for (const json::Value part : message["content"].items()) {
+  for (const json::Value part : content.items()) {
     MILLRACE_TRY(check_part(part, where + ".content[" + std::to_string(at++) + "]"));
   }
   return {};

@@ -1,5 +1,8 @@
 // How runs end: limits that hold while somebody hangs, stops, and what is left of a run then.
 /* eslint-disable @typescript-eslint/no-explicit-any */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
 import type { SavedRun } from 'millrace';
 import { AgentRuntime, createAgent, GeneralChatAgent, tool } from 'millrace';
 
@@ -205,6 +208,49 @@ describe('the bounds of a run', () => {
   });
 });
 
+describe('a budget in dollars', () => {
+  const limits = { maxCost: 1 };
+  it('is refused where a price is not known', () => {
+    const refused = /`limits.maxCost` cannot be kept: no price of openai:my-own is known/;
+    const provider = { apiKey: 'k' };
+    expect(() => createAgent({ model: 'openai:my-own', provider, limits })).toThrow(refused);
+    const agent = createAgent({ model: 'openai:my-own', provider });
+    const agents = [{ name: 'helper', description: 'Helps.', agent }];
+    expect(() => createAgent({ model: 'openai:gpt-5', provider, limits, agents })).toThrow(refused);
+    createAgent({ model: 'openai:gpt-5', provider, limits });
+    createAgent({ model: 'demo:demo', limits });
+  });
+});
+
+describe('an answer that broke off', () => {
+  it('is kept with what it cost', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"choices":[{"index":0,"delta":{"content":"half of it"}}]}\n\n');
+      setTimeout(() => response.destroy(), 50);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const baseURL = `http://127.0.0.1:${port}/v1`;
+    const agent = createAgent({
+      model: 'openai:gpt-5',
+      provider: { apiKey: 'k', maxRetries: 0, baseURL },
+    });
+    const result = await agent.run('x').result;
+    server.close();
+    expect(result).toMatchObject({
+      status: 'error',
+      text: 'half of it',
+      usage: { llm: { apiCalls: 1, source: 'estimated' } },
+    });
+    expect(result.cost?.total).toBeGreaterThan(0);
+    expect(JSON.parse(JSON.stringify(result.error))).toMatchObject({
+      name: 'MillraceError',
+      message: expect.stringMatching(/./),
+    });
+  });
+});
+
 describe('a run that was stopped', () => {
   it('keeps what the model had said, and goes on from there', async () => {
     const { agent, model } = await agentOf([
@@ -228,6 +274,28 @@ describe('a run that was stopped', () => {
       'What is it?',
       'The answer is',
     ]);
+  });
+
+  it('is paid for', async () => {
+    const { agent } = await agentOf([{ text: 'The answer is', hang: true }]);
+    const run = agent.run('What is it?');
+    const told: unknown[] = [];
+    for await (const event of run) {
+      if (event.type === 'TEXT_MESSAGE_CONTENT' && event.delta.includes('is')) run.stop();
+      if (event.type === 'CUSTOM' && event.name === 'millrace.run_usage') told.push(event.value);
+    }
+    const { usage, cost } = await run.result;
+    expect(usage?.llm).toMatchObject({ apiCalls: 1, source: 'estimated' });
+    expect(usage?.llm.tokens.output).toBeGreaterThan(0);
+    expect(cost).toMatchObject({ unpricedCalls: 1 });
+    expect(told).toEqual([expect.objectContaining({ usage, cost })]);
+  });
+
+  it('is never begun where its signal has aborted', async () => {
+    const { agent } = await agentOf([{ text: 'never' }]);
+    const run = agent.run('x', { signal: AbortSignal.abort(new Error('gone')) });
+    expect(await run.result).toMatchObject({ status: 'cancelled' });
+    await expect(run.text()).rejects.toThrow('gone');
   });
 
   it('is cancelled by a decision to stop', async () => {

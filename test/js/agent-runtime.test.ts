@@ -631,7 +631,10 @@ describe('people', () => {
     const agent = approving(call('c1', 'rm', '{"path":"a"}'));
     const runtime = new AgentRuntime(agent);
     const { newState, events } = await runtime.step(asked('x'));
-    expect(events).toMatchObject([{ type: 'human_approve_required', operationId: 'op' }]);
+    expect(events).toMatchObject([
+      { type: 'human_approve_required', operationId: 'op' },
+      { type: 'tool_pending', toolCalls: [{ id: 'c1' }] },
+    ]);
     expect(newState.status).toBe('waiting_for_human');
     expect(newState.usage.humanInteraction.approvalRequests).toBe(1);
     const shown = '2:rm2:rm12:{"path":"a"}';

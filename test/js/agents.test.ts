@@ -1019,6 +1019,46 @@ describe('sendMessage', () => {
     const more = await agent.sendMessage({ storage, threadId: sent.threadId, message: 'thanks' });
     await more.finished;
     expect(await storage.thread.getMessages(sent.threadId)).toHaveLength(6);
+    // The empty answer became the answer.
+    expect(stored[1]).toMatchObject({ id: sent.placeholderId, role: 'assistant' });
+  });
+
+  it('answers messages of one thread one after the other', async () => {
+    const agent = await agentOf([{ text: 'first' }, { text: 'second' }]);
+    const storage = inMemoryStorage();
+    const { id: threadId } = await storage.thread.createThread({
+      id: 'u',
+      role: 'user',
+      content: '',
+    });
+    await storage.thread.setMessages(threadId, []);
+    const sent = await Promise.all(
+      ['one', 'two'].map((message) => agent.sendMessage({ storage, threadId, message })),
+    );
+    await Promise.all(sent.map(({ finished }) => finished));
+    const rows = await storage.thread.getMessages(threadId);
+    expect(rows.map(({ content }) => content)).toEqual(['one', 'first', 'two', 'second']);
+  });
+
+  it('marks an answer that was cut', async () => {
+    const agent = await agentOf([{ text: 'half', hang: true }]);
+    const storage = inMemoryStorage();
+    const { run, finished } = await agent.sendMessage({ storage, message: 'x' });
+    for await (const { type } of run) if (type === 'TEXT_MESSAGE_CONTENT') run.stop();
+    expect((await finished).messages.at(-1)).toMatchObject({
+      content: expect.stringMatching(/^ha/),
+      metadata: { interruptedMidStream: true },
+    });
+  });
+
+  it('says what a storage needs', async () => {
+    const agent = await agentOf([]);
+    for (const given of [undefined, 'x', { message: 'x' }, { storage: {}, message: 'x' }]) {
+      await expect(agent.sendMessage(given as never)).rejects.toMatchObject({
+        code: 'invalid_option',
+        message: expect.stringContaining('thread.setMessages'),
+      });
+    }
   });
 });
 

@@ -269,3 +269,28 @@ describe('millrace', () => {
     },
   );
 });
+
+describe('millrace', () => {
+  it('ends quietly when its reader has enough', async () => {
+    const child = spawn(process.execPath, [main, 'models', '--json']);
+    let err = '';
+    child.stderr.on('data', (text: Buffer) => (err += text.toString()));
+    child.stdout.destroy();
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+  });
+
+  it('tells the help of a command, and the range of a number', async () => {
+    expect((await millrace(['help', 'serve'])).out).toContain('Usage: millrace serve');
+    expect(await millrace(['serve', '--max-steps', '-1'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--max-steps must be an integer from 0') as string,
+    });
+  });
+
+  it('asks what standard input says without its last line end', async () => {
+    const args = ['chat', '--model', 'demo:demo', '--quiet', '--json'];
+    const { out } = await millrace(args, { input: 'what is up\n' });
+    expect(out).not.toContain('what is up\\n');
+  });
+});

@@ -1,5 +1,5 @@
 // Options of runtimes and runs that cannot be meant as they are written, and the names of providers.
-import type { ModelRuntimeOptions, ProviderId } from 'millrace';
+import type { ProviderId } from 'millrace';
 import { MillraceError, configFromEnvironment, createModelRuntime } from 'millrace';
 
 import { addon } from '../../dist/cjs/addon';
@@ -35,7 +35,7 @@ it.each(wrong)('refuses %j', (options, message) => {
   expect(error?.message).toContain(message);
 });
 
-it.each<ModelRuntimeOptions>([
+it.each<Record<string, unknown>>([
   { provider: 'openai', apiKey: 'x' },
   { apikey: undefined },
   { userId: 'ann', sdkType: 'openai' },

@@ -417,7 +417,7 @@ describe('millrace serve without a model', () => {
       text: expect.stringContaining('--port') as string,
     });
     expect(await outcome(['--model', 'nobody:x'])).toMatchObject({
-      code: 1,
+      code: 2,
       text: expect.stringContaining('unknown_provider') as string,
     });
   }, 30_000);

@@ -45,10 +45,29 @@ void write_extra(message::JsonBuilder& out, const Draft& draft,
   }
 }
 
+namespace {
+
+// `max_tokens` of `maxTokens`.
+std::string snake_case(std::string_view name) {
+  std::string made;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper) made.push_back('_');
+    made.push_back(upper ? static_cast<char>(c - 'A' + 'a') : c);
+  }
+  return made;
+}
+
+}  // namespace
+
 void note_extra(const Draft& draft, std::span<const std::string_view> names) {
   for (const auto& [key, json] : draft.payload.extra) {
     if (json == "null" || std::find(names.begin(), names.end(), key) != names.end()) continue;
-    draft.note(key, "The member is not known to this API and was left out.");
+    std::string sentence = "The member is not known to this API and was left out.";
+    const std::string other = snake_case(key);
+    const bool is_misspelt = other != key && is_payload_member(other);
+    if (is_misspelt) sentence.append(" It is called `" + other + "`.");
+    draft.note(key, sentence);
   }
 }
 

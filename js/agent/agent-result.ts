@@ -1,0 +1,41 @@
+// How a run of an agent ended, told apart by `status`.
+import type { AgentCost, AgentUsage } from '../../types/agent';
+import type { AgentInterrupt } from '../../types/agent-run';
+import type { MillraceError } from '../errors';
+
+/** What every end of a run tells. */
+export interface AgentResultBase {
+  /** A finish reason, for instance `completed` or `max_steps_completed`. */
+  reason: string;
+  /** The last answer of the model, or what there is of one that was cut. */
+  text: string;
+  /** Steps of the loop: turns of the model, rounds of tools, and the end. */
+  steps: number;
+  threadId: string;
+  runId: string;
+  usage?: AgentUsage;
+  cost?: AgentCost;
+}
+
+/** A run that came to its end, left calls to the client, or was stopped. */
+export interface EndedResult extends AgentResultBase {
+  status: 'completed' | 'delegated' | 'cancelled';
+  interrupts?: undefined;
+  error?: undefined;
+}
+
+/** A run that waits for people. */
+export interface InterruptedResult extends AgentResultBase {
+  status: 'interrupted';
+  interrupts: AgentInterrupt[];
+  error?: undefined;
+}
+
+export interface FailedResult extends AgentResultBase {
+  status: 'error';
+  interrupts?: undefined;
+  error: MillraceError;
+}
+
+/** How a run ended. */
+export type AgentResult = EndedResult | InterruptedResult | FailedResult;

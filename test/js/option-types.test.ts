@@ -1,0 +1,88 @@
+// Types as users of TypeScript meet them, under exactOptionalPropertyTypes. The compiler checks this
+// file; running it shows only that what is declared is there.
+import type * as agui from '@ag-ui/core';
+import {
+  createAgent,
+  createMCPClient,
+  createModelRuntime,
+  fetchLLM,
+  agUIAdapter,
+  MillraceError,
+  toAGUIResponse,
+  tool,
+} from 'millrace';
+import type { AGUIEvent, AgentResult, EngineAgent, ModelRuntime } from 'millrace';
+import * as v from 'valibot';
+import { z } from 'zod';
+
+// Stands for a value of the type; never looked at.
+const value = <T>(): T => undefined as T;
+const maybe = value<string | undefined>();
+
+// Is never called.
+const compiled = (check: () => unknown): void => expect(typeof check).toBe('function');
+
+describe('types', () => {
+  it('of generated objects come from the validator', () => {
+    const runtime = value<ModelRuntime>();
+    const ask = { model: 'm', messages: [] };
+    const schema = z.object({ city: z.string(), people: z.array(z.object({ name: z.string() })) });
+    compiled(async () => {
+      const named = await runtime.generateObject({ ...ask, schema: { schema, name: 'x' } });
+      const two = await runtime.generateObject({ ...ask, schema: v.object({ n: v.number() }) });
+      const told = await runtime.generateObject<{ a: string }>({ ...ask, schema: {} });
+      const plain: unknown = await runtime.generateObject({ ...ask, schema: { type: 'object' } });
+      const run = runtime.streamObject({ ...ask, schema });
+      for await (const part of run) part.people?.[0]?.name?.trim();
+      const { city } = await run.object();
+      return [named.city.trim(), two.n.toFixed(), told.a.trim(), plain, city];
+    });
+  });
+
+  it('of a result are told apart by its status', () => {
+    const result = value<AgentResult>();
+    compiled(() => {
+      if (result.status === 'error') return result.error.code satisfies MillraceError['code'];
+      if (result.status !== 'interrupted') return result.text;
+      const [first] = result.interrupts;
+      return first?.reason === 'tool_call' ? first.metadata.toolName.trim() : first?.message.trim();
+    });
+  });
+
+  it('of options take undefined for what is optional', () => {
+    const signal = value<AbortSignal | undefined>();
+    const agent = value<EngineAgent>();
+    compiled(() => [
+      createAgent({
+        model: 'demo:demo',
+        instructions: maybe,
+        tools: undefined,
+        limits: { maxSteps: undefined, maxTokens: undefined },
+        compression: undefined,
+      }),
+      tool({ name: 'x', description: maybe, timeoutMs: undefined, run: () => 1 }),
+      createModelRuntime('openai', { apiKey: maybe, timeouts: { connect: undefined } }),
+      createMCPClient({ command: 'x', args: undefined, cwd: maybe }),
+      createMCPClient({ url: 'x', headers: undefined, signal }),
+      agent.run('x').resume({ approved: true, reason: maybe }),
+      agent.sendMessage({ storage: value<never>(), message: 'x', threadId: maybe, signal }),
+      value<ModelRuntime>().stream({ model: 'x', messages: [], temperature: undefined }, {}),
+      fetchLLM({ url: 'x', streamAdapter: agUIAdapter(), timeouts: { connect: undefined } }),
+    ]);
+  });
+
+  it('of options know no misspelt name', () => {
+    // @ts-expect-error It is called apiKey.
+    expect(() => createModelRuntime('openai', { apikey: 'x' })).toThrow("Did you mean 'apiKey'?");
+  });
+
+  it('of AG-UI 1.0 are taken', () => {
+    const agent = value<EngineAgent>();
+    compiled(() => [
+      agent.run(value<agui.RunAgentInput>()),
+      agent.run(value<agui.Message[]>()),
+      toAGUIResponse(value<AsyncIterable<agui.AGUIEvent>>()),
+      value<AsyncIterable<AGUIEvent>>(),
+    ]);
+  });
+});
