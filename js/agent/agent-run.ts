@@ -246,7 +246,8 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
         this.#result = result;
         // Answers that were refused leave the questions open.
         if (result.status !== 'error') {
-          rememberAsked(this.threadId, result.interrupts ?? [], this.#host.tools);
+          const { tools, asked } = this.#host;
+          rememberAsked(this.threadId, result.interrupts ?? [], tools, asked);
         }
         break;
       }

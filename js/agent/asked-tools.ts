@@ -22,19 +22,22 @@ export function askedTools(threadId: string): AskedTools {
   return threads.get(threadId)?.asked ?? new Map<string, HostTool>();
 }
 
-/** Keeps the functions of the calls that a run of the thread ended with, or none. */
+/**
+ * Keeps the functions of the calls that a run of the thread ended with, or none; `before` are those of the
+ * questions that it answered, of which some may still be open.
+ */
 export function rememberAsked(
   threadId: string,
   interrupts: readonly Interrupt[],
   tools: ReadonlyMap<string, HostTool>,
+  before: AskedTools | undefined,
 ): void {
-  const before = askedTools(threadId);
   threads.delete(threadId);
   const asked = new Map<string, HostTool>();
   for (const { toolCallId, metadata } of interrupts) {
     const name = metadata?.toolName;
     if (toolCallId === undefined || typeof name !== 'string') continue;
-    const found = before.get(toolCallId) ?? tools.get(name);
+    const found = before?.get(toolCallId) ?? tools.get(name);
     if (found) asked.set(toolCallId, found);
   }
   if (asked.size === 0) return;

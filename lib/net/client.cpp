@@ -214,8 +214,8 @@ void Client::State::run(TransferId id, const os::Addresses& addresses) {
     easy = std::move(spare_handles_.back());
     spare_handles_.pop_back();
   }
-  const bool is_ready =
-      entry->transfer->attach(std::move(easy), addresses, settings_, transfers_.size() > crowd);
+  const bool is_ready = entry->transfer->attach(std::move(easy), addresses, settings_,
+                                                driver_.kept_sockets(), transfers_.size() > crowd);
   if (is_ready) driver_.prepare(entry->transfer->easy());
   entry->is_running = is_ready && driver_.add(entry->transfer->easy());
   if (!entry->is_running) {
@@ -244,6 +244,10 @@ void Client::State::on_end(CURL* easy, CURLcode code) {
   switch (transfer->ended(code, settings_.roots)) {
     case Transfer::Next::finish: finish(id, transfer->error().copy()); break;
     case Transfer::Next::follow: follow(id); break;
+    case Transfer::Next::again:
+      stop_hop(*find(id));
+      locate(id);
+      break;
     case Transfer::Next::hold: stop_hop(*find(id)); break;
   }
 }

@@ -160,7 +160,9 @@ int MultiDriver::on_socket(CURL*, curl_socket_t fd, int what, void* self, void*)
 }
 
 int MultiDriver::on_close(void* self, curl_socket_t fd) {
-  static_cast<MultiDriver*>(self)->sockets_.forget(fd);
+  auto* driver = static_cast<MultiDriver*>(self);
+  driver->sockets_.forget(fd);
+  driver->kept_.closing(fd);
   return close(fd);
 }
 

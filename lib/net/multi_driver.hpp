@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "net/curl_handles.hpp"
+#include "net/kept_sockets.hpp"
 #include "net/socket_watch.hpp"
 #include "os/timer.hpp"
 
@@ -41,6 +42,8 @@ class MultiDriver {
   // without effect where its connection is not its own.
   void calm(CURL* easy);
 
+  [[nodiscard]] KeptSockets& kept_sockets() { return kept_; }
+
   [[nodiscard]] bool inside() const { return inside_; }
   // Runs `work` at once, or when libcurl has returned.
   void after(std::function<void()> work);
@@ -56,6 +59,7 @@ class MultiDriver {
   OnEnd on_end_;
   os::Timer timer_;
   SocketWatch sockets_;
+  KeptSockets kept_;
   std::deque<std::function<void()>> waiting_;
   bool inside_ = false;
   bool settling_ = false;

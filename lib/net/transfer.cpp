@@ -58,7 +58,7 @@ Result<void> Transfer::follow() {
   ++hop_;
   location_.clear();
   status_ = 0;
-  is_head_begun_ = is_head_complete_ = is_sent_ = false;
+  is_head_begun_ = is_head_complete_ = is_sent_ = wants_fresh_ = false;
   deadlines_.connecting(Clock::now());
   rearm();
   return {};
@@ -83,6 +83,12 @@ Result<void> Transfer::permit(const os::Addresses& addresses) const {
 
 Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
   if (!error_ && !location_.empty()) return Next::follow;
+  if (std::exchange(is_spoilt_, false) && !error_ && handler_) {
+    wants_fresh_ = true;
+    deadlines_.connecting(Clock::now());
+    rearm();
+    return Next::again;
+  }
   is_body_ended_ = true;
   // libcurl takes a connection that is closed in the middle of the head for a complete answer.
   if (code == CURLE_OK && !is_head_complete_) code = CURLE_GOT_NOTHING;
@@ -189,18 +195,33 @@ bool Transfer::guarded(Work work) {
 }
 
 // Also of a connection that is used again, which another request may have opened.
-int Transfer::on_connected(void* self, char* address, char*, int, int) {
+int Transfer::on_connected(void* self, char* address, char* local_address, int, int local_port) {
   auto* transfer = static_cast<Transfer*>(self);
-  const bool goes_on = transfer->guarded([transfer, address] {
+  const bool goes_on = transfer->guarded([&] {
     if (auto allowed = transfer->permit({address}); !allowed) {
       transfer->fail(std::move(allowed).error());
       return;
     }
+    transfer->check_connection(local_address, local_port);
+    if (transfer->is_spoilt_) return;
     transfer->deadlines_.connected(Clock::now());
     transfer->rearm();
     transfer->check_repetition();
   });
-  return goes_on ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+  return goes_on && !transfer->is_spoilt_ ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
+// What came on a kept connection while it was idle is no answer to this request. Those of HTTP/2
+// carry several at a time.
+void Transfer::check_connection(std::string_view local_address, int local_port) {
+  long made = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &made);
+  const bool is_shared = request_.route && request_.route->http2;
+  if (made > 0) {
+    sockets_->connected(std::exchange(opened_, {}), local_address, local_port);
+  } else if (!is_shared) {
+    is_spoilt_ = sockets_->is_spoilt(local_address, local_port);
+  }
 }
 
 // A kept connection may die unanswered, and libcurl then sends the request anew, unasked. The
@@ -235,6 +256,7 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
                                 std::generic_category().message(problem)));
     });
   }
+  if (fd >= 0) transfer->opened_.push_back(fd);
   return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 

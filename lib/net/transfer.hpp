@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/seldom.hpp"
 #include "net/body_decoder.hpp"
@@ -18,6 +19,7 @@
 #include "net/client.hpp"
 #include "net/curl_handles.hpp"
 #include "net/deadlines.hpp"
+#include "net/kept_sockets.hpp"
 #include "net/request_rules.hpp"
 #include "net/url.hpp"
 #include "os/timer.hpp"
@@ -33,6 +35,7 @@ class Transfer {
   enum class Next : std::uint8_t {
     finish,  // with error()
     follow,  // send the redirected request
+    again,   // send the request on a connection of its own: the kept one was spoilt
     hold,    // decoded bytes wait for a resume
   };
 
@@ -75,8 +78,9 @@ class Transfer {
   [[nodiscard]] Result<void> permit(const os::Addresses& addresses) const;
   // Sets every option of `easy` for the current hop; `addresses` pins the host when not empty.
   // False when memory is short. `crowded`: many transfers run beside this one.
+  // Lifetime: the sockets outlive the hop.
   [[nodiscard]] bool attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings,
-                            bool crowded);
+                            KeptSockets& sockets, bool crowded);
   // Gives the handle back; it must have been removed from libcurl's multi handle.
   CurlEasy detach() { return std::move(easy_); }
   // Turns the request into the one that the redirect asks for.
@@ -107,7 +111,7 @@ class Transfer {
  private:
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
-  static int on_connected(void* self, char* address, char*, int, int);
+  static int on_connected(void* self, char* address, char* local_address, int, int local_port);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
   void set_connection_options(const os::Addresses& addresses, const Settings& settings,
@@ -119,6 +123,7 @@ class Transfer {
   void set_method();
   bool set_headers(const std::string& user_agent);
   bool set_addresses(const os::Addresses& addresses);
+  void check_connection(std::string_view local_address, int local_port);
   void check_repetition();
   void header_line(std::string_view line);
   void status_line(std::string_view line);
@@ -162,7 +167,11 @@ class Transfer {
   std::array<char, CURL_ERROR_SIZE> curl_words_{};
 
   ResponseHead head_;
-  bool is_sent_ = false;  // on this hop
+  KeptSockets* sockets_ = nullptr;
+  std::vector<int> opened_;   // sockets of this hop that are to connect
+  bool is_spoilt_ = false;    // the kept connection that this hop was given
+  bool wants_fresh_ = false;  // no kept connection
+  bool is_sent_ = false;      // on this hop
   bool is_head_begun_ = false;
   bool is_head_complete_ = false;
   int status_ = 0;

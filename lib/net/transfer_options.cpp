@@ -26,8 +26,9 @@ void set_blob(CURL* handle, CURLoption option, const std::string& text) {
 }  // namespace
 
 bool Transfer::attach(CurlEasy easy, const os::Addresses& addresses, const Settings& settings,
-                      bool crowded) {
+                      KeptSockets& sockets, bool crowded) {
   easy_ = std::move(easy);
+  sockets_ = &sockets;
   if (!easy_) return false;
   curl_words_.front() = '\0';
   CURL* handle = easy_.get();
@@ -55,6 +56,7 @@ void Transfer::set_connection_options(const os::Addresses& addresses, const Sett
   curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, buffer_bytes);
   curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer_bytes);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, wants_fresh_ ? 1L : 0L);
   // If libcurl should ever look up a name itself, ending the transfer must not wait for the answer.
   curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, connect_limit(addresses));

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 
 #include "net/client.hpp"
@@ -109,6 +110,50 @@ TEST(ClientFailures, ARequestIsNotSentTwiceWhenAKeptConnectionDies) {
     const auto recorder = rig.start(std::move(request));
     EXPECT_EQ(recorder->outcome(), has_body ? "connection_lost" : "ok");
     EXPECT_EQ(requests, has_body ? 2 : 3);
+  }
+}
+
+// What came on a kept connection while nobody asked is nobody's answer, and a broken one is not
+// asked.
+TEST(ClientFailures, AKeptConnectionOnWhichSomethingCameIsNotUsedAgain) {
+  const std::string stray = test::response(200, "", "another's");
+  using Spoil = void (*)(Peer&, const std::string&);
+  constexpr std::array<Spoil, 4> spoils{
+      [](Peer& peer, const std::string& answer) { peer.write(answer); },
+      [](Peer& peer, const std::string&) { peer.write("junk"); },
+      [](Peer& peer, const std::string&) { peer.reset(); },
+      [](Peer& peer, const std::string&) { peer.close(); },
+  };
+  for (const bool has_body : {false, true}) {
+    for (const Spoil spoil : spoils) {
+      std::promise<void> first_was_read;
+      std::promise<void> is_spoilt;
+      std::atomic<int> connections = 0;
+      RawServer server([&](Peer& peer) {
+        const int number = ++connections;
+        peer.read_request();
+        peer.write(test::response(200, "", "answer " + std::to_string(number)));
+        if (number > 1) return;
+        first_was_read.get_future().wait();
+        spoil(peer, stray);
+        is_spoilt.set_value();
+        EXPECT_EQ(peer.read_request(), "");
+      });
+      ClientRig rig;
+      EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
+      first_was_read.set_value();
+      is_spoilt.get_future().wait();
+      Request request = to(server.url("/"));
+      if (has_body) {
+        request.method = "POST";
+        request.has_body = true;
+        request.body = "once";
+      }
+      const auto recorder = rig.start(std::move(request));
+      EXPECT_EQ(recorder->outcome(), "ok");
+      EXPECT_EQ(recorder->body(), "answer 2");
+      EXPECT_EQ(connections, 2);
+    }
   }
 }
 
