@@ -39,12 +39,14 @@ export interface AgentDecision {
   approved?: boolean | undefined;
   /** Replaces the arguments of the call. */
   editedArgs?: object | string | undefined;
+  /** The same, by the name that decisions of AgentRuntime have. */
+  editedArguments?: object | string | undefined;
   /** Told to the model when the call is refused. */
   reason?: string | undefined;
   /** Ends the run instead of telling the model of the refusal. */
   stop?: boolean | undefined;
   /** To a question that is no approval. */
-  value?: unknown | undefined;
+  value?: unknown;
 }
 
 /** A run between two steps, as plain JSON: it goes on in any process that has the same agent. */

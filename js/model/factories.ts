@@ -228,7 +228,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
     ): Promise<T> {
       checkPayload(request);
       if (plan.generateObject) {
-        const pricing = plan.pricing?.(request as ChatStreamPayload);
+        const pricing = plan.pricing?.(request);
         return (await plan.generateObject(this.#instance, request, call, pricing)) as T;
       }
       return super.generateObject<T>(plan.objectRequest?.(request) ?? request, call);

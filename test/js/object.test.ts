@@ -234,7 +234,7 @@ describe('a long answer', () => {
   it('is shown in steps that grow with it', async () => {
     const lengths: number[] = [];
     const run = streamObject<{ name: string }>(hostOf('openai', [long]), request);
-    for await (const part of run) lengths.push((part as { name?: string }).name?.length ?? 0);
+    for await (const part of run) lengths.push(part.name?.length ?? 0);
     expect(lengths.at(-1)).toBe(32 << 10);
     expect([...lengths].sort((a, b) => a - b)).toEqual(lengths);
     // A short one comes as it is written, 4 characters a piece.

@@ -7,11 +7,10 @@ import {
   createModelRuntime,
   fetchLLM,
   agUIAdapter,
-  MillraceError,
   toAGUIResponse,
   tool,
 } from 'millrace';
-import type { AGUIEvent, AgentResult, EngineAgent, ModelRuntime } from 'millrace';
+import type { AGUIEvent, AgentResult, EngineAgent, MillraceError, ModelRuntime } from 'millrace';
 import * as v from 'valibot';
 import { z } from 'zod';
 
