@@ -186,7 +186,7 @@ export class EngineAgent {
 
   #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
     const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
-    checkNames('A run', options, ofRun, otherWords);
+    checkNames('A run', options, ofRun, { abortSignal: 'signal' });
     checkSignal('A run', signal);
     const inputJson = toJson(input, 'input');
     const send = this.#sender();
@@ -214,9 +214,21 @@ export class EngineAgent {
 
   // One function for a run: the agents that it calls are asked through the same.
   #sender(): typeof fetch | undefined {
-    let send = this.#runtime.sender('createAgent()');
-    for (const agent of this.#called) send ??= agent.#sender();
+    const send = this.#runtime.sender('createAgent()');
+    for (const agent of this.#called) agent.#checkSender(send);
     return send;
+  }
+
+  // A key must not go where its agent's options do not send it.
+  #checkSender(send: typeof fetch | undefined): void {
+    if (this.#runtime.choosesSender && this.#runtime.sender('createAgent()') !== send) {
+      throw new MillraceError(
+        'invalid_option',
+        'An agent and those that it calls are asked through one function: give them the same `fetch` ' +
+          'or `transport`.',
+      );
+    }
+    for (const agent of this.#called) agent.#checkSender(send);
   }
 
   // Made where the input is out of reach: the run holds it for as long as it lives.
@@ -346,7 +358,6 @@ const otherWords = {
   maxSteps: 'limits: { maxSteps }',
   maxTurns: 'limits: { maxSteps }',
   handoffs: 'agents',
-  abortSignal: 'signal',
 };
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {

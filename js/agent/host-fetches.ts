@@ -61,6 +61,8 @@ export class HostFetches {
     const open = this.#open.get(id);
     this.#open.delete(id);
     open?.transfer.abort();
+    // What waits to read on sees that it is over.
+    open?.goOn?.();
     return open !== undefined;
   }
 

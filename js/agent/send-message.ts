@@ -60,7 +60,9 @@ export async function sendMessage(
     const placeholder: AssistantMessage = { id: randomUUID(), role: 'assistant', content: '' };
     const asked = [...before, row];
     await thread.setMessages(threadId, [...asked, placeholder]);
-    const run = agent.run(asked, { ...options, threadId });
+    const run = await begun(thread, threadId, before, () =>
+      agent.run(asked, { ...options, threadId }),
+    );
     const stored = store(run, asked, placeholder.id, thread).finally(done);
     const finished = stored.then(async (messages) => {
       const told = { threadId, messages, result: await run.result };
@@ -77,6 +79,21 @@ export async function sendMessage(
 }
 
 type MessageThread = MessageStorage['thread'];
+
+// Rows of a run that cannot begin are taken back: they would be in the way of every later one.
+async function begun(
+  thread: MessageThread,
+  threadId: string,
+  before: Message[],
+  start: () => AgentRun,
+): Promise<AgentRun> {
+  try {
+    return start();
+  } catch (error) {
+    await thread.setMessages(threadId, before);
+    throw error;
+  }
+}
 
 function threadOf(storage: Partial<MessageStorage> | undefined): MessageThread {
   const { thread } = storage ?? {};
@@ -113,7 +130,13 @@ async function store(
   thread: MessageThread,
 ): Promise<Message[]> {
   const events = foldEvents(run);
-  const { status } = await run.result;
+  const { status, error } = await run.result;
+  // A row that no run can read would be in the way of every later message.
+  if (error?.code === 'invalid_messages') {
+    const before = asked.slice(0, -1);
+    await thread.setMessages(run.threadId, before);
+    return before;
+  }
   const answer = inPlace(await events, placeholderId);
   const last = answer.at(-1);
   const isCut = status === 'cancelled' || status === 'error';

@@ -24,8 +24,10 @@ function named<Tool extends { name?: unknown }>([name, one]: [string, Tool]): To
   if (typeof one !== 'object' || one === null || one.name === name) return one;
   const prototype = Object.getPrototypeOf(one) as unknown;
   if (prototype === Object.prototype || prototype === null) return { ...one, name };
-  // The methods of an instance are not its own, and need it.
-  const copy: Record<string, unknown> = { name };
+  // The methods of an instance are not its own, and need it. Its copy is no plain object either: an
+  // instance may have members that nobody reads.
+  const copy = Object.create(Object.create(null) as object) as Record<string, unknown>;
+  copy['name'] = name;
   for (const member of members) {
     const value = (one as Record<string, unknown>)[member];
     if (value !== undefined) copy[member] = typeof value === 'function' ? value.bind(one) : value;

@@ -12,6 +12,7 @@ export interface CallbackListener {
 }
 
 const path = '/callback';
+const origin = 'http://127.0.0.1';
 const page = (text: string): string =>
   `<!doctype html><meta charset="utf-8"><title>Millrace</title><p>${text}</p>\n`;
 
@@ -19,7 +20,9 @@ const page = (text: string): string =>
 export async function listenForCallback(port: number): Promise<CallbackListener> {
   const arrivals = new Map<string, (url: string) => void>();
   const server = createServer((request, response) => {
-    const address = new URL(request.url ?? '/', 'http://127.0.0.1');
+    const { url: asked = '/' } = request;
+    // Whoever knows the port may ask for anything, also for what is no address.
+    const address = new URL(URL.canParse(asked, origin) ? asked : '/', origin);
     const state = address.searchParams.get('state') ?? '';
     const arrived = address.pathname === path ? arrivals.get(state) : undefined;
     // Whoever does not know the state is not who was sent.

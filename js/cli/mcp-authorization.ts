@@ -44,16 +44,16 @@ const tell = (text: string): void => void process.stderr.write(text);
 
 // A folder that cannot be used costs the next time, not this one.
 function forgiving(store: OAuthStore, say: (text: string) => void): OAuthStore {
-  const memory = inMemoryOAuthStore();
+  // What could not be kept in the folder.
+  const memory = new Map<string, OAuthRecord>();
   const lost = (error: unknown): undefined => {
     say(`Tokens are not kept: ${messageOf(error)}\n`);
     return undefined;
   };
   return {
     load: async (server) => {
-      const record = await memory.load(server);
       try {
-        return record ?? (await store.load(server));
+        return memory.get(server) ?? (await store.load(server));
       } catch (error) {
         return lost(error);
       }
@@ -61,9 +61,10 @@ function forgiving(store: OAuthStore, say: (text: string) => void): OAuthStore {
     save: async (server, record) => {
       try {
         await store.save(server, record);
+        memory.delete(server);
       } catch (error) {
         lost(error);
-        await memory.save(server, record);
+        memory.set(server, record);
       }
     },
   };
@@ -109,16 +110,20 @@ const local = ['localhost', '127.0.0.1', '[::1]'];
 /** Authorizes one MCP server; for `auth` of createMCPClient. */
 export class CommandLineAuthorization {
   readonly #name: string;
+  readonly #server: string;
   readonly #settings: MCPEntryOAuth;
   readonly #choice: AuthorizationChoice;
   readonly #oauth: OAuth;
   readonly #closed = new AbortController();
   #listener: CallbackListener | undefined;
+  // Why nobody could come back.
+  #unheard: Error | undefined;
   // A person who did not come, or refused, is not asked again and again.
   #wasInVain = false;
 
   constructor(name: string, server: string, settings: MCPEntryOAuth, choice: AuthorizationChoice) {
     this.#name = name;
+    this.#server = server;
     this.#settings = settings;
     this.#choice = choice;
     const { clientId, clientSecret, scope, hosts = [] } = settings;
@@ -154,14 +159,21 @@ export class CommandLineAuthorization {
   readonly authorize: MCPAuthorizer = async (refusal) => {
     const record = await this.#choice.store.load(refusal.url);
     if (!this.#mayAsk() && !record?.tokens) throw this.#unasked(refusal.url);
-    this.#listener = await this.#listen(portOf(record));
+    try {
+      this.#listener = await this.#listen(portOf(record));
+    } catch (error) {
+      // Kept tokens may do without a person.
+      if (!record?.tokens) throw error;
+      this.#unheard = error as Error;
+    }
     try {
       const headers = await this.#oauth.authorize(refusal);
       this.#wasInVain = false;
       return headers;
     } finally {
-      this.#listener.close();
+      this.#listener?.close();
       this.#listener = undefined;
+      this.#unheard = undefined;
     }
   };
 
@@ -191,7 +203,8 @@ export class CommandLineAuthorization {
   }
 
   async #ask(url: URL): Promise<string> {
-    if (!this.#mayAsk()) throw this.#unasked(this.#name);
+    if (!this.#mayAsk()) throw this.#unasked(this.#server);
+    if (this.#unheard) throw this.#unheard;
     const { how, tell, input, patienceMs = defaultPatienceMs } = this.#choice;
     const { signal } = this.#closed;
     const state = url.searchParams.get('state') ?? '';

@@ -266,8 +266,10 @@ export class OAuth {
     if (!answer.ok || typeof client?.client_id !== 'string') {
       throw refused(`The authorization server ${issuer} refuses the registration.`, answer.text);
     }
-    await this.#store.save(server, { issuer, client });
-    return client;
+    // The way back that was registered counts, also where the answer does not repeat it.
+    const registered = { redirect_uris: [redirectUrl], ...client };
+    await this.#store.save(server, { issuer, client: registered });
+    return registered;
   }
 
   async #refresh(flow: Flow, token: string): Promise<OAuthTokens | undefined> {

@@ -63,15 +63,16 @@ export interface MCPCommonOptions {
   /** Folders that the server may know of. */
   roots?: (readonly MCPRoot[] | (() => Awaitable<readonly MCPRoot[]>)) | undefined;
   /** Asks a person. */
-  onElicitation?: (
-    question: MCPElicitation,
-    context: { signal: AbortSignal },
-  ) => Awaitable<MCPElicitationResult>;
+  onElicitation?:
+    | ((
+        question: MCPElicitation,
+        context: { signal: AbortSignal },
+      ) => Awaitable<MCPElicitationResult>)
+    | undefined;
   /** Asks a model for the server. */
-  onSampling?: (
-    request: Record<string, unknown>,
-    context: { signal: AbortSignal },
-  ) => Awaitable<object>;
+  onSampling?:
+    | ((request: Record<string, unknown>, context: { signal: AbortSignal }) => Awaitable<object>)
+    | undefined;
   /** A line that the server's program writes to standard error; lines are lost while this process lags behind. */
   onStderr?: ((line: string) => void) | undefined;
   onLog?: ((message: { level: string; logger?: string; data: unknown }) => void) | undefined;

@@ -1,6 +1,7 @@
 // One transfer of the engine's that a fetch function runs on this thread: requests come as the engine asks for
 // them, what comes of them is told in its words.
 import { MillraceError } from '../errors';
+import { longestTimer } from '../limits';
 
 /** A request as the engine asks for it; see append_request in lib/app/host_request.hpp. */
 export interface HostRequest {
@@ -108,7 +109,9 @@ class TransferClock {
   #silence: NodeJS.Timeout | undefined;
 
   constructor(timeouts: HostRequest['timeouts'], expire: (code: string) => void) {
-    const { firstByte = 0, idle = 0, total = 0 } = timeouts ?? {};
+    const [firstByte, idle, total] = [timeouts?.firstByte, timeouts?.idle, timeouts?.total].map(
+      (limit = 0) => Math.min(limit, longestTimer),
+    ) as [number, number, number];
     this.#idle = idle;
     this.#expire = expire;
     if (firstByte > 0) this.#silence = setTimeout(() => expire('first_byte_timeout'), firstByte);

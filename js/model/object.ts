@@ -76,6 +76,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   #answerSoFar: GatheredAnswer | undefined;
   #shown: unknown;
   #over = false;
+  #stopped = false;
   #wake: (() => void)[] = [];
   #run: ObjectRunSource | undefined;
 
@@ -101,6 +102,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
 
   /** Ends the call. */
   stop(): void {
+    this.#stopped = true;
     this.#run?.stop();
   }
 
@@ -136,6 +138,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
           { detail: answer.slice(0, shownLength) },
         );
       }
+      if (this.#stopped) throw new MillraceError('cancelled', 'The call was stopped.');
       messages = [...messages, ...(verdict.repair ?? [])];
     }
   }

@@ -177,6 +177,14 @@ export class ModelRuntime {
     return chooseFetch(owner, this.#own);
   }
 
+  /**
+   * Whether its options say how calls are sent.
+   * @internal
+   */
+  get choosesSender(): boolean {
+    return (this.#own.fetch ?? this.#own.transport) !== undefined;
+  }
+
   get baseURL(): string | undefined {
     return this.#settings.baseURL;
   }

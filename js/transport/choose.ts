@@ -72,11 +72,20 @@ export function chooseFetch(owner: string, options: TransportOptions): typeof fe
   }
   if (given) return given;
   if (transport !== 'fetch' && (transport !== undefined || !isFetchReplaced())) return undefined;
-  if (typeof globalThis.fetch === 'function') return globalThis.fetch.bind(globalThis);
+  if (typeof globalThis.fetch === 'function') return globalFetch();
   throw new MillraceError(
     'invalid_option',
     `${owner}: transport is 'fetch', and there is no global fetch. Give the option fetch.`,
   );
+}
+
+let bound: { of: typeof fetch; to: typeof fetch } | undefined;
+
+// One function for as long as the global one is the same.
+function globalFetch(): typeof fetch {
+  const { fetch: of } = globalThis;
+  if (bound?.of !== of) bound = { of, to: of.bind(globalThis) };
+  return bound.to;
 }
 
 // Members that are absent stay absent: tests of users compare what their fetch is called with.

@@ -121,8 +121,9 @@ void AgentStream::start() {
     std::string().swap(*text);
   }
   if (spec_.host_fetch) {
-    sender_ = std::make_shared<HostSender>(services_.loop,
-                                           [this](const std::string& item) { items_->add(item); });
+    sender_ = std::make_shared<HostSender>(
+        services_.loop, [this](const std::string& item) { items_->add(item); },
+        [this] { moved(); });
   }
   net::Sender& engine = services_.client;
   const DriverServices services{services_.loop, sender_ ? *sender_ : engine, services_.call};

@@ -63,7 +63,12 @@ void BodyStream::on_data(std::string_view decoded) {
     pipe_->feed(decoded);
     deliver();
     if (has_begun_ && !std::exchange(is_calm_, true)) owner_.client.calm(transfer_);
-    if (pipe_->is_over()) wait_for_end();
+    if (pipe_->is_over()) {
+      wait_for_end();
+    } else {
+      // Another message may follow one that has ended.
+      patience_.reset();
+    }
     return;
   }
   early_.append(decoded);

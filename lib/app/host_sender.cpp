@@ -38,14 +38,16 @@ void HostSender::pause(net::TransferId id) {
 void HostSender::resume(net::TransferId id) {
   const auto at = transfers_.find(id);
   if (at == transfers_.end() || !std::exchange(at->second.is_paused, false)) return;
-  if (at->second.waiting.empty()) return;
+  if (!at->second.waiting) return;
   loop_.post([weak = weak_from_this(), id] {
     const auto self = weak.lock();
     if (!self) return;
     const auto found = self->transfers_.find(id);
     if (found == self->transfers_.end() || found->second.is_paused) return;
-    const std::string data = std::exchange(found->second.waiting, {});
-    if (!data.empty()) self->give(id, data);
+    if (const auto data = std::exchange(found->second.waiting, std::nullopt)) {
+      self->give(id, *data);
+      if (self->moved_) self->moved_();
+    }
   });
 }
 
@@ -75,7 +77,7 @@ bool HostSender::complete(std::uint64_t id, std::string_view json) {
       error = make_error(code_of(code), std::string(answer["message"].string()));
     }
     // A transfer that broke while its reader lagged behind.
-    if (!at->second.waiting.empty()) give(id, std::exchange(at->second.waiting, {}));
+    if (const auto data = std::exchange(at->second.waiting, std::nullopt)) give(id, *data);
     if (const auto left = transfers_.find(id); left != transfers_.end()) {
       finish(left, std::move(error));
     }
@@ -97,6 +99,7 @@ void HostSender::finish(Transfers::iterator at, std::optional<Error> error) {
 
 void HostSender::end() {
   tell_ = nullptr;
+  moved_ = nullptr;
   transfers_.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,11 +20,13 @@ namespace millrace::app {
 // Answers: {"head": read_response_head()}, {"data": base64}, one at a time, and
 // {"done": code, "message"?: text}, whose code is "" for a complete body.
 // Thread: engine thread.
-// Lifetime: the loop outlives it. `tell` is not called once end() was.
+// Lifetime: the loop outlives it. `tell` and `moved` are not called once end() was.
 class HostSender final : public net::Sender, public std::enable_shared_from_this<HostSender> {
  public:
-  HostSender(os::EventLoop& loop, std::function<void(const std::string& item)> tell)
-      : loop_(loop), tell_(std::move(tell)) {}
+  // `moved` is called when something was told of which nobody outside knows.
+  HostSender(os::EventLoop& loop, std::function<void(const std::string& item)> tell,
+             std::function<void()> moved)
+      : loop_(loop), tell_(std::move(tell)), moved_(std::move(moved)) {}
 
   net::TransferId start(net::Request request,
                         std::shared_ptr<net::TransferHandler> handler) override;
@@ -39,7 +42,7 @@ class HostSender final : public net::Sender, public std::enable_shared_from_this
  private:
   struct Transfer {
     std::shared_ptr<net::TransferHandler> handler;
-    std::string waiting;  // came while it was paused
+    std::optional<std::string> waiting;  // came while it was paused
     bool is_paused = false;
   };
   using Transfers = std::map<net::TransferId, Transfer>;
@@ -50,6 +53,7 @@ class HostSender final : public net::Sender, public std::enable_shared_from_this
 
   os::EventLoop& loop_;
   std::function<void(const std::string& item)> tell_;
+  std::function<void()> moved_;
   Transfers transfers_;
   // Apart from the actions of an agent's run, which the host answers too.
   net::TransferId next_ = net::TransferId{1} << 40U;

@@ -32,7 +32,7 @@ class LargeBodies {
       using Outcome = decltype(read());
       auto outcome = std::make_shared<Outcome>(guarded(read));
       return [this, place, outcome, then] {
-        if (auto response_for = take(place)) then(std::move(*outcome), std::move(response_for));
+        if (auto response_for = take(place)) answer(then, std::move(*outcome), response_for);
       };
     });
     if (!asked) {
@@ -47,6 +47,18 @@ class LargeBodies {
   void clear() { waiting_.clear(); }
 
  private:
+  // Outside of the server's own guard.
+  template <class Then, class Outcome>
+  static void answer(const Then& then, Outcome outcome,
+                     const std::shared_ptr<http::ResponseStream>& response) {
+    try {
+      then(std::move(outcome), response);
+    } catch (const std::exception& thrown) {
+      (void)response->send_error(
+          make_error(Errc::internal, "The request could not be handled.", thrown.what()));
+    }
+  }
+
   template <class Read>
   static auto guarded(const Read& read) -> decltype(read()) {
     try {

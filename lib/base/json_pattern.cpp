@@ -185,7 +185,7 @@ std::size_t Pattern::read_value(std::string_view rest, Slot& slot, Node& node) {
 
 bool Pattern::read_token(std::string_view token, Slot& slot, Node& node) {
   const std::size_t begin = values_.size();
-  if (token.empty() || append_safely(values_, token) == Copied::has_nul) return false;
+  if (token.empty() || append_safely(values_, token) == Copied::has_control) return false;
   ValueHandler handler;
   if (read_in_place(values_.data() + begin, handler).IsError()) return false;
   slot.offset = static_cast<std::uint32_t>(begin + (node.type == Type::string ? 1U : 0U));

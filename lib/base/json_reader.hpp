@@ -27,10 +27,11 @@ rapidjson::ParseResult read_in_place(char* text, Handler& handler) {
 }
 
 // What append_safely made of the bytes.
-enum class Copied : std::uint8_t { unchanged, mended, has_nul };
+enum class Copied : std::uint8_t { unchanged, mended, has_control };
 
 // Appends `text` and the padding that RapidJSON's blocks need, malformed UTF-8 as U+FFFD and lone
-// surrogate escapes as WTF-8.
+// surrogate escapes as WTF-8. NUL and U+001A to U+001F are in no JSON; of the latter
+// RapidJSON 1.1.0 would pass over those that stand in a long string.
 Copied append_safely(std::string& out, std::string_view text);
 
 }  // namespace millrace::json::detail

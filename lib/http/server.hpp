@@ -35,8 +35,9 @@ class Server {
   // What a Host header may name, for people to read; "name:*" stands for any port.
   [[nodiscard]] const std::vector<std::string>& allowed_hosts() const { return allowed_hosts_; }
 
-  // Accepts no more, lets answers that have begun finish within `drain`, closes the rest and calls
-  // `done` when no connection is left.
+  // Accepts no more, lets answers that have begun finish within `drain`, tells the rest to end
+  // (ResponseStream::on_hasten), closes what is left a second later at most, and calls `done` when
+  // no connection is left.
   void stop(std::chrono::milliseconds drain, std::function<void()> done);
 
  private:

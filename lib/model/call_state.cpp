@@ -202,7 +202,12 @@ void ModelCall::State::read_answer(std::string_view decoded, Moment now) {
     return conclude(error_of_failure(), now);
   }
   if (hooked_.has_batch()) host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
-  if (!decoder_->is_complete()) return;
+  if (!decoder_->is_complete()) {
+    // Another message may follow one that has ended.
+    complete_at_.reset();
+    is_over_ = false;
+    return;
+  }
   const bool was_over = std::exchange(is_over_, decoder_->is_over());
   // What still comes behind the last record, such as comments, is of no interest.
   if (was_over) return;

@@ -7,69 +7,70 @@
 #include <cerrno>
 #include <charconv>
 #include <functional>
-#include <string>
+#include <string_view>
 
 namespace millrace::net {
 namespace {
 
-struct Local {
-  std::string address;
-  int port = 0;
-};
+using NameOf = int (*)(int, sockaddr*, socklen_t*);
 
-// Empty when the socket has none.
-Local local_of(int socket) {
+// False when the socket has no such end.
+bool read_end(int socket, NameOf name_of, std::string& address, int& port) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;
   auto* at = reinterpret_cast<sockaddr*>(&name);
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> service{};
-  if (getsockname(socket, at, &size) != 0 ||
+  if (name_of(socket, at, &size) != 0 ||
       getnameinfo(at, size, host.data(), host.size(), service.data(), service.size(),
                   NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {};
+    return false;
   }
-  Local local;
-  local.address = host.data();
+  address = host.data();
+  // libcurl leaves out the scope of an IPv6 address.
+  if (const auto scope = address.find('%'); scope != std::string::npos) address.resize(scope);
   const std::string_view digits = service.data();
-  std::from_chars(digits.data(), digits.data() + digits.size(), local.port);
-  // libcurl leaves out the scope of a local IPv6 address.
-  if (const auto scope = local.address.find('%'); scope != std::string::npos) {
-    local.address.resize(scope);
-  }
-  return local;
+  std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return true;
 }
 
-std::size_t key_of(std::string_view address, int port) {
-  constexpr std::size_t ports = 65'536;
-  return std::hash<std::string_view>()(address) * ports + static_cast<std::size_t>(port);
+bool has_ends(int socket, const ConnectionEnds& ends) {
+  ConnectionEnds found;
+  return read_end(socket, getpeername, found.address, found.port) &&
+         read_end(socket, getsockname, found.local_address, found.local_port) && found == ends;
+}
+
+std::size_t key_of(const ConnectionEnds& ends) {
+  std::string text = ends.address;
+  text.append(" ").append(std::to_string(ends.port)).append(" ").append(ends.local_address);
+  return std::hash<std::string>()(text.append(" ").append(std::to_string(ends.local_port)));
 }
 
 }  // namespace
 
-void KeptSockets::connected(std::span<const int> sockets, std::string_view local_address,
-                            int local_port) {
+void KeptSockets::connected(std::span<const int> sockets, const ConnectionEnds& ends) {
   for (const int socket : sockets) {
-    const Local local = local_of(socket);
-    if (local.port != local_port || local.address != local_address) continue;
-    sockets_.insert_or_assign(key_of(local_address, local_port), socket);
+    if (!has_ends(socket, ends)) continue;
+    const std::size_t key = key_of(ends);
+    sockets_.insert_or_assign(key, socket);
+    keys_.insert_or_assign(socket, key);
   }
 }
 
-bool KeptSockets::is_spoilt(std::string_view local_address, int local_port) const {
-  const auto at = sockets_.find(key_of(local_address, local_port));
+bool KeptSockets::is_spoilt(const ConnectionEnds& ends) const {
+  const auto at = sockets_.find(key_of(ends));
   if (at == sockets_.end()) return false;
-  const Local local = local_of(at->second);
-  if (local.port != local_port || local.address != local_address) return false;
   char byte = 0;
   const ssize_t size = recv(at->second, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
   return size >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 void KeptSockets::closing(int socket) {
-  const Local local = local_of(socket);
-  const auto at = sockets_.find(key_of(local.address, local.port));
+  const auto known = keys_.find(socket);
+  if (known == keys_.end()) return;
+  const auto at = sockets_.find(known->second);
   if (at != sockets_.end() && at->second == socket) sockets_.erase(at);
+  keys_.erase(known);
 }
 
 }  // namespace millrace::net

@@ -1,26 +1,37 @@
-// Sockets of connections that libcurl may use again, by their local addresses: it does not tell the
-// socket of a connection, and does not look at what came on one while it was idle.
+// Sockets of connections that libcurl may use again, by the addresses of their ends: it does not
+// tell the socket of a connection, and does not look at what came on one while it was idle.
 #pragma once
 
 #include <cstddef>
 #include <span>
-#include <string_view>
+#include <string>
 #include <unordered_map>
 
 namespace millrace::net {
 
+// The ends of a connection; a local port alone may be that of several.
+struct ConnectionEnds {
+  std::string address;
+  std::string local_address;
+  int port = 0;
+  int local_port = 0;
+
+  bool operator==(const ConnectionEnds&) const = default;
+};
+
 // Thread: engine thread.
 class KeptSockets {
  public:
-  // One of the sockets has connected from this address. Others are left alone.
-  void connected(std::span<const int> sockets, std::string_view local_address, int local_port);
+  // One of the sockets has connected so. Others are left alone.
+  void connected(std::span<const int> sockets, const ConnectionEnds& ends);
   // True when something came that nobody asked for, or the connection is broken: the next answer
   // read from it might be another request's.
-  [[nodiscard]] bool is_spoilt(std::string_view local_address, int local_port) const;
+  [[nodiscard]] bool is_spoilt(const ConnectionEnds& ends) const;
   void closing(int socket);
 
  private:
-  std::unordered_map<std::size_t, int> sockets_;  // by address and port, which are checked again
+  std::unordered_map<int, std::size_t> keys_;     // of sockets that are known
+  std::unordered_map<std::size_t, int> sockets_;  // by the hash of their ends
 };
 
 }  // namespace millrace::net

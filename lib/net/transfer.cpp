@@ -195,14 +195,15 @@ bool Transfer::guarded(Work work) {
 }
 
 // Also of a connection that is used again, which another request may have opened.
-int Transfer::on_connected(void* self, char* address, char* local_address, int, int local_port) {
+int Transfer::on_connected(void* self, char* address, char* local_address, int port,
+                           int local_port) {
   auto* transfer = static_cast<Transfer*>(self);
   const bool goes_on = transfer->guarded([&] {
     if (auto allowed = transfer->permit({address}); !allowed) {
       transfer->fail(std::move(allowed).error());
       return;
     }
-    transfer->check_connection(local_address, local_port);
+    transfer->check_connection({address, local_address, port, local_port});
     if (transfer->is_spoilt_) return;
     transfer->deadlines_.connected(Clock::now());
     transfer->rearm();
@@ -213,14 +214,14 @@ int Transfer::on_connected(void* self, char* address, char* local_address, int, 
 
 // What came on a kept connection while it was idle is no answer to this request. Those of HTTP/2
 // carry several at a time.
-void Transfer::check_connection(std::string_view local_address, int local_port) {
+void Transfer::check_connection(const ConnectionEnds& ends) {
   long made = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &made);
   const bool is_shared = request_.route && request_.route->http2;
   if (made > 0) {
-    sockets_->connected(std::exchange(opened_, {}), local_address, local_port);
+    sockets_->connected(std::exchange(opened_, {}), ends);
   } else if (!is_shared) {
-    is_spoilt_ = sockets_->is_spoilt(local_address, local_port);
+    is_spoilt_ = sockets_->is_spoilt(ends);
   }
 }
 

@@ -111,7 +111,7 @@ class Transfer {
  private:
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
-  static int on_connected(void* self, char* address, char* local_address, int, int local_port);
+  static int on_connected(void* self, char* address, char* local_address, int port, int local_port);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
   void set_connection_options(const os::Addresses& addresses, const Settings& settings,
@@ -123,7 +123,7 @@ class Transfer {
   void set_method();
   bool set_headers(const std::string& user_agent);
   bool set_addresses(const os::Addresses& addresses);
-  void check_connection(std::string_view local_address, int local_port);
+  void check_connection(const ConnectionEnds& ends);
   void check_repetition();
   void header_line(std::string_view line);
   void status_line(std::string_view line);

@@ -164,6 +164,10 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
     return error ? 0 : size;
   }
 
+  [[nodiscard]] Error input_closed() const {
+    return make_error(Errc::connection_lost, "'" + program + "' has closed its standard input.");
+  }
+
   void write_next() {
     if (is_writing || unwritten.empty() || !input.is_open()) return;
     is_writing = true;
@@ -257,17 +261,15 @@ Process::~Process() {
 }
 
 Result<void> Process::write(std::string bytes) {
-  if (!state_->input.is_open()) {
-    return make_error(Errc::connection_lost,
-                      "'" + state_->program + "' has closed its standard input.");
-  }
+  if (!state_->input.is_open()) return state_->input_closed();
   if (state_->unwritten_bytes + bytes.size() > state_->most_unwritten_bytes) {
     return make_error(Errc::event_too_large,
                       "'" + state_->program + "' does not read what it is sent.");
   }
   if (bytes.empty()) return {};
   bytes.erase(0, state_->write_now(bytes));
-  if (bytes.empty() || !state_->input.is_open()) return {};
+  if (!state_->input.is_open()) return state_->input_closed();
+  if (bytes.empty()) return {};
   state_->unwritten_bytes += bytes.size();
   state_->unwritten.push_back(std::move(bytes));
   state_->write_next();

@@ -141,6 +141,15 @@ describe('an agent with a fetch function', () => {
     expect(await agent.run('x').text()).toBe('done');
   });
 
+  it('sends nothing where only another agent’s options would send it', () => {
+    const child = agentOf(mockOf([]));
+    const agents = [{ name: 'helper', description: 'Helps.', agent: child }];
+    for (const provider of [{ apiKey: 'k' }, { apiKey: 'k', transport: 'engine' as const }]) {
+      const parent = createAgent({ model: 'openai:m', provider, agents });
+      expect(() => parent.run('x')).toThrow('are asked through one function');
+    }
+  });
+
   it('is one whose global fetch was replaced, also after it was made', async () => {
     const agent = createAgent({ model: 'openai:m', provider: { apiKey: 'k' } });
     const engine = new Engine({

@@ -1051,6 +1051,24 @@ describe('sendMessage', () => {
     });
   });
 
+  it('keeps no message that no run can read', async () => {
+    const agent = await agentOf([{ text: 'first' }, { text: 'second' }]);
+    const storage = inMemoryStorage();
+    const { threadId, finished } = await agent.sendMessage({ storage, message: 'one' });
+    await finished;
+    const kept = await storage.thread.getMessages(threadId);
+    const unread = { id: 'u', role: 'user', content: [{ type: 'nothing known' }] } as never;
+    const refused = await agent.sendMessage({ storage, threadId, message: unread });
+    expect((await refused.finished).result).toMatchObject({ error: { code: 'invalid_messages' } });
+    expect(await storage.thread.getMessages(threadId)).toEqual(kept);
+    const misspelt = { storage, threadId, message: 'x', sigal: 1 } as never;
+    await expect(agent.sendMessage(misspelt)).rejects.toThrow("no member 'sigal'");
+    expect(await storage.thread.getMessages(threadId)).toEqual(kept);
+    const again = await agent.sendMessage({ storage, threadId, message: 'two' });
+    await again.finished;
+    expect(await storage.thread.getMessages(threadId)).toHaveLength(4);
+  });
+
   it('says what a storage needs', async () => {
     const agent = await agentOf([]);
     for (const given of [undefined, 'x', { message: 'x' }, { storage: {}, message: 'x' }]) {

@@ -1,6 +1,7 @@
 // What an Engine is made with: its tools and its provider, in all the shapes that they have.
 import type { AgentToolContext } from '../../../types/agent';
 import { MillraceError } from '../../errors';
+import { limitOf } from '../../limits';
 import { ModelRuntime } from '../../model/runtime';
 import { toolsIn } from '../tool-list';
 import { answerOf } from '../tool-result';
@@ -139,7 +140,7 @@ function upstreamOf(options: EngineOptions): ModelRuntime | undefined {
   if (!baseURL || !model) return undefined;
   return new ModelRuntime(upstreamName, {
     baseURL,
-    timeouts: { total },
+    timeouts: { total: limitOf('requestTimeoutMs', total) ?? 0 },
     ...(apiKey && { apiKey }),
     custom: { name: upstreamName, dialect: 'openai_chat', auth: apiKey ? 'bearer' : 'none' },
   });

@@ -45,7 +45,8 @@ class HostSenderTest : public testing::Test {
   std::vector<std::string> items;
   std::shared_ptr<Recorder> handler = std::make_shared<Recorder>();
   std::shared_ptr<HostSender> sender = std::make_shared<HostSender>(
-      loop, [this](const std::string& item) { items.push_back(item); });
+      loop, [this](const std::string& item) { items.push_back(item); }, [this] { ++moves; });
+  int moves = 0;
 };
 
 TEST_F(HostSenderTest, TellsWhatTheHostSaysOfATransfer) {
@@ -78,6 +79,14 @@ TEST_F(HostSenderTest, KeepsWhatComesForAReaderThatLags) {
   turn();
   EXPECT_EQ(handler->data, "Hi");
   EXPECT_NE(items.back().find("@fetched"), std::string::npos);
+  EXPECT_EQ(moves, 1);
+  // A piece without a byte is waited for, too.
+  sender->pause(id);
+  EXPECT_TRUE(sender->complete(id, R"({"data":""})"));
+  const std::size_t told = items.size();
+  sender->resume(id);
+  turn();
+  EXPECT_EQ(items.size(), told + 1);
   sender->pause(id);
   EXPECT_TRUE(sender->complete(id, R"({"data":"SGk="})"));
   EXPECT_TRUE(sender->complete(id, R"({"done":"idle_timeout"})"));

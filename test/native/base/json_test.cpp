@@ -49,6 +49,21 @@ TEST(JsonDocument, TellsApartKeysThatLookAlike) {
   EXPECT_FALSE(json::Value().may_have({"abcd"}));
 }
 
+// Wherever it stands: in a short string, or in a block of a long one.
+TEST(JsonDocument, RefusesEachControlCharacterInAString) {
+  for (int code = 0; code < 0x20; ++code) {
+    for (const std::size_t before : {0U, 3U, 15U, 16U, 31U, 64U, 100U}) {
+      std::string text = "{\"a\":\"" + std::string(before, 'x');
+      text.push_back(static_cast<char>(code));
+      text.append(20, 'y').append("\"}");
+      json::Document document;
+      const auto parsed = document.parse(text);
+      ASSERT_FALSE(parsed) << code << " behind " << before;
+      EXPECT_EQ(parsed.error().code, Errc::invalid_json);
+    }
+  }
+}
+
 TEST(JsonDocument, KeepsLoneSurrogates) {
   EXPECT_EQ(round_trip(R"(["\ud800x\udc00","\ud83d\ude00"])"),
             "[\"\\ud800x\\udc00\",\"\xF0\x9F\x98\x80\"]");
