@@ -130,13 +130,7 @@ async function store(
   thread: MessageThread,
 ): Promise<Message[]> {
   const events = foldEvents(run);
-  const { status, error } = await run.result;
-  // A row that no run can read would be in the way of every later message.
-  if (error?.code === 'invalid_messages') {
-    const before = asked.slice(0, -1);
-    await thread.setMessages(run.threadId, before);
-    return before;
-  }
+  const { status } = await run.result;
   const answer = inPlace(await events, placeholderId);
   const last = answer.at(-1);
   const isCut = status === 'cancelled' || status === 'error';

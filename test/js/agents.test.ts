@@ -1058,8 +1058,9 @@ describe('sendMessage', () => {
     await finished;
     const kept = await storage.thread.getMessages(threadId);
     const unread = { id: 'u', role: 'user', content: [{ type: 'nothing known' }] } as never;
-    const refused = await agent.sendMessage({ storage, threadId, message: unread });
-    expect((await refused.finished).result).toMatchObject({ error: { code: 'invalid_messages' } });
+    await expect(agent.sendMessage({ storage, threadId, message: unread })).rejects.toMatchObject({
+      code: 'invalid_messages',
+    });
     expect(await storage.thread.getMessages(threadId)).toEqual(kept);
     const misspelt = { storage, threadId, message: 'x', sigal: 1 } as never;
     await expect(agent.sendMessage(misspelt)).rejects.toThrow("no member 'sigal'");
