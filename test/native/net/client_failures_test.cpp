@@ -361,7 +361,7 @@ TEST(ClientRedirects, StayAtTheOriginWhenTold) {
     peer.write(test::response(307, "Location: " + there + "\r\n", ""));
     if (leaves) return;
     peer.read_request();
-    peer.write(test::response(200, "", "here"));
+    peer.write(test::response(200, "Connection: close\r\n", "here"));
   });
   ClientRig rig;
   Request request = to(server.url("/b"));
