@@ -18,8 +18,8 @@ function isOneEditAway(a: string, b: string): boolean {
   return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
 }
 
-/** The known name that an unknown one is like. */
-export function meantBy(name: string, known: readonly string[]): string | undefined {
+// The known name that an unknown one is like.
+function meantBy(name: string, known: readonly string[]): string | undefined {
   return known.includes(name) ? undefined : known.find(isLike(name));
 }
 

@@ -2,7 +2,7 @@
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
-import { meantBy } from '../spelling';
+import { checkSpelling } from '../spelling';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';
@@ -125,14 +125,7 @@ const optionNames = [
 
 /** Throws for a name that is one of a runtime's options but for its spelling, or none of a group's. */
 export function checkOptionNames(owner: string, options: ProviderSettings): void {
-  for (const name of Object.keys(options)) {
-    const meant = meantBy(name, optionNames);
-    if (meant === undefined || options[name as keyof ProviderSettings] === undefined) continue;
-    throw new MillraceError(
-      'invalid_option',
-      `${owner}: there is no option '${name}'. Did you mean '${meant}'?`,
-    );
-  }
+  checkSpelling(owner, options, optionNames);
   checkNames(`${owner}: limits`, options.limits, limitNames);
   checkNames(`${owner}: circuit`, options.circuit, circuitNames);
 }

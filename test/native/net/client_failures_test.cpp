@@ -89,6 +89,16 @@ TEST(ClientFailures, TellsWhatThePeerDidWrong) {
   }
 }
 
+// With a body, one that must not go twice.
+Request once(const std::string& url, bool has_body) {
+  Request request = to(url);
+  if (!has_body) return request;
+  request.method = "POST";
+  request.has_body = true;
+  request.body = "once";
+  return request;
+}
+
 TEST(ClientFailures, ARequestIsNotSentTwiceWhenAKeptConnectionDies) {
   for (const bool has_body : {false, true}) {
     std::atomic<int> requests = 0;
@@ -101,13 +111,7 @@ TEST(ClientFailures, ARequestIsNotSentTwiceWhenAKeptConnectionDies) {
     });
     ClientRig rig;
     EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
-    Request request = to(server.url("/"));
-    if (has_body) {
-      request.method = "POST";
-      request.has_body = true;
-      request.body = "once";
-    }
-    const auto recorder = rig.start(std::move(request));
+    const auto recorder = rig.start(once(server.url("/"), has_body));
     EXPECT_EQ(recorder->outcome(), has_body ? "connection_lost" : "ok");
     EXPECT_EQ(requests, has_body ? 2 : 3);
   }
@@ -143,13 +147,7 @@ TEST(ClientFailures, AKeptConnectionOnWhichSomethingCameIsNotUsedAgain) {
       EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
       first_was_read.set_value();
       is_spoilt.get_future().wait();
-      Request request = to(server.url("/"));
-      if (has_body) {
-        request.method = "POST";
-        request.has_body = true;
-        request.body = "once";
-      }
-      const auto recorder = rig.start(std::move(request));
+      const auto recorder = rig.start(once(server.url("/"), has_body));
       EXPECT_EQ(recorder->outcome(), "ok");
       EXPECT_EQ(recorder->body(), "answer 2");
       EXPECT_EQ(connections, 2);
