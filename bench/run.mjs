@@ -72,6 +72,7 @@ async function runTable(name, options) {
     result.failures = [error.stack];
   }
   const took = Number(((performance.now() - started) / 1000).toFixed(1));
+  say(`measuring: ${table.title}: done in ${took} s`);
   const { columns, notes = [], title } = table;
   return { name, title, columns, notes, seconds: took, ...result };
 }
@@ -84,6 +85,7 @@ async function main() {
   const versions = describeVersions();
   const write = options.json ? () => {} : (line) => process.stdout.write(`${line}\n`);
   printHead(machine, versions, isBusy(machine), write);
+  if (options.quick) write('A bounded sample: few rounds and small counts, rough figures.');
   const tables = [];
   for (const name of tableNames.filter((one) => options.only.includes(one))) {
     const table = await runTable(name, options);

@@ -23,6 +23,9 @@ export function throwIfAborted(signal: Signal): void {
   if (signal?.aborted) throw reasonOf(signal);
 }
 
+/** Sends nothing: for a run whose signal has aborted before it began. */
+export const neverSent: typeof fetch = () => new Promise(() => undefined);
+
 /** Ends listening where nothing was listened to. */
 export const noListener = (): void => undefined;
 

@@ -198,6 +198,8 @@ export interface Addon {
   startAgent(planJson: string, inputJson: string, optionsJson: string, deliver: Deliver): number;
   /** Throws what is wrong with an agent's plan. */
   checkAgent(planJson: string): void;
+  /** AG-UI's AgentCapabilities of an agent's plan, as JSON text. */
+  agentCapabilities(planJson: string, version: string): string;
   /** The address of the demo model, which starts with the first call. */
   demoModel(): string;
   /** Ends a model call or a run as cancelled; what it has to say about that is still delivered. */

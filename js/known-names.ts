@@ -1,9 +1,43 @@
-// Groups of options whose names are all known: one that nobody reads would leave its author without
-// what was asked for, a limit or an approval for instance.
+// Names of options: one that nobody reads would leave its author without what was asked for, a limit or
+// an approval for instance.
 import { MillraceError } from './errors';
 
+function isLike(name: string): (known: string) => boolean {
+  const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, '');
+  return (known) => {
+    const [a, b] = [plain(known), plain(name)];
+    return a === b || (a.length > 5 && isOneEditAway(a, b));
+  };
+}
+
+// One letter more, less or other.
+function isOneEditAway(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same += 1;
+  const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
+  return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
+}
+
+// The known name that an unknown one is like.
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  return known.includes(name) ? undefined : known.find(isLike(name));
+}
+
+/** Throws for a name that is a known one but for its spelling, where options may have others too. */
+export function checkSpelling(owner: string, options: object, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(options)) {
+    const meant = value === undefined ? undefined : meantBy(name, known);
+    if (meant === undefined) continue;
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: there is no option '${name}'. Did you mean '${meant}'?`,
+    );
+  }
+}
+
 /**
- * Throws for a member that a group of options has not got. `others` are words of other libraries for
+ * Throws for a member that a group of options has not got, where all are known. `others` are words of other libraries for
  * members that it has.
  */
 export function checkNames(
@@ -15,11 +49,12 @@ export function checkNames(
   if (typeof given !== 'object' || given === null) return;
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || names.includes(name)) continue;
-    const meant = Object.hasOwn(others, name) ? others[name] : undefined;
+    const other = Object.hasOwn(others, name) ? others[name] : undefined;
+    const meant = meantBy(name, names);
+    const told = meant ? `Did you mean '${meant}'?` : `There are ${names.join(', ')}.`;
     throw new MillraceError(
       'invalid_option',
-      `${group} has no member '${name}'. ` +
-        (meant ? `It is called \`${meant}\` here.` : `There are ${names.join(', ')}.`),
+      `${group} has no member '${name}'. ${other ? `It is called \`${other}\` here.` : told}`,
     );
   }
 }

@@ -1,5 +1,7 @@
 // The functions of native tools: builtinTools, runTool, resultText, allowedTools,
-// describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, checkAgent.
+// describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, checkAgent,
+// agentCapabilities.
+#include "app/agent_capabilities.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "message/json_builder.hpp"
@@ -155,6 +157,17 @@ Napi::Value check_agent(const Napi::CallbackInfo& info) {
   return call.nothing();
 }
 
+// agentCapabilities(planJson, version) -> JSON text: AG-UI's AgentCapabilities of a plan
+Napi::Value agent_capabilities(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const std::string json = call.text(0);
+  const std::string version = call.text(1);
+  if (!call) return call.raised();
+  const auto plan = call.value_of(call.engine().plan(json));
+  if (!call) return call.raised();
+  return to_text(info.Env(), app::agent_capabilities(*plan, version, plan->max_turns));
+}
+
 }  // namespace
 
 void export_tools(Napi::Env env, Napi::Object exports) {
@@ -166,6 +179,7 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<mcp_result_text>(env, exports, "mcpResultText");
   set_function<start_agent>(env, exports, "startAgent");
   set_function<check_agent>(env, exports, "checkAgent");
+  set_function<agent_capabilities>(env, exports, "agentCapabilities");
 }
 
 }  // namespace millrace::native

@@ -106,7 +106,9 @@ const checks = {
   eslint: () => node('node_modules/eslint/bin/eslint.js', '.'),
   types: () => node('node_modules/typescript/bin/tsc', '-p', '.'),
   generated: () =>
-    ['errors', 'providers'].every((name) => node(`scripts/generate-${name}.mjs`, '--check')),
+    ['errors', 'providers', 'exports'].every((name) =>
+      node(`scripts/generate-${name}.mjs`, '--check'),
+    ),
   layers: () => node('scripts/check-layers.mjs'),
   tidy: () => tidy(process.argv.includes('--all')),
 };

@@ -49,6 +49,27 @@ export interface AgentDecision {
   value?: unknown;
 }
 
+/** What an agent can do, as AG-UI's clients read it. */
+export interface AgentCapabilities {
+  identity: { name: string; type: string; version: string };
+  transport: { streaming: boolean };
+  tools: {
+    supported: boolean;
+    parallelCalls: boolean;
+    clientProvided: boolean;
+    items: { name: string; description: string; parameters?: object }[];
+  };
+  reasoning: { supported: boolean; streaming: boolean; encrypted: boolean };
+  humanInTheLoop: {
+    supported: boolean;
+    approvals: boolean;
+    interrupts: boolean;
+    approveWithEdits: boolean;
+  };
+  /** `maxIterations`: `limits.maxSteps`. */
+  execution?: { maxIterations: number };
+}
+
 /** A run between two steps, as plain JSON: it goes on in any process that has the same agent. */
 export interface SavedRun {
   state: AgentState;

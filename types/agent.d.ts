@@ -20,6 +20,8 @@ export type FinishReason =
   | 'max_steps_exceeded'
   | 'max_steps_completed'
   | 'cost_limit_exceeded'
+  /** `limits.maxTokens`. */
+  | 'token_limit_exceeded'
   | 'tool_call_repeat_limit'
   | 'timeout'
   | 'agent_decision'

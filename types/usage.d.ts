@@ -73,7 +73,7 @@ export interface ChatCost {
     cost: number;
     lookupKey?: string;
   }[];
-  /** What was used but has no price. */
+  /** What was used and has a unit, but no price for these parameters. What has no unit is not told of. */
   issues: { unit: PricedUnit; reason: string }[];
 }
 

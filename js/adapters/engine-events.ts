@@ -11,32 +11,35 @@ const at = '@'.charCodeAt(0);
 
 type ContentType = 'TEXT_MESSAGE_CONTENT' | 'REASONING_MESSAGE_CONTENT';
 
+/** Where a reader stands: what it has to know to go on from there. */
+export interface ReaderMark {
+  readonly hooks: DiagnosticHooks;
+  readonly type: ContentType | 'TOOL_CALL_ARGS';
+  /** Of the last content event: the id of its message, or of its tool call. */
+  readonly id: string;
+}
+
 export class EngineEventReader implements EventReader {
   readonly #hooks: DiagnosticHooks;
   #items: (AGUIEvent | string)[] = [];
   #next = 0;
-  // Of the last content event: the id of its message, or of its tool call.
-  #type: ContentType | 'TOOL_CALL_ARGS' = 'TEXT_MESSAGE_CONTENT';
-  #id = '';
-  #mark: EngineEventReader | undefined;
+  #mark: ReaderMark;
 
   constructor(hooks: DiagnosticHooks) {
     this.#hooks = hooks;
+    this.#mark = { hooks, type: 'TEXT_MESSAGE_CONTENT', id: '' };
   }
 
-  /** A reader that goes on where this one stands. */
-  fork(): EngineEventReader {
-    const other = new EngineEventReader(this.#hooks);
-    other.#type = this.#type;
-    other.#id = this.#id;
-    return other;
+  /** A reader that goes on from there. */
+  static from(mark: ReaderMark): EngineEventReader {
+    const reader = new EngineEventReader(mark.hooks);
+    reader.#mark = mark;
+    return reader;
   }
 
-  /** What to fork for a reader that goes on where this one stands; the same while it stands there. */
-  mark(): EngineEventReader {
-    const mark = this.#mark;
-    if (mark && mark.#type === this.#type && mark.#id === this.#id) return mark;
-    return (this.#mark = this.fork());
+  /** The same as long as the reader stands there. */
+  get mark(): ReaderMark {
+    return this.#mark;
   }
 
   load(output: Output): void {
@@ -50,10 +53,7 @@ export class EngineEventReader implements EventReader {
 
   next(): AGUIEvent | undefined {
     while (this.#next < this.#items.length) {
-      const item = this.#items[this.#next++] as AGUIEvent | string;
-      if (typeof item === 'string') return this.#content(item);
-      if (item.type.charCodeAt(0) !== at) return this.#remember(item);
-      const event = this.#takeDiagnostic(item);
+      const event = this.read(this.#items[this.#next++] as AGUIEvent | string);
       if (event) return event;
     }
     // What was read is not kept for as long as the next output takes.
@@ -62,24 +62,35 @@ export class EngineEventReader implements EventReader {
     return undefined;
   }
 
-  #content(delta: string): AGUIEvent {
-    const type = this.#type;
-    if (type === 'TOOL_CALL_ARGS') return { type, toolCallId: this.#id, delta };
-    return { type, messageId: this.#id, delta };
+  /** One item by itself; undefined for a diagnostic that is told otherwise. */
+  read(item: AGUIEvent | string): AGUIEvent | undefined {
+    if (typeof item === 'string') return this.#content(item);
+    if (item.type.charCodeAt(0) !== at) return this.#remember(item);
+    return this.#takeDiagnostic(item);
   }
 
+  #content(delta: string): AGUIEvent {
+    const { type, id } = this.#mark;
+    if (type === 'TOOL_CALL_ARGS') return { type, toolCallId: id, delta };
+    return { type, messageId: id, delta };
+  }
+
+  // Types are written out: the event's own are texts of their own, which a mark would keep.
   #remember(event: AGUIEvent): AGUIEvent {
     if (event.type === 'TOOL_CALL_ARGS') {
-      this.#type = event.type;
-      this.#id = event.toolCallId;
-    } else if (
-      event.type === 'TEXT_MESSAGE_CONTENT' ||
-      event.type === 'REASONING_MESSAGE_CONTENT'
-    ) {
-      this.#type = event.type;
-      this.#id = event.messageId;
+      this.#stand('TOOL_CALL_ARGS', event.toolCallId);
+    } else if (event.type === 'TEXT_MESSAGE_CONTENT') {
+      this.#stand('TEXT_MESSAGE_CONTENT', event.messageId);
+    } else if (event.type === 'REASONING_MESSAGE_CONTENT') {
+      this.#stand('REASONING_MESSAGE_CONTENT', event.messageId);
     }
     return event;
+  }
+
+  #stand(type: ReaderMark['type'], id: string): void {
+    const mark = this.#mark;
+    if (mark.type === type && mark.id === id) return;
+    this.#mark = { hooks: this.#hooks, type, id };
   }
 
   #takeDiagnostic(item: { type: string; error?: unknown }): AGUIEvent | undefined {

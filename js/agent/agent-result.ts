@@ -11,6 +11,8 @@ export interface AgentResultBase {
   text: string;
   /** Steps of the loop: turns of the model, rounds of tools, and the end. */
   steps: number;
+  /** Turns of the model: what `limits.maxSteps` counts, and the last answer after it. */
+  turns: number;
   threadId: string;
   runId: string;
   usage?: AgentUsage;

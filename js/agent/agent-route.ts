@@ -6,17 +6,40 @@ import type { EngineAgent } from './create-agent';
 
 const bodyLimit = 16 * 1024 * 1024;
 
+/** Throws for what is no Request, the pair of a Node server for instance. */
+export function checkRequest(request: unknown): void {
+  const { method, url, body, arrayBuffer } = (request ?? {}) as Partial<Request>;
+  const isRequest = typeof method === 'string' && typeof url === 'string';
+  if (isRequest && (typeof arrayBuffer === 'function' || isStream(body))) return;
+  throw new MillraceError(
+    'invalid_argument',
+    "agent.handler takes a web Request. With (req, res) of a Node server or Express' answer by " +
+      'pipeAGUI(agent.run(req.body), res).',
+  );
+}
+
+function isStream(body: unknown): boolean {
+  return typeof (body as ReadableStream | null | undefined)?.getReader === 'function';
+}
+
 /** Answers one request; what is wrong with it is a JSON body with its status. */
 export async function answerRequest(agent: EngineAgent, request: Request): Promise<Response> {
-  if (request.method !== 'POST') {
+  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+  const isAbout = pathname.endsWith('/capabilities');
+  const allowed = isAbout ? 'GET' : 'POST';
+  if (request.method !== allowed) {
     return Response.json(
-      { error: { code: 'method_not_allowed', message: 'Send a POST request.' } },
-      { status: 405, headers: { Allow: 'POST' } },
+      { error: { code: 'method_not_allowed', message: `Send a ${allowed} request.` } },
+      { status: 405, headers: { Allow: allowed } },
     );
+  }
+  if (isAbout) {
+    return Response.json(agent.capabilities, { headers: { 'Cache-Control': 'no-store' } });
   }
   try {
     const input = await inputOf(request);
-    const run = agent.run(input, { signal: request.signal });
+    const format = searchParams.get('format') ?? undefined;
+    const run = agent.run(input, { signal: request.signal, format });
     return run.response({ protocolVersion: input.protocolVersion });
   } catch (error) {
     return refusal(error);

@@ -76,10 +76,10 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   readonly #host: RunHost;
   readonly #call: Call;
   readonly #calls: HostCalls;
-  readonly #fetches: HostFetches;
+  readonly #fetches: HostFetches | undefined;
   readonly #scope = new AsyncResource('MillraceAgentRun');
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
-  readonly #done: Promise<AgentResult>;
+  #done: Promise<AgentResult>;
   readonly #events: KeptEvents;
   #over = false;
   #waiters = 0;
@@ -96,9 +96,13 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#host = host;
     this.#events = new KeptEvents(host.keptSize, { waits: true });
     this.#calls = new HostCalls(host, call, this.#scope);
-    this.#fetches = new HostFetches(call, this.#scope, host.send);
-    this.#done = this.#read().finally(onAbort(host.signal, () => this.stop()));
-    if (host.signal?.aborted) this.stop();
+    if (host.send) this.#fetches = new HostFetches(call, this.#scope, host.send);
+    this.#done = this.#read();
+    if (host.signal) {
+      const leave = onAbort(host.signal, () => this.stop());
+      this.#done = this.#done.finally(leave);
+      if (host.signal.aborted) this.stop();
+    }
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
@@ -112,8 +116,11 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 
   /** The last answer; rejects when the run failed or was stopped. */
-  async text(): Promise<string> {
-    const { status, text } = await this.result;
+  text(): Promise<string> {
+    return this.result.then((result) => this.#textOf(result));
+  }
+
+  #textOf({ status, text }: AgentResult): string {
     if (this.#failure) throw this.#failure;
     if (status !== 'cancelled') return text;
     const { signal } = this.#host;
@@ -166,7 +173,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       },
       isOver: () => this.#over,
       error: () => undefined,
-      wait: () => new Promise<void>((resolve) => this.#wake.push(resolve)),
+      wait: (wake) => void this.#wake.push(wake),
       took: () => this.#room?.(),
     };
   }
@@ -182,7 +189,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     }
     this.#over = true;
     this.#calls.end();
-    this.#fetches.end();
+    this.#fetches?.end();
     this.#wakeAll();
     return this.#ended();
   }
@@ -209,7 +216,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 
   #take(output: string): void {
-    const mark = this.#reader.mark();
+    const mark = this.#reader.mark;
     const items = JSON.parse(output) as Item[];
     const events = eventsOf(items, this.#reader);
     for (const item of items) if (!isEvent(item)) this.#takeOwn(item);
@@ -227,13 +234,13 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
         this.#calls.start(item.id, item.value);
         break;
       case '@withdraw':
-        if (!this.#fetches.withdraw(item.id)) this.#calls.withdraw(item.id);
+        if (!this.#fetches?.withdraw(item.id)) this.#calls.withdraw(item.id);
         break;
       case '@fetch':
-        this.#fetches.start(item.id, item.value);
+        this.#fetches?.start(item.id, item.value);
         break;
       case '@fetched':
-        this.#fetches.taken(item.id);
+        this.#fetches?.taken(item.id);
         break;
       case '@rest':
         this.#save({ state: item.state, context: item.context });
@@ -268,7 +275,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 }
 
-const noResult: ToldResult = { status: 'error', reason: 'error', text: '', steps: 0 };
+const noResult: ToldResult = { status: 'error', reason: 'error', text: '', steps: 0, turns: 0 };
 
 function asError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;

@@ -9,7 +9,7 @@ import { MillraceError, errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
 import { inEngine } from './engine-tools';
-import type { HostTool, ToolEffect } from './tools';
+import type { RunnableTool, ToolEffect } from './tools';
 
 interface Approval {
   /** Whether a person is asked before the call. */
@@ -121,7 +121,9 @@ interface Toolset {
  * Makes tools that the engine runs off the main thread, for `createAgentToolsEngine` and agents.
  * Throws `invalid_option` for options that cannot be used.
  */
-export function builtinTools(options: BuiltinToolsOptions): HostTool[] {
+export function builtinTools(
+  options: BuiltinToolsOptions,
+): RunnableTool<Record<string, unknown>, Promise<BuiltinToolResult>>[] {
   let set: Toolset;
   try {
     set = JSON.parse(engine().builtinTools(textOf(options))) as Toolset;
@@ -133,7 +135,7 @@ export function builtinTools(options: BuiltinToolsOptions): HostTool[] {
       {
         ...told,
         input: parameters,
-        run: (input: never, context?: Partial<AgentToolContext>) =>
+        run: (input: Record<string, unknown>, context?: Partial<AgentToolContext>) =>
           call(set.id, told.name, input, context?.signal),
       },
       { set: set.id, name: told.name },

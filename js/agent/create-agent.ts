@@ -1,9 +1,9 @@
 // createAgent: an agent that works inside the engine. JavaScript runs only its tools.
 import { randomUUID } from 'node:crypto';
 
-import { checkSignal } from '../abort';
+import { checkSignal, neverSent } from '../abort';
 import type { AgentLimits } from '../../types/agent';
-import type { SavedRun } from '../../types/agent-run';
+import type { AgentCapabilities, SavedRun } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
 import type { GivenMessage, Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
@@ -14,8 +14,10 @@ import { checkFallback, ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
-import { answerRequest } from './agent-route';
+import { version } from '../version';
+import { answerRequest, checkRequest } from './agent-route';
 import { AgentRun } from './agent-run';
+import { engineToolOf } from './engine-tools';
 import { askedTools } from './asked-tools';
 import type { SendMessageOptions, SentMessage } from './send-message';
 import { sendMessage } from './send-message';
@@ -94,6 +96,8 @@ export interface AgentRunOptions {
   clientTools?: readonly Tool[] | undefined;
   /** Answers to the questions of the thread's run that was interrupted. */
   resume?: readonly ResumeEntry[] | undefined;
+  /** The shape of the messages where it is no canonical one: `openai`, `anthropic`, `langgraph` ... */
+  format?: string | undefined;
   /** Keeps `state` up to date. */
   saves?: boolean | undefined;
   /** Called after each step with what is needed to go on from there. */
@@ -138,9 +142,15 @@ export class EngineAgent {
     }
   }
 
-  // The engine names a tool only: one name stands for one function in an agent and those it calls.
+  // The engine names a tool only: one name stands for one function in an agent and those it calls. What
+  // runs in the engine is told apart by the plan of each agent.
   #addTool(name: string, one: HostTool): void {
     const known = this.#tools.get(name);
+    if (known !== undefined && engineToolOf(one)) return;
+    if (known !== undefined && engineToolOf(known)) {
+      this.#tools.set(name, one);
+      return;
+    }
     // A record of tools is copied for each agent that it is given to.
     if (known !== undefined && known !== one && known.run !== one.run) {
       throw new MillraceError(
@@ -151,6 +161,11 @@ export class EngineAgent {
     this.#tools.set(name, one);
   }
 
+  /** What the agent can do, as AG-UI's AgentCapabilities: also `GET .../capabilities` of its handler. */
+  get capabilities(): AgentCapabilities {
+    return JSON.parse(engine().agentCapabilities(this.#planJson, version())) as AgentCapabilities;
+  }
+
   /** @internal */
   get plan(): object {
     return this.#plan;
@@ -158,7 +173,8 @@ export class EngineAgent {
 
   /** Starts a run. It goes on whether or not it is read. */
   run(input: AgentInput, options: AgentRunOptions = {}): AgentRun {
-    return this.#start(inputOf(input, options), options, {});
+    const fromClient = typeof input === 'object' && !Array.isArray(input);
+    return this.#start(inputOf(input, options), options, {}, fromClient);
   }
 
   /** Goes on from a saved step, in this process or another one. */
@@ -175,23 +191,41 @@ export class EngineAgent {
 
   /**
    * Answers an AG-UI client: takes a Request whose body is a RunAgentInput, gives an AG-UI response. The
-   * client's leaving stops the run.
+   * client's leaving stops the run. `?format=openai` and the like say what shape the messages have, and
+   * GET of a path that ends in `/capabilities` gives `capabilities`.
    */
-  readonly handler = (request: Request): Promise<Response> => answerRequest(this, request);
+  readonly handler = (request: Request): Promise<Response> => {
+    checkRequest(request);
+    return answerRequest(this, request);
+  };
 
   /** Runs in a stored thread: the user's row and an empty answer are stored before the model is asked. */
   sendMessage(options: SendMessageOptions): Promise<SentMessage> {
     return sendMessage(this, options);
   }
 
-  #start(input: RunAgentInput, options: AgentRunOptions, more: Partial<SavedRun>): AgentRun {
-    const { signal, saves, onStep, keptSize = defaultKeptSize } = options;
+  #start(
+    input: RunAgentInput,
+    options: AgentRunOptions,
+    more: Partial<SavedRun>,
+    fromClient = false,
+  ): AgentRun {
+    const { signal, format, saves, onStep, keptSize = defaultKeptSize } = options;
     checkNames('A run', options, ofRun, { abortSignal: 'signal' });
     checkSignal('A run', signal);
+    if (onStep !== undefined && typeof onStep !== 'function') {
+      throw new MillraceError('invalid_option', 'A run: onStep must be a function.');
+    }
     const inputJson = toJson(input, 'input');
-    const send = this.#sender();
+    const send = signal?.aborted ? neverSent : this.#sender();
     const optionsJson = toJson(
-      { ...more, saves: saves ?? onStep !== undefined, fetch: send !== undefined },
+      {
+        ...more,
+        format,
+        fromClient,
+        saves: saves ?? onStep !== undefined,
+        fetch: send !== undefined,
+      },
       'options',
     );
     const call = startEngineCall((native, deliver) =>
@@ -233,7 +267,7 @@ export class EngineAgent {
 
   // Made where the input is out of reach: the run holds it for as long as it lives.
   #nextRun(options: AgentRunOptions, threadId: string): (resume: ResumeEntry[]) => AgentRun {
-    const { runId: _runId, ...rest } = options;
+    const { runId: _runId, format: _format, ...rest } = options;
     return (resume) => this.run([], { ...rest, threadId, resume });
   }
 }
@@ -333,6 +367,32 @@ const known: readonly (keyof CreateAgentOptions)[] = [
   'retryAfterFirstToken',
 ];
 
+const ofSubAgent: readonly (keyof SubAgentOptions)[] = [
+  'name',
+  'description',
+  'agent',
+  'inheritMessages',
+  'timeoutMs',
+];
+
+function checkAgents(agents: unknown): void {
+  if (agents === undefined) return;
+  if (!Array.isArray(agents)) {
+    throw new MillraceError(
+      'invalid_option',
+      'createAgent(): agents must be a list of { name, description, agent }.',
+    );
+  }
+  for (const [index, one] of (agents as Partial<SubAgentOptions>[]).entries()) {
+    checkNames(`agents[${index}]`, one, ofSubAgent);
+    if (one?.agent instanceof EngineAgent) continue;
+    throw new MillraceError(
+      'invalid_option',
+      `createAgent(): agents[${index}].agent must be an agent that createAgent() made.`,
+    );
+  }
+}
+
 const ofCompression: readonly (keyof NonNullable<CreateAgentOptions['compression']>)[] = [
   'enabled',
   'maxWindowToken',
@@ -346,6 +406,7 @@ const ofRun: readonly (keyof AgentRunOptions)[] = [
   'runId',
   'clientTools',
   'resume',
+  'format',
   'saves',
   'onStep',
   'keptSize',
@@ -361,7 +422,7 @@ const otherWords = {
 };
 
 function checkOptions(options: unknown): asserts options is CreateAgentOptions {
-  const { model, compression, concurrency, fallback, instructions } = (options ??
+  const { model, agents, compression, concurrency, fallback, instructions } = (options ??
     {}) as Partial<CreateAgentOptions>;
   checkNames('createAgent()', options ?? {}, known, otherWords);
   checkNames('compression', compression ?? {}, ofCompression);
@@ -369,6 +430,7 @@ function checkOptions(options: unknown): asserts options is CreateAgentOptions {
     throw new MillraceError('invalid_option', '`concurrency` must be a whole number from 1.');
   }
   checkFallback('createAgent', fallback);
+  checkAgents(agents);
   if (instructions !== undefined && typeof instructions !== 'string') {
     throw new MillraceError('invalid_option', 'createAgent(): instructions must be a string.');
   }

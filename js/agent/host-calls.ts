@@ -49,7 +49,7 @@ export class HostQuestions {
     this.#outer = outer;
   }
 
-  /** Has a question answered; `answer` never rejects, and may tell of its progress. */
+  /** Has a question answered; `answer` may tell of its progress. */
   start(
     id: number,
     answer: (question: OpenQuestion, tell: (progress: object) => void) => Promise<object>,
@@ -59,11 +59,17 @@ export class HostQuestions {
     const tell = (said: object): void => {
       if (this.#open.get(id) === question) this.#call.complete(id, JSON.stringify(said));
     };
-    void this.#scope.runInAsyncScope(async () => {
-      const said = await answer(question, tell);
-      tell(said);
+    const end = (said: object): void => {
+      try {
+        tell(said);
+      } catch (thrown) {
+        // The run waits for an answer, whatever came in its place.
+        tell(failureOf(thrown));
+      }
       if (this.#open.get(id) === question) this.#open.delete(id);
-    });
+    };
+    const fail = (thrown: unknown): void => end(failureOf(thrown));
+    void this.#scope.runInAsyncScope(() => answer(question, tell).then(end, fail));
   }
 
   /** The answer is not wanted any more. */
@@ -76,6 +82,11 @@ export class HostQuestions {
     for (const question of this.#open.values()) question.abort(this.#outer?.reason);
     this.#open.clear();
   }
+}
+
+function failureOf(thrown: unknown): object {
+  const { type, message } = errorRecord(thrown);
+  return { content: message, isError: true, code: 'tool_failed', error: { type, message } };
 }
 
 export class HostCalls {
@@ -106,37 +117,30 @@ export class HostCalls {
     this.#questions.end();
   }
 
+  // One function for all of a call: thousands of them may wait for their tool, and each that waits for
+  // another would be kept with it.
   async #answer(
-    question: ToolQuestion,
+    { name, toolCallId, idempotencyKey, arguments: text }: ToolQuestion,
     open: OpenQuestion,
     tell: (progress: object) => void,
   ): Promise<object> {
     try {
-      return answerOf(await this.#invoke(question, open, tell), question.name);
+      const tool = this.#asked?.get(toolCallId) ?? this.#tools.get(name);
+      if (!tool) throw new Error(`There is no tool called ${name}.`);
+      const input = await checkedInput(tool, JSON.parse(text));
+      const context: AgentToolContext = {
+        get signal() {
+          return open.signal;
+        },
+        toolCallId,
+        idempotencyKey,
+        progress: (value) => tell({ progress: value ?? null }),
+      };
+      return answerOf(await tool.run(input, context), name);
     } catch (thrown) {
       const { type, message } = errorRecord(thrown);
       const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;
       return { content: message, isError: true, code, retry: isPassing(thrown) };
     }
-  }
-
-  async #invoke(
-    question: ToolQuestion,
-    open: OpenQuestion,
-    tell: (progress: object) => void,
-  ): Promise<unknown> {
-    const { name, toolCallId, idempotencyKey } = question;
-    const tool = this.#asked?.get(toolCallId) ?? this.#tools.get(name);
-    if (!tool) throw new Error(`There is no tool called ${name}.`);
-    const input = await checkedInput(tool, JSON.parse(question.arguments));
-    const context: AgentToolContext = {
-      get signal() {
-        return open.signal;
-      },
-      toolCallId,
-      idempotencyKey,
-      progress: (value) => tell({ progress: value ?? null }),
-    };
-    return tool.run(input, context);
   }
 }

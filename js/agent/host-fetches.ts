@@ -15,11 +15,11 @@ interface Open {
 export class HostFetches {
   readonly #call: Call;
   readonly #scope: AsyncResource;
-  readonly #send: typeof fetch | undefined;
+  readonly #send: typeof fetch;
   readonly #open = new Map<number, Open>();
 
   /** The function runs in the `scope` of whoever started the run. */
-  constructor(call: Call, scope: AsyncResource, send: typeof fetch | undefined) {
+  constructor(call: Call, scope: AsyncResource, send: typeof fetch) {
     this.#call = call;
     this.#scope = scope;
     this.#send = send;
@@ -27,8 +27,6 @@ export class HostFetches {
 
   start(id: number, request: HostRequest): void {
     const send = this.#send;
-    if (!send)
-      return this.#tell(id, { done: 'internal', message: 'The run has no fetch function.' });
     const open: Partial<Open> = {};
     this.#open.set(id, open as Open);
     open.transfer = this.#scope.runInAsyncScope(

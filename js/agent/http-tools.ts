@@ -74,7 +74,7 @@ export async function send(
 ): Promise<HttpToolResult> {
   const { identifier, apiName, method, url, body, signal } = request;
   try {
-    const auth = await options.auth?.({ identifier, apiName, url, signal });
+    const auth = checkedAuth(await options.auth?.({ identifier, apiName, url, signal }));
     const response = await engineFetch({
       method,
       url,
@@ -99,10 +99,25 @@ export async function send(
   }
 }
 
+// A text that was meant to be a header would be none.
+function checkedAuth(given: unknown): Record<string, string> {
+  if (given === undefined || given === null) return {};
+  const entries = typeof given === 'object' ? Object.entries(given) : [];
+  const isHeaders = typeof given === 'object' && !Array.isArray(given);
+  const set = entries.filter(([, value]) => value !== undefined) as [string, string][];
+  if (isHeaders && set.every(([, value]) => typeof value === 'string')) {
+    return Object.fromEntries(set);
+  }
+  throw new MillraceError(
+    'invalid_option',
+    "`auth` gave no headers: it has to give an object of texts, such as { Authorization: 'Bearer ...' }.",
+  );
+}
+
 // The operator's headers replace those of a call, however they are spelled.
 function headersOf(
   headers: Record<string, string>,
-  auth: Record<string, string> = {},
+  auth: Record<string, string>,
 ): [string, string][] {
   const own = new Set(Object.keys(auth).map((name) => name.toLowerCase()));
   const others = Object.entries(headers).filter(([name]) => !own.has(name.toLowerCase()));

@@ -5,9 +5,9 @@ import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { keptAt } from '../mcp/attachments';
-import { checkSpelling } from '../spelling';
+import { checkSpelling } from '../known-names';
 import { resultText } from './http-tools';
-import type { HostTool } from './tools';
+import type { RunnableTool } from './tools';
 
 /** A file that an answer refers to. */
 export interface Attachment {
@@ -39,7 +39,7 @@ function checkOptions({ runtime, model, store }: Partial<ImageToolOptions> = {})
 }
 
 /** Makes the tool `create_image`. Throws `invalid_option`. */
-export function imageTool(options: ImageToolOptions): HostTool {
+export function imageTool(options: ImageToolOptions): RunnableTool<{ prompt: string }> {
   checkOptions(options);
   checkSpelling('imageTool()', options, ['runtime', 'model', 'params', 'store', 'approve']);
   return {

@@ -54,7 +54,14 @@ export type { SessionInfo, SessionManagerOptions } from './frost/sessions';
 export { sendMessageTool, staySilentTool } from './frost/tools';
 export type { MessageHook, SendMessagePart, SendMessagePayload } from './frost/tools';
 export { createAgentExecutors, createAgentToolsEngine, tool } from './tools';
-export type { AgentToolsEngine, HostTool, HostTools, NamelessTool, ToolEffect } from './tools';
+export type {
+  AgentToolsEngine,
+  HostTool,
+  HostTools,
+  NamelessTool,
+  RunnableTool,
+  ToolEffect,
+} from './tools';
 export { getCompressionThreshold, shouldCompress } from './compression';
 export type { CompressionCheck, CompressionOptions } from './compression';
 export { builtinTools } from './builtin-tools';

@@ -1,12 +1,17 @@
-// A ModelRuntime as the model of an AgentRuntime: its runs as the chunks that a step reads.
+// What is the model of an AgentRuntime as the chunks that a step reads: a ModelRuntime, or a function.
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type {
   AgentMessage,
   AgentStreamingRuntime,
   ModelChunk,
   OpenAIToolCall,
 } from '../../types/agent';
+import type { ErrorCode } from '../../types/errors';
 import type { AGUIEvent } from '../../types/events';
-import { providerCallOf } from '../model/provider-calls';
+import { errorTypes } from '../error-types';
+import { MillraceError } from '../errors';
+import { AnswerText } from '../model/answer-text';
 
 // Members of a row that a provider reads; the others are the host's.
 const sent = ['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'reasoning'] as const;
@@ -35,26 +40,30 @@ function requestOf(payload: Record<string, unknown>): never {
   return { ...Object.fromEntries(kept), messages } as never;
 }
 
-// The calls that the agent has work with: not those that the provider ran itself.
-class Calls {
-  readonly #calls = new Map<string, OpenAIToolCall>();
+// What an answer holds beside its text and thoughts, which the next request has to bring back.
+function restOf(answer: AnswerText): ModelChunk {
+  const { thinking, signature, responseItems, openCalls, citations, images } = answer;
+  const reasoning = {
+    ...(thinking === '' ? {} : { content: thinking }),
+    ...(signature === undefined ? {} : { signature }),
+    ...(responseItems.length === 0 ? {} : { responseItems }),
+  };
+  return {
+    tool_calls: openCalls as OpenAIToolCall[],
+    ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+    ...(citations.length === 0 ? {} : { grounding: { citations } }),
+    ...(images.length === 0 ? {} : { images }),
+  };
+}
 
-  take(event: AGUIEvent): void {
-    if (event.type === 'TOOL_CALL_START') {
-      const { toolCallId: id, toolCallName: name } = event;
-      this.#calls.set(id, { id, type: 'function', function: { name, arguments: '' } });
-    } else if (event.type === 'TOOL_CALL_ARGS') {
-      const call = this.#calls.get(event.toolCallId);
-      if (call) call.function.arguments += event.delta;
-    } else {
-      const id = providerCallOf(event);
-      if (id !== undefined) this.#calls.delete(id);
-    }
-  }
-
-  get all(): OpenAIToolCall[] {
-    return [...this.#calls.values()];
-  }
+// What a call tells of its failed attempts: another one begins, and what was shown is void.
+function ofAttempt(event: AGUIEvent, answer: AnswerText): ModelChunk | undefined {
+  if (event.type !== 'CUSTOM') return undefined;
+  if (event.name === 'millrace.reset') return { reset: true, content: answer.text };
+  if (event.name !== 'millrace.retry') return undefined;
+  const { attempt, waitMs, code } = event.value as Record<string, number | string>;
+  const errorType = errorTypes[code as ErrorCode] ?? code;
+  return { retry: { attempt, delayMs: waitMs, errorType, kind: 'retry' } };
 }
 
 /** Asks the runtime; an answer that fails throws its error. */
@@ -64,13 +73,59 @@ export async function* chunksOf(
   signal: AbortSignal,
 ): AsyncGenerator<ModelChunk> {
   const run = runtime.stream(requestOf(payload), { signal });
-  const calls = new Calls();
+  const answer = new AnswerText();
   for await (const event of run) {
+    answer.add(event);
+    if (answer.tooLarge) throw answer.tooLarge;
     if (event.type === 'TEXT_MESSAGE_CONTENT') yield { content: event.delta };
     else if (event.type === 'REASONING_MESSAGE_CONTENT') yield { reasoning: event.delta };
-    else calls.take(event);
+    const told = ofAttempt(event, answer);
+    if (told) yield told;
   }
   await run.text();
   const { usage, finishReason } = await run.report;
-  yield { tool_calls: calls.all, usage, ...(finishReason && { finishReason }) };
+  yield { ...restOf(answer), usage, ...(finishReason && { finishReason }) };
+}
+
+const defaultRetries = 5;
+const firstPauseMs = 1000;
+const longestPauseMs = 30_000;
+
+// LobeHub's classes of failures that pass; the first has two names.
+const passing = new Set([
+  ...['RateLimitExceeded', 'QuotaLimitReached'],
+  ...['ProviderServiceUnavailable', 'ProviderNetworkError'],
+]);
+
+// The class of a failure that passes. The package's own runtimes have tried again themselves.
+function passingType(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || MillraceError.is(error)) return undefined;
+  const { errorType, type, retryable } = error as Record<string, unknown>;
+  const name = [errorType, type].find((one) => typeof one === 'string');
+  if (retryable === true) return name ?? 'ProviderBizError';
+  return name !== undefined && passing.has(name) ? name : undefined;
+}
+
+/** The chunks of a function; one that fails in passing before it gave any is called again. */
+export async function* retriedChunks(
+  ask: () => AsyncIterable<ModelChunk>,
+  { retries = defaultRetries, signal }: { retries?: number | undefined; signal: AbortSignal },
+): AsyncGenerator<ModelChunk> {
+  for (let attempt = 1; ; attempt += 1) {
+    let began = false;
+    try {
+      for await (const chunk of ask()) {
+        began = true;
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      const errorType = passingType(error);
+      if (errorType === undefined || began || signal.aborted || attempt > retries) throw error;
+      const delayMs = Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs);
+      yield { retry: { attempt, delayMs, errorType, kind: 'retry', maxAttempts: retries + 1 } };
+      await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw error;
+    }
+  }
 }

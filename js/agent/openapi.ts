@@ -1,6 +1,7 @@
 // OpenAPI documents (3.0 and 3.1) as sources of tools: one tool an operation.
 import { MillraceError } from '../errors';
-import { checkSpelling } from '../spelling';
+import { checkSpelling } from '../known-names';
+import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, httpToolOptions, send } from './http-tools';
 import { type Operation, operationsOf } from './openapi-document';
@@ -8,7 +9,9 @@ import { operationRequest } from './openapi-request';
 import { type Json, objectOf } from './openapi-schema';
 import { wireNames } from './plugins';
 import { allowedOf, namesOfTool, policyOptions, type ToolPolicy } from './tool-policy';
-import type { HostTool, ToolEffect } from './tools';
+import type { RunnableTool, ToolEffect } from './tools';
+
+type OpenApiTool = RunnableTool<Record<string, unknown>, Promise<HttpToolResult>>;
 
 export interface OpenApiOptions extends HttpToolOptions, ToolPolicy {
   /** The document as an object, or its JSON text. */
@@ -60,7 +63,7 @@ const openApiOptions: readonly string[] = [
 ];
 
 /** Makes a tool of each operation. Throws `invalid_option` for a document that cannot be used. */
-export function openApiTools(options: OpenApiOptions): HostTool[] {
+export function openApiTools(options: OpenApiOptions): OpenApiTool[] {
   const document = documentOf((options as OpenApiOptions | undefined)?.document);
   checkSpelling('openApiTools()', options, openApiOptions);
   const { title } = objectOf(document.info);
@@ -95,13 +98,22 @@ function baseOf({ server, id }: Operation, { baseUrl }: OpenApiOptions): string 
   return invalid(`The document names ${what} for ${id}: give baseUrl.`);
 }
 
+function wrongArguments(schema: object, value: unknown): string {
+  try {
+    return ask<string>('checkSchema', { schema, value: value ?? {} });
+  } catch {
+    // A schema that cannot be read is the API's to check.
+    return '';
+  }
+}
+
 function toolOf(
   operation: Operation,
   name: string,
   identifier: string,
   base: string,
   options: OpenApiOptions,
-): HostTool {
+): OpenApiTool {
   const isReading = reading.has(operation.method);
   const effect: ToolEffect = isReading
     ? 'read'
@@ -114,10 +126,14 @@ function toolOf(
     input: operation.input,
     effect,
     approve: options.approve ?? !isReading,
-    async run(input: never, { signal }: { signal?: AbortSignal } = {}): Promise<HttpToolResult> {
+    async run(input, { signal } = {}) {
+      const wrong = wrongArguments(operation.input, input);
+      if (wrong !== '') {
+        return failed('invalid_argument', `The arguments of ${name} are not valid: ${wrong}`);
+      }
       const call = { identifier, apiName: operation.id, signal };
       try {
-        const request = await operationRequest(operation, base, input);
+        const request = await operationRequest(operation, base, input ?? {});
         return await send({ ...call, ...request }, options);
       } catch (error) {
         if (!MillraceError.is(error, 'invalid_argument')) throw error;

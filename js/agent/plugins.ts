@@ -1,13 +1,13 @@
 // HTTP plugins with LobeHub's manifest: a call goes to the plugin's gateway or to the API's own address.
 import type { ChatToolPayload, HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
-import { checkSpelling } from '../spelling';
+import { checkSpelling } from '../known-names';
 import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, httpToolOptions, send } from './http-tools';
 import { payloadArguments } from './payload';
 import { allowedOf, namesOfTool, policyOptions, type ToolPolicy } from './tool-policy';
-import type { HostTool } from './tools';
+import type { RunnableTool } from './tools';
 
 /** One function of a plugin. */
 export interface PluginApi {
@@ -124,7 +124,9 @@ const pluginOptions: readonly string[] = [
 ];
 
 /** The functions of a plugin as tools of an agent, named `identifier____function`. */
-export function pluginTools(options: PluginOptions): HostTool[] {
+export function pluginTools(
+  options: PluginOptions,
+): RunnableTool<Record<string, unknown>, Promise<HttpToolResult>>[] {
   const fault = manifestFault((options as PluginOptions | undefined)?.manifest);
   if (fault) throw new MillraceError('invalid_option', fault);
   checkSpelling('pluginTools()', options, pluginOptions);
@@ -140,7 +142,7 @@ export function pluginTools(options: PluginOptions): HostTool[] {
     ...(api.description !== undefined && { description: api.description }),
     ...(api.parameters && { input: api.parameters }),
     approve: api.humanIntervention ?? manifest.humanIntervention ?? 'never',
-    run: (input: never, { signal }: { signal?: AbortSignal } = {}) =>
+    run: (input: object, { signal }: { signal?: AbortSignal } = {}) =>
       invokeDefaultTypePlugin(
         { apiName: api.name, arguments: JSON.stringify(input ?? {}) },
         options,

@@ -24,8 +24,13 @@ export function retriesOf(tool: object): number {
 /** True for an error that says `retryable: true`, or `kind: 'retry'` as LobeHub's tools do. */
 export function isPassing(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
-  const { retryable, kind } = error as { retryable?: unknown; kind?: unknown };
-  return retryable === true || kind === 'retry';
+  try {
+    const { retryable, kind } = error as { retryable?: unknown; kind?: unknown };
+    return retryable === true || kind === 'retry';
+  } catch {
+    // Something was thrown that cannot be read.
+    return false;
+  }
 }
 
 export function mayRetry(

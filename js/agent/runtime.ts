@@ -23,7 +23,7 @@ import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
-import { chunksOf } from './model-chunks';
+import { chunksOf, retriedChunks } from './model-chunks';
 import { toJson } from './serialize';
 import {
   type ActionHandler,
@@ -59,6 +59,11 @@ export interface RuntimeConfig {
   concurrency?: number;
   /** Milliseconds that a call may wait for its approval: 15 minutes when absent, for ever at 0 or Infinity. */
   approvalTimeoutMs?: number;
+  /**
+   * How often a function that is the model is called again when it fails in passing before its first
+   * chunk; 5 when absent. Runtimes that createModelRuntime made have `maxRetries`.
+   */
+  modelRetries?: number;
   /** Milliseconds that a tool may take. */
   toolTimeoutMs?: number;
   /** Characters of JSON that a tool may return; 4 Mi when absent. */
@@ -111,6 +116,12 @@ export class AgentRuntime {
   readonly #approvalMs: number;
 
   constructor(agent: Agent, config: RuntimeConfig = {}) {
+    if (typeof (agent as Partial<Agent> | undefined)?.runner !== 'function') {
+      throw new MillraceError(
+        'invalid_argument',
+        'An AgentRuntime needs an agent with a function `runner`, for instance a GeneralChatAgent.',
+      );
+    }
     this.#agent = agent;
     this.#config = config;
     this.#approvalMs = lifetimeOf(config.approvalTimeoutMs);
@@ -170,6 +181,7 @@ export class AgentRuntime {
     canResume = true,
     metadata?: Record<string, unknown>,
   ): AgentStepResult {
+    checkState(state);
     const newState = clone(state);
     const interruptedAt = new Date().toISOString();
     newState.status = 'interrupted';
@@ -187,6 +199,7 @@ export class AgentRuntime {
     context?: AgentRuntimeContext,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
+    checkState(state);
     if (state.status !== 'interrupted') {
       throw new MillraceError('invalid_state', 'Cannot resume: state is not interrupted');
     }
@@ -218,6 +231,7 @@ export class AgentRuntime {
     approvedToolCall: ChatToolPayload | OpenAIToolCall,
     options: StepOptions = {},
   ): Promise<AgentStepResult> {
+    checkState(state);
     const context = {
       ...this.#firstContext(state),
       phase: 'human_approved_tool' as const,
@@ -310,7 +324,7 @@ export class AgentRuntime {
     const agent = this.#agent;
     return {
       runner: ({ context, state }: { context: AgentRuntimeContext; state: AgentState }) =>
-        agent.runner(context, state),
+        this.#run(context, state),
       executor: (payload: {
         instruction: AgentInstruction;
         state: AgentState;
@@ -332,12 +346,27 @@ export class AgentRuntime {
     };
   }
 
+  // Agents of other runtimes write rows into the state that they are shown: rows that they only added
+  // become the state's, where nobody else writes any.
+  async #run(context: AgentRuntimeContext, state: AgentState): Promise<unknown> {
+    const before = [...state.messages];
+    const instructions: unknown = withWindow(this.#agent, await this.#agent.runner(context, state));
+    const { messages } = state;
+    const isCaller = this.#config.history !== 'engine' && Array.isArray(messages);
+    const grew = isCaller && messages.length > before.length;
+    if (!grew || before.some((row, index) => row !== messages[index])) return instructions;
+    return { instructions: instructions ?? null, '@rows': messages.slice(before.length) };
+  }
+
   async #callModel(payload: never, { signal, progress }: ActionTools): Promise<void> {
     const { modelRuntime = this.#config.modelRuntime } = this.#agent;
     if (!modelRuntime) return;
     const chunks =
       typeof modelRuntime === 'function'
-        ? modelRuntime.call(this.#agent, payload, { signal })
+        ? retriedChunks(() => modelRuntime.call(this.#agent, payload, { signal }), {
+            retries: this.#config.modelRetries,
+            signal,
+          })
         : chunksOf(modelRuntime, payload, signal);
     for await (const chunk of chunks) {
       if (signal.aborted) break;
@@ -368,8 +397,24 @@ interface SubAgentAction {
   timeoutMs: number;
 }
 
+// A compression of an agent that knows its window is measured by it.
+function withWindow(agent: Agent, decided: unknown): unknown {
+  const { config } = agent as { config?: Record<string, Record<string, unknown> | undefined> };
+  const window =
+    config?.['compressionConfig']?.['maxWindowToken'] ??
+    config?.['modelRuntimeConfig']?.['contextWindowTokens'];
+  const { type, payload } = (decided ?? {}) as { type?: unknown; payload?: object };
+  if (typeof window !== 'number' || type !== 'compress_context') return decided;
+  return { ...(decided as object), payload: { maxWindowToken: window, ...payload } };
+}
+
 function has(agent: Agent, hook: keyof Agent): boolean {
   return agent[hook] !== undefined;
+}
+
+function checkState(state: unknown): void {
+  if (typeof state === 'object' && state !== null && !Array.isArray(state)) return;
+  throw new MillraceError('invalid_state', 'The state of the run has no object at the top.');
 }
 
 function clone(state: AgentState): AgentState {

@@ -32,8 +32,18 @@ function recordOf(thrown: unknown): AgentErrorRecord {
     type: kind === undefined ? 'AgentRuntimeError' : String(kind),
     message: text ?? describe(thrown),
   };
-  if (body !== undefined && isJson(body)) record.body = body;
+  const kept = body ?? payloadOf(thrown);
+  if (kept !== undefined && isJson(kept)) record.body = kept;
   return record;
+}
+
+// LobeHub's runtimes throw `{ errorType, error, provider, ... }`; it is what the body of an answer holds.
+function payloadOf(thrown: object): object | undefined {
+  if (thrown instanceof Error || !('errorType' in thrown)) return undefined;
+  const rest = Object.entries(thrown).filter(
+    ([name]) => name !== 'errorType' && name !== 'message',
+  );
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
 
 function describe(value: unknown): string {
@@ -107,6 +117,16 @@ function checkObject(value: object, path: string, above: Set<object>): void {
 
 /** JSON text of `value`; errors inside become `{type, message, body}`. */
 export function toJson(value: unknown, name: string): string {
+  try {
+    return textOf(value, name);
+  } catch (error) {
+    // JSON.stringify goes no deeper than the stack.
+    if (error instanceof RangeError) refuse(name, 'nested too deep');
+    throw error;
+  }
+}
+
+function textOf(value: unknown, name: string): string {
   check(value, name, new Set());
   const json = JSON.stringify(value, (_key, item: unknown) =>
     item instanceof Error ? errorRecord(item) : item,

@@ -1,5 +1,7 @@
 // Tools of the host: JavaScript functions with a checked input, as an agent's tools, definitions and
 // manifests.
+import { randomUUID } from 'node:crypto';
+
 import type {
   Agent,
   AgentTool,
@@ -50,6 +52,11 @@ export interface HostTool<Input = never> {
   run(input: Input, context: AgentToolContext): unknown;
 }
 
+/** A tool that can be called by itself, too: `run(input)`. */
+export interface RunnableTool<Input = never, Output = unknown> extends HostTool<Input> {
+  run(input: Input, context?: Partial<AgentToolContext>): Output;
+}
+
 /** A tool whose name is its key in a record of tools. */
 export type NamelessTool<Input = never> = Omit<HostTool<Input>, 'name'> & { name?: undefined };
 
@@ -63,17 +70,40 @@ export type HostTools =
 export const defaultTimeoutMs: number = 5 * 60 * 1000;
 
 /** Declares a tool; the input's type comes from its schema where that tells it. */
-export function tool<Input = Record<string, unknown>>(definition: HostTool<Input>): HostTool<Input>;
+export function tool<Input = Record<string, unknown>>(
+  definition: HostTool<Input>,
+): RunnableTool<Input>;
 /** Declares a tool for a record of tools, where its key names it. */
 export function tool<Input = Record<string, unknown>>(
   definition: NamelessTool<Input>,
-): NamelessTool<Input>;
-export function tool<Input>(
-  definition: HostTool<Input> | NamelessTool<Input>,
-): HostTool<Input> | NamelessTool<Input> {
+): NamelessTool<Input> & Pick<RunnableTool<Input>, 'run'>;
+export function tool<Input>(definition: HostTool<Input> | NamelessTool<Input>): unknown {
   checkTool(definition);
   if (definition.name !== undefined) checkName(definition.name);
-  return definition;
+  // What the engine runs is known by its function, and instances of a class are more than their members.
+  const isEngines = engineToolOf(definition as HostTool) !== undefined;
+  if (isEngines || Object.getPrototypeOf(definition) !== Object.prototype) return definition;
+  return {
+    ...definition,
+    run: (input: Input, context?: Partial<AgentToolContext>) =>
+      definition.run(input, wholeContext(context)),
+  };
+}
+
+const isWhole = (context: Partial<AgentToolContext> | undefined): context is AgentToolContext =>
+  context?.signal !== undefined && context.progress !== undefined;
+
+// A tool that is called by itself belongs to no run.
+function wholeContext(context: Partial<AgentToolContext> | undefined): AgentToolContext {
+  if (isWhole(context)) return context;
+  const toolCallId = context?.toolCallId ?? randomUUID();
+  return {
+    ...context,
+    signal: context?.signal ?? new AbortController().signal,
+    toolCallId,
+    idempotencyKey: context?.idempotencyKey ?? toolCallId,
+    progress: context?.progress ?? (() => undefined),
+  };
 }
 
 const members: readonly (keyof HostTool)[] = [
@@ -108,9 +138,24 @@ function checkTool(given: HostTool | NamelessTool | undefined): void {
   if (typeof given.run !== 'function') {
     throw new MillraceError('invalid_argument', `${named} needs a function \`run\`.`);
   }
+  const { input, effect } = given;
+  if (input !== undefined && (input === null || !/^(object|function)$/.test(typeof input))) {
+    throw new MillraceError(
+      'invalid_option',
+      `${named}: \`input\` must be a JSON Schema or a Standard Schema validator.`,
+    );
+  }
+  if (effect !== undefined && !effects.includes(effect)) {
+    throw new MillraceError(
+      'invalid_option',
+      `${named}: \`effect\` must be one of ${effects.join(', ')}.`,
+    );
+  }
   checkApprove(named, given.approve);
   limitOf('resultLimit', given.resultLimit);
 }
+
+const effects: readonly ToolEffect[] = ['read', 'idempotent', 'keyed', 'once'];
 
 const policies: ReadonlySet<unknown> = new Set([
   true,

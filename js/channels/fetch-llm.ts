@@ -5,6 +5,7 @@ import type { ChatLLM, MessageFormat, StreamProtocolAdapter } from '../../types/
 import type { Message } from '../../types/messages';
 import { checkSignal } from '../abort';
 import { MillraceError } from '../errors';
+import { checkSpelling } from '../known-names';
 import { identityMessageFormat, toApiJson } from '../formats';
 import type { TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
@@ -80,10 +81,16 @@ function checkParams(params: unknown): Params {
   );
 }
 
+const names: readonly (keyof FetchLLMOptions)[] = [
+  ...(['url', 'streamAdapter', 'messageFormat', 'headers', 'body'] as const),
+  ...(['fetch', 'transport', 'origin', 'timeouts'] as const),
+];
+
 function checkOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) {
     throw new MillraceError('invalid_option', 'fetchLLM() takes an object of options.');
   }
+  checkSpelling('fetchLLM', options, names);
   const { url, streamAdapter, messageFormat, body } = options as Partial<FetchLLMOptions>;
   if (typeof url !== 'string' || url === '') {
     throw new MillraceError('invalid_option', 'fetchLLM: url must be a string that is not empty.');

@@ -34,6 +34,7 @@ export interface InMemoryStorage extends ChatStorage {
   artifact: InMemoryArtifactStorage;
 }
 
+/** Threads and artifacts in memory, for tests and small programs; gone with the process. */
 export function inMemoryStorage(options: InMemoryStorageOptions = {}): InMemoryStorage {
   const artifacts = new Artifacts();
   for (const artifact of options.artifacts ?? []) artifacts.keep(artifact);
@@ -77,7 +78,11 @@ function threads(): InMemoryStorage['thread'] {
 }
 
 function titleOf({ content }: UserMessage): string {
-  return (typeof content === 'string' && content.slice(0, titleLength)) || 'New thread';
+  if (typeof content !== 'string' || content === '') return 'New thread';
+  // A character may be a pair of surrogates.
+  return Array.from(content.slice(0, 2 * titleLength))
+    .slice(0, titleLength)
+    .join('');
 }
 
 class Artifacts implements InMemoryArtifactStorage {

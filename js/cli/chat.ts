@@ -7,7 +7,7 @@ import type { ModelRun } from '../model/run';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
 import type { Command } from './command';
-import { exitCodeOf, integerOption, messageOf, readArgs, UsageError } from './command';
+import { exitCodeOf, integerOption, readArgs, toldError, UsageError } from './command';
 import { chooseModel, modelWithKey } from './model-choice';
 
 const help = `Usage: millrace chat "question" [options]
@@ -184,17 +184,16 @@ async function ask(values: Values, positionals: readonly string[]): Promise<numb
     process.stdout.write(`${JSON.stringify(told)}\n`);
   } else {
     terminal.end();
-    if (values.quiet !== true) process.stderr.write(shownUsage(report, cost));
+    const wasAsked = report.attempts.length > 0;
+    if (values.quiet !== true && wasAsked) process.stderr.write(shownUsage(report, cost));
   }
   if (stopped) return 130;
-  if (failure !== undefined && values.json !== true) throw failure;
-  return failure === undefined ? 0 : 1;
-}
-
-function toldError(error: unknown): object {
-  const cause = error instanceof UsageError ? error.cause : error;
-  const code = MillraceError.is(cause) ? cause.code : 'invalid_option';
-  return { code, message: messageOf(error) };
+  if (failure === undefined) return 0;
+  // What is missing before anything can be asked is a wrong use.
+  const isUse = MillraceError.is(failure, 'missing_api_key');
+  const told = isUse ? new UsageError(failure.message, { cause: failure }) : failure;
+  if (values.json !== true) throw told;
+  return exitCodeOf(told);
 }
 
 // What the model is called wrongly is a wrong use.

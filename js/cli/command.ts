@@ -69,6 +69,13 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** An error as `--json` tells it. */
+export function toldError(error: unknown): object {
+  const cause = error instanceof UsageError ? error.cause : error;
+  const code = MillraceError.is(cause) ? cause.code : 'invalid_option';
+  return { code, message: messageOf(error) };
+}
+
 /** Text of others for the terminal: nothing in it moves the cursor, or turns the direction of writing. */
 export function plain(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '');

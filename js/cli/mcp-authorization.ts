@@ -105,8 +105,6 @@ function portOf(record: OAuthRecord | undefined): number {
   return hostname === '127.0.0.1' ? Number(port) : 0;
 }
 
-const local = ['localhost', '127.0.0.1', '[::1]'];
-
 /** Authorizes one MCP server; for `auth` of createMCPClient. */
 export class CommandLineAuthorization {
   readonly #name: string;
@@ -126,8 +124,7 @@ export class CommandLineAuthorization {
     this.#server = server;
     this.#settings = settings;
     this.#choice = choice;
-    const { clientId, clientSecret, scope, hosts = [] } = settings;
-    const isLocal = local.includes(new URL(server).hostname);
+    const { clientId, clientSecret, issuer, scope, hosts } = settings;
     const redirectUrl = (): string => this.#listener?.url ?? 'http://127.0.0.1/callback';
     this.#oauth = new OAuth({
       get redirectUrl() {
@@ -140,12 +137,12 @@ export class CommandLineAuthorization {
         client: {
           client_id: clientId,
           ...(clientSecret !== undefined && { client_secret: clientSecret }),
+          ...(issuer !== undefined && { issuer }),
         },
       }),
-      // Whoever starts a server on this machine has its authorization server here, too. The operator's own
-      // proxy is the only way out where there is one.
+      // The operator's own proxy is the only way out where there is one.
       guard: {
-        allow: [...(isLocal ? local : []), ...hosts],
+        ...(hosts && { allow: hosts }),
         trustsProxy: proxyFromEnvironment() !== undefined,
       },
     });

@@ -43,6 +43,7 @@ A url that wants an authorization (OAuth) is opened by a person; tokens are kept
   --client-id <id>     a client that was registered by hand; its secret in MCP_CLIENT_SECRET
   --callback-port <n>  where the browser comes back to; default a free port
   --scope <scopes>     what to ask for where the server does not say it
+  --issuer <url>       the authorization server that it was registered at
   --login-host <host>  an authorization server in a private network; may be repeated
 `;
 
@@ -60,6 +61,7 @@ const options = {
   'client-id': { type: 'string' },
   'callback-port': { type: 'string' },
   scope: { type: 'string' },
+  issuer: { type: 'string' },
   'login-host': { type: 'string', multiple: true },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -246,10 +248,11 @@ function reachOf(values: OwnValues, [first, ...rest]: string[]): MCPClientOption
 function authorizationOf(url: string, values: OwnValues): CommandLineAuthorization {
   const { MCP_CLIENT_SECRET: clientSecret } = process.env;
   const callbackPort = integerOption('callback-port', values['callback-port'], 1, 65_535);
-  const { 'client-id': clientId, scope, 'login-host': hosts } = values;
+  const { 'client-id': clientId, issuer, scope, 'login-host': hosts } = values;
   const settings: MCPEntryOAuth = {
     ...(clientId !== undefined && { clientId, ...(clientSecret && { clientSecret }) }),
     ...(callbackPort !== undefined && { callbackPort }),
+    ...(issuer !== undefined && { issuer }),
     ...(scope !== undefined && { scope }),
     ...(hosts && { hosts }),
   };

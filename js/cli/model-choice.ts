@@ -1,6 +1,10 @@
 // Which model `serve` asks: the flags first, then the environment, then the built-in demo.
+import { MillraceError } from '../errors';
+import type { EnvironmentSource } from '../model/config-source';
 import { configFromEnvironment } from '../model/config-source';
+import type { Environment } from '../model/environment';
 import { providerRows } from '../model/settings';
+import { UsageError } from './command';
 
 /** What the engine needs to know about the model. */
 export interface ModelChoice {
@@ -11,17 +15,15 @@ export interface ModelChoice {
   readonly apiKey: string;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 interface Source {
   readonly provider: string;
   /** Any of these set means that the user wants this provider. */
   readonly variables: readonly string[];
   readonly modelVariable: string;
   readonly defaultModel: string;
-  readonly keyVariable?: string;
-  readonly baseURL: (env: Environment) => string;
 }
+
+type Found = ReturnType<EnvironmentSource['settingsOf']>;
 
 const sources: readonly Source[] = [
   {
@@ -29,49 +31,23 @@ const sources: readonly Source[] = [
     variables: ['OPENAI_API_KEY', 'OPENAI_BASE_URL'],
     modelVariable: 'OPENAI_MODEL',
     defaultModel: 'gpt-4o-mini',
-    keyVariable: 'OPENAI_API_KEY',
-    baseURL: (env) => env['OPENAI_BASE_URL'] ?? '',
   },
   {
     provider: 'anthropic',
     variables: ['ANTHROPIC_API_KEY'],
     modelVariable: 'ANTHROPIC_MODEL',
     defaultModel: 'claude-sonnet-4-5',
-    keyVariable: 'ANTHROPIC_API_KEY',
-    baseURL: (env) => env['ANTHROPIC_BASE_URL'] ?? '',
   },
   {
     provider: 'ollama',
     variables: ['OLLAMA_HOST'],
     modelVariable: 'OLLAMA_MODEL',
     defaultModel: 'llama3.2',
-    baseURL: (env) => ollamaURL(env['OLLAMA_HOST']),
   },
 ];
 
-/** OLLAMA_HOST may lack scheme and port. */
-function ollamaURL(host: string | undefined): string {
-  if (host === undefined || host === '') return '';
-  const bare = host.replace(/\/+$/, '');
-  const url = new URL(/^https?:\/\//.test(bare) ? bare : `http://${bare}`);
-  if (url.port === '' && !/^https?:\/\//.test(bare)) url.port = '11434';
-  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1`;
-}
-
 function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? '') !== '';
-}
-
-/** A provider of the table, with the key and address that the environment holds for it. */
-function choiceOfTable(model: string, baseURL: string | undefined, env: Environment): ModelChoice {
-  const name = model.split(':')[0] ?? '';
-  const settings = configFromEnvironment(env).settingsOf(name);
-  return {
-    model,
-    baseURL: baseURL ?? settings?.baseURL ?? '',
-    apiKey: settings?.apiKey ?? '',
-  };
 }
 
 /** Chooses the model from `--model`, `--base-url` and the environment. */
@@ -80,19 +56,26 @@ export function chooseModel(
   baseURL: string | undefined,
   env: Environment,
 ): ModelChoice {
-  const wanted = model ?? (isSet(env, 'MILLRACE_MODEL') ? env['MILLRACE_MODEL'] : undefined);
-  const source =
-    wanted === undefined
-      ? sources.find((row) => row.variables.some((name) => isSet(env, name)))
-      : sources.find((row) => wanted.split(':')[0] === row.provider);
-  if (source === undefined) return choiceOfTable(wanted ?? 'demo:demo', baseURL, env);
-  const named = isSet(env, source.modelVariable) ? env[source.modelVariable] : undefined;
-  const key = source.keyVariable === undefined ? undefined : env[source.keyVariable];
+  const chosen = model ?? (env['MILLRACE_MODEL'] || modelOfEnvironment(env) || 'demo:demo');
+  const settings = environmentOf(chosen.split(':')[0] ?? '', env);
   return {
-    model: wanted ?? `${source.provider}:${named ?? source.defaultModel}`,
-    baseURL: baseURL ?? source.baseURL(env),
-    apiKey: key ?? '',
+    model: chosen,
+    baseURL: baseURL ?? settings?.baseURL ?? '',
+    apiKey: settings?.apiKey ?? '',
   };
+}
+
+function environmentOf(provider: string, env: Environment): Found {
+  try {
+    return configFromEnvironment(env).settingsOf(provider);
+  } catch (error) {
+    throw MillraceError.is(error) ? new UsageError(error.message, { cause: error }) : error;
+  }
+}
+
+function modelOfEnvironment(env: Environment): string | undefined {
+  const source = sources.find((row) => row.variables.some((name) => isSet(env, name)));
+  return source && `${source.provider}:${env[source.modelVariable] || source.defaultModel}`;
 }
 
 /**

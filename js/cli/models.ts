@@ -1,13 +1,12 @@
 // millrace models: the models of providers, with their limits and prices.
 import type { ModelCard, PricingUnit } from '../../types/usage';
 import { addon } from '../addon';
-import { configFromEnvironment } from '../model/config-source';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderRow } from '../model/settings';
 import { hasKey, providerRow, providerRows } from '../model/settings';
 import { modelCard, modelCards } from '../model/usage';
 import type { Command } from './command';
-import { readArgs, UsageError } from './command';
+import { exitCodeOf, readArgs, toldError, UsageError } from './command';
 import { tableOf } from './table';
 
 const help = `Usage: millrace models [--provider <id>] [--offline] [--json]
@@ -19,7 +18,7 @@ dollars for a million tokens from the vendors' own price lists, never a guess.
 Options:
   --provider <id>  of this provider only
   --offline        ask nobody
-  --json           print a JSON array
+  --json           print a JSON array, or an object with the error
   --help           print this
 `;
 
@@ -48,8 +47,7 @@ function builtIn({ id, models }: ProviderRow): Row[] {
 }
 
 async function listed(provider: string): Promise<Row[]> {
-  const settings = configFromEnvironment().settingsOf(provider) ?? {};
-  const runtime = new ModelRuntime(provider, { ...settings, maxRetries: 0 });
+  const runtime = new ModelRuntime(provider, { maxRetries: 0 });
   const models = await runtime.models({ signal: AbortSignal.timeout(listTimeoutMs) });
   return models.map((model) => ({
     ...modelCard(provider, model.id),
@@ -106,8 +104,17 @@ export const models: Command = {
       process.stdout.write(help);
       return 0;
     }
-    const rows = await allRows(values.provider, values.offline === true);
-    if (values.json === true) {
+    const isJson = values.json === true;
+    let rows: Row[];
+    try {
+      rows = await allRows(values.provider, values.offline === true);
+    } catch (error) {
+      if (!isJson) throw error;
+      // Programs read standard output, whatever went wrong.
+      process.stdout.write(`${JSON.stringify({ error: toldError(error) })}\n`);
+      return exitCodeOf(error);
+    }
+    if (isJson) {
       process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
       return 0;
     }

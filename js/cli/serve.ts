@@ -8,6 +8,7 @@ import { startServer } from '../server';
 import { authorizationChoice, authorizationOptions } from './mcp-authorization';
 import { attendMcp, type McpPlan, readMcpFile, settleMcp } from './serve-mcp';
 import { version } from '../version';
+import { addressOf } from '../model/environment';
 import { checkSettings, engineSettings, hasKey, providerRows } from '../model/settings';
 
 const help = `Usage: millrace serve [options]
@@ -116,11 +117,11 @@ function waitForStop(server: Server): Waiting {
 
 const noServers: McpPlan = { servers: [], failures: [], guarded: new Map() };
 
-/** Every provider whose key the environment holds, and nothing else is missing of. */
+/** Every provider whose key or address the environment holds, and nothing else is missing of. */
 function configuredProviders(): object[] {
   return providerRows().flatMap((row) => {
-    if (!hasKey(row)) return [];
     try {
+      if (!hasKey(row) && addressOf(row, process.env) === undefined) return [];
       checkSettings(row.id, {});
     } catch {
       // It needs an address as well; the route says so when it is asked.

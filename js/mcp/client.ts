@@ -11,7 +11,7 @@ import type {
   MCPToolResult,
 } from '../../types/mcp';
 import { noListener, onAbort, throwIfAborted } from '../abort';
-import type { HostTool } from '../agent/tools';
+import type { RunnableTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import { authorizationOf, headersOf } from './authorization';
 import { type ConnectionHost, MCPConnection, type MCPServer } from './connection';
@@ -142,7 +142,7 @@ export class MCPClient {
    * The server's tools for createAgentToolsEngine. Their names begin with the server's. A person is
    * asked before a call, unless the server is trusted and describes the tool as it did before.
    */
-  async tools(options: MCPToolsOptions = {}): Promise<HostTool<Record<string, unknown>>[]> {
+  async tools(options: MCPToolsOptions = {}): Promise<RunnableTool<Record<string, unknown>>[]> {
     return hostTools(this, await this.listTools(options), {
       ...options,
       trusted: options.trusted ?? this.#options.trusted ?? false,

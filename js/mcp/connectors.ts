@@ -28,7 +28,7 @@ interface CloudService {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-// Source: Klavis API reference, "Create a Server Instance" and "Get Server Instance" (2026).
+// Source: Klavis API reference, "Create a Server Instance" and "Get Server Instance" (npm klavis 2.15.0).
 const services: Record<string, CloudService> = {
   klavis: {
     baseUrl: 'https://api.klavis.ai',
@@ -43,7 +43,7 @@ const services: Record<string, CloudService> = {
       ...(text(oauthUrl) !== '' && { authorizationUrl: text(oauthUrl) }),
     }),
     poll: {
-      path: (id) => `/mcp-server/instance/get/${encodeURIComponent(id)}`,
+      path: (id) => `/mcp-server/instance/${encodeURIComponent(id)}`,
       isReady: ({ isAuthenticated, authNeeded }) =>
         isAuthenticated === true || authNeeded === false,
     },

@@ -4,6 +4,7 @@
 import { MillraceError } from '../errors';
 import { type AddressGuard, engineFetch, type EngineRequest } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
+import { isLoopback } from './oauth-client';
 
 export interface ProtectedResource {
   resource: string;
@@ -36,6 +37,11 @@ export interface JsonAnswer {
 }
 
 const longestText = 256 * 1024;
+
+const refused = (message: string): MillraceError => new MillraceError('mcp_unauthorized', message);
+
+// What others wrote, short enough for a message.
+const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 200);
 
 /** One request whose answer is small JSON. */
 export async function fetchJson(fetcher: Fetcher, request: EngineRequest): Promise<JsonAnswer> {
@@ -99,10 +105,7 @@ async function resourceOf(
   const isOne = ({ resource }: Partial<ProtectedResource>): boolean => typeof resource === 'string';
   const found = await first<ProtectedResource>(fetcher, [...new Set(urls)], isOne);
   if (found && !covers(found.resource, server)) {
-    throw new MillraceError(
-      'mcp_unauthorized',
-      `The metadata of the MCP server speaks of another resource, ${found.resource}.`,
-    );
+    throw refused(`The metadata of the MCP server speaks of another resource, ${found.resource}.`);
   }
   return found;
 }
@@ -115,43 +118,137 @@ function metadataUrls(issuer: string): string[] {
   return path === '' ? urls : [...urls, `${origin}${path}/.well-known/openid-configuration`];
 }
 
+/** Whether two names of an authorization server are the same, with or without a slash at their end. */
+export function isSameIssuer(one: string, other: string): boolean {
+  return withoutSlash(one) === withoutSlash(other);
+}
+
+/** Why a client that was registered by hand is not shown to the authorization servers of an MCP server. */
+export function notItsOwner(
+  server: string,
+  issuers: readonly string[],
+  owner: string,
+): MillraceError {
+  return refused(
+    `The MCP server ${server} names the authorization server ${issuers.join(', ')}; \`client\` belongs to ` +
+      `${owner} and is shown to no other one.`,
+  );
+}
+
+const isAddress = (value: unknown): value is string =>
+  typeof value === 'string' && URL.canParse(value) && /^https?:/i.test(value);
+
+function issuersOf(resource: ProtectedResource | undefined): string[] {
+  const named: unknown = resource?.authorization_servers;
+  if (named === undefined || named === null) return [];
+  const issuers = Array.isArray(named) ? named.filter(isAddress) : [];
+  if (issuers.length > 0 || (Array.isArray(named) && named.length === 0)) return issuers;
+  throw refused(
+    `The metadata of the MCP server has the \`authorization_servers\` ${shown(named)}, which is no list of ` +
+      'addresses.',
+  );
+}
+
+const endpoints = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const;
+
+// Tokens and codes travel encrypted, but on this machine.
+function checkEndpoints(metadata: AuthorizationServer): void {
+  for (const name of endpoints) {
+    const value: unknown = metadata[name];
+    if (value === undefined || (value === null && name === 'registration_endpoint')) continue;
+    if (!isAddress(value)) {
+      throw refused(
+        `The metadata of the authorization server ${metadata.issuer} has the \`${name}\` ${shown(value)}, ` +
+          'which is no address.',
+      );
+    }
+    const { protocol, hostname } = new URL(value);
+    if (protocol === 'https:' || isLoopback(hostname)) continue;
+    throw refused(`The \`${name}\` ${value} is not reached over https.`);
+  }
+}
+
+// Lists that are none say nothing.
+function withLists<T extends object>(document: T): T {
+  const isTexts = (value: unknown): boolean =>
+    Array.isArray(value) && value.every((text) => typeof text === 'string');
+  const entries = Object.entries(document).filter(
+    ([name, value]) => !name.endsWith('_supported') || typeof value === 'boolean' || isTexts(value),
+  );
+  return Object.fromEntries(entries) as T;
+}
+
+async function metadataOf(
+  fetcher: Fetcher,
+  issuer: string,
+): Promise<AuthorizationServer | undefined> {
+  const isOne = (value: Partial<AuthorizationServer>): boolean =>
+    typeof value.authorization_endpoint === 'string' && typeof value.token_endpoint === 'string';
+  const found = await first<AuthorizationServer>(fetcher, metadataUrls(issuer), isOne);
+  if (!found) return undefined;
+  if (!isSameIssuer(String(found.issuer), issuer)) {
+    throw refused(
+      `The metadata of the authorization server ${issuer} belongs to ${shown(found.issuer)}.`,
+    );
+  }
+  checkEndpoints(found);
+  return withLists(found);
+}
+
+// The first that answers; when none does, why the first did not.
+async function firstOf(fetcher: Fetcher, issuers: readonly string[]): Promise<AuthorizationServer> {
+  let failure: unknown;
+  for (const issuer of issuers) {
+    try {
+      const metadata = await metadataOf(fetcher, issuer);
+      if (metadata) return metadata;
+      failure ??= refused(`The authorization server ${issuer} publishes no metadata.`);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+export interface DiscoveryOptions {
+  /** Where the MCP server said that its metadata is. */
+  metadataUrl?: string | undefined;
+  /** The only authorization server that may be asked. */
+  owner?: string | undefined;
+  /** The one that is asked first where the MCP server names several. */
+  preferred?: string | undefined;
+}
+
 /** Finds the authorization server of an MCP server. */
 export async function discover(
   fetcher: Fetcher,
   server: string,
-  metadataUrl: string | undefined,
+  { metadataUrl, owner, preferred }: DiscoveryOptions,
 ): Promise<{
   resource: ProtectedResource | undefined;
   issuer: string;
   metadata: AuthorizationServer;
 }> {
-  const resource = await resourceOf(fetcher, server, metadataUrl);
-  const named = resource?.authorization_servers?.[0];
-  const issuer = named ?? new URL(server).origin;
-  const isOne = (value: Partial<AuthorizationServer>): boolean =>
-    typeof value.authorization_endpoint === 'string' && typeof value.token_endpoint === 'string';
-  const found = await first<AuthorizationServer>(fetcher, metadataUrls(issuer), isOne);
-  if (found) {
-    if (withoutSlash(String(found.issuer)) !== withoutSlash(issuer)) {
-      throw new MillraceError(
-        'mcp_unauthorized',
-        `The metadata of the authorization server ${issuer} belongs to ${found.issuer}.`,
-      );
-    }
-    return { resource, issuer: found.issuer, metadata: found };
-  }
-  if (named !== undefined) {
-    throw new MillraceError(
-      'mcp_unauthorized',
-      `The authorization server ${issuer} publishes no metadata.`,
-    );
+  const found = await resourceOf(fetcher, server, metadataUrl);
+  const resource = found && withLists(found);
+  const { origin } = new URL(server);
+  const named = issuersOf(resource);
+  const all = named.length > 0 ? named : [origin];
+  const issuers = all.filter((issuer) => owner === undefined || isSameIssuer(issuer, owner));
+  if (owner !== undefined && issuers.length === 0) throw notItsOwner(server, all, owner);
+  if (named.length > 0) {
+    const isFirst = (issuer: string): boolean =>
+      preferred !== undefined && isSameIssuer(issuer, preferred);
+    const others = issuers.filter((issuer) => !isFirst(issuer));
+    const metadata = await firstOf(fetcher, [...issuers.filter(isFirst), ...others]);
+    return { resource, issuer: metadata.issuer, metadata };
   }
   // Servers of 2025-03-26 may be their own authorization server, at fixed addresses.
-  const metadata: AuthorizationServer = {
-    issuer,
-    authorization_endpoint: `${issuer}/authorize`,
-    token_endpoint: `${issuer}/token`,
-    registration_endpoint: `${issuer}/register`,
+  const metadata = (await metadataOf(fetcher, origin)) ?? {
+    issuer: origin,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`,
   };
-  return { resource, issuer, metadata };
+  return { resource, issuer: metadata.issuer, metadata };
 }

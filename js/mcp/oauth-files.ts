@@ -29,10 +29,31 @@ export function fileOAuthStore(folder: string): OAuthStore {
   if (typeof folder !== 'string' || folder === '') {
     throw new MillraceError('invalid_option', 'fileOAuthStore() needs the name of a folder.');
   }
+  // Of one server the last one that was saved is what stays.
+  const saving = new Map<string, Promise<void>>();
   const fileOf = (server: string): string => {
+    if (!URL.canParse(server)) {
+      throw new MillraceError(
+        'invalid_argument',
+        `'${server}' is not the address of an MCP server, by which tokens are kept.`,
+      );
+    }
     const host = new URL(server).hostname.replace(/[^\w.-]/g, '_').slice(0, 100);
     const hash = createHash('sha256').update(server).digest('hex').slice(0, 16);
     return join(folder, `${host}-${hash}.json`);
+  };
+  const write = async (server: string, record: OAuthRecord): Promise<void> => {
+    const file = fileOf(server);
+    const draft = `${file}.${randomUUID()}`;
+    const kept: Kept = { server, ...record };
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      await writeFile(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+      await rename(draft, file);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
   };
   return {
     async load(server) {
@@ -47,18 +68,15 @@ export function fileOAuthStore(folder: string): OAuthStore {
       if (named !== server || typeof issuer !== 'string') return undefined;
       return { issuer, ...(client && { client }), ...(tokens && { tokens }) };
     },
-    async save(server, record) {
-      const file = fileOf(server);
-      const draft = `${file}.${randomUUID()}`;
-      const kept: Kept = { server, ...record };
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      try {
-        await writeFile(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-        await rename(draft, file);
-      } catch (error) {
-        await rm(draft, { force: true });
-        throw error;
-      }
+    save(server, record) {
+      const before = saving.get(server) ?? Promise.resolve();
+      const saved = before.catch(() => undefined).then(() => write(server, record));
+      saving.set(server, saved);
+      const done = (): void => {
+        if (saving.get(server) === saved) saving.delete(server);
+      };
+      saved.then(done, done);
+      return saved;
     },
   };
 }

@@ -14,6 +14,8 @@ export interface OAuthClientInformation {
   /** Seconds since 1970; 0 is never. */
   client_secret_expires_at?: number;
   token_endpoint_auth_method?: string;
+  /** The authorization server that knows a client which was registered by hand; no other one is shown it. */
+  issuer?: string;
   /** What the client was registered with. */
   redirect_uris?: string[];
 }

@@ -7,13 +7,16 @@ import { MillraceError } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import type { MCPAuthorizer } from './authorization';
+import { applicationType, checkClient, isLoopback, methodOf } from './oauth-client';
 import {
   type AuthorizationServer,
   type ProtectedResource,
   discover,
   fetchJson,
   type Fetcher,
+  isSameIssuer,
   type JsonAnswer,
+  notItsOwner,
 } from './oauth-discovery';
 import {
   bearer,
@@ -36,11 +39,15 @@ export interface OAuthOptions extends RouteOptions {
   clientMetadata?: Record<string, unknown>;
   /** An address that serves this client's metadata, for servers that take it as client id. */
   clientMetadataUrl?: string;
-  /** A client that was registered by hand. */
+  /**
+   * A client that was registered by hand. It is shown to its `issuer` alone, or, without one, to the first
+   * authorization server that it was needed for.
+   */
   client?: OAuthClientInformation;
   /**
    * What the authorization's requests may reach besides the public internet over https and the MCP server
-   * itself: an authorization server in a private network has to be named in `allow`.
+   * itself: an authorization server in a private network has to be named in `allow`. A server on this machine
+   * may have its authorization server at another port of it.
    */
   guard?: AddressGuard;
 }
@@ -85,20 +92,19 @@ class ForgottenClient extends MillraceError {
   }
 }
 
+// The guard of one request does not know whose it is.
+function withPlaceOfGuard(error: unknown): never {
+  if (!MillraceError.is(error, 'address_blocked')) throw error;
+  const message = error.message.replace('`allow`', '`guard: { allow: [...] }` of the OAuth');
+  throw new MillraceError('address_blocked', message, { cause: error });
+}
+
 interface Flight {
   wantsMore: boolean;
   headers: Promise<Record<string, string>>;
 }
 
 const base64url = (bytes: Buffer): string => bytes.toString('base64url');
-
-// Tokens and codes travel encrypted, but on this machine.
-function secure(url: string, what: string): string {
-  const { protocol, hostname } = new URL(url);
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  if (protocol === 'https:' || (protocol === 'http:' && isLocal)) return url;
-  throw refused(`The ${what} ${new URL(url).origin} is not reached over https.`);
-}
 
 /**
  * Authorizes requests to an MCP server with OAuth; for `auth` of createMCPClient. After a refusal the
@@ -111,6 +117,8 @@ export class OAuth {
   readonly #asked = new Map<string, string | undefined>();
   readonly #last = new Map<string, string>();
   readonly #flights = new Map<string, Flight>();
+  // The authorization server that the client which was registered by hand belongs to.
+  #owner: string | undefined;
 
   constructor(options: OAuthOptions) {
     const { authorize, redirectUrl } = (options ?? {}) as Partial<OAuthOptions>;
@@ -120,8 +128,10 @@ export class OAuth {
         'OAuth needs `redirectUrl`, and `authorize` to send a person to the authorization server.',
       );
     }
+    checkClient(options.client);
     this.#options = options;
     this.#store = options.store ?? inMemoryOAuthStore();
+    this.#owner = options.client?.issuer;
   }
 
   /** The headers for the first request: those of tokens that are kept. */
@@ -140,7 +150,8 @@ export class OAuth {
     const refused = refusal.refused ?? this.#last.get(url);
     const headers = (before?.headers ?? Promise.resolve())
       .catch(() => undefined)
-      .then(() => this.#authorize(url, said, wantsMore, refused));
+      .then(() => this.#authorize(url, said, wantsMore, refused))
+      .catch(withPlaceOfGuard);
     const flight = { wantsMore, headers };
     this.#flights.set(url, flight);
     const landed = (): void => {
@@ -197,26 +208,34 @@ export class OAuth {
 
   async #begin(server: string, said: Record<string, string>, more: boolean): Promise<Flow> {
     const fetcher = this.#fetcher(server);
-    const { resource, issuer, metadata } = await discover(
-      fetcher,
-      server,
-      said['resource_metadata'],
-    );
     const record = await this.#store.load(server);
+    const { client: own } = this.#options;
+    if (own && record?.client?.client_id === own.client_id) this.#owner ??= record.issuer;
+    const { resource, issuer, metadata } = await discover(fetcher, server, {
+      metadataUrl: said['resource_metadata'],
+      owner: own && this.#owner,
+      preferred: record?.issuer,
+    });
+    // Another server's authorization may have been faster.
+    if (own && !isSameIssuer((this.#owner ??= issuer), issuer)) {
+      throw notItsOwner(server, [issuer], this.#owner);
+    }
     const granted = more ? joined(this.#asked.get(server), record?.tokens?.scope) : undefined;
     const scope = this.#scope(said['scope'], granted, resource, metadata);
     const flow = { server, fetcher, resource, issuer, metadata, scope };
     const known = record?.issuer === issuer && isValid(record.client) ? record.client : undefined;
-    const client = this.#options.client ?? known ?? (await this.#register(flow));
+    const client = own ?? known ?? (await this.#register(flow));
     return { ...flow, client };
   }
 
   // Servers say themselves where they are authorized: their word leads to no private network.
   #fetcher(server: string): Fetcher {
     const { proxy = proxyFromEnvironment(), guard = {} } = this.#options;
-    const { protocol, host, port } = new URL(server);
+    const { protocol, host, hostname, port } = new URL(server);
     const own = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
-    const allow = [own, ...(guard.allow ?? [])];
+    // Whoever starts a server on this machine has its authorization server here, too.
+    const beside = isLoopback(hostname) ? ['localhost', '127.0.0.0/8', '[::1]'] : [];
+    const allow = [own, ...beside, ...(guard.allow ?? [])];
     return {
       ...routeOf({ ...this.#options, proxy }),
       guard: { httpsOnly: true, ...guard, allow },
@@ -250,7 +269,7 @@ export class OAuth {
     }
     const answer = await fetchJson(flow.fetcher, {
       method: 'POST',
-      url: secure(metadata.registration_endpoint, 'registration endpoint'),
+      url: metadata.registration_endpoint,
       headers: [['Content-Type', 'application/json']],
       body: JSON.stringify({
         client_name: 'Millrace',
@@ -298,7 +317,7 @@ export class OAuth {
     }
     const verifier = base64url(randomBytes(48));
     const state = base64url(randomBytes(24));
-    const url = new URL(secure(metadata.authorization_endpoint, 'authorization endpoint'));
+    const url = new URL(metadata.authorization_endpoint);
     const wanted = {
       response_type: 'code',
       client_id: client.client_id,
@@ -338,9 +357,19 @@ export class OAuth {
       form.set('client_id', client.client_id);
       if (method === 'client_secret_post') form.set('client_secret', client.client_secret ?? '');
     }
-    const url = secure(metadata.token_endpoint, 'token endpoint');
-    const body = form.toString();
-    const answer = await fetchJson(flow.fetcher, { method: 'POST', url, headers, body });
+    const request = {
+      method: 'POST',
+      url: metadata.token_endpoint,
+      headers,
+      body: form.toString(),
+    };
+    // What the form holds is for the place that the metadata named.
+    const answer = await fetchJson(flow.fetcher, { ...request, sameOrigin: true });
+    if (answer.status >= 300 && answer.status < 400) {
+      throw refused(
+        `The token endpoint ${metadata.token_endpoint} redirects elsewhere, which is not followed.`,
+      );
+    }
     const { error } = (answer.json ?? {}) as { error?: unknown };
     const isUnknown = error === 'invalid_client' || error === 'unauthorized_client';
     if (
@@ -352,25 +381,6 @@ export class OAuth {
     }
     return answer;
   }
-}
-
-// A client on somebody's machine is a native one.
-function applicationType(redirectUrl: string): 'native' | 'web' {
-  const { protocol, hostname } = new URL(redirectUrl);
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  return isLocal || !/^https?:$/.test(protocol) ? 'native' : 'web';
-}
-
-const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'];
-
-function methodOf(client: OAuthClientInformation, supported: string[] = []): string {
-  const own = client.token_endpoint_auth_method;
-  const isPossible = (method: string): boolean =>
-    (supported.length === 0 || supported.includes(method)) &&
-    (method === 'none' || client.client_secret !== undefined);
-  if (own && authenticationMethods.includes(own) && isPossible(own)) return own;
-  const found = authenticationMethods.find(isPossible);
-  return found ?? (client.client_secret === undefined ? 'none' : 'client_secret_post');
 }
 
 // A person may be sent back to a path of the application.

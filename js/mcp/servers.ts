@@ -1,5 +1,5 @@
 // Several MCP servers at a time, as configuration files name them.
-import type { HostTool } from '../agent/tools';
+import type { RunnableTool } from '../agent/tools';
 import { MillraceError } from '../errors';
 import type { MCPAuthorization } from './authorization';
 import { type MCPClient, createMCPClient } from './client';
@@ -37,6 +37,8 @@ export interface MCPEntryOAuth {
   /** A client that was registered by hand. */
   clientId?: string;
   clientSecret?: string;
+  /** The authorization server that it was registered at, and is shown to. */
+  issuer?: string;
   /** Where its redirect address listens on this machine; a free port when absent. */
   callbackPort?: number;
   scope?: string;
@@ -55,7 +57,7 @@ export interface MCPServers {
   /** Servers that cannot be reached, and why. */
   readonly failures: Record<string, MillraceError>;
   /** The tools of all servers. */
-  tools(options?: MCPToolsOptions): Promise<HostTool<Record<string, unknown>>[]>;
+  tools(options?: MCPToolsOptions): Promise<RunnableTool<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }
 
@@ -131,7 +133,8 @@ export function oauthOf(
   }
   if (!isList(hosts)) wrong('with `hosts` that are no list of texts');
   const filledIn = Object.entries(texts).map(([key, text]) => {
-    if (!['clientId', 'clientSecret', 'scope'].includes(key)) wrong(`with an unknown '${key}'`);
+    if (!['clientId', 'clientSecret', 'issuer', 'scope'].includes(key))
+      wrong(`with an unknown '${key}'`);
     if (typeof text !== 'string') wrong(`whose \`${key}\` is no text`);
     return [key, filled(text, env)];
   });
@@ -169,26 +172,33 @@ export async function connectMCPServers(
       '`auth` of several MCP servers must be an OAuth, or have a function `authorize`: a token is for one.',
     );
   }
-  const clients: Record<string, MCPClient> = {};
-  const failures: Record<string, MillraceError> = {};
+  const connected = new Map<string, MCPClient>();
+  const failed = new Map<string, MillraceError>();
   await Promise.all(
     entriesOf(config).map(async ([name, entry]) => {
       try {
+        checkReach(`The MCP server ${name}`, entry);
         const trusted = entry.trusted === undefined ? {} : { trusted: entry.trusted };
         const reach = optionsOf(name, entry, env);
         const asks = auth && 'url' in reach && !namesCaller(reach.headers);
         const given = { ...common, ...trusted, ...reach, ...(asks && { auth }) };
-        clients[name] = await createMCPClient(given);
+        connected.set(name, await createMCPClient(given));
       } catch (error) {
-        failures[name] = MillraceError.is(error)
-          ? error
-          : new MillraceError('mcp_connection_failed', String(error), { cause: error });
+        const isOurs = MillraceError.is(error);
+        failed.set(
+          name,
+          isOurs
+            ? error
+            : new MillraceError('mcp_connection_failed', String(error), { cause: error }),
+        );
       }
     }),
   );
+  // Whatever a name is, `__proto__` too, it is an entry's.
+  const clients = Object.fromEntries(connected);
   return {
     clients,
-    failures,
+    failures: Object.fromEntries(failed),
     tools: async (wanted) => {
       const lists = Object.entries(clients).map(([name, client]) => {
         const { allow, expose, deny } = config.mcpServers[name] ?? {};

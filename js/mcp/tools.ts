@@ -4,7 +4,7 @@ import type { MCPRequestOptions, MCPTool, MCPToolResult } from '../../types/mcp'
 import { addon } from '../addon';
 import { ask } from '../agent/ask';
 import { inEngine } from '../agent/engine-tools';
-import type { HostTool } from '../agent/tools';
+import type { HostTool, RunnableTool } from '../agent/tools';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
@@ -80,6 +80,9 @@ const withoutBytes = (key: string, value: unknown): unknown =>
  * characters and marks that a model could take for more than data.
  */
 export function mcpResultText(result: MCPToolResult, limit?: number): string {
+  if (typeof result !== 'object' || result === null) {
+    throw new MillraceError('invalid_argument', 'mcpResultText() takes the result of a tool.');
+  }
   const { content, structuredContent } = result;
   const json = JSON.stringify({ content: content ?? [] }, withoutBytes);
   const structured =
@@ -148,6 +151,9 @@ async function called(
   options: MCPRequestOptions,
 ): Promise<unknown> {
   const result = await client.callTool(told.name, input, options).catch(orPassing);
+  if (typeof result !== 'object' || result === null) {
+    throw new MillraceError('mcp_protocol_error', `The result of ${told.name} is no object.`);
+  }
   const content = mcpResultText(result);
   if (result.isError === true) {
     throw new MillraceError('tool_failed', content || `The tool ${told.name} failed.`);
@@ -169,7 +175,7 @@ export async function hostTools(
   client: MCPClient,
   listed: readonly MCPTool[],
   settings: Settings,
-): Promise<HostTool<Record<string, unknown>>[]> {
+): Promise<RunnableTool<Record<string, unknown>>[]> {
   checkNames('tools()', settings, toolsOptions);
   const { expose, allow = expose, deny, trusted, seen, pins, stream, store } = settings;
   const callTimeoutMs = limitOf('callTimeoutMs', settings.callTimeoutMs);
@@ -195,7 +201,7 @@ export async function hostTools(
   return tools.map(({ name, description, parameters, effect, approve, tool }) => {
     const told = byName.get(tool) as MCPTool;
     const { outputSchema } = told;
-    const made: HostTool<Record<string, unknown>> = {
+    const made: RunnableTool<Record<string, unknown>> = {
       name,
       ...(description !== undefined && { description }),
       input: parameters,

@@ -7,6 +7,8 @@ import { MillraceError } from '../errors';
 import { GrowingText } from './growing-text';
 import { providerCallOf } from './provider-calls';
 
+type EncryptedValue = Extract<AGUIEvent, { type: 'REASONING_ENCRYPTED_VALUE' }>;
+
 interface Part {
   id: string;
   content: GrowingText;
@@ -30,6 +32,8 @@ export class AnswerText {
   #thoughts: Part[] = [];
   #calls: Call[] = [];
   #signatures = new Map<string, string>();
+  #callSignatures = new Map<string, string>();
+  #ownSignature: string | undefined;
   #images: ChatImageChunk[] = [];
   #issuer = '';
   #citations: unknown[] = [];
@@ -54,13 +58,17 @@ export class AnswerText {
     return textOf(this.#thoughts);
   }
 
-  /** Of several thoughts the one signature that says which belongs to which piece of the text. */
+  /**
+   * Of several thoughts the one signature that says which belongs to which piece of the text; without
+   * any, that of the text itself.
+   */
   get signature(): string | undefined {
     const last = this.#thoughts.at(-1);
-    const value = last && this.#signatures.get(last.id);
-    if (value === undefined || this.#issuer === '' || last?.id.startsWith('rs_') === true) {
-      return value === undefined ? undefined : scoped(this.#issuer, value);
-    }
+    const value = (last && this.#signatures.get(last.id)) ?? this.#ownSignature;
+    if (value === undefined) return undefined;
+    const isOwn = last === undefined || !this.#signatures.has(last.id);
+    if (isOwn || this.#issuer === '' || last.id.startsWith('rs_'))
+      return scoped(this.#issuer, value);
     if (this.#thoughts.length === 1) return scoped(this.#issuer, value);
     const blocks = this.#thoughts.map(({ id, content }) => ({
       length: Buffer.byteLength(content.text),
@@ -88,7 +96,7 @@ export class AnswerText {
   }
 
   get toolCalls(): MessageToolCall[] {
-    return this.#calls.map((call) => (call.shown ??= show(call)));
+    return this.#calls.map((call) => (call.shown ??= this.#show(call)));
   }
 
   /** The calls that the provider did not run itself. */
@@ -123,7 +131,7 @@ export class AnswerText {
         break;
       case 'REASONING_ENCRYPTED_VALUE':
         this.#grow(event.encryptedValue.length);
-        this.#signatures.set(event.entityId, event.encryptedValue);
+        this.#sign(event);
         break;
       case 'TOOL_CALL_START':
         this.#calls.push({
@@ -141,6 +149,29 @@ export class AnswerText {
       default:
         break;
     }
+  }
+
+  #sign({ entityId, subtype, encryptedValue }: EncryptedValue): void {
+    if (subtype === 'tool-call') {
+      this.#callSignatures.set(entityId, encryptedValue);
+      const call = this.#calls.findLast(({ id }) => id === entityId);
+      if (call) call.shown = undefined;
+    } else if (this.#thoughts.some(({ id }) => id === entityId)) {
+      this.#signatures.set(entityId, encryptedValue);
+    } else {
+      this.#ownSignature = encryptedValue;
+    }
+  }
+
+  #show(call: Call): MessageToolCall {
+    const value = this.#callSignatures.get(call.id);
+    const { id, name, arguments: args } = call;
+    return {
+      id,
+      type: 'function',
+      function: { name, arguments: args.text },
+      ...(value === undefined ? {} : { thoughtSignature: scoped(this.#issuer, value) }),
+    };
   }
 
   #extend(id: string, delta: string): void {
@@ -165,6 +196,8 @@ export class AnswerText {
     this.#citations = [];
     this.#images = [];
     this.#signatures.clear();
+    this.#callSignatures.clear();
+    this.#ownSignature = undefined;
   }
 
   #onCustom(name: string, value: unknown): void {
@@ -185,6 +218,8 @@ export class AnswerText {
     this.#thoughts = this.#thoughts.filter(({ id }) => !ids.has(id));
     this.#citations = [];
     this.#calls = [];
+    this.#callSignatures.clear();
+    this.#ownSignature = undefined;
     this.#images = [];
   }
 
@@ -245,10 +280,6 @@ function dataUriOf({ mimeType, base64 }: Picture): string {
 // As lib/model/scope.hpp writes it: the value goes back to its issuer only.
 function scoped(issuer: string, value: string): string {
   return issuer === '' ? value : `mr1.${Buffer.byteLength(issuer)}.${issuer}.${value}`;
-}
-
-function show({ id, name, arguments: { text } }: Call): MessageToolCall {
-  return { id, type: 'function', function: { name, arguments: text } };
 }
 
 function textOf(parts: readonly Part[]): string {

@@ -4,8 +4,10 @@ import type { AGUIEvent } from '../../types/events';
 import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '../../types/model';
 import { EngineEventReader } from '../adapters/engine-events';
 import { MillraceError, errorFromNative } from '../errors';
-import { eventsOf, isEvent, KeptItems } from '../runs/engine-items';
+import { isEvent, KeptItems } from '../runs/engine-items';
 import type { KeptOutput } from '../runs/kept-events';
+import type { Taker } from '../runs/taker';
+import type { Output } from '../transport/source';
 import type { Call } from './call';
 
 /** What came at once. */
@@ -38,6 +40,8 @@ export class CallItems {
   readonly #hooks: ModelHooks;
   readonly #payload: ChatStreamPayload;
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
+  // Only while it waits: the call is kept for longer than its run.
+  #taker: Taker<CallBatch> | undefined;
   #hookError: { value: unknown } | undefined;
   report: CallReport | undefined;
   failure: MillraceError | undefined;
@@ -48,36 +52,59 @@ export class CallItems {
     this.#hooks = hooks;
   }
 
-  /** The next batch; undefined at the end. Rejects with what a hook threw. */
-  async next(): Promise<CallBatch | undefined> {
-    const output = await this.#call.read();
-    if (output === undefined) {
-      if (this.#hookError) throw this.#hookError.value;
-      return undefined;
-    }
-    const questions: Question[] = [];
-    const batch = this.#take(output as string, questions);
-    for (const question of questions) await this.#answer(question);
-    return batch;
+  /** Gives the next batch; fails with what a hook threw. One call at a time. */
+  next(taker: Taker<CallBatch>): void {
+    this.#taker = taker;
+    this.#call.next(this.#outputs);
+  }
+
+  readonly #outputs: Taker<Output> = {
+    take: (output) => {
+      const questions: Question[] = [];
+      let batch: CallBatch;
+      try {
+        batch = this.#take(output as string, questions);
+      } catch (error) {
+        this.#waiting().fail(error);
+        return;
+      }
+      if (questions.length === 0) return this.#waiting().take(batch);
+      this.#answerAll(questions).then(
+        () => this.#waiting().take(batch),
+        (error: unknown) => this.#waiting().fail(error),
+      );
+    },
+    end: () => {
+      if (this.#hookError) this.#waiting().fail(this.#hookError.value);
+      else this.#waiting().end();
+    },
+    fail: (error) => this.#waiting().fail(error),
+  };
+
+  #waiting(): Taker<CallBatch> {
+    const taker = this.#taker as Taker<CallBatch>;
+    this.#taker = undefined;
+    return taker;
   }
 
   #take(output: string, questions: Question[]): CallBatch {
-    const batch: CallBatch = {
-      events: [],
-      text: '',
-      size: output.length,
-      kept: new KeptItems(output, this.#reader.mark()),
-    };
-    const events: (AGUIEvent | string)[] = [];
+    const kept = new KeptItems(output, this.#reader.mark);
+    const events: AGUIEvent[] = [];
+    let text = '';
     for (const item of JSON.parse(output) as Item[]) {
-      if (isEvent(item)) events.push(item);
-      else if (item.type === '@bytes') batch.text += item.text;
+      if (isEvent(item)) {
+        const event = this.#reader.read(item);
+        if (event) events.push(event);
+      } else if (item.type === '@bytes') text += item.text;
       else if (item.type === '@report') this.report = reportOf(item);
       else if (item.type === '@failed') this.failure = errorFromNative(JSON.stringify(item.error));
       else if (item.type === '@ask') questions.push(item);
     }
-    batch.events = eventsOf(events, this.#reader);
-    return batch;
+    return { events, text, size: output.length, kept };
+  }
+
+  async #answerAll(questions: Question[]): Promise<void> {
+    for (const question of questions) await this.#answer(question);
   }
 
   // A hook that fails ends the call: what it was to change must not go on unchanged.

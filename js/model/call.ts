@@ -2,6 +2,8 @@
 import type { Addon, Deliver, ModelCallStep, NativeModelCallPipe } from '../addon';
 import { addon } from '../addon';
 import { errorFromNative, rethrow } from '../errors';
+import type { Taker } from '../runs/taker';
+import { oneOf } from '../runs/taker';
 import { engine } from '../transport/engine';
 import type { Output } from '../transport/source';
 import { FetchTransfer, type HostRequest } from './fetch-transfer';
@@ -21,6 +23,8 @@ export interface Call {
   open(): Promise<void>;
   /** The next output; undefined at the end. One call at a time. */
   read(): Promise<Output | undefined>;
+  /** Gives the next output, as read() does. */
+  next(taker: Taker<Output>): void;
   /** Answers a question to user code; "" leaves things as they are. */
   complete(question: number, json: string): void;
   /** Ends the call as cancelled; what it has to say about that still comes. */
@@ -46,6 +50,9 @@ export function startEngineCall(start: (native: Addon, deliver: Deliver) => numb
 abstract class WaitingOutputs {
   #outputs: Output[] = [];
   #size = 0;
+  // Waits for an output.
+  #taker: Taker<Output> | undefined;
+  // Waits for the head, and asks again after whatever comes before it.
   #wake: (() => void) | undefined;
   #opened = false;
   #ended = false;
@@ -64,54 +71,76 @@ abstract class WaitingOutputs {
     return this.#ended;
   }
 
+  protected get isAwaited(): boolean {
+    return this.#taker !== undefined;
+  }
+
   /** The reader waits: something may be asked for. */
   protected abstract want(): void;
 
   async open(): Promise<void> {
-    while (!this.#opened && !this.#ended) await this.#something();
+    while (!this.#opened && !this.#ended) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        this.want();
+      });
+    }
     if (this.#error) throw this.#error.value;
   }
 
-  async read(): Promise<Output | undefined> {
-    for (;;) {
-      const output = this.#outputs.shift();
-      if (output !== undefined) {
-        this.#size -= output.length;
-        // A list that was filled keeps its room.
-        if (this.#outputs.length === 0) this.#outputs = [];
-        return output;
-      }
-      if (this.#error) throw this.#error.value;
-      if (this.#ended) return undefined;
-      await this.#something();
+  read(): Promise<Output | undefined> {
+    return oneOf<Output>((taker) => this.next(taker));
+  }
+
+  next(taker: Taker<Output>): void {
+    const output = this.#outputs.shift();
+    if (output !== undefined) {
+      this.#size -= output.length;
+      // A list that was filled keeps its room.
+      if (this.#outputs.length === 0) this.#outputs = [];
+      taker.take(output);
+    } else if (this.#error) {
+      taker.fail(this.#error.value);
+    } else if (this.#ended) {
+      taker.end();
+    } else {
+      this.#taker = taker;
+      this.want();
     }
   }
 
   protected give(output: Output): void {
+    const taker = this.#taker;
+    if (taker) {
+      this.#taker = undefined;
+      taker.take(output);
+      return;
+    }
     this.#outputs.push(output);
     this.#size += output.length;
-    this.#wake?.();
+    this.#goOn();
   }
 
   protected begin(): void {
     this.#opened = true;
-    this.#wake?.();
+    this.#goOn();
   }
 
-  protected end(error?: { value: unknown }): void {
+  /** Nothing comes behind the last output. */
+  protected end(error?: { value: unknown }, last?: Output): void {
     this.#ended = true;
     this.#error = error;
-    this.#wake?.();
+    if (last !== undefined) this.give(last);
+    const taker = this.#taker;
+    this.#taker = undefined;
+    if (taker) this.next(taker);
+    this.#goOn();
   }
 
-  #something(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = () => {
-        this.#wake = undefined;
-        resolve();
-      };
-      this.want();
-    });
+  #goOn(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
   }
 }
 
@@ -132,9 +161,11 @@ class EngineCall extends WaitingOutputs implements Call {
 
   readonly #deliver = (head?: string, data?: Output, end?: string): boolean => {
     this.#asked = false;
-    if (data !== undefined) this.give(data);
-    if (end !== undefined) this.end(end === '' ? undefined : { value: errorFromNative(end) });
     if (head !== undefined) this.begin();
+    if (end !== undefined) this.end(end === '' ? undefined : { value: errorFromNative(end) }, data);
+    else if (data !== undefined) this.give(data);
+    // A head alone is nothing for whoever waits for an output.
+    if (!this.#asked && this.isAwaited) return (this.#asked = true);
     return false;
   };
 

@@ -1,8 +1,9 @@
 // The Response of a chat: a stream of bytes that the engine wrote, and callbacks beside it.
 import type { ChatCallbacks } from '../../types/model';
 import { onAbort } from '../abort';
+import { oneOf } from '../runs/taker';
 import type { Call } from './call';
-import type { CallItems } from './call-items';
+import type { CallBatch, CallItems } from './call-items';
 import { CallbackDriver } from './callbacks';
 
 interface ChatParts {
@@ -130,7 +131,7 @@ class ItemBytes implements ByteSource {
   async #next(): Promise<string | undefined> {
     if (this.#over) return undefined;
     try {
-      const batch = await this.#items.next();
+      const batch = await oneOf<CallBatch>((taker) => this.#items.next(taker));
       if (batch) {
         await this.#callbacks?.take(batch.events);
         return batch.text;

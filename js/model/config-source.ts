@@ -1,6 +1,8 @@
 // Where the settings of providers come from: given options, the environment, or a store of the
 // host's own.
 import { MillraceError } from '../errors';
+import { addressOf, keyOf } from './environment';
+import type { Environment } from './environment';
 import type { ProviderSettings } from './settings';
 import { providerRow } from './settings';
 
@@ -29,8 +31,6 @@ export function configFromOptions(
   };
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Answers at once. */
 export interface EnvironmentSource extends ProviderConfigSource {
   settingsOf(provider: string): { baseURL?: string; apiKey?: string } | undefined;
@@ -38,7 +38,8 @@ export interface EnvironmentSource extends ProviderConfigSource {
 
 /**
  * Every provider of the table, with the key from its usual variable and the base URL from
- * `<PROVIDER>_BASE_URL` or `<PROVIDER>_PROXY_URL`. The variables are read at each call.
+ * `<PROVIDER>_BASE_URL`, `<PROVIDER>_PROXY_URL` or the vendor's own name for it (OLLAMA_HOST). The
+ * variables are read at each call.
  */
 export function configFromEnvironment(environment?: Environment): EnvironmentSource {
   return {
@@ -46,21 +47,14 @@ export function configFromEnvironment(environment?: Environment): EnvironmentSou
       const row = providerRow(provider);
       if (!row) return undefined;
       const env = environment ?? process.env;
-      const name = row.id.toUpperCase();
-      const baseURL = firstOf(env, [`${name}_BASE_URL`, `${name}_PROXY_URL`]);
-      const apiKey = firstOf(env, row.keyNames);
+      const baseURL = addressOf(row, env);
+      const apiKey = keyOf(row, env);
       return {
         ...(baseURL === undefined ? {} : { baseURL }),
         ...(apiKey === undefined || row.id === 'bedrock' ? {} : { apiKey }),
       };
     },
   };
-}
-
-function firstOf(env: Environment, names: readonly string[]): string | undefined {
-  return names
-    .map((name) => env[name]?.trim())
-    .find((value) => value !== undefined && value !== '');
 }
 
 /** Asks one source after the other; the first that knows the provider counts. */

@@ -22,7 +22,7 @@ import type {
   PricingHook,
 } from './factory-options';
 import type { ObjectRun } from './object';
-import { checkPayload } from './payload';
+import { checkPayload, isPayloadMember } from './payload';
 import type { ModelRun } from './run';
 import type { CallOptions, ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
 import { ModelRuntime } from './runtime';
@@ -95,7 +95,7 @@ interface Plan {
   apiMode: (payload: ChatStreamPayload) => string | undefined;
   pricing?: PricingHook | undefined;
   preFlight?: ContextPreFlight | undefined;
-  objectRequest?: ((request: GenerateObjectRequest) => GenerateObjectRequest) | undefined;
+  objectRequest?: ((request: GenerateObjectRequest) => ObjectAsked) | undefined;
   generateObject?: AnthropicCompatibleOptions['generateObject'];
   toStream?: ((answer: unknown) => Chunks) | undefined;
   createImage?: OpenAICompatibleOptions['createImage'];
@@ -131,7 +131,13 @@ function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {
   return withDebug(provider, debug, withMedia(chat, hooks));
 }
 
-function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): GenerateObjectRequest {
+// What the payload of an object becomes, and the vendor's own members of it.
+interface ObjectAsked {
+  request: GenerateObjectRequest;
+  call?: { extraBody: Record<string, unknown> } | undefined;
+}
+
+function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): ObjectAsked {
   const { handleSchema, handlePayload, useToolsCalling, useResponse, useResponseModels } = hooks;
   let next = { ...request };
   if (handleSchema && next.schema !== undefined)
@@ -140,11 +146,12 @@ function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): Gene
   if (useResponse === true || matches(useResponseModels ?? [], request.model)) {
     next['apiMode'] ??= 'responses';
   }
-  if (handlePayload) {
-    const { schema, ...payload } = next;
-    next = { ...handlePayload(payload), schema } as GenerateObjectRequest;
-  }
-  return next;
+  if (!handlePayload) return { request: next };
+  const { schema, ...payload } = next;
+  const changed = handlePayload(payload);
+  next = { ...changed, schema } as GenerateObjectRequest;
+  const added = Object.entries(changed).filter(([name]) => !isPayloadMember(name));
+  return { request: next, call: { extraBody: Object.fromEntries(added) } };
 }
 
 // A validator keeps judging by its own rules; what the model is asked for changes.
@@ -174,6 +181,15 @@ function withPrices<T extends CallOptions>(
 ): T | undefined {
   const pricingContext = call?.pricingContext ?? plan.pricing?.(payload);
   return pricingContext === undefined ? call : ({ ...call, pricingContext } as T);
+}
+
+function askedObject(
+  plan: Plan,
+  request: GenerateObjectRequest,
+  call?: GenerateObjectOptions,
+): [GenerateObjectRequest, GenerateObjectOptions] {
+  const asked = plan.objectRequest?.(request) ?? { request };
+  return [asked.request, { ...call, ...asked.call }];
 }
 
 function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
@@ -231,7 +247,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
         const pricing = plan.pricing?.(request);
         return (await plan.generateObject(this.#instance, request, call, pricing)) as T;
       }
-      return super.generateObject<T>(plan.objectRequest?.(request) ?? request, call);
+      return super.generateObject<T>(...askedObject(plan, request, call));
     }
 
     override streamObject<T = unknown>(
@@ -239,7 +255,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       call?: GenerateObjectOptions,
     ): ObjectRun<T> {
       checkPayload(request);
-      return super.streamObject<T>(plan.objectRequest?.(request) ?? request, call);
+      return super.streamObject<T>(...askedObject(plan, request, call));
     }
   };
 }

@@ -194,6 +194,13 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     const verdict = JSON.parse(text) as Verdict;
     if (!standard || !('object' in verdict)) return verdict;
     const result = await standard.validate(verdict.object);
+    // User code may give what its type does not know.
+    if (typeof result !== 'object' || (result as unknown) === null) {
+      throw new MillraceError(
+        'invalid_argument',
+        'The validator of the schema gave no result: it must give an object with value or issues.',
+      );
+    }
     if (!result.issues) return { object: result.value };
     const problems = result.issues.map(({ path, message }) => `${pathOf(path)}: ${message}`);
     return { problems: problems.join('\n'), repair: repairOf(answer, problems.join('\n')) };
@@ -279,17 +286,22 @@ function planOf(
 ): string {
   const given = request.schema as { name?: unknown; description?: unknown; strict?: unknown };
   const outer = 'schema' in (given as object) ? given : {};
-  const text = JSON.stringify({
-    model: request.model,
-    schema: json ?? {},
-    name: request.name ?? outer.name,
-    description: outer.description,
-    strict: outer.strict,
-    mode: json === undefined && request.mode !== 'tool' ? 'json' : request.mode,
-  });
   try {
+    const text = JSON.stringify({
+      model: request.model,
+      schema: json ?? {},
+      name: request.name ?? outer.name,
+      description: outer.description,
+      strict: outer.strict,
+      mode: json === undefined && request.mode !== 'tool' ? 'json' : request.mode,
+    });
     return addon().planObject(JSON.stringify(host.settings), text);
   } catch (error) {
+    if (error instanceof TypeError) {
+      throw new MillraceError('invalid_schema', `The schema is not JSON: ${firstLine(error)}.`, {
+        cause: error,
+      });
+    }
     rethrow(error);
   }
 }
@@ -323,4 +335,8 @@ function repairOf(answer: string, problems: string): object[] {
         'Give the whole answer again, corrected, as JSON that follows the schema.',
     },
   ];
+}
+
+function firstLine({ message }: Error): string {
+  return message.split('\n', 1)[0] as string;
 }

@@ -3,6 +3,8 @@ import type { ModelUsage } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import type { CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
+import type { Taker } from '../runs/taker';
+import { oneOf } from '../runs/taker';
 import type { CallBatch } from './call-items';
 import type { RunCall, RunItems } from './run';
 
@@ -65,7 +67,14 @@ export class RoutedItems implements RunItems {
     this.#call?.leave();
   }
 
-  async next(): Promise<CallBatch | undefined> {
+  next(taker: Taker<CallBatch>): void {
+    this.#next().then(
+      (batch) => (batch ? taker.take(batch) : taker.end()),
+      (error: unknown) => taker.fail(error),
+    );
+  }
+
+  async #next(): Promise<CallBatch | undefined> {
     const channels = await this.#channels;
     for (;;) {
       if (this.#settled && this.#held.length > 0) return this.#held.shift();
@@ -84,7 +93,8 @@ export class RoutedItems implements RunItems {
     let thrown: { value: unknown } | undefined;
     try {
       this.#call ??= channel.start();
-      const batch = await this.#call.items.next();
+      const { items } = this.#call;
+      const batch = await oneOf<CallBatch>((taker) => items.next(taker));
       if (batch) {
         this.#held.push(batch);
         if (!this.#settled && batch.events.some(shows)) this.#settle(channel);

@@ -18,7 +18,7 @@ import type {
   StandardSchema,
   ValidatedRequest,
 } from '../../types/objects';
-import { onAbort, throwIfAborted } from '../abort';
+import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { RuntimeClass } from './factories';
 import { checkModel, checkPayload } from './payload';
@@ -157,7 +157,7 @@ class Routed implements RouterRuntime {
   stream(payload: ChatStreamPayload, call: StreamOptions = {}): ModelRun {
     checkPayload(payload);
     const { signal, keptSize = defaultKeptSize } = call;
-    throwIfAborted(signal);
+    checkSignal('stream()', signal);
     const ids = { threadId: call.threadId ?? randomUUID(), runId: call.runId ?? randomUUID() };
     const { model } = payload;
     const open = async (): Promise<RoutedChannel[]> =>

@@ -8,6 +8,7 @@ import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
+import type { Taker } from '../runs/taker';
 import type { CallBatch } from './call-items';
 import { AnswerText, mostAnswer } from './answer-text';
 
@@ -16,8 +17,8 @@ export interface RunItems {
   /** Known at the end. */
   readonly report: CallReport | undefined;
   readonly failure: MillraceError | undefined;
-  /** The next batch; undefined at the end. */
-  next(): Promise<CallBatch | undefined>;
+  /** Gives the next batch. */
+  next(taker: Taker<CallBatch>): void;
 }
 
 /** What a run needs of the call behind it. */
@@ -60,7 +61,8 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
   readonly #answer: AnswerText;
   readonly #events: KeptEvents;
   #waiters = 0;
-  #pulling: Promise<void> | undefined;
+  #pulling = false;
+  #wake: (() => void)[] = [];
   #over = false;
   #error: { value: unknown } | undefined;
 
@@ -162,34 +164,47 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     },
     isOver: () => this.#over,
     error: () => this.#error,
-    wait: () => this.#pull(),
+    wait: (wake) => this.#pull(wake),
   };
 
   async #finish(): Promise<void> {
     this.#waiters += 1;
     try {
-      while (!this.#over) await this.#pull();
+      while (!this.#over) await new Promise<void>((resolve) => this.#pull(resolve));
     } finally {
       this.#waiters -= 1;
     }
   }
 
   // Reads one batch for all who wait.
-  #pull(): Promise<void> {
-    return (this.#pulling ??= this.#read());
+  #pull(wake: () => void): void {
+    this.#wake.push(wake);
+    if (this.#pulling) return;
+    this.#pulling = true;
+    this.#call.items.next(this.#taker);
   }
 
-  async #read(): Promise<void> {
-    try {
-      const batch = await this.#call.items.next();
-      if (batch) this.#keep(batch);
-      else this.#end();
-    } catch (error) {
+  readonly #taker: Taker<CallBatch> = {
+    take: (batch) => {
+      this.#keep(batch);
+      this.#wakeAll();
+    },
+    end: () => {
+      this.#end();
+      this.#wakeAll();
+    },
+    fail: (error) => {
       this.#error = { value: error };
       this.#end();
-    } finally {
-      this.#pulling = undefined;
-    }
+      this.#wakeAll();
+    },
+  };
+
+  #wakeAll(): void {
+    this.#pulling = false;
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const wake of waiting) wake();
   }
 
   #end(): void {

@@ -1,7 +1,7 @@
 // ModelRuntime: one provider's models behind the interface that all providers share.
 import { randomUUID } from 'node:crypto';
 
-import { onAbort, throwIfAborted } from '../abort';
+import { checkSignal, neverSent, onAbort, throwIfAborted } from '../abort';
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -227,10 +227,12 @@ export class ModelRuntime {
       runId: options.runId ?? randomUUID(),
     };
     const { signal } = options;
-    throwIfAborted(signal);
+    checkSignal('stream()', signal);
     const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
-    const call = startCall(texts, this.#sender('stream', payload));
+    const sender = signal?.aborted ? neverSent : this.#sender('stream', payload);
+    const call = startCall(texts, sender);
     const stop = (): void => call.stop();
+    if (signal?.aborted) stop();
     return new ModelRun({
       ...ids,
       items: new CallItems(call, payload, this.#own),
@@ -342,6 +344,9 @@ export class ModelRuntime {
     if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
     if (maxRetries !== undefined) settings.maxRetries = maxRetries;
     if (timeouts) settings.timeouts = { ...settings.timeouts, ...timeouts };
+    // Of the factories, whose hooks know members of a vendor's own.
+    const { extraBody } = options as { extraBody?: Record<string, unknown> };
+    if (extraBody) Object.assign(settings, { extraBody });
     const mocked = payload.mockResponse === true;
     const chain = mocked
       ? [engineSettings(this.provider, mockedSettings(this.provider))]

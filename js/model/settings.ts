@@ -1,8 +1,8 @@
 // The settings of providers: what the user gives, what the environment knows, as the engine reads it.
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
-import { checkNames } from '../known-names';
-import { checkSpelling } from '../spelling';
+import { checkNames, checkSpelling } from '../known-names';
+import { addressOf, firstOf, keyOf } from './environment';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';
@@ -22,6 +22,10 @@ export interface AnswerLimits {
 export interface ProviderSettings extends RouteOptions {
   /** One key, several separated by commas, or a list; default: the provider's environment variable. */
   apiKey?: string | readonly string[] | undefined;
+  /**
+   * Default: where no key is given either, `<PROVIDER>_BASE_URL` of the environment (Ollama:
+   * OLLAMA_HOST); else the provider's own.
+   */
   baseURL?: string | undefined;
   /** Sent with every request. */
   headers?: Record<string, string> | undefined;
@@ -84,16 +88,16 @@ export function providerRow(name: string): ProviderRow | undefined {
 }
 
 /** True when the environment holds a key of the provider. */
-export function hasKey({ keyNames }: ProviderRow): boolean {
-  return firstOf(keyNames) !== undefined;
+export function hasKey(row: ProviderRow): boolean {
+  return keyOf(row, process.env) !== undefined;
 }
 
 /** The settings as the engine reads them, with what the environment adds. */
 export function engineSettings(provider: string, settings: ProviderSettings): object {
   const { credentials, proxy = proxyFromEnvironment() } = settings;
   return {
-    ...environmentOf(provider, settings),
     ...settings,
+    ...environmentOf(provider, settings),
     provider,
     ...(proxy === undefined ? {} : { proxy }),
     ...(typeof credentials === 'object' ? { credentials: JSON.stringify(credentials) } : {}),
@@ -130,12 +134,17 @@ export function checkOptionNames(owner: string, options: ProviderSettings): void
   checkNames(`${owner}: circuit`, options.circuit, circuitNames);
 }
 
+// LobeHub has a class of its own for what Ollama is asked with.
+const settingsErrorTypes: Record<string, string> = { ollama: 'InvalidOllamaArgs' };
+
 /** Throws when the engine would not take the settings; gives the provider's id in the table. */
 export function checkSettings(provider: string, settings: ProviderSettings): string {
   try {
     return addon().checkProvider(JSON.stringify(engineSettings(provider, settings)));
   } catch (error) {
-    rethrow(error);
+    const errorType = settingsErrorTypes[provider];
+    if (errorType === undefined || typeof error !== 'string') rethrow(error);
+    rethrow(JSON.stringify({ ...(JSON.parse(error) as object), errorType }));
   }
 }
 
@@ -157,27 +166,30 @@ const awsNames = {
   sessionToken: ['AWS_SESSION_TOKEN'],
   region: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
 };
+type AwsMember = keyof typeof awsNames;
 
+// An address of the environment belongs to the key of the environment: a key that is given in code
+// goes to its own vendor.
 function environmentOf(provider: string, settings: ProviderSettings): Record<string, string> {
   const row = providerRow(provider);
-  const found: Record<string, string> = {};
-  if (row?.id === 'bedrock') {
-    if (settings.accessKeyId !== undefined) return found;
-    for (const [member, names] of Object.entries(awsNames)) {
-      const value = firstOf(names);
-      if (value !== undefined) found[member] = value;
-    }
-    return found;
-  }
-  const given = settings.apiKey !== undefined || settings.credentials !== undefined;
-  const key = given ? undefined : firstOf(row?.keyNames ?? []);
-  return key === undefined ? found : { apiKey: key };
+  if (row === undefined) return {};
+  if (row.id === 'bedrock') return awsEnvironment(settings);
+  const { apiKey, credentials, baseURL } = settings;
+  if (apiKey !== undefined || credentials !== undefined) return {};
+  const key = keyOf(row, process.env);
+  const address = baseURL === undefined ? addressOf(row, process.env) : undefined;
+  return {
+    ...(key === undefined ? {} : { apiKey: key }),
+    ...(address === undefined ? {} : { baseURL: address }),
+  };
 }
 
-function firstOf(names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = process.env[name];
-    if (value !== undefined && value.trim() !== '') return value;
+function awsEnvironment(settings: ProviderSettings): Record<string, string> {
+  const found: Record<string, string> = {};
+  if (settings.accessKeyId !== undefined) return found;
+  for (const [member, names] of Object.entries(awsNames)) {
+    const value = firstOf(process.env, names);
+    if (value !== undefined && settings[member as AwsMember] === undefined) found[member] = value;
   }
-  return undefined;
+  return found;
 }

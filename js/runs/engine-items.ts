@@ -1,6 +1,6 @@
 // What the engine gives of a run: events, and items of another kind beside them.
 import type { AGUIEvent } from '../../types/events';
-import type { EngineEventReader } from '../adapters/engine-events';
+import { EngineEventReader, type ReaderMark } from '../adapters/engine-events';
 import type { KeptOutput } from './kept-events';
 
 // Other types that begin so are events in the engine's short form.
@@ -30,14 +30,14 @@ export function eventsOf<Own extends { type: string }>(
 /** The text of items, with what a reader has to know to read them again. */
 export class KeptItems implements KeptOutput {
   readonly #output: string;
-  readonly #mark: EngineEventReader;
+  readonly #mark: ReaderMark;
 
-  constructor(output: string, mark: EngineEventReader) {
+  constructor(output: string, mark: ReaderMark) {
     this.#output = output;
     this.#mark = mark;
   }
 
   again(): AGUIEvent[] {
-    return eventsOf(JSON.parse(this.#output) as AGUIEvent[], this.#mark.fork());
+    return eventsOf(JSON.parse(this.#output) as AGUIEvent[], EngineEventReader.from(this.#mark));
   }
 }

@@ -36,7 +36,7 @@ export class KeptEvents {
   /** Characters. */
   readonly #limit: number;
   readonly #waits: boolean;
-  readonly #cursors = new Set<EventCursor>();
+  #cursors: readonly EventCursor[] = [];
   #first = newChunk(0);
   #last = this.#first;
   #size = 0;
@@ -48,7 +48,7 @@ export class KeptEvents {
   }
 
   get readers(): number {
-    return this.#cursors.size;
+    return this.#cursors.length;
   }
 
   /** How far the slowest reader is behind, in characters; of the chunk that it reads, all. */
@@ -68,7 +68,7 @@ export class KeptEvents {
     const chunk = this.#last;
     chunk.batches.push(batch.kept);
     chunk.count += batch.events.length;
-    if (this.#cursors.size === 0) forgetEvents(chunk);
+    if (this.#cursors.length === 0) forgetEvents(chunk);
     if (chunk.events) {
       this.#trim(chunk, chunk.events);
       for (const event of batch.events) chunk.events.push(event);
@@ -81,12 +81,12 @@ export class KeptEvents {
   /** A reader from the beginning. */
   open(): EventCursor {
     const cursor = new EventCursor(this.#first, this.#eventsOf);
-    this.#cursors.add(cursor);
+    this.#cursors = [...this.#cursors, cursor];
     return cursor;
   }
 
   close(cursor: EventCursor): void {
-    this.#cursors.delete(cursor);
+    this.#cursors = this.#cursors.filter((one) => one !== cursor);
   }
 
   // Objects that live no longer than it takes to read them are all but free.

@@ -10,6 +10,7 @@ import { EventStream } from '../adapters/event-stream';
 import type { NativeRun } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { checkSpelling } from '../known-names';
 import { messageOf } from '../transport/said';
 import type { Output, Sink, Source } from '../transport/source';
 import { openSource } from '../transport/source';
@@ -354,10 +355,16 @@ function idOf(source: RunSource, name: 'threadId' | 'runId'): string | undefined
   return typeof id === 'string' ? id : undefined;
 }
 
+const names: readonly (keyof RunOptions)[] = [
+  ...(['threadId', 'runId', 'parentRunId', 'protocolVersion', 'adapter', 'signal'] as const),
+  'keepAliveMs',
+];
+
 function checkOptions(source: unknown, options: RunOptions): void {
   const fail = (sentence: string): never => {
     throw new MillraceError('invalid_argument', sentence);
   };
+  checkSpelling('The options of a run', options, names);
   if (!isPromise(source) && !isResponse(source) && !isEvents(source)) {
     fail('The source of a run must be an iterable of events, or a Response, or a promise of one.');
   }

@@ -9,15 +9,24 @@ export interface ReadRun {
   isOver(): boolean;
   /** What the run could not be read for. */
   error(): { value: unknown } | undefined;
-  /** Resolves when something came, or the run is over. */
-  wait(): Promise<void>;
+  /** Calls `wake` once, when something came or the run is over. */
+  wait(wake: () => void): void;
   /** A reader went on. */
   took?(): void;
+}
+
+type Result = IteratorResult<AGUIEvent, undefined>;
+
+interface Waiting {
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
 }
 
 export class RunReader implements AsyncIterableIterator<AGUIEvent> {
   readonly #run: ReadRun;
   readonly #cursor: EventCursor;
+  // Usually one: who asks again before the answer is here is answered after it.
+  #waiting: Waiting[] = [];
   #done = false;
 
   constructor(run: ReadRun) {
@@ -29,24 +38,45 @@ export class RunReader implements AsyncIterableIterator<AGUIEvent> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    while (!this.#done) {
-      const event = this.#cursor.next();
-      this.#run.took?.();
-      if (event) return { value: event, done: false };
-      if (this.#run.isOver()) {
-        this.#leave();
-        const error = this.#run.error();
-        if (error) throw error.value;
-      } else {
-        await this.#run.wait();
-      }
-    }
+  next(): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const first = this.#waiting.length === 0;
+      this.#waiting.push({ resolve, reject });
+      if (first) this.#goOn();
+    });
+  }
+
+  async return(): Promise<Result> {
+    this.#leave();
     return { value: undefined, done: true };
   }
 
-  async return(): Promise<IteratorResult<AGUIEvent, undefined>> {
-    this.#leave();
+  // Answers those who wait, in their order, as far as there is something.
+  readonly #goOn = (): void => {
+    for (let waiting = this.#waiting[0]; waiting; waiting = this.#waiting[0]) {
+      try {
+        const result = this.#step();
+        if (!result) return this.#run.wait(this.#goOn);
+        this.#waiting.shift();
+        waiting.resolve(result);
+      } catch (error) {
+        this.#waiting.shift();
+        waiting.reject(error);
+      }
+    }
+  };
+
+  // The next event, or the end; undefined when it is still to come.
+  #step(): Result | undefined {
+    if (!this.#done) {
+      const value = this.#cursor.next();
+      this.#run.took?.();
+      if (value) return { value, done: false };
+      if (!this.#run.isOver()) return undefined;
+      this.#leave();
+      const error = this.#run.error();
+      if (error) throw error.value;
+    }
     return { value: undefined, done: true };
   }
 

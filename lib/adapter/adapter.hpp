@@ -21,7 +21,8 @@ struct Services {
   event::PartTracker& parts;
   IdSource& ids;
   event::Mode mode;
-  bool reads_thoughts;  // between <think> tags
+  bool reads_thoughts;      // between <think> tags
+  bool vendor_ids = false;  // a message is called as the vendor calls the answer
 };
 
 // The parts of an answer whose wire numbers none: it has one text and one chain of thoughts.
@@ -51,6 +52,9 @@ class Adapter {
   virtual void on_end() {}
   // True when the wire has said that the answer is complete.
   [[nodiscard]] virtual bool is_complete() const = 0;
+  // True when a body that ended by itself may be taken for a whole answer, though it does not say
+  // so.
+  [[nodiscard]] virtual bool may_be_complete() const { return is_complete(); }
   // True when its last record came: not even a count of tokens follows.
   [[nodiscard]] virtual bool is_over() const { return false; }
 };

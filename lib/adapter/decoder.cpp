@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json_depth.hpp"
 #include "base/utf8.hpp"
 #include "framing/aws_event_stream.hpp"
 #include "framing/json_values.hpp"
@@ -47,7 +48,9 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
     : wire_(wire),
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
-      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_thoughts})) {
+      adapter_(wire.make(
+          Services{parts_, ids, options.mode, options.reads_thoughts, options.vendor_ids})),
+      document_(json::data_depth_limit) {
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
 }
 
@@ -137,7 +140,7 @@ bool Decoder::is_empty() const {
 
 // Ends a strict stream: complete, or with the error that says why it is not.
 void Decoder::judge_body() {
-  if (records_ > 0 && adapter_->is_complete()) {
+  if (records_ > 0 && adapter_->may_be_complete()) {
     parts_.close_all();
     return;
   }

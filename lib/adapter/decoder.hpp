@@ -23,6 +23,7 @@ struct DecoderOptions {
   std::size_t tool_arguments_limit_bytes = 1024UL * 1024UL;
   std::size_t parts_limit = 8192;  // see event::TrackerOptions
   bool calls_side_by_side = false;
+  bool vendor_ids = false;     // where the vendor names an answer, its first message is called so
   bool reads_thoughts = true;  // strict mode: what an answer says in <think> tags is reasoning
 };
 

@@ -109,6 +109,7 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
     usage_json_.clear();
     usage.write(usage_json_);
   }
+  note_count(usage, candidates);
   for (const json::Value candidate : candidates.items()) {
     if (candidate["index"].integer().value_or(0) == 0) {
       on_candidate(candidate);
@@ -118,6 +119,18 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   }
   if (feedback.is_object()) on_feedback(feedback);
   return true;
+}
+
+// Gateways forget the reason to finish, and count the tokens of the answer once, at its end. A
+// server that counts with every piece says nothing by it.
+void Gemini::note_count(const json::Value& usage, const json::Value& candidates) {
+  bool says_more = false;
+  for (const json::Value candidate : candidates.items()) {
+    says_more = says_more || candidate["content"]["parts"].size() > 0;
+  }
+  const bool counts = usage["candidatesTokenCount"].exists();
+  counted_ = counts && (!says_more || !counts_);
+  counts_ = counts_ || counts;
 }
 
 void Gemini::on_candidate(const json::Value& candidate) {

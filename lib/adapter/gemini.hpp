@@ -24,6 +24,9 @@ class Gemini final : public Adapter {
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
   [[nodiscard]] bool is_complete() const override { return !finish_.empty() || blocked_; }
+  [[nodiscard]] bool may_be_complete() const override {
+    return is_complete() || (counted_ && open_key_.empty());
+  }
 
  private:
   using Handler = void (Gemini::*)(const json::Value& value, const json::Value& part);
@@ -45,6 +48,7 @@ class Gemini final : public Adapter {
 
   void add_arguments(const json::Value& call);
   void end_call();
+  void note_count(const json::Value& usage, const json::Value& candidates);
   void warn(std::string_view message, const json::Value& record);
   void flush_usage();
 
@@ -62,6 +66,8 @@ class Gemini final : public Adapter {
   std::string finish_;
   std::string finish_message_;
   bool blocked_ = false;
+  bool counts_ = false;   // the tokens of an answer have been counted
+  bool counted_ = false;  // the last record looks like a count at the end
   bool warned_of_candidates_ = false;
 };
 

@@ -68,6 +68,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (!is_chunk || (whole && services_.mode == event::Mode::as_received)) return false;
   // Sources that come with the end of the answer stand before it.
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
+  if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
   const json::Value choice = first_choice(record);
   if (choice) on_choice(choice);
   if (const json::Value usage = usage_of(record, choice, finished_); usage.is_object()) {
@@ -124,7 +125,7 @@ void OpenAiChat::open_message() {
   if (announced_) return;
   flush_usage();
   announced_ = true;
-  message_id_ = services_.ids.next_id();
+  message_id_ = answer_id_.empty() ? services_.ids.next_id() : answer_id_;
   services_.parts.text_open(text_key, message_id_);
 }
 
@@ -279,7 +280,8 @@ void OpenAiChat::on_finish(std::string_view reason) {
   event::PartTracker& parts = services_.parts;
   const bool strict = services_.mode == event::Mode::strict;
   const auto cut = strict ? stop_sentence(reason) : cut_sentence(reason);
-  if (strict) drop_nameless_calls();
+  drop_nameless_calls();
+  if (!strict && !cut) end_calls_by_index();
   if (!cut || strict) parts.close_all();
   const bool refused = std::exchange(refused_, false) && reason == "stop";
   parts.pass(event::Finish{refused ? refusal_kind : reason});

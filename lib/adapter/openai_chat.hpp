@@ -73,6 +73,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_executed_tools(const json::Value& tools);
   void on_finish(std::string_view reason);
   void drop_nameless_calls();
+  void end_calls_by_index();
   bool is_placeholder(const json::Value& entry) const;
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
@@ -82,6 +83,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
 
   Services services_;
   TaggedText tagged_;
+  std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;
   std::string audio_id_;  // of the spoken answer
   std::vector<Call> calls_;

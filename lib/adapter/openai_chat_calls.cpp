@@ -5,6 +5,7 @@
 
 #include "adapter/openai_chat.hpp"
 #include "base/error.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::adapter {
 
@@ -33,7 +34,7 @@ void OpenAiChat::on_function_call(const json::Value& delta) {
   std::string text = "{";
   json::append_raw_member(text, "function", function.to_json(json::Surrogates::keep));
   text.push_back('}');
-  json::Document document;
+  json::Document document(json::data_depth_limit);
   if (const auto entry = document.parse(text)) on_tool_call(entry.value(), 0);
 }
 
@@ -111,14 +112,25 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   }
 }
 
-// Nobody can run a call without a name.
+// Nobody can run a call without a name. Where events come as the vendor has them, one that has at
+// least an id is shown.
 void OpenAiChat::drop_nameless_calls() {
+  const bool strict = services_.mode == event::Mode::strict;
   for (const Call& call : calls_) {
-    if (call.named) continue;
+    if (call.named || (!strict && !call.id.empty())) continue;
     services_.parts.tool_drop(call.key);
+    if (!strict) continue;
     services_.parts.pass(event::Warning{row_of(Errc::record_skipped).code,
                                         "A tool call was left out: it has no name.", call.id});
   }
+}
+
+// For drop-in adapters: a vendor may number its calls out of the order in which they came.
+void OpenAiChat::end_calls_by_index() {
+  services_.parts.close_reasoning();
+  std::stable_sort(calls_.begin(), calls_.end(),
+                   [](const Call& a, const Call& b) { return a.index < b.index; });
+  for (const Call& call : calls_) services_.parts.tool_close(call.key);
 }
 
 // Behind everything it belongs to, so that every reader knows the message and the calls.

@@ -115,7 +115,9 @@ class Decision {
     if (edited.is_null()) {
       if (approval != nullptr) MILLRACE_TRY(approval_list::check_shown(*approval, call));
     } else {
-      if (!edited.is_string() && !edited.is_object()) {
+      const auto written = Tree::parse(edited.string());
+      const bool is_text = edited.is_string() && written.ok() && written.value().is_object();
+      if (!is_text && !edited.is_object()) {
         return make_error(Errc::invalid_argument,
                           "editedArguments must be an object, or the JSON text of one.");
       }

@@ -91,7 +91,10 @@ class Decider {
       const Tree& tools = payload["tools"].is_null() ? tools_of(state_) : payload["tools"];
       const CompressionCheck check =
           check_compression(messages, state_["forceFinish"].truthy() ? Tree() : tools, options);
-      if (check.needed && !messages.items().empty()) return compress(std::move(messages), check);
+      if (check.needed && !messages.items().empty()) {
+        return compress(std::move(messages), check,
+                        config_["tellsWindow"].truthy() ? options["maxWindowToken"] : Tree());
+      }
     }
     reuse_placeholder(payload);
     payload.set("messages", std::move(messages));
@@ -100,7 +103,7 @@ class Decider {
     return made;
   }
 
-  static Tree compress(Tree messages, const CompressionCheck& check) {
+  static Tree compress(Tree messages, const CompressionCheck& check, const Tree& window) {
     std::string summary;
     for (const Tree& message : messages.items()) {
       if (message["role"].string() != "compressedGroup") continue;
@@ -110,6 +113,7 @@ class Decider {
     Tree made = typed("compress_context");
     Tree& payload = made.at("payload");
     payload.set("currentTokenCount", Tree::integer(check.tokens));
+    if (window.is_number()) payload.set("maxWindowToken", window);
     if (!summary.empty()) payload.set("existingSummary", summary);
     payload.set("messages", std::move(messages));
     return made;

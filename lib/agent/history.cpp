@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "agent/tokens.hpp"
+#include "base/partial_json.hpp"
+#include "base/token_estimate.hpp"
+#include "base/utf8.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -32,6 +35,34 @@ std::size_t whole_place(const std::vector<Tree>& items, std::size_t at) {
   return at;
 }
 
+// What a provider reads again is an object, whatever the model wrote.
+void mend_arguments(Tree& row, std::size_t at) {
+  const Tree& function = std::as_const(row)["tool_calls"].items()[at]["function"];
+  const Tree& given = function["arguments"];
+  if (function["name"].is_null() || !(given.is_string() || given.is_null())) return;
+  const std::string whole = json::object_text(given.string());
+  if (whole == given.string()) return;
+  row.at("tool_calls").items()[at].at("function").set("arguments", whole);
+}
+
+// Texts of fewer tokens are left alone, and what stands for a middle takes about `cut_mark`.
+constexpr std::int64_t shortest_cut = 200;
+constexpr std::int64_t cut_mark = 20;
+
+// The beginning and the end of a text of `tokens` tokens, about `kept` of them together.
+std::string without_middle(std::string_view text, std::int64_t kept, std::int64_t tokens) {
+  const auto share = static_cast<double>(kept) / static_cast<double>(tokens) / 2;
+  const auto half = static_cast<std::size_t>(static_cast<double>(text.size()) * share);
+  std::string_view head = text.substr(0, half);
+  head.remove_suffix(utf8::unfinished_tail(head));
+  std::size_t from = text.size() - half;
+  while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0U) == 0x80U) ++from;
+  std::string made(head);
+  made.append("\n[").append(std::to_string(from - head.size()));
+  made.append(" bytes are left out here]\n").append(text.substr(from));
+  return made;
+}
+
 // A model may have called what no tool can be called; providers refuse to read such a name again.
 void name_calls(Tree& row) {
   constexpr std::size_t name_limit = 64;
@@ -50,6 +81,7 @@ void name_calls(Tree& row) {
     if (name.size() > name_limit) name.resize(name_limit);
     if (name.empty()) name = "unknown";
     if (name != given) row.at("tool_calls").items()[at].at("function").set("name", name);
+    mend_arguments(row, at);
   }
 }
 
@@ -202,6 +234,34 @@ Tree truncate_turns(const Tree& messages, std::int64_t most_tokens) {
   return kept;
 }
 
+Tree shorten_rows(const Tree& messages, std::int64_t most_tokens) {
+  std::int64_t total = estimate_context_tokens(messages, Tree());
+  if (total <= most_tokens) return messages;
+  Tree rows = messages;
+  for (const bool results : {true, false}) {
+    while (total > most_tokens) {
+      Tree* longest = nullptr;
+      std::int64_t tokens = shortest_cut;
+      for (Tree& row : rows.items()) {
+        if (is_tool_result(row) != results || is_role(row, "system")) continue;
+        const std::int64_t size = estimate_tokens(row["content"].string());
+        if (size <= tokens) continue;
+        longest = &row;
+        tokens = size;
+      }
+      if (longest == nullptr) break;
+      const std::int64_t kept =
+          std::max(shortest_cut / 2, tokens - (total - most_tokens) - cut_mark);
+      const std::string text(std::as_const(*longest)["content"].string());
+      longest->set("content", without_middle(text, kept, tokens));
+      total -= tokens - estimate_tokens(std::as_const(*longest)["content"].string());
+      // What an answer was counted as is of all of it.
+      if (is_role(*longest, "assistant")) longest->erase("usage");
+    }
+  }
+  return rows;
+}
+
 Tree newest_rows(const Tree& messages, std::size_t most) {
   const auto& items = messages.items();
   std::size_t head = 0;
@@ -234,7 +294,14 @@ Tree trim_rows(const Tree& messages, std::size_t most) {
     }
     std::size_t next = from;
     while (next < items.size() && is_tool_result(items[next])) ++next;
-    from = next < items.size() ? next : whole_place(items, std::min(from, items.size() - 1));
+    if (next == items.size()) {
+      const std::size_t last = std::min(from, items.size() - 1);
+      const std::size_t chain = whole_place(items, last);
+      // Results whose calls are gone are no chain: nobody could read them.
+      const bool has_calls = chain == last || !items[chain]["tool_calls"].items().empty();
+      if (has_calls) next = chain;
+    }
+    from = next;
   }
   Tree kept = Tree::array();
   for (std::size_t i = 0; i < items.size(); ++i) {

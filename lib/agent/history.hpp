@@ -18,6 +18,10 @@ bool is_role(const json::Tree& row, std::string_view role);
 // is nothing to compress.
 std::size_t compression_cut(const json::Tree& messages, std::int64_t tail_tokens);
 
+// Rows that are longer than `most_tokens` together lose the middles of their longest texts: of
+// results of tools first, then of everything but system rows and the calls themselves.
+json::Tree shorten_rows(const json::Tree& messages, std::int64_t most_tokens);
+
 // The rows before `cut` as text for the model that sums them up.
 json::Tree summary_request(const json::Tree& messages, std::size_t cut,
                            std::string_view existing_summary);

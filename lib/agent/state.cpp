@@ -288,6 +288,7 @@ Tree chat_tool_call(const Tree& call) {
   made.set("identifier", identifier);
   if (!call["thoughtSignature"].is_null()) made.set("thoughtSignature", call["thoughtSignature"]);
   made.set("type", type);
+  made.fit();
   return made;
 }
 

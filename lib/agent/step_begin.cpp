@@ -39,13 +39,18 @@ StepOptions StepOptions::from(const Tree& options) {
 
 void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   now_ms_ = now_ms;
-  auto loaded = load_state(std::move(state), Tree(), now_ms);
-  if (!loaded) {
-    state_ = initial_state(Tree::object(), now_ms);
-    step_count_ = 1;
-    return fail_step(error_tree(loaded.error()));
+  // A lean state stays in the engine: what its first step read is whole.
+  if (options_.lean && state["stepCount"].integer_or(0) > 0) {
+    state_ = std::move(state);
+  } else {
+    auto loaded = load_state(std::move(state), Tree(), now_ms);
+    if (!loaded) {
+      state_ = initial_state(Tree::object(), now_ms);
+      step_count_ = 1;
+      return fail_step(error_tree(loaded.error()));
+    }
+    state_ = std::move(loaded).value();
   }
-  state_ = std::move(loaded).value();
   step_count_ = state_["stepCount"].integer_or(0) + 1;
   state_.set("stepCount", Tree::integer(step_count_));
   state_.set("lastModified", iso_time(now_ms));
@@ -73,8 +78,19 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   Tree payload = Tree::object();
   payload.set("context", context_);
   payload.set("state", state_);
-  request("runner", std::move(payload),
-          [this](Tree answer) { take_instructions(std::move(answer)); });
+  request("runner", std::move(payload), [this](Tree answer) { take_answer(std::move(answer)); });
+}
+
+// Instructions; with `@rows` those that the runner wrote to the end of its copy of the history, as
+// agents of runtimes do that write no rows.
+void StepMachine::take_answer(Tree answer) {
+  if (!answer["@rows"].is_array()) return take_instructions(std::move(answer));
+  Tree state = state_;
+  for (Tree& row : answer.at("@rows").items()) state.at("messages").push(std::move(row));
+  auto loaded = load_state(std::move(state), Tree(), now_ms_);
+  if (!loaded) return fail_step(error_tree(loaded.error()));
+  state_ = std::move(loaded).value();
+  take_instructions(std::move(answer.at("instructions")));
 }
 
 void StepMachine::begin_instruction(Tree instruction, Tree state, Tree context,

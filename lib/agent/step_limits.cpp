@@ -61,7 +61,7 @@ bool StepMachine::over_limit_before(std::string_view operation) {
   const double tokens = limits["maxTokens"].number_or(0);
   const double used = state_["usage"]["llm"]["tokens"]["total"].number_or(0);
   if (operation == "llm" && tokens > 0 && used >= tokens) {
-    stop_run("cost_limit_exceeded",
+    stop_run("token_limit_exceeded",
              "Token limit exceeded: " + number_text(used) + " of " + number_text(tokens));
     return true;
   }

@@ -21,6 +21,19 @@ constexpr std::string_view wrap_up =
     "known, "
     "and say what is left open.";
 
+// A call of nothing can be neither run nor shown to a person.
+void drop_nameless(Tree& result) {
+  auto& calls = result.at("tool_calls").items();
+  const auto is_nameless = [](const Tree& call) {
+    return call["function"].is_object() && call["function"]["name"].string().empty();
+  };
+  calls.erase(std::remove_if(calls.begin(), calls.end(), is_nameless), calls.end());
+}
+
+bool is_prompt(const Tree& row) {
+  return is_role(row, "system") || is_role(row, "developer");
+}
+
 // A call without an id, or with one that was used before, could not be told from another.
 void give_ids(Tree& result, Tree& state, IdSource& ids) {
   std::set<std::string> seen;
@@ -55,7 +68,15 @@ void StepMachine::call_llm(const Tree& instruction) {
         .push(std::move(row));
   }
   if (options_.history && payload["messages"].is_array()) {
-    payload.set("messages", provider_rows(payload["messages"], ids_));
+    payload.set("messages", with_system_role(provider_rows(payload["messages"], ids_)));
+  }
+  const auto& rows = payload["messages"].items();
+  // Agents of createAgent and Engines may be asked with instructions alone.
+  if (!options_.lean && !rows.empty() && std::all_of(rows.begin(), rows.end(), is_prompt)) {
+    return fail_step(
+        error_tree(make_error(Errc::invalid_messages,
+                              "A call_llm holds nothing but system messages: give it a message "
+                              "of the user.")));
   }
   state_.set("status", "running");
   Tree event = typed("llm_start");
@@ -74,6 +95,18 @@ void StepMachine::call_llm(const Tree& instruction) {
   const std::int64_t started = now_ms_;
   request("model", std::move(action),
           [this, started](const Tree&) { finish_llm(std::exchange(answering_, Tree()), started); });
+}
+
+// The run's own prompt stands first, where the conversation has none.
+Tree StepMachine::with_system_role(Tree messages) const {
+  const std::string_view prompt = state_["systemRole"].string();
+  auto& rows = messages.items();
+  if (prompt.empty() || std::any_of(rows.begin(), rows.end(), is_prompt)) return messages;
+  Tree row = Tree::object();
+  row.set("role", "system");
+  row.set("content", prompt);
+  rows.insert(rows.begin(), std::move(row));
+  return messages;
 }
 
 // What an instruction leaves open is the run's.
@@ -114,9 +147,10 @@ Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
   row.set("content", result["content"]);
   if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
   if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
-  for (const std::string_view member : {"reasoning", "usage", "turn"}) {
+  for (const std::string_view member : {"reasoning", "usage", "turn", "grounding", "images"}) {
     if (!result[member].is_null()) row.set(member, result[member]);
   }
+  row.fit();
   Tree id = row["id"];
   if (found == messages.end()) messages.push_back(std::move(made));
   return id;
@@ -145,6 +179,8 @@ void StepMachine::keep_partial_answer() {
 
 void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   Tree result = std::move(answer_);
+  // The loop of a lean host tells the model of such a call.
+  if (!options_.lean) drop_nameless(result);
   guard_repeats(result);
   give_ids(result, state_, ids_);
   Tree event = typed("llm_result");
@@ -187,14 +223,16 @@ void StepMachine::compress_context(const Tree& instruction) {
   Tree messages = payload["messages"].is_array() ? payload["messages"] : state_["messages"];
   const std::size_t cut = compression_cut(messages, payload["preserveTailTokens"].integer_or(0));
   const Tree& config = state_["modelRuntimeConfig"];
-  const std::int64_t window = config["contextWindowTokens"].integer_or(128000);
-  const std::int64_t threshold = window / 2;
+  constexpr std::int64_t usual_window = 128000;
+  const std::int64_t size =
+      payload["maxWindowToken"].integer_or(config["contextWindowTokens"].integer_or(0));
+  const Window window{size > 0 ? size : usual_window, size > 0};
   const Tree& parent = payload["parentMessageId"];
   if (!parent.is_null()) context_.at("payload").set("parentMessageId", parent);
   const Tree request_rows = summary_request(messages, cut, payload["existingSummary"].string());
   const bool nothing = cut == 0 || request_rows.items()[1]["content"].string().empty();
   if (nothing || !options_.model) {
-    return finish_compression(std::move(messages), cut, threshold, std::nullopt, Tree());
+    return finish_compression(std::move(messages), cut, window, std::nullopt, Tree());
   }
   if (over_limit_before("llm")) return finish_instruction();
   answer_ = Tree::object();
@@ -213,21 +251,22 @@ void StepMachine::compress_context(const Tree& instruction) {
   const std::int64_t started = now_ms_;
   request(
       "model", std::move(action),
-      [this, messages, cut, threshold, started](const Tree&) {
+      [this, messages, cut, window, started](const Tree&) {
         std::string summary(answer_["content"].string());
         Tree result = std::move(answer_);
         account("llm", std::move(result), now_ms_ - started,
-                [this, messages, cut, threshold, summary] {
-                  finish_compression(messages, cut, threshold, summary, Tree());
+                [this, messages, cut, window, summary] {
+                  finish_compression(messages, cut, window, summary, Tree());
                 });
       },
-      [this, messages, cut, threshold](Tree error) {
-        finish_compression(messages, cut, threshold, std::nullopt, std::move(error));
+      [this, messages, cut, window](Tree error) {
+        finish_compression(messages, cut, window, std::nullopt, std::move(error));
       });
 }
 
-// Puts the summary in, or leaves the rows as they are; what is still too long loses whole turns.
-void StepMachine::finish_compression(Tree messages, std::size_t cut, std::int64_t threshold,
+// Puts the summary in, or leaves the rows as they are; what is still too long loses whole turns,
+// and then the middles of its longest texts.
+void StepMachine::finish_compression(Tree messages, std::size_t cut, Window window,
                                      std::optional<std::string> summary, Tree error) {
   const std::int64_t before = estimate_context_tokens(messages, Tree());
   Tree made = messages;
@@ -248,7 +287,12 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, std::int64_
     made.push(std::move(row));
     for (std::size_t i = cut; i < messages.items().size(); ++i) made.push(messages.items()[i]);
     helped = estimate_context_tokens(made, Tree()) < before;
-    if (!helped) made = messages;
+    if (!helped) {
+      made = messages;
+      error = error_tree(
+          make_error(Errc::provider_error,
+                     "The summary is not shorter than what it sums up; it is not used."));
+    }
   }
   if (!error.is_null()) {
     Tree event = typed("compression_error");
@@ -262,7 +306,8 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, std::int64_
     }
     emit(std::move(event));
   }
-  made = truncate_turns(made, threshold * 2);
+  made = truncate_turns(made, window.size);
+  if (window.known) made = shorten_rows(made, window.size);
   const bool changed = !(made == messages);
   state_.set("status", "running");
   state_.set("messages", made);

@@ -103,13 +103,20 @@ void StepMachine::fail(std::uint64_t id, Tree error, std::int64_t now_ms) {
 void StepMachine::progress(std::uint64_t id, Tree chunk) {
   const auto found = waiting_.find(id);
   if (done_ || found == waiting_.end() || found->second.kind != "model") return;
+  if (chunk["retry"].is_object()) return tell_retry(chunk["retry"]);
+  if (chunk["reset"].is_true()) {
+    answer_.set("content", "");
+    answer_.set("tool_calls", Tree::array());
+    answer_.erase("reasoning");
+  }
   if (chunk["content"].is_string()) {
     std::string content(answer_["content"].string());
     content.append(chunk["content"].string());
     answer_.set("content", content);
   }
   if (chunk["tool_calls"].is_array()) answer_.set("tool_calls", chunk["tool_calls"]);
-  for (const std::string_view name : {"usage", "finishReason", "messageId", "turn"}) {
+  for (const std::string_view name :
+       {"usage", "finishReason", "messageId", "turn", "grounding", "images"}) {
     if (!chunk[name].is_null()) answer_.set(name, chunk[name]);
   }
   const Tree& reasoning = chunk["reasoning"];
@@ -124,6 +131,14 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
   event.set("type", "llm_stream");
   event.set("chunk", std::move(chunk));
   if (!sub_agents_ && answer_["compresses"].is_null()) emit(std::move(event));
+}
+
+// The model is asked once more, after an attempt of which nothing is kept.
+void StepMachine::tell_retry(const Tree& data) {
+  if (options_.lean || sub_agents_ || !answer_["compresses"].is_null()) return;
+  Tree event = typed("stream_retry");
+  event.set("data", data);
+  emit(std::move(event));
 }
 
 void StepMachine::emit(Tree event, bool first) {
@@ -387,6 +402,7 @@ Tree StepMachine::context_of(std::string_view phase, Tree payload) const {
   if (context["operationId"].is_null() && !options_.operation_id.empty()) {
     context.set("operationId", options_.operation_id);
   }
+  context.fit();
   return context;
 }
 

@@ -2,7 +2,7 @@
 // until there is a new state. It waits for nobody and holds nothing but values.
 //
 // An action `{id, kind, payload}` is answered by complete() or fail(), in any order:
-// - runner `{context, state}`: the agent's instructions
+// - runner `{context, state}`: the agent's instructions, or `{instructions, @rows}`
 // - executor `{instruction, state, context}`: a custom executor's `{events, newState,
 // nextContext?}`
 // - model `{payload}`: chunks through progress(), then anything. A chunk may name the row of the
@@ -74,7 +74,8 @@ class StepMachine {
   // Answers an action; an id that is not waiting any more is ignored.
   void complete(std::uint64_t id, json::Tree result, std::int64_t now_ms);
   void fail(std::uint64_t id, json::Tree error, std::int64_t now_ms);
-  // A piece of a model's answer.
+  // A piece of a model's answer. `reset: true` takes back what came before it; `{retry}` is no
+  // piece but tells readers of another attempt.
   void progress(std::uint64_t id, json::Tree chunk);
   // Ends the step without the answers that are still out.
   void abort(std::string_view reason, std::int64_t now_ms);
@@ -134,12 +135,15 @@ class StepMachine {
 
   // The frame of a step (step_machine.cpp)
   std::uint64_t request(std::string_view kind, Tree payload, Then then, Else otherwise = {});
+  [[nodiscard]] Tree with_system_role(Tree messages) const;
+  void tell_retry(const Tree& data);
   void emit(Tree event, bool first = false);
   void emit_error(Tree error);
   void advance();
   void execute(const Tree& instruction);
   void run_custom(const Tree& instruction);
   bool has_state(const Tree& result);
+  void take_answer(json::Tree answer);
   void take_instructions(Tree answer);
   void drop_what_was_read();
   void finish_instruction();
@@ -170,7 +174,12 @@ class StepMachine {
   void keep_partial_answer();
   void finish_llm(const Tree& payload, std::int64_t started);
   void compress_context(const Tree& instruction);
-  void finish_compression(Tree messages, std::size_t kept, std::int64_t threshold,
+  // Units: tokens. A window that is known is one that texts may be cut for.
+  struct Window {
+    std::int64_t size = 0;
+    bool known = false;
+  };
+  void finish_compression(Tree messages, std::size_t kept, Window window,
                           std::optional<std::string> summary, Tree error);
 
   // Tools (step_tools.cpp)
@@ -186,6 +195,7 @@ class StepMachine {
   void account_tools();
   Tree told_result(const ToolRun& run);
   void pass_results(Tree results);
+  bool park_runs();
   void finish_tools();
   void end_by_tool();
   void merge_custom_tools();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "adapter/wires.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::app {
 namespace {
@@ -19,7 +20,8 @@ event::TrackerOptions tracker_options() {
 AgUiRun::AgUiRun(encoder::AgUiOptions options)
     : encoder_(std::move(options)),
       parts_(tracker_options(), ids_, encoder_),
-      adapter_(adapter::find_wire("ag_ui")->make({parts_, ids_, event::Mode::strict, true})) {
+      adapter_(adapter::find_wire("ag_ui")->make({parts_, ids_, event::Mode::strict, true})),
+      document_(json::data_depth_limit) {
   encoder_.start();
 }
 

@@ -40,6 +40,7 @@ void tell_end(const AgentSession& session, std::string_view thread_id, std::stri
   value.set("usage", session.state()["usage"]);
   value.set("cost", session.state()["cost"]);
   value.set("steps", session.state()["stepCount"]);
+  value.set("turns", session.state()["modelTurns"]);
   tell(sink, "CUSTOM", usage);
   if (outcome.kind == AgentOutcome::Kind::failed) {
     const Error error = outcome.error.value_or(make_error(Errc::internal));

@@ -51,7 +51,8 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
   if (format->name != "identity") {
     return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
   }
-  const auto adopted = message::adopt_foreign(messages);
+  const auto adopted = message::adopt_foreign(
+      messages, options.from_client ? message::UnknownParts::kept : message::UnknownParts::refused);
   if (!adopted) return adopted.error();
   return format::from_api(*format, adopted.value(), ids);
 }
@@ -62,6 +63,9 @@ Result<std::string> context_message(const json::Value& context, IdSource& ids) {
   if (!context.is_array()) return wrong_body("`context` must be an array");
   std::string text;
   for (const json::Value entry : context.items()) {
+    if (!entry.is_object() || !entry["description"].is_string() || !entry["value"].is_string()) {
+      return wrong_body("`context` must consist of objects with a `description` and a `value`");
+    }
     if (!text.empty()) text.push_back('\n');
     text.append(entry["description"].string()).append(": ").append(entry["value"].string());
   }
@@ -111,11 +115,12 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   auto context = context_message(body["context"], ids);
   if (!context) return std::move(context).error();
   input.messages_json = std::move(messages).value();
-  constexpr std::string_view no_messages = "[]";
+  const bool is_empty = input.messages_json == "[]";
   const bool goes_on = options.has_state || !input.resume_json.empty();
-  if (input.messages_json == no_messages && !goes_on) return wrong_body("`messages` is empty");
-  if (!context.value().empty() && input.messages_json != no_messages) {
-    input.messages_json.insert(1, context.value() + ",");
+  const bool has_something = options.has_instructions || !context.value().empty();
+  if (is_empty && !goes_on && !has_something) return wrong_body("`messages` is empty");
+  if (!context.value().empty() && !(is_empty && goes_on)) {
+    input.messages_json.insert(1, is_empty ? context.value() : context.value() + ",");
   }
   return input;
 }

@@ -219,7 +219,9 @@ std::optional<std::string> unpriced_model(const AgentPlan& plan) {
     const std::string& provider = link.config.id;
     const std::string& name = link.model.empty() ? plan.model : link.model;
     if (std::find(telling.begin(), telling.end(), provider) != telling.end()) continue;
-    if (model::find_card(provider, name) == nullptr) return provider + ":" + name;
+    if (model::find_card(provider, name) != nullptr) continue;
+    std::string unpriced = provider;
+    return unpriced.append(":").append(name);
   }
   for (const SubAgent& agent : plan.sub_agents) {
     if (auto found = unpriced_model(*agent.plan)) return found;
@@ -352,6 +354,7 @@ void describe_tools(AgentPlan& plan) {
     if (!spec.serialize_by.empty()) api.set("serializeBy", spec.serialize_by);
     manifest.set("api", Tree::array()).push(std::move(api));
   }
+  if (!names.empty()) plan.definitions_json = plan.definitions.to_json();
   plan.tool_names = std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 

@@ -58,9 +58,10 @@ struct AgentPlan {
   std::optional<agent::RoundRules> rounds;  // of FrostAgent's engine, instead of the general agent
   std::int64_t max_turns = 0;  // of the model, then one last answer without tools; 0 is no limit
   std::size_t concurrency = 8;
-  json::Tree state;        // members that a new run's state begins with: limits, costLimit
-  json::Tree compression;  // of the general agent's configuration
-  json::Tree definitions;  // what a model is told of the tools
+  json::Tree state;              // members that a new run's state begins with: limits, costLimit
+  json::Tree compression;        // of the general agent's configuration
+  json::Tree definitions;        // what a model is told of the tools
+  std::string definitions_json;  // the same; "" without tools
   // Which of the engine's sets a tool is of, by its name: sets differ in what they may reach.
   std::map<std::string, std::string, std::less<>> tool_sets;
   json::Tree manifests;  // who is asked, by the name of the tool

@@ -17,7 +17,7 @@ Result<model::ChatPayload> payload_of(const AgentInput& input, const Asking& ask
     json::append_member(row, "id", ids.next_id());
     json::append_member(row, "role", "system");
     json::append_member(row, "content", asking.instructions);
-    messages.insert(1, row + "},");
+    messages.insert(1, row + (messages == "[]" ? "}" : "},"));
   }
   std::string text = "{";
   json::append_member(text, "model", asking.model);
@@ -26,7 +26,9 @@ Result<model::ChatPayload> payload_of(const AgentInput& input, const Asking& ask
   if (!input.tools_json.empty()) json::append_raw_member(text, "tools", input.tools_json);
   text.push_back('}');
   auto payload = model::read_payload(text, ids);
-  if (payload && asking.max_tokens) payload.value().max_tokens = asking.max_tokens;
+  if (!payload) return payload;
+  payload.value().leaves_out = true;
+  if (asking.max_tokens) payload.value().max_tokens = asking.max_tokens;
   return payload;
 }
 
@@ -36,7 +38,11 @@ Result<AgentQuestion> read_question(const http::Request& request, const Asking& 
                                     bool has_tools) {
   os::RandomIds ids;
   const std::string format = request.query_value("format").value_or("");
-  auto input = read_agent_input(request.body, {.format = format}, ids);
+  InputOptions read_as;
+  read_as.format = format;
+  read_as.from_client = true;
+  read_as.has_instructions = !asking.instructions.empty();
+  auto input = read_agent_input(request.body, read_as, ids);
   if (!input) return std::move(input).error();
   AgentQuestion question{std::move(input).value(), std::nullopt};
   // A chat without tools of the engine needs none of the agent's machinery.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -28,14 +29,19 @@ struct Answered {
     std::string content;
   };
   json::Tree state;
-  json::Tree context;           // null: the run waits for the rest
-  json::Tree children;          // by call id: {"state", "context"}
-  std::vector<Result> results;  // that nobody has been told
+  json::Tree context;               // null: the run waits for the rest
+  json::Tree children;              // by call id: {"state", "context"}
+  std::vector<Result> results;      // that nobody has been told
+  std::vector<std::string> strays;  // ids of questions that nobody asked
 };
+
+// Says that nobody asked the question.
+std::string stray_sentence(std::string_view interrupt_id);
 
 // Applies AG-UI resume entries, and results of the client's own tools among `rows`.
 // The payload of an approval is {"approved": boolean, "editedArgs"?: object or text, "reason"?:
 // string, "stop"?: boolean}; `toolCallId`, `arguments` and `hash` are compared when they are given.
+// Answers to questions that nobody asked are strays beside others.
 // Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument.
 // Nothing ran then, and the state may be answered again.
 Result<Answered> take_answers(json::Tree state, const json::Tree& resume, const json::Tree& rows,

@@ -108,6 +108,13 @@ bool is_plain(const message::Message& message) {
 
 }  // namespace
 
+const Tree* find_by(const Tree& list, std::string_view member, std::string_view value) {
+  const auto& items = list.items();
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [&](const Tree& item) { return item[member].string() == value; });
+  return found == items.end() ? nullptr : &*found;
+}
+
 Result<Tree> rows_of(std::string_view canonical_json) {
   auto parsed = Tree::parse(canonical_json);
   if (!parsed) return std::move(parsed).error();
@@ -170,6 +177,7 @@ Tree chunk_of(const message::Messages& turn) {
   chunk.set("tool_calls", std::move(calls));
   if (!reasoning.empty()) chunk.at("reasoning").set("content", reasoning);
   if (!kept.items().empty()) chunk.set("turn", std::move(kept));
+  chunk.fit();
   return chunk;
 }
 

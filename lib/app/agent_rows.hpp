@@ -22,4 +22,7 @@ std::string messages_of(const json::Tree& rows);
 // itself are history: they stand in the turn only.
 json::Tree chunk_of(const message::Messages& turn);
 
+// The element of a list whose member is this text, or nullptr.
+const json::Tree* find_by(const json::Tree& list, std::string_view member, std::string_view value);
+
 }  // namespace millrace::app

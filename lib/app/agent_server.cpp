@@ -297,7 +297,7 @@ void AgentServer::State::on_agent(const std::shared_ptr<http::Request>& request,
 
 void AgentServer::State::answer(AgentQuestion question,
                                 std::shared_ptr<http::ResponseStream> response) {
-  const DriverServices services{loop, *client, {ids, chance, tokens, circuits}};
+  const DriverServices services{loop, *client, {ids, chance, tokens, circuits}, &pool};
   if (!question.payload) {
     std::make_shared<AgentReply>(services, plan, question.input, kept, std::move(response))
         ->start(question.input);
@@ -316,7 +316,16 @@ void AgentServer::State::on_chat(http::Request&& request,
   const model::Provider* row = model::find_provider(name);
   const auto found = chats.find(row == nullptr ? name : row->id);
   if (found == chats.end()) {
-    return send_chat_error(*response, make_error(Errc::unknown_provider), name);
+    const std::string said(name.substr(0, 64));
+    return send_chat_error(
+        *response,
+        make_error(
+            Errc::unknown_provider,
+            row == nullptr
+                ? "There is no model provider \"" + said + "\": `millrace providers` lists them."
+                : "The server was started without a key of the provider " + said +
+                      ": set its environment variable (`millrace providers` names it)."),
+        name);
   }
   auto body = std::make_shared<const std::string>(std::move(request.body));
   bodies.read(
@@ -332,7 +341,7 @@ void AgentServer::State::answer(const model::CallChain& asked, Result<ChatQuesti
   if (!question) return send_chat_error(*response, question.error(), asked.front().config.id);
   model::CallOptions call;
   call.chain = asked;
-  std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}},
+  std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}, &pool},
                             std::move(call), std::move(question.value().payload),
                             question.value().whole ? ChatAnswer::completion : ChatAnswer::stream,
                             std::move(response))

@@ -35,6 +35,10 @@ void AgentSession::start() {
       task_.used->insert(std::string(call["id"].string()));
     }
   }
+  for (const std::string& stray : task_.strays) {
+    owner_->on_event(
+        {event::Warning{row_of(Errc::approval_mismatch).code, stray_sentence(stray)}, {}});
+  }
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) tell_step();
   for (const auto& [call_id, text] : task_.results) tell_result(call_id, {text, true});
@@ -98,6 +102,7 @@ void AgentSession::prepare_state() {
     state_.at("toolManifestMap").set(name, free_manifest(name));
     state_.at("toolExecutorMap").set(name, "client");
   }
+  state_.fit();
 }
 
 void AgentSession::next_step() {

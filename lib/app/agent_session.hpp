@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +19,7 @@
 #include "app/model_turn.hpp"
 #include "app/tool_job.hpp"
 #include "base/json_tree.hpp"
+#include "base/seldom.hpp"
 #include "event/event.hpp"
 
 namespace millrace::app {
@@ -38,6 +39,8 @@ struct AgentTask {
   std::vector<std::pair<std::string, std::string>> results;
   // Of a run that this one is a part of.
   std::shared_ptr<UsedIds> used;
+  // Questions that are answered and that nobody asked.
+  std::vector<std::string> strays;
 };
 
 // How a run ended.
@@ -136,6 +139,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   [[nodiscard]] Tree open_question(const Tree& state) const;
 
   // Turns of the model and calls (agent_session_calls.cpp)
+  [[nodiscard]] std::string tools_json() const;
   void call_model(std::uint64_t action, const Tree& payload);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);
@@ -183,11 +187,11 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;
-  std::string reason_;               // of the step machine's end
-  std::optional<Error> turn_error_;  // that ends the run
+  std::string reason_;        // of the step machine's end
+  Seldom<Error> turn_error_;  // that ends the run
   std::string turn_code_;
   std::string turn_members_;
-  std::optional<AgentOutcome> outcome_;
+  Seldom<AgentOutcome> outcome_;
 
   std::vector<std::string> turn_calls_;      // of the last turn of the model
   std::set<std::string, std::less<>> told_;  // calls whose result the reader has
@@ -213,7 +217,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
     std::string call_id;
     AgentTask task;
   };
-  std::deque<Queued> queued_;
+  std::list<Queued> queued_;
   // What children ask the host, under ids of this run's.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> asked_;
   std::uint64_t last_ask_ = std::uint64_t{1} << 32U;

@@ -54,6 +54,16 @@ void AgentSession::close_step() {
   emit("STEP_FINISHED", event);
 }
 
+// What the model is told of the plan's tools and the client's.
+std::string AgentSession::tools_json() const {
+  if (client_names_.empty()) return plan_->definitions_json;
+  Tree tools = plan_->definitions;
+  for (const Tree& tool : task_.client_tools.items()) {
+    if (client_names_.contains(tool["name"].string())) tools.push(tool);
+  }
+  return tools.to_json();
+}
+
 void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   const bool silent = payload["purpose"].string() == "compression";
   if (plan_->rounds) {
@@ -67,15 +77,13 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   json::append_member(text, "model", plan_->model);
   json::append_raw_member(text, "messages", messages_of(payload["messages"]));
   if (payload["tools"].is_true()) {
-    Tree tools = plan_->definitions;
-    for (const Tree& tool : task_.client_tools.items()) {
-      if (client_names_.contains(tool["name"].string())) tools.push(tool);
-    }
-    if (!tools.items().empty()) json::append_raw_member(text, "tools", tools.to_json());
+    const std::string tools = tools_json();
+    if (!tools.empty()) json::append_raw_member(text, "tools", tools);
   }
   text.push_back('}');
   auto read = model::read_payload(text, services_.call.ids);
   if (!read) return machine_->fail(action, agent::error_tree(read.error()), now_ms());
+  read.value().leaves_out = true;
   model::CallOptions call;
   call.chain = plan_->chain;
   call.retry.after_first_token = plan_->retry_after_first_token;
@@ -103,7 +111,7 @@ void AgentSession::on_turn() {
   if (turn->error()) {
     take_cut_turn(*turn);
     if (!turn->silent()) {
-      turn_error_ = turn->error().copy();
+      turn_error_ = turn->error();
       turn_code_ = turn->failure_code();
       turn_members_ = turn->failure_members();
     }

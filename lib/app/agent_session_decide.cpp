@@ -98,6 +98,7 @@ Tree AgentSession::decide_turn(Tree& state, const Tree& context) {
   }
   Tree config = Tree::object();
   if (!plan_->compression.is_null()) config.set("compressionConfig", plan_->compression);
+  config.set("tellsWindow", Tree::flag(true));
   if (!state["modelRuntimeConfig"].is_null()) {
     config.set("modelRuntimeConfig", state["modelRuntimeConfig"]);
   }

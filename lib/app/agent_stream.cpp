@@ -10,6 +10,7 @@
 #include "app/model_stream.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
+#include "event/usage_list.hpp"
 
 namespace millrace::app {
 namespace {
@@ -38,8 +39,7 @@ class AgentStream::Items final : public event::EventSink {
 
   void on_event(const event::Event& event) override {
     if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
-      if (!usage_.empty()) usage_.push_back(',');
-      event::write_usage(usage_, *usage);
+      usage_.add(*usage);
     }
     if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
       std::string json = R"({"type":"RUN_ERROR")";
@@ -56,13 +56,13 @@ class AgentStream::Items final : public event::EventSink {
 
  private:
   [[nodiscard]] std::string with_usage(std::string json) const {
-    if (!usage_.empty()) json::append_raw_member(json, "usage", "[" + usage_ + "]");
+    usage_.append_to(json);
     json.push_back('}');
     return json;
   }
 
   event::JsonBatch batch_;
-  std::string usage_;  // JSON objects, comma separated
+  event::UsageList usage_;
 };
 
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
@@ -74,6 +74,8 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   read_as.format = options.value()["format"].string();
   read_as.has_state = options.value()["state"].is_object();
   read_as.verbatim = plan->host_model;
+  read_as.from_client = options.value()["fromClient"].truthy();
+  read_as.has_instructions = !plan->instructions.empty();
   auto input = read_agent_input(input_json, read_as, ids);
   if (!input) return std::move(input).error();
   AgentSpec spec;
@@ -201,6 +203,7 @@ void AgentStream::finish() {
   result.set("usage", state["usage"]);
   result.set("cost", state["cost"]);
   result.set("steps", state["stepCount"]);
+  result.set("turns", state["modelTurns"]);
   if (outcome.kind == AgentOutcome::Kind::waiting) result.set("interrupts", outcome.interrupts);
   if (spec_.plan->rounds) {
     result.set("messages", plain_rows(state["messages"], session_->given_rows()));

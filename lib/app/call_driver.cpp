@@ -116,4 +116,23 @@ void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
   services_.client.pause(transfer_);
 }
 
+bool CallDriver::aside(std::function<void()> work) {
+  if (services_.pool == nullptr) return false;
+  const std::weak_ptr<CallDriver> weak = weak_from_this();
+  const auto ticket = services_.pool->run([weak, work = std::move(work)] {
+    try {
+      work();
+    } catch (const std::exception&) {
+      // What it was to give says that it is missing.
+    }
+    return [weak] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->call_->on_built(moment_now());
+      self->progressed();
+    };
+  });
+  return ticket.ok();
+}
+
 }  // namespace millrace::app

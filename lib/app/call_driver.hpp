@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "event/event.hpp"
 #include "model/call.hpp"
 #include "net/client.hpp"
+#include "os/blocking_pool.hpp"
 #include "os/timer.hpp"
 
 namespace millrace::app {
@@ -20,6 +22,7 @@ struct DriverServices {
   os::EventLoop& loop;
   net::Sender& client;
   model::CallServices call;
+  os::BlockingPool* pool = nullptr;  // for what takes long; without it that is done here
 };
 
 // The base of whoever runs a model call and hands its events on.
@@ -66,6 +69,7 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   void wait(std::chrono::milliseconds time) override;
   void ask(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override { taken(); }
+  bool aside(std::function<void()> work) override;
 
   DriverServices services_;
   std::unique_ptr<model::ModelCall> call_;

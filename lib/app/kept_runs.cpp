@@ -33,6 +33,7 @@ AgentTask task_of(Answered answered) {
   for (auto& result : answered.results) {
     task.results.emplace_back(std::move(result.call_id), std::move(result.content));
   }
+  task.strays = std::move(answered.strays);
   return task;
 }
 
@@ -105,10 +106,11 @@ Error KeptRuns::nothing_waits(const Tree& resume) const {
                     "conversation went on without an answer.");
 }
 
-void KeptRuns::note_answered(const Tree& resume) {
+void KeptRuns::note_answered(const Tree& resume, const std::vector<std::string>& strays) {
   for (const Tree& entry : resume.items()) {
     const std::string id(entry["interruptId"].string());
-    if (!answered_ids_.insert(id).second) continue;
+    const bool is_stray = std::find(strays.begin(), strays.end(), id) != strays.end();
+    if (is_stray || !answered_ids_.insert(id).second) continue;
     answered_.push_back(id);
     if (answered_.size() <= answered_limit) continue;
     answered_ids_.erase(answered_.front());
@@ -135,8 +137,8 @@ Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, c
     return unknown && past.code == Errc::approval_answered ? past : error;
   }
   drop(run);
-  note_answered(resume);
   AgentTask task = task_of(std::move(answered).value());
+  note_answered(resume, task.strays);
   add_new_rows(task.state, rows.value());
   return task;
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/agent_input.hpp"
 #include "app/agent_plan.hpp"
@@ -56,7 +57,7 @@ class KeptRuns {
   [[nodiscard]] Error nothing_waits(const json::Tree& resume) const;
   Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, const json::Tree& resume,
                           const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
-  void note_answered(const json::Tree& resume);
+  void note_answered(const json::Tree& resume, const std::vector<std::string>& strays);
 
   KeptLimits limits_;
   Runs runs_;

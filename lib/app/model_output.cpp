@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "encoder/lobe.hpp"
 #include "event/codec.hpp"
+#include "event/usage_list.hpp"
 #include "model/call_usage.hpp"
 #include "model/cards.hpp"
 #include "model/scope.hpp"
@@ -128,7 +129,7 @@ class ModelOutput::Fork final : public event::EventSink {
   void on_event(const event::Event& event) override {
     if (encoder_) encoder_->on_event(event);
     if (!items_) return;
-    if (const auto* usage = std::get_if<event::Usage>(&event.body)) note_usage(*usage);
+    if (const auto* usage = std::get_if<event::Usage>(&event.body)) usage_.add(*usage);
     // The report comes before the event that ends the run.
     if (std::holds_alternative<event::Failed>(event.body)) return;
     batch_.on_event(event);
@@ -175,11 +176,6 @@ class ModelOutput::Fork final : public event::EventSink {
   [[nodiscard]] Shape shape() const { return items_ ? Shape::items : Shape::bytes; }
 
  private:
-  void note_usage(const event::Usage& usage) {
-    if (!usage_.empty()) usage_.push_back(',');
-    event::write_usage(usage_, usage);
-  }
-
   std::string frame(std::string_view type) const {
     std::string out = "{";
     json::append_member(out, "type", type);
@@ -189,7 +185,7 @@ class ModelOutput::Fork final : public event::EventSink {
   }
 
   std::string with_usage(std::string out) const {
-    if (!usage_.empty()) json::append_raw_member(out, "usage", "[" + usage_ + "]");
+    usage_.append_to(out);
     out.push_back('}');
     return out;
   }
@@ -199,7 +195,7 @@ class ModelOutput::Fork final : public event::EventSink {
   std::unique_ptr<ModelEncoder> encoder_;
   std::string output_;
   event::JsonBatch batch_;
-  std::string usage_;  // JSON objects, comma separated
+  event::UsageList usage_;
 };
 
 ModelOutput::ModelOutput(const ModelOutputOptions& options, std::vector<std::string> secrets)

@@ -56,6 +56,12 @@ void ModelTurn::on_event(const event::Event& event) {
     failure_members_ = event.extra;
     return;
   }
+  // What is the matter with the conversation is told once a run.
+  const auto* warning = std::get_if<event::Warning>(&event.body);
+  if (warning != nullptr && warning->code == row_of(Errc::capability_not_supported).code &&
+      !used_.insert(std::string(warning->message)).second) {
+    return;
+  }
   if (silent_) {
     if (std::holds_alternative<event::Usage>(event.body)) sink_.on_event(event);
     return collect(event);

@@ -62,6 +62,10 @@ class EventsPipe final : public Pipe {
   void feed(std::string_view bytes) override { report(decoder_.feed(bytes)); }
   void finish() override { report(decoder_.finish()); }
   bool fail(const Error& error) override {
+    if (is_over()) {
+      finish();
+      return true;
+    }
     decoder_.fail(error);
     return strict_;
   }
@@ -109,6 +113,10 @@ class AgUiPipe final : public Pipe {
     collect();
   }
   bool fail(const Error& error) override {
+    if (is_over()) {
+      finish();
+      return true;
+    }
     decoder_.fail(error);
     encoder_.fail(error.code_name(), error.message);
     collect();

@@ -33,7 +33,8 @@ class Pipe {
   virtual void feed(std::string_view bytes) = 0;
   // The body ended normally.
   virtual void finish() = 0;
-  // The body broke. False when the output cannot say so, and the reader must be told otherwise.
+  // The body broke, which is its end where the answer is whole already. False when the output
+  // cannot say so, and the reader must be told otherwise.
   [[nodiscard]] virtual bool fail(const Error& error) = 0;
   // True when nothing more can come and the rest of the body is of no use.
   [[nodiscard]] virtual bool done() const = 0;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t sure_digits = 19;  // shorter counts are no large numbers
 constexpr std::size_t spare_bytes = 48;  // of the remembered text, for one that is longer
-constexpr std::size_t usual_slots = 8;
+constexpr std::size_t usual_slots = 4;
 
 bool is_plain(char c) {
   return c >= ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x80;
@@ -95,7 +95,7 @@ void Pattern::learn(std::string_view text, const char* parsed) {
   // Room for what is usual, so that the records of a stream find it there.
   if (text.size() > source_.capacity()) source_.reserve(text.size() + spare_bytes);
   slots_.reserve(usual_slots);
-  values_.reserve(values_bytes);
+  values_.reserve(values_bytes / 4);  // the texts of a delta or two; more when more come
   source_ = text;
 }
 

@@ -156,7 +156,10 @@ struct Document::Handler {
   void leaf(Type type, const char* text, std::size_t size) {
     auto& nodes = document.nodes_;
     // In small steps: the trees of a stream are all of about one size, and each stream keeps one.
-    if (nodes.size() == nodes.capacity()) nodes.reserve(nodes.size() + nodes.size() / 4 + 8);
+    if (nodes.size() == nodes.capacity()) {
+      const std::size_t step = nodes.size() < 64 ? 8 : nodes.size() / 4;
+      nodes.reserve(nodes.size() + step);
+    }
     nodes.push_back({text, static_cast<std::uint32_t>(size),
                      static_cast<std::uint32_t>(nodes.size() + 1), type});
   }

@@ -263,6 +263,19 @@ Tree& Tree::push(Tree value) {
   return roomy(items()).emplace_back(std::move(value));
 }
 
+void Tree::fit() {
+  if (!has_cell() || cell()->shares.load(std::memory_order_acquire) != 1) return;
+  if (slot_.type == Type::array) {
+    Items& list = items();
+    list.shrink_to_fit();
+    for (Tree& item : list) item.fit();
+  } else if (slot_.type == Type::object) {
+    Members& list = members();
+    list.shrink_to_fit();
+    for (auto& [key, value] : list) value.fit();
+  }
+}
+
 std::string Tree::to_json(Surrogates surrogates) const {
   std::string out;
   write(out, surrogates);

@@ -96,6 +96,10 @@ class Tree {
   // Appends an element. A value that is no array becomes one.
   Tree& push(Tree value);
 
+  // Gives back the room for more that building it has left, for what is kept for long. What it
+  // shares with other values stays as it is.
+  void fit();
+
   // Applies a JSON Patch (RFC 6902): all of it or nothing.
   // Errors: invalid_json when the patch is malformed, does not fit the value, nests deeper than 512
   // levels or copies more than 16 MiB.

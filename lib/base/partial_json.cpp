@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/json.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::json {
@@ -166,6 +167,21 @@ std::string PartialJson::completed() const {
   }
   out.append(open_.rbegin(), open_.rend());
   return out;
+}
+
+std::string object_text(std::string_view text) {
+  const auto is_object = [](std::string_view json) {
+    Document document;
+    const auto parsed = document.parse(json);
+    return parsed && parsed.value().is_object();
+  };
+  if (is_object(text)) return std::string(text);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') return "{}";
+  PartialJson partial;
+  partial.feed(text);
+  std::string completed = partial.completed();
+  return !partial.broken() && is_object(completed) ? completed : "{}";
 }
 
 }  // namespace millrace::json

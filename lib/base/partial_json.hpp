@@ -48,4 +48,8 @@ class PartialJson {
   bool broken_ = false;
 };
 
+// The arguments of a call as every API takes them: an object's text as it is, one that was cut off
+// completed, "{}" for anything else.
+std::string object_text(std::string_view text);
+
 }  // namespace millrace::json

@@ -45,4 +45,27 @@ class Seldom {
   std::unique_ptr<T> value_;
 };
 
+// A value that is seldom other than T{}. It reads like the value; while it is T{} it takes eight
+// bytes.
+template <class T>
+class Rare {
+ public:
+  Rare() = default;
+  Rare(T value) : value_(std::move(value)) {}
+
+  operator const T&() const { return value_ ? *value_ : none(); }
+  const T* operator->() const { return &static_cast<const T&>(*this); }
+  const T& operator*() const { return *this; }
+  // To change it.
+  T& edit() { return value_ ? *value_ : value_.emplace(); }
+
+ private:
+  // Never destroyed: at the end of a process the engine's thread may still read it.
+  static const T& none() {
+    static const T& value = *new T;
+    return value;
+  }
+  Seldom<T> value_;
+};
+
 }  // namespace millrace

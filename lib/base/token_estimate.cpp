@@ -14,6 +14,12 @@ namespace {
 constexpr std::int64_t word_first = 1030;
 constexpr std::int64_t word_more = 46;  // each letter from the sixth on
 constexpr std::int64_t word_free = 5;
+constexpr std::int64_t capital_more = 250;  // what such a letter costs besides as a capital
+// Long words are compounds or no words at all, which many consonants in a row tell apart.
+constexpr std::int64_t word_long = 9;
+constexpr std::int64_t long_more = 250;
+constexpr std::int64_t word_consonants = 3;
+constexpr std::int64_t random_more = 750;
 constexpr std::int64_t accented = 865;
 constexpr std::int64_t digits_first = 1700;  // three digits
 constexpr std::int64_t punctuation_first = 630;
@@ -68,6 +74,11 @@ bool is_accented(char32_t c) {
   return c >= 0xC0 && c <= 0x2AF && c != 0xD7 && c != 0xF7;
 }
 
+bool is_vowel(char32_t c) {
+  constexpr std::u32string_view vowels = U"aeiouyAEIOUY";
+  return vowels.find(c) != std::u32string_view::npos || is_accented(c);
+}
+
 char32_t decode(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence.front());
   if (sequence.size() == 1) return first;
@@ -114,16 +125,29 @@ void TokenEstimator::extend(Run run, std::int64_t first, std::int64_t more,
   }
 }
 
+void TokenEstimator::on_letter(char32_t c, bool after_lower) {
+  // camelCase is two words.
+  if (is_upper(c) && after_lower) run_ = Run::none;
+  // One letter again and again is cheap.
+  same_ = run_ == Run::word && c == letter_ ? same_ + 1 : 0;
+  letter_ = c;
+  if (run_ != Run::word || is_vowel(c) || same_ > word_consonants) consonants_ = 0;
+  if (!is_vowel(c)) ++consonants_;
+  std::int64_t more = word_more + (is_upper(c) ? capital_more : 0);
+  if (run_ == Run::word && length_ >= word_long) {
+    more = long_more + (consonants_ > word_consonants ? random_more : 0);
+  }
+  extend(Run::word, word_first, more, word_free);
+  if (is_accented(c)) thousandths_ += accented;
+}
+
 void TokenEstimator::on_character(char32_t c) {
   const bool after_lower = lower_;
   lower_ = is_lower(c);
   const bool is_joined = std::exchange(underscore_, c == U'_') && length_ == 1;
   if (is_lower(c) || is_upper(c) || is_accented(c)) {
     if (is_joined) thousandths_ -= snake_case;
-    // camelCase is two words.
-    if (is_upper(c) && after_lower) run_ = Run::none;
-    extend(Run::word, word_first, word_more, word_free);
-    if (is_accented(c)) thousandths_ += accented;
+    on_letter(c, after_lower);
   } else if (c >= U'0' && c <= U'9') {
     if (run_ == Run::digits && length_ == 3) run_ = Run::none;
     extend(Run::digits, digits_first, 0, 1);

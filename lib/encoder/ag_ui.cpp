@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 #include "encoder/ag_ui_downgrade.hpp"
 
 namespace millrace::encoder {
@@ -60,11 +61,6 @@ AgUiEncoder::AgUiEncoder(AgUiOptions options)
 void AgUiEncoder::start() {
   if (started_) return;
   started_ = true;
-  // What every delta needs finds its room.
-  constexpr std::size_t usual_head_bytes = 192;
-  constexpr std::size_t usual_id_bytes = 63;
-  delta_head_.reserve(usual_head_bytes);
-  delta_id_.reserve(usual_id_bytes);
   frame_begin();
   out_.append(R"({"type":"RUN_STARTED")");
   json::append_member(out_, "threadId", options_.thread_id);
@@ -125,7 +121,7 @@ void AgUiEncoder::on_event(const event::Event& event) {
   if (on_delta(event)) return;
   std::visit(
       event::Overloaded{
-          [&](const event::Usage& usage) { on_usage(usage); },
+          [&](const event::Usage& usage) { usage_.add(usage); },
           [&](const event::ToolResult& result) { on_tool_result(event, result); },
           [&](const event::Foreign& foreign) { on_foreign(foreign); },
           [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
@@ -158,14 +154,6 @@ void AgUiEncoder::on_event(const event::Event& event) {
       event.body);
 }
 
-void AgUiEncoder::on_usage(const event::Usage& usage) {
-  std::string tokens;
-  event::write_usage(tokens, usage);
-  if (tokens == "{}") return;
-  if (!usage_.empty()) usage_.push_back(',');
-  usage_.append(tokens);
-}
-
 void AgUiEncoder::on_tool_result(const event::Event& event, const event::ToolResult& result) {
   std::erase(pending_calls_, result.id);
   write(event);
@@ -194,7 +182,7 @@ void AgUiEncoder::on_foreign(const event::Foreign& foreign) {
   const Passage passage = passage_of(foreign.type);
   if (passage == Passage::modern_only && !modern_) return;
   if (passage == Passage::keep || passage == Passage::modern_only) return pass_foreign(foreign);
-  json::Document document;
+  json::Document document(json::data_depth_limit);
   const auto source = document.parse(foreign.json);
   if (!source) return;
   if (passage == Passage::started) {
@@ -264,7 +252,7 @@ void AgUiEncoder::append_outcome() {
 
 // An interrupt ends the run: RUN_FINISHED says what the client must answer.
 void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
-  json::Document document;
+  json::Document document(json::data_depth_limit);
   const auto parsed = document.parse(interrupt.json);
   if (!parsed) return;
   const json::Value& value = parsed.value();
@@ -293,10 +281,6 @@ void AgUiEncoder::add_interrupt(const json::Value& value, std::string_view reaso
   interrupts_.append("}}");
 }
 
-void AgUiEncoder::append_usage() {
-  if (!usage_.empty()) json::append_raw_member(out_, "usage", "[" + usage_ + "]");
-}
-
 void AgUiEncoder::close_steps() {
   for (const Step& step : open_steps_) {
     frame_begin();
@@ -320,7 +304,7 @@ void AgUiEncoder::finish() {
   json::append_member(out_, "runId", options_.run_id);
   if (!finished_members_.empty()) out_.append(",").append(finished_members_);
   append_outcome();
-  append_usage();
+  usage_.append_to(out_);
   out_.push_back('}');
   frame_end();
   ended_ = true;
@@ -334,7 +318,7 @@ void AgUiEncoder::fail(std::string_view code, std::string_view message, std::str
   out_.append(R"({"type":"RUN_ERROR")");
   json::append_member(out_, "message", message);
   if (!code.empty()) json::append_member(out_, "code", code);
-  append_usage();
+  usage_.append_to(out_);
   if (!extra.empty()) out_.append(",").append(extra);
   out_.push_back('}');
   frame_end();

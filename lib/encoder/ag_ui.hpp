@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "event/codec.hpp"
 #include "event/event.hpp"
+#include "event/usage_list.hpp"
 
 namespace millrace::encoder {
 
@@ -60,7 +61,6 @@ class AgUiEncoder final : public event::EventSink {
   bool on_delta(const event::Event& event);
   template <class Delta>
   void write_delta(const event::Event& event, const Delta& delta);
-  void on_usage(const event::Usage& usage);
   void on_tool_result(const event::Event& event, const event::ToolResult& result);
   void on_tool_start(const event::Event& event, const event::ToolStart& call);
   void on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot);
@@ -72,7 +72,6 @@ class AgUiEncoder final : public event::EventSink {
   void on_interrupt(const event::Interrupt& interrupt);
   void add_interrupt(const json::Value& value, std::string_view reason);
   void append_outcome();
-  void append_usage();
 
   AgUiOptions options_;
   bool modern_;  // the client speaks 1.0
@@ -82,7 +81,7 @@ class AgUiEncoder final : public event::EventSink {
   std::string delta_head_;
   std::string delta_id_;
   std::size_t delta_kind_ = std::variant_npos;
-  std::string usage_;                       // JSON objects, comma separated
+  event::UsageList usage_;
   std::string finished_members_;            // further members of the source's RUN_FINISHED
   std::string outcome_;                     // of the source's RUN_FINISHED, as JSON
   std::vector<Step> open_steps_;            // of the source

@@ -1,6 +1,7 @@
 #include "encoder/ag_ui_downgrade.hpp"
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::encoder::ag_ui {
 namespace {
@@ -54,7 +55,7 @@ std::string without_subagent(std::string_view members) {
 }
 
 std::string event_without_subagent(std::string_view json) {
-  json::Document document;
+  json::Document document(json::data_depth_limit);
   const auto value = document.parse(json);
   if (!value || !value.value().is_object()) return std::string(json);
   std::string out = "{";
@@ -66,7 +67,7 @@ std::string event_without_subagent(std::string_view json) {
 }
 
 std::string older_messages(std::string_view json) {
-  json::Document document;
+  json::Document document(json::data_depth_limit);
   const auto value = document.parse(json);
   if (!value || !value.value().is_array()) return std::string(json);
   std::string out = "[";

@@ -134,6 +134,7 @@ class LobeEncoder final : public event::EventSink {
   bool said_text_ = false;
   bool new_citations_ = false;
   bool stopped_ = false;
+  bool said_more_ = false;  // behind the last stop
   bool ended_ = false;
 };
 

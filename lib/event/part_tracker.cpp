@@ -77,7 +77,7 @@ void PartTracker::claim_id(Part& part) {
   do {
     part.id = ids_.next_id();
   } while (!used_ids_.insert(part.id).second);
-  if (part.kind == Kind::tool) renamed_calls_.insert_or_assign(part.vendor_id, part.id);
+  if (part.kind == Kind::tool) renamed_calls_.edit().insert_or_assign(part.vendor_id, part.id);
 }
 
 void PartTracker::start(Part& part) {

@@ -4,14 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/seldom.hpp"
 #include "event/event.hpp"
 
 namespace millrace::event {
@@ -106,7 +106,7 @@ class PartTracker {
     std::string parts_json;
     std::string role;
     std::string error;
-    bool failed;  // a default here keeps clang 14 from making the optional below
+    bool failed = false;
   };
   struct Part {
     Kind kind = Kind::text;
@@ -121,7 +121,7 @@ class PartTracker {
     std::string parent;     // tool
     std::string held;  // bytes that wait: arguments before the start, or half of a surrogate pair
     std::size_t argument_bytes = 0;
-    std::optional<HeldResult> result;  // of a call that waits for its turn
+    Seldom<HeldResult> result;  // of a call that waits for its turn
   };
   using Index = std::size_t;
   static constexpr Index none = static_cast<Index>(-1);
@@ -155,10 +155,10 @@ class PartTracker {
   IdSource& ids_;
   EventSink& sink_;
   std::vector<Part> parts_;
-  std::size_t made_ = 0;  // what counts for parts_limit
-  std::unordered_set<std::string> used_ids_;
+  std::size_t made_ = 0;            // what counts for parts_limit
+  std::set<std::string> used_ids_;  // few, mostly one: without a table
   // The id a reader sees for a tool call whose own id was used before.
-  std::unordered_map<std::string, std::string> renamed_calls_;
+  Rare<std::unordered_map<std::string, std::string>> renamed_calls_;
   std::string scratch_;
   bool failed_ = false;
 };

@@ -138,8 +138,8 @@ void PartTracker::tool_result(const ToolResult& result) {
   const Index at = strict() ? find_call(result.id) : none;
   if (at == none) {
     ToolResult given = result;
-    const auto renamed = renamed_calls_.find(std::string(result.id));
-    if (renamed != renamed_calls_.end()) given.id = renamed->second;
+    const auto renamed = renamed_calls_->find(std::string(result.id));
+    if (renamed != renamed_calls_->end()) given.id = renamed->second;
     emit(given);
   } else if (parts_[at].started) {
     const std::string id = parts_[at].id;

@@ -35,6 +35,9 @@ struct OpenAiWishes {
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
   // Mistral's own: files by value go as `document_url`, sounds as bare base64.
   bool mistral_parts = false;
+  // Reasoning goes as a part `thinking` before the text.
+  // Source: @mistralai/mistralai 2.2.5, examples/src/reasoning_multi_turn.ts.
+  bool mistral_thoughts = false;
 };
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
                   const OpenAiWishes& wishes);

@@ -217,8 +217,30 @@ bool has_details(const Message& message) {
          message.encrypted_value.value_or("").starts_with('[');
 }
 
+// What Mistral thought is a part of its answer.
+void write_mistral_content(JsonBuilder& out, const Message& message, std::string_view thought) {
+  out.open_array("content");
+  out.open_object();
+  out.text("type", "thinking");
+  out.open_array("thinking");
+  out.open_object();
+  out.text("type", "text");
+  out.text("text", thought);
+  out.close_object();
+  out.close_array();
+  out.close_object();
+  if (const std::string text = message::text_of(message.content); !text.empty()) {
+    out.open_object();
+    out.text("type", "text");
+    out.text("text", text);
+    out.close_object();
+  }
+  out.close_array();
+}
+
 void write_thought(JsonBuilder& out, const Message& message, const Thought& thought,
                    const OpenAiWishes& wishes) {
+  if (wishes.mistral_thoughts) return;
   if (!wishes.details_format.empty() && !has_details(message)) {
     if (!thought.text.empty()) write_plain_detail(out, thought.text, wishes.details_format);
     return;
@@ -241,7 +263,9 @@ void write_answer_images(JsonBuilder& out, const Message& message) {
 
 void write_assistant(JsonBuilder& out, const Message& message, const Thought& thought,
                      const OpenAiWishes& wishes) {
-  if (message::has_content(message.content)) {
+  if (wishes.mistral_thoughts && !thought.text.empty()) {
+    write_mistral_content(out, message, thought.text);
+  } else if (message::has_content(message.content)) {
     out.text("content", message::text_of(message.content));
   } else {
     out.null("content");

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "framing/buffer.hpp"
+#include "framing/line_ends.hpp"
 
 namespace millrace::framing {
 namespace {
@@ -19,18 +20,25 @@ Result<void> NdjsonFraming::feed(std::string_view bytes, FrameSink& sink) {
     return make_error(Errc::line_too_long, "A line of the stream is longer than " +
                                                std::to_string(limits_.line_bytes) + " bytes.");
   };
-  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    if (!fits(end)) return too_long();
+  LineEnds ends(bytes);
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const std::size_t end = ends.next(at);
+    if (end == std::string_view::npos) break;
+    // Of a CR and its LF the second ends a blank line.
+    const std::string_view line = bytes.substr(at, end - at);
+    at = end + 1;
+    if (!fits(line.size())) return too_long();
     if (carry_.empty()) {
-      give(bytes.substr(0, end), sink);
+      give(line, sink);
     } else {
-      append_bounded(carry_, bytes.substr(0, end), limits_.line_bytes);
+      append_bounded(carry_, line, limits_.line_bytes);
       line_.swap(carry_);
       give(line_, sink);
       reuse(line_);
     }
-    bytes.remove_prefix(end + 1);
   }
+  bytes.remove_prefix(at);
   if (!fits(bytes.size())) return too_long();
   append_bounded(carry_, bytes, limits_.line_bytes);
   return {};

@@ -1,4 +1,5 @@
-// Newline-delimited JSON: a record a line, white space around it ignored, blank lines skipped.
+// Newline-delimited JSON: a record a line (LF, CR or CRLF ends it), white space around it ignored,
+// blank lines skipped.
 #pragma once
 
 #include <string>

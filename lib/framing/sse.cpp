@@ -2,42 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "base/json.hpp"
 #include "framing/buffer.hpp"
+#include "framing/line_ends.hpp"
 
 namespace millrace::framing {
 namespace {
 
 constexpr std::string_view bom = "\xEF\xBB\xBF";
 constexpr std::string_view data_field = "data: ";  // as nearly everybody writes it
-
-// Finds line ends. The next CR is looked up once and remembered, so that a stream without CR is
-// scanned once, not once a line.
-class LineEnds {
- public:
-  explicit LineEnds(std::string_view bytes) : bytes_(bytes) {}
-
-  // Index of the first LF or CR from `at` on, or npos.
-  std::size_t next(std::size_t at) {
-    if (bytes_[at] == '\n') return at;
-    const auto* found =
-        static_cast<const char*>(std::memchr(bytes_.data() + at, '\n', bytes_.size() - at));
-    const std::size_t line_feed =
-        found == nullptr ? std::string_view::npos : static_cast<std::size_t>(found - bytes_.data());
-    if (!carriage_known_ || (carriage_ != std::string_view::npos && carriage_ < at)) {
-      carriage_ = bytes_.find('\r', at);
-      carriage_known_ = true;
-    }
-    return std::min(line_feed, carriage_);
-  }
-
- private:
-  std::string_view bytes_;
-  std::size_t carriage_ = 0;
-  bool carriage_known_ = false;
-};
 
 Error too_long(std::size_t limit) {
   return make_error(Errc::line_too_long,

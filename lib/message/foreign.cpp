@@ -102,7 +102,8 @@ bool is_media(std::string_view type) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::string& where) {
+Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::string& where,
+                        UnknownParts unknown) {
   const std::string_view type = part["type"].string();
   Media media;
   if (type == "text" || (part["type"].is_nothing() && part["text"].is_string())) {
@@ -125,6 +126,10 @@ Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::st
     write_media(out, media);
     return {};
   }
+  if (unknown == UnknownParts::kept && part.is_object()) {
+    out.value(part);
+    return {};
+  }
   if (row != media_parts.end() || is_media(type)) {
     return wrong(where,
                  " says in none of the known ways where its bytes are: give `source` with "
@@ -136,7 +141,7 @@ Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::st
 }
 
 Result<void> write_parts(JsonBuilder& out, const json::Value& parts, const std::string& where,
-                         bool is_sdk) {
+                         bool is_sdk, UnknownParts unknown) {
   out.open_array("content");
   std::size_t at = 0;
   for (const json::Value part : parts.items()) {
@@ -144,7 +149,7 @@ Result<void> write_parts(JsonBuilder& out, const json::Value& parts, const std::
     const bool silent =
         is_sdk && std::find(silent_parts.begin(), silent_parts.end(), type) != silent_parts.end();
     const std::string place = where + "[" + std::to_string(at++) + "]";
-    if (!silent) MILLRACE_TRY(write_part(out, part, place));
+    if (!silent) MILLRACE_TRY(write_part(out, part, place, unknown));
   }
   out.close_array();
   return {};
@@ -160,7 +165,8 @@ std::string_view own_name(const json::Value& row, std::string_view key) {
   return key;
 }
 
-Result<void> write_row(JsonBuilder& out, const json::Value& row, const std::string& where) {
+Result<void> write_row(JsonBuilder& out, const json::Value& row, const std::string& where,
+                       UnknownParts unknown) {
   const std::string_view role = row["role"].string();
   const bool is_activity = role == "activity";
   const json::Value content = row["content"];
@@ -171,9 +177,9 @@ Result<void> write_row(JsonBuilder& out, const json::Value& row, const std::stri
   out.open_object();
   for (const auto& [key, value] : row.members()) {
     if (key == "content" && value.is_array() && !is_activity) {
-      MILLRACE_TRY(write_parts(out, value, where + ".content", false));
+      MILLRACE_TRY(write_parts(out, value, where + ".content", false, unknown));
     } else if (key == "parts" && is_sdk) {
-      MILLRACE_TRY(write_parts(out, value, where + ".parts", true));
+      MILLRACE_TRY(write_parts(out, value, where + ".parts", true, unknown));
     } else if (!(key == "content" && is_sdk)) {
       out.value(own_name(row, key), value);
     }
@@ -184,7 +190,7 @@ Result<void> write_row(JsonBuilder& out, const json::Value& row, const std::stri
 
 }  // namespace
 
-Result<std::string> adopt_foreign(const json::Value& rows) {
+Result<std::string> adopt_foreign(const json::Value& rows, UnknownParts unknown) {
   if (!rows.is_array()) return rows.to_json(json::Surrogates::keep);
   JsonBuilder out;
   out.open_array();
@@ -192,7 +198,7 @@ Result<std::string> adopt_foreign(const json::Value& rows) {
   for (const json::Value row : rows.items()) {
     const std::string where = "messages[" + std::to_string(at++) + "]";
     if (row.is_object()) {
-      MILLRACE_TRY(write_row(out, row, where));
+      MILLRACE_TRY(write_row(out, row, where, unknown));
     } else {
       out.value(row);
     }

@@ -144,7 +144,7 @@ void AttemptEvents::claim(const event::Body& body) {
   } else {
     return;
   }
-  if (!claimed_.emplace(owner).second) return;
+  if (!claimed_.edit().emplace(owner).second) return;
   const std::string issuer = issuer_json(issuer_);
   out_.on_event({event::ProviderState{issuer_provider, issuer_kind, owner, issuer}});
 }
@@ -155,7 +155,7 @@ std::string_view AttemptEvents::fresh(std::string_view id) {
   if (id.empty()) return id;
   const std::string key(id);
   if (!void_ids_.contains(key)) return id;
-  const auto [at, added] = renamed_.try_emplace(key);
+  const auto [at, added] = renamed_.edit().try_emplace(key);
   if (added) at->second = ids_.next_id();
   return at->second;
 }

@@ -88,9 +88,9 @@ class AttemptEvents final : public event::EventSink {
   const VoidIds& void_ids_;
   std::string_view issuer_;
   std::vector<Held> held_;
-  std::unordered_map<std::string, std::string> renamed_;
+  Rare<std::unordered_map<std::string, std::string>> renamed_;
   std::vector<std::string> message_ids_;
-  std::unordered_set<std::string> claimed_;  // whose state has its issuer
+  Rare<std::unordered_set<std::string>> claimed_;  // whose state has its issuer
   Seldom<Failure> failure_;
   Seldom<BookedUsage> reported_;
   std::string finish_reason_;

@@ -53,6 +53,10 @@ void ModelCall::on_timer(Moment now) {
   state_->on_timer(now);
 }
 
+void ModelCall::on_built(Moment now) {
+  state_->on_built(now);
+}
+
 void ModelCall::complete(std::uint64_t id, std::string_view json, Moment now) {
   state_->complete(id, json, now);
 }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,6 +97,12 @@ class CallHost {
   virtual void ask(std::uint64_t id, Hook hook, std::string json) = 0;
   // The provider took the call: from here on failures are part of the answer.
   virtual void opened() = 0;
+  // Does what takes long on another thread, and calls on_built after it. False: there is none, and
+  // the call does it itself.
+  virtual bool aside(std::function<void()> work) {
+    static_cast<void>(work);
+    return false;
+  }
 };
 
 // A number in [0, 1) for each call.
@@ -131,13 +138,13 @@ struct Attempt {
   std::string model;
   int status = 0;  // 0: no answer came
   Seldom<Error> error;
-  ErrorPlace place;
+  Rare<ErrorPlace> place;
   std::chrono::milliseconds waited{0};    // before it
   std::chrono::milliseconds duration{0};  // from the request to its end
   std::optional<std::chrono::milliseconds> first_token;
   bool shown = false;   // a reader saw something of it
   bool counts = false;  // its answer began, so that tokens were used
-  BookedUsage usage;
+  Rare<BookedUsage> usage;
   std::shared_ptr<const CostOptions> prices;  // the call's
 };
 
@@ -157,6 +164,8 @@ class ModelCall {
   void on_data(std::string_view decoded, Moment now);
   void on_done(std::optional<Error> error, Moment now);
   void on_timer(Moment now);
+  // The work that CallHost::aside was given is done.
+  void on_built(Moment now);
   // The answer of a hook: JSON, "" leaves things as they are. An unknown id is ignored.
   void complete(std::uint64_t id, std::string_view json, Moment now);
   // Ends the call with `cancelled`; what was shown is closed and booked.

@@ -23,7 +23,7 @@ void ModelCall::State::ask_error_hook(Error error) {
   phase_ = Phase::error_hook;
   std::string question = "{";
   json::append_member(question, "provider", link().config.id);
-  json::append_member(question, "model", payload_.model);
+  json::append_member(question, "model", payload_->model);
   json::append_raw_member(question, "error",
                           error_json(cleaned(*hooked_failure_), link().config.id, place_));
   question.push_back('}');

@@ -69,7 +69,7 @@ void ModelCall::State::reset(const Error& error) {
   void_ids_.insert(events_->message_ids().begin(), events_->message_ids().end());
   sink_.on_event(
       {event::Reset{error.code_name(), static_cast<std::int64_t>(attempts_.size()), ids}});
-  const std::string thread = thread_json(payload_.messages, services_.ids);
+  const std::string thread = thread_json(payload_->messages, services_.ids);
   sink_.on_event({event::MessagesSnapshot{thread}});
   finish_reason_.clear();
 }
@@ -114,7 +114,7 @@ void ModelCall::State::end() {
 void ModelCall::State::give_usage() {
   for (const Attempt& attempt : attempts_) {
     if (!attempt.counts) continue;
-    sink_.on_event({attempt.usage.view(attempt.provider, attempt.model)});
+    sink_.on_event({attempt.usage->view(attempt.provider, attempt.model)});
   }
 }
 

@@ -39,7 +39,7 @@ std::string ModelCall::State::failure_json() const {
 std::string ModelCall::State::report_json() const {
   std::string out = "{";
   json::append_member(out, "provider", link().config.id);
-  json::append_member(out, "model", payload_.model);
+  json::append_member(out, "model", payload_->model);
   if (!finish_reason_.empty()) json::append_member(out, "finishReason", finish_reason_);
   std::string attempts = "[";
   for (const Attempt& attempt : attempts_) {

@@ -8,6 +8,7 @@
 #include "model/address.hpp"
 #include "model/call_usage.hpp"
 #include "model/secrets.hpp"
+#include "os/random_ids.hpp"
 
 namespace millrace::model {
 namespace {
@@ -19,17 +20,32 @@ using std::chrono::milliseconds;
 // follow.
 constexpr milliseconds longest_silence_after_the_end{3'000};
 
+// Whether the bodies of requests with these messages are long ones.
+bool is_long(const message::Messages& messages) {
+  constexpr std::size_t long_bytes = std::size_t{256} << 10U;
+  constexpr std::size_t frame_bytes = 32;  // of each, at least
+  std::size_t bytes = 0;
+  for (const message::Message& message : messages) {
+    bytes += frame_bytes + message.content.text.size();
+    for (const message::ToolCall& call : message.tool_calls) {
+      bytes += frame_bytes + call.arguments.size();
+    }
+    if (bytes > long_bytes) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ModelCall::State::State(CallOptions options, ChatPayload payload, const CallServices& services,
                         CallHost& host, event::EventSink& sink)
     : options_(std::move(options)),
-      payload_(std::move(payload)),
+      payload_(std::make_shared<ChatPayload>(std::move(payload))),
       services_(services),
       host_(host),
       sink_(sink),
       hooked_(sink, services.ids, options_.hooks.events),
-      first_model_(payload_.model) {
+      first_model_(payload_->model) {
   for (const CallLink& one : options_.chain) {
     for (std::string& secret : secrets_of(one.config)) secrets_.push_back(std::move(secret));
   }
@@ -42,7 +58,7 @@ void ModelCall::State::begin_link(Moment now) {
   reauthorized_ = false;
   key_ = static_cast<std::size_t>(services_.chance.next() *
                                   static_cast<double>(link().config.api_keys.size()));
-  payload_.model = link().model.empty() ? first_model_ : link().model;
+  payload_->model = link().model.empty() ? first_model_ : link().model;
   begin_attempt(now);
 }
 
@@ -120,12 +136,40 @@ void ModelCall::State::build(Moment now) {
     credential.token = token->value;
     credential.base_url = token->base_url;
   }
-  auto built = build_chat(link().config, payload_, services_.ids, credential);
+  if (!build_aside(credential)) {
+    take_built(build_chat(link().config, *payload_, services_.ids, credential), now);
+  }
+}
+
+// To write the body of a long conversation takes as long as thousands of deltas of others.
+bool ModelCall::State::build_aside(const Credential& credential) {
+  if (!is_long(payload_->messages)) return false;
+  built_ = std::make_shared<Result<ChatRequest>>(make_error(Errc::internal));
+  phase_ = Phase::building;
+  // The call may end before the work does.
+  const bool taken = host_.aside(
+      [built = built_, payload = payload_, chain = options_.chain, at = link_at_, credential] {
+        os::RandomIds ids;
+        *built = build_chat(chain[at].config, *payload, ids, credential);
+      });
+  if (!taken) built_.reset();
+  return taken;
+}
+
+void ModelCall::State::on_built(Moment now) {
+  if (phase_ != Phase::building || !built_) return;
+  const auto built = std::exchange(built_, nullptr);
+  take_built(std::move(*built), now);
+}
+
+void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
   if (!built) return settle(of_provider(std::move(built).error()), now);
   request_ = std::move(built).value();
   notes_.clear();
+  losses_.clear();
   for (const Note& note : request_->notes) {
     notes_.push_back("`" + note.what + "`: " + note.sentence);
+    if (note.is_loss) losses_.push_back(note.sentence);
   }
   if (options_.hooks.payload) {
     ask_payload_hook();
@@ -177,6 +221,9 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
   decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
   if (std::exchange(opened_, true)) return;
   host_.opened();
+  for (const std::string& loss : losses_) {
+    hooked_.on_event({event::Warning{row_of(Errc::capability_not_supported).code, loss}, {}});
+  }
 }
 
 void ModelCall::State::on_data(std::string_view decoded, Moment now) {
@@ -305,7 +352,7 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
   // What was reported of an answer that the provider ended is the whole of it, however it ended.
   const bool complete = !error || ended_by_provider();
-  attempt.usage = book_usage(*events_, payload_, complete);
+  attempt.usage = book_usage(*events_, *payload_, complete);
   attempt.counts = !error || events_->has_token() || events_->reported();
 }
 

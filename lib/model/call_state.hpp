@@ -33,6 +33,7 @@ class ModelCall::State {
   void on_data(std::string_view decoded, Moment now);
   void on_done(std::optional<Error> error, Moment now);
   void on_timer(Moment now);
+  void on_built(Moment now);
   void complete(std::uint64_t id, std::string_view json, Moment now);
   void stop(Moment now);
 
@@ -49,6 +50,7 @@ class ModelCall::State {
   enum class Phase : std::uint8_t {
     idle,
     token,         // credentials are exchanged
+    building,      // the body is made on another thread
     payload_hook,  // user code has the body
     sent,          // the request is on its way, or its answer
     events_hook,   // the answer ended, user code has its last events
@@ -68,6 +70,8 @@ class ModelCall::State {
   void take_token(Moment now);
   [[nodiscard]] std::string token_owner() const;
   void build(Moment now);
+  bool build_aside(const Credential& credential);
+  void take_built(Result<ChatRequest> built, Moment now);
   void tell_address(const net::Request& request);
   void ask_payload_hook();
   void send(Moment now);
@@ -94,7 +98,7 @@ class ModelCall::State {
   [[nodiscard]] Error of_provider(Error error) const;
 
   CallOptions options_;
-  ChatPayload payload_;
+  std::shared_ptr<ChatPayload> payload_;  // also of whoever builds the body
   CallServices services_;
   CallHost& host_;
   event::EventSink& sink_;
@@ -117,7 +121,8 @@ class ModelCall::State {
   Seldom<Error> ending_;  // how the attempt ended, while user code has its events
 
   // Of the attempt.
-  Seldom<ChatRequest> request_;  // until it is sent
+  Seldom<ChatRequest> request_;                 // until it is sent
+  std::shared_ptr<Result<ChatRequest>> built_;  // being made on another thread
   const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;
@@ -133,6 +138,7 @@ class ModelCall::State {
   std::vector<Attempt> attempts_;
   VoidIds void_ids_;
   std::vector<std::string> notes_;
+  std::vector<std::string> losses_;  // those of the notes that readers are told
   std::string finish_reason_;
   Seldom<Error> error_;
   std::string error_name_;  // how a hook called the class of the last failure

@@ -59,7 +59,7 @@ BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, 
 }
 
 ModelUsage model_usage(const Attempt& attempt) {
-  ModelUsage usage = read_vendor_usage(attempt.usage.view(attempt.provider, attempt.model));
+  ModelUsage usage = read_vendor_usage(attempt.usage->view(attempt.provider, attempt.model));
   usage.cost = known_cost(attempt.provider, attempt.model, usage,
                           attempt.prices ? *attempt.prices : CostOptions{});
   return usage;
@@ -97,8 +97,8 @@ std::string attempt_json(const Attempt& attempt) {
     std::string usage;
     write_json(usage, model_usage(attempt));
     json::append_raw_member(out, "usage", usage);
-    if (!attempt.usage.reported.empty()) {
-      json::append_raw_member(out, "reportedUsage", attempt.usage.reported);
+    if (!attempt.usage->reported.empty()) {
+      json::append_raw_member(out, "reportedUsage", attempt.usage->reported);
     }
   }
   out.push_back('}');

@@ -28,7 +28,10 @@ struct CustomRow {
 
 Error unknown_provider(std::string_view id) {
   return make_error(Errc::unknown_provider, "There is no model provider \"" + std::string(id) +
-                                                "\". There are " + provider_ids() + ".");
+                                                "\". A server of your own is asked as the provider "
+                                                "whose API it speaks, with `baseURL`: openai for "
+                                                "most. There are " +
+                                                provider_ids() + ".");
 }
 
 struct TextOption {

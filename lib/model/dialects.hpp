@@ -20,8 +20,8 @@ namespace millrace::model {
 struct Draft {
   const ProviderConfig& config;
   const ChatPayload& payload;
-  std::span<const message::Message> messages;  // repaired, without foreign state
-  std::string_view model;                      // as it is sent
+  std::span<message::Message> messages;  // repaired, without foreign state
+  std::string_view model;                // as it is sent
   Traits traits;
   bool streamed;
   std::vector<Note>& notes;
@@ -29,7 +29,7 @@ struct Draft {
   [[nodiscard]] bool has(Quirk quirk) const { return config.quirks.has(quirk); }
   [[nodiscard]] bool is(Trait trait) const { return traits.has(trait); }
   void note(std::string_view what, std::string_view sentence) const {
-    notes.push_back({std::string(what), std::string(sentence)});
+    notes.push_back({std::string(what), std::string(sentence), false});
   }
 };
 

@@ -360,8 +360,12 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   MILLRACE_TRY(read_stop(root["stop"], payload));
   MILLRACE_TRY(read_tools(root["tools"], payload));
   MILLRACE_TRY(read_tool_choice(root["tool_choice"], payload.tool_choice));
-  MILLRACE_TRY(read_response_format(root["response_format"], payload.response_format));
-  MILLRACE_TRY(read_reasoning(root, payload.reasoning));
+  ResponseFormat format;
+  MILLRACE_TRY(read_response_format(root["response_format"], format));
+  if (format.kind != ResponseFormat::Kind::unset) payload.response_format = std::move(format);
+  Reasoning reasoning;
+  MILLRACE_TRY(read_reasoning(root, reasoning));
+  if (reasoning != Reasoning{}) payload.reasoning = std::move(reasoning);
   read_flags(root, payload);
   read_extra(root, payload);
   return payload;

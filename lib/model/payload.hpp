@@ -10,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "base/seldom.hpp"
 #include "message/message.hpp"
 
 namespace millrace::model {
@@ -45,6 +46,7 @@ struct Reasoning {
   std::string summary;                 // Responses: auto, concise, detailed
   std::string mode;                    // Responses
   [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }
+  bool operator==(const Reasoning&) const = default;
 };
 
 inline bool is_disabled(const Reasoning& reasoning) {
@@ -67,12 +69,15 @@ struct ChatPayload {
   std::vector<Tool> tools;
   ToolChoice tool_choice;
   std::optional<bool> parallel_tool_calls;
-  ResponseFormat response_format;
+  Rare<ResponseFormat> response_format;
 
-  Reasoning reasoning;
+  Rare<Reasoning> reasoning;
   bool preserve_thinking = false;  // the reasoning of earlier turns goes back as text
   std::string verbosity;
   std::string truncation;
+  // Parts that the provider cannot be given leave a text that says so, and a note, in their place;
+  // else they are refused.
+  bool leaves_out = false;
   bool context_caching = false;
   bool search = false;
   bool url_context = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/json.hpp"
+#include "base/partial_json.hpp"
+#include "format/openai_names.hpp"
 #include "message/history.hpp"
 #include "model/address.hpp"
 #include "model/body/left_out.hpp"
@@ -70,7 +72,9 @@ bool is_streamed(const ProviderConfig& config, const ChatPayload& payload, Trait
   if (quirks.has(Quirk::always_streams)) return true;
   if (!payload.stream || traits.has(Trait::no_stream)) return false;
   if (!payload.tools.empty() && quirks.has(Quirk::no_stream_with_tools)) return false;
-  const bool has_schema = payload.response_format.kind == ResponseFormat::Kind::json_schema;
+  const bool is_o1 = payload.model == "o1" || payload.model.starts_with("o1-");
+  if (is_o1 && quirks.has(Quirk::no_stream_o1)) return false;
+  const bool has_schema = payload.response_format->kind == ResponseFormat::Kind::json_schema;
   return !(has_schema && quirks.has(Quirk::no_stream_with_schema));
 }
 
@@ -101,6 +105,11 @@ bool is_chat_completion(Dialect dialect) {
   return dialect == Dialect::openai_chat || dialect == Dialect::mistral;
 }
 
+bool keeps_argument_text(Dialect dialect) {
+  return is_chat_completion(dialect) || dialect == Dialect::openai_responses ||
+         dialect == Dialect::cohere;
+}
+
 bool names_gemini(std::string_view model) {
   return model.find("gemini") != std::string_view::npos;
 }
@@ -120,10 +129,33 @@ void fill_empty_results(message::Messages& messages) {
   }
 }
 
+// Its arguments are a text of any kind.
+bool is_custom(const message::ToolCall& call) {
+  return call.metadata.find(format::openai::provider, format::openai::custom_kind) != nullptr ||
+         call.metadata.find(format::openai::items_provider, format::openai::custom_kind) != nullptr;
+}
+
+// Servers that read OpenAI's calls of a history parse their arguments.
+void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
+  for (message::Message& message : messages) {
+    for (message::ToolCall& call : message.tool_calls) {
+      if (is_custom(call)) continue;
+      std::string whole = json::object_text(call.arguments);
+      if (whole == call.arguments) continue;
+      if (!call.arguments.empty()) {
+        notes.push_back({"messages", "The arguments of the call '" + call.id +
+                                         "' are no JSON object; they are sent as " +
+                                         (whole == "{}" ? "{}." : "far as they go.")});
+      }
+      call.arguments = std::move(whole);
+    }
+  }
+}
+
 void note_repairs(message::Messages& messages, IdSource& ids, message::Strays strays,
                   std::vector<Note>& notes) {
   for (const message::Change& change : message::repair_history(messages, ids, strays)) {
-    notes.push_back({"messages", message::describe(change)});
+    notes.push_back({"messages", message::describe(change), false});
   }
 }
 
@@ -153,6 +185,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   note_repairs(messages, ids, to_claude ? message::Strays::told_by_user : message::Strays::dropped,
                chat.notes);
   if (to_claude) fill_empty_results(messages);
+  if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 
   const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};
   auto body = dialect.body(draft);

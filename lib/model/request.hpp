@@ -22,6 +22,7 @@ namespace millrace::model {
 struct Note {
   std::string what;      // the member, e.g. "temperature", or "messages"
   std::string sentence;  // what became of it and why
+  bool is_loss = false;  // a part of what somebody said did not reach the model
 };
 
 struct ChatRequest {

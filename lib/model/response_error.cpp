@@ -164,13 +164,14 @@ Errc code_of_status(int status) {
     int status;
     Errc code;
   };
-  constexpr std::array<Row, 16> rows{{{400, Errc::provider_bad_request},
+  constexpr std::array<Row, 24> rows{{{400, Errc::provider_bad_request},
                                       {401, Errc::authentication_failed},
                                       {402, Errc::insufficient_quota},
                                       {403, Errc::permission_denied},
                                       {404, Errc::model_not_found},
                                       {405, Errc::model_not_found},
                                       {406, Errc::provider_bad_request},
+                                      {408, Errc::first_byte_timeout},
                                       {410, Errc::model_not_found},
                                       {413, Errc::provider_bad_request},
                                       {415, Errc::provider_bad_request},
@@ -178,7 +179,14 @@ Errc code_of_status(int status) {
                                       {429, Errc::rate_limited},
                                       {451, Errc::content_filtered},
                                       {501, Errc::capability_not_supported},
+                                      {502, Errc::connection_lost},
                                       {503, Errc::provider_overloaded},
+                                      {504, Errc::first_byte_timeout},
+                                      {520, Errc::connection_lost},
+                                      {521, Errc::connection_lost},
+                                      {522, Errc::first_byte_timeout},
+                                      {523, Errc::connection_lost},
+                                      {524, Errc::first_byte_timeout},
                                       {529, Errc::provider_overloaded}}};
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.status == status; });
@@ -312,11 +320,12 @@ std::optional<Errc> code_of_type(std::string_view error_type) {
     std::string_view type;
     Errc code;
   };
-  constexpr std::array<Row, 6> preferred{{
+  constexpr std::array<Row, 7> preferred{{
       {"InvalidProviderAPIKey", Errc::authentication_failed},
       {"ProviderNetworkError", Errc::connection_lost},
       {"ProviderServiceUnavailable", Errc::provider_overloaded},
       {"InvalidRequestFormat", Errc::provider_bad_request},
+      {"QuotaLimitReached", Errc::rate_limited},  // an older name
       {"StreamChunkError", Errc::stream_truncated},
       {"AgentRuntimeError", Errc::internal},
   }};

@@ -48,20 +48,31 @@ std::size_t key_of(const ConnectionEnds& ends) {
 
 }  // namespace
 
-void KeptSockets::connected(std::span<const int> sockets, const ConnectionEnds& ends) {
+void KeptSockets::connected(std::span<const int> sockets, const ConnectionEnds& ends,
+                            bool may_share) {
   for (const int socket : sockets) {
     if (!has_ends(socket, ends)) continue;
     const std::size_t key = key_of(ends);
-    sockets_.insert_or_assign(key, socket);
+    sockets_.insert_or_assign(key, Kept{socket, may_share});
     keys_.insert_or_assign(socket, key);
   }
+}
+
+void KeptSockets::not_shared(const ConnectionEnds& ends) {
+  const auto at = sockets_.find(key_of(ends));
+  if (at != sockets_.end()) at->second.is_shared = false;
+}
+
+bool KeptSockets::is_shared(const ConnectionEnds& ends) const {
+  const auto at = sockets_.find(key_of(ends));
+  return at != sockets_.end() && at->second.is_shared;
 }
 
 bool KeptSockets::is_spoilt(const ConnectionEnds& ends) const {
   const auto at = sockets_.find(key_of(ends));
   if (at == sockets_.end()) return false;
   char byte = 0;
-  const ssize_t size = recv(at->second, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t size = recv(at->second.socket, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
   return size >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
@@ -69,7 +80,7 @@ void KeptSockets::closing(int socket) {
   const auto known = keys_.find(socket);
   if (known == keys_.end()) return;
   const auto at = sockets_.find(known->second);
-  if (at != sockets_.end() && at->second == socket) sockets_.erase(at);
+  if (at != sockets_.end() && at->second.socket == socket) sockets_.erase(at);
   keys_.erase(known);
 }
 

@@ -22,16 +22,23 @@ struct ConnectionEnds {
 // Thread: engine thread.
 class KeptSockets {
  public:
-  // One of the sockets has connected so. Others are left alone.
-  void connected(std::span<const int> sockets, const ConnectionEnds& ends);
+  // One of the sockets has connected so. Others are left alone. `may_share`: HTTP/2 was offered, of
+  // which several answers share a connection; until not_shared() says otherwise they do.
+  void connected(std::span<const int> sockets, const ConnectionEnds& ends, bool may_share);
+  void not_shared(const ConnectionEnds& ends);
+  [[nodiscard]] bool is_shared(const ConnectionEnds& ends) const;
   // True when something came that nobody asked for, or the connection is broken: the next answer
   // read from it might be another request's.
   [[nodiscard]] bool is_spoilt(const ConnectionEnds& ends) const;
   void closing(int socket);
 
  private:
-  std::unordered_map<int, std::size_t> keys_;     // of sockets that are known
-  std::unordered_map<std::size_t, int> sockets_;  // by the hash of their ends
+  struct Kept {
+    int socket;
+    bool is_shared;
+  };
+  std::unordered_map<int, std::size_t> keys_;      // of sockets that are known
+  std::unordered_map<std::size_t, Kept> sockets_;  // by the hash of their ends
 };
 
 }  // namespace millrace::net

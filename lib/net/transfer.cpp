@@ -40,6 +40,7 @@ Result<void> Transfer::prepare() {
   auto url = parse_url(request_.url);
   if (!url) return std::move(url).error();
   url_ = std::move(url).value();
+  std::string().swap(request_.url);
   return {};
 }
 
@@ -217,10 +218,11 @@ int Transfer::on_connected(void* self, char* address, char* local_address, int p
 void Transfer::check_connection(const ConnectionEnds& ends) {
   long made = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &made);
-  const bool is_shared = request_.route && request_.route->http2;
+  const bool may_share = request_.route && request_.route->http2;
   if (made > 0) {
-    sockets_->connected(std::exchange(opened_, {}), ends);
-  } else if (!is_shared) {
+    sockets_->connected(std::exchange(opened_, {}), ends, may_share);
+    if (may_share) ends_ = ends;
+  } else if (!may_share || !sockets_->is_shared(ends)) {
     is_spoilt_ = sockets_->is_spoilt(ends);
   }
 }

@@ -130,6 +130,8 @@ class Transfer {
   void field_line(std::string_view line);
   void head_complete();
   [[nodiscard]] bool stays_at_origin() const;
+  void note_connection();
+  void forget_request();
   void begin_body();
   void decode(std::string_view input);
   void deliver(std::string_view decoded);
@@ -168,10 +170,11 @@ class Transfer {
 
   ResponseHead head_;
   KeptSockets* sockets_ = nullptr;
-  std::vector<int> opened_;   // sockets of this hop that are to connect
-  bool is_spoilt_ = false;    // the kept connection that this hop was given
-  bool wants_fresh_ = false;  // no kept connection
-  bool is_sent_ = false;      // on this hop
+  Seldom<ConnectionEnds> ends_;  // of a connection that may be one of HTTP/2
+  std::vector<int> opened_;      // sockets of this hop that are to connect
+  bool is_spoilt_ = false;       // the kept connection that this hop was given
+  bool wants_fresh_ = false;     // no kept connection
+  bool is_sent_ = false;         // on this hop
   bool is_head_begun_ = false;
   bool is_head_complete_ = false;
   int status_ = 0;

@@ -82,6 +82,7 @@ void Transfer::head_complete() {
     return;
   }
   is_head_complete_ = true;
+  note_connection();
   received();
   if (request_.redirects != Redirects::report && is_redirect(status_)) {
     location_ = header_value(head_.headers, "location");
@@ -100,15 +101,33 @@ bool Transfer::stays_at_origin() const {
   return location_.empty() || !next || next.value().origin() == url_.origin();
 }
 
+// What only sending it needed: a long history and all that is said with it are not kept in memory
+// while the answer streams.
+void Transfer::forget_request() {
+  curl_off_t sent_bytes = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent_bytes);
+  if (static_cast<std::size_t>(sent_bytes) < request_.body.size()) return;
+  std::string().swap(request_.body);
+  std::vector<Header>().swap(request_.headers);
+  curl_easy_setopt(easy_.get(), CURLOPT_HTTPHEADER, nullptr);
+  curl_easy_setopt(easy_.get(), CURLOPT_RESOLVE, nullptr);
+  header_list_ = CurlList();
+  address_list_ = CurlList();
+}
+
+// Whether several answers may share the connection is known with the first of them.
+void Transfer::note_connection() {
+  if (!ends_) return;
+  long version = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
+  if (version < CURL_HTTP_VERSION_2_0) sockets_->not_shared(*ends_);
+  ends_.reset();
+}
+
 void Transfer::begin_body() {
   const std::string transfer_coding = header_value(head_.headers, "transfer-encoding");
   const std::string content_coding = header_value(head_.headers, "content-encoding");
-  curl_off_t sent_bytes = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent_bytes);
-  if (static_cast<std::size_t>(sent_bytes) >= request_.body.size()) {
-    // Long histories are not kept in memory while their answer streams.
-    std::string().swap(request_.body);
-  }
+  forget_request();
   head_.url = url_.text;
   head_.redirected = hop_ > 0;
   handler_->on_head(std::move(head_));

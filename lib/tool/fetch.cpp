@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "base/utf8.hpp"
-#include "tool/builtin/html_text.hpp"
+#include "tool/charset.hpp"
 
 namespace millrace::tool {
 namespace {
@@ -25,17 +24,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\"'") - first + 1);
 }
 
-// Charsets that are read byte by byte; everything else is taken for UTF-8.
-bool is_single_byte(std::string_view content_type) {
-  constexpr std::array<std::string_view, 5> names{"iso-8859-1", "latin1", "windows-1252", "cp1252",
-                                                  "iso-8859-15"};
-  const std::size_t at = content_type.find("charset=");
-  if (at == std::string_view::npos) return false;
-  const std::string_view rest = content_type.substr(at + 8);
-  return std::find(names.begin(), names.end(), trimmed(rest.substr(0, rest.find(';')))) !=
-         names.end();
-}
-
 class Fetch final : public net::TransferHandler {
  public:
   Fetch(net::Client& client, FetchOptions options, std::function<void(Result<Fetched>)> done)
@@ -51,7 +39,7 @@ class Fetch final : public net::TransferHandler {
     got_.url = std::move(head.url);
     const std::string type = header(head, "content-type");
     got_.content_type = trimmed(std::string_view(type).substr(0, type.find(';')));
-    single_byte_ = is_single_byte(type);
+    decoder_ = TextDecoder(type);
     const bool is_refused =
         options_.text_only && !got_.content_type.empty() && !is_text_type(got_.content_type);
     if (!is_refused) return;
@@ -82,17 +70,12 @@ class Fetch final : public net::TransferHandler {
  private:
   void take(std::string_view bytes) {
     std::string text;
-    if (single_byte_) {
-      for (const char byte : bytes) {
-        utf8::append_code_point(text, from_windows_1252(static_cast<unsigned char>(byte)));
-      }
+    auto read = decoder_.feed(bytes, text);
+    if (read) {
+      give(text);
     } else {
-      held_.append(bytes);
-      const std::size_t whole = held_.size() - utf8::unfinished_tail(held_);
-      utf8::append_replaced(text, std::string_view(held_).substr(0, whole));
-      held_.erase(0, whole);
+      end(std::move(read).error());
     }
-    give(text);
   }
 
   void give(std::string_view text) {
@@ -111,7 +94,13 @@ class Fetch final : public net::TransferHandler {
       done(std::move(*error));
       return;
     }
-    if (!held_.empty()) give(utf8::replacement);
+    std::string rest;
+    auto read = decoder_.finish(rest);
+    if (!read) {
+      done(std::move(read).error());
+      return;
+    }
+    give(rest);
     done(std::move(got_));
   }
 
@@ -120,9 +109,8 @@ class Fetch final : public net::TransferHandler {
   std::function<void(Result<Fetched>)> done_;
   net::TransferId id_ = 0;
   Fetched got_;
-  std::string held_;  // an unfinished character
+  TextDecoder decoder_{""};
   std::size_t taken_ = 0;
-  bool single_byte_ = false;
   bool is_over_ = false;  // the transfer
 };
 

@@ -2,7 +2,14 @@
 // what has ended listens no more.
 import { getEventListeners } from 'node:events';
 
-import { createAgent, createModelRuntime, fetchSSE, toAGUIResponse } from 'millrace';
+import type { AGUIEvent } from 'millrace';
+import {
+  createAgent,
+  createModelRuntime,
+  createRouterRuntime,
+  fetchSSE,
+  toAGUIResponse,
+} from 'millrace';
 
 import type { ScriptedModel } from '../support/scripted-model';
 import { startModel } from '../support/scripted-model';
@@ -49,4 +56,42 @@ it.each(Object.entries(uses))('%s let go of their signal', async (_name, use) =>
   await new Promise((resolve) => setImmediate(resolve));
   expect(warnings).toEqual([]);
   expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+});
+
+describe('a signal that aborted before', () => {
+  const reason = new Error('enough');
+  const signal = AbortSignal.abort(reason);
+  const agent = () => createAgent({ model: 'openai:m', provider: provider() });
+  const router = () => {
+    const Routed = createRouterRuntime({
+      id: 'r',
+      routers: [{ apiType: 'openai', options: provider() }],
+    });
+    return new Routed();
+  };
+
+  it('makes runs that are over, and nobody is asked', async () => {
+    for (const run of [
+      runtime().stream(payload, { signal }),
+      router().stream(payload, { signal }),
+      agent().run('x', { signal }),
+    ]) {
+      const events: AGUIEvent[] = [];
+      for await (const event of run) events.push(event);
+      expect(events[0]?.type).toBe('RUN_STARTED');
+      expect(events.at(-1)?.type).toMatch(/^RUN_/);
+      await expect(run.text()).rejects.toBe(reason);
+    }
+    expect((await agent().run('x', { signal }).result).status).toBe('cancelled');
+    const schema = { type: 'object' };
+    const object = runtime().streamObject({ ...payload, schema }, { signal });
+    await expect(object.object()).rejects.toBe(reason);
+    expect(model.asked).toEqual([]);
+  });
+
+  it('has to be one', () => {
+    const wrong = { signal: 1 as never };
+    expect(() => runtime().stream(payload, wrong)).toThrow('signal must be an AbortSignal');
+    expect(() => router().stream(payload, wrong)).toThrow('signal must be an AbortSignal');
+  });
 });

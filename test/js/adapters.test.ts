@@ -15,6 +15,7 @@ import {
   openAIAdapter,
   openAIReadableStreamAdapter,
   openAIResponsesAdapter,
+  toAGUIResponse,
 } from 'millrace';
 
 import { all, cut, named, responseOf, sse } from './support/responses';
@@ -108,6 +109,13 @@ describe('agUIAdapter()', () => {
     const deep = `${'['.repeat(600)}${']'.repeat(600)}`;
     const [event] = await read(agUIAdapter(), `data: {"type":"A","v":${deep}}\n\n`);
     expect(JSON.stringify((event as unknown as { v: unknown }).v)).toBe(deep);
+    const fewer = `${'['.repeat(500)}${']'.repeat(500)}`;
+    const record = `data: {"x":${fewer},"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n`;
+    expect(await read(openAIAdapter(), record)).toHaveLength(2);
+    const snapshot = [{ type: 'STATE_SNAPSHOT', snapshot: JSON.parse(fewer) as unknown }];
+    const run = await toAGUIResponse(snapshot as never, { threadId: 't', runId: 'r' }).text();
+    expect(run).toContain(fewer);
+    expect(run).toContain('RUN_FINISHED');
   });
 
   it('keeps its limits', async () => {

@@ -155,8 +155,10 @@ describe('the bounds of a run', () => {
           : { text: 'enough' },
       { tools: [tool({ name: 'next', run: () => 'more' })] },
     );
-    const { reason, text } = await agent.run('go').result;
+    const { reason, text, turns, steps } = await agent.run('go').result;
     expect({ reason, text }).toEqual({ reason: 'max_steps_completed', text: 'enough' });
+    expect(turns).toBe(33);
+    expect(steps).toBeGreaterThan(turns);
     expect(model.asked).toHaveLength(33);
   });
 
@@ -170,6 +172,14 @@ describe('the bounds of a run', () => {
     const rows = model.asked[1]?.messages.filter(({ role }) => role === 'tool') ?? [];
     expect(rows).toHaveLength(18);
     expect(rows[17]?.content).toMatch(/a turn may call 16 tools/);
+  });
+
+  it('name the tokens that ended them', async () => {
+    const { agent } = await agentOf((_body, index) => calls(`t${index}`), {
+      tools: ['t0', 't1', 't2'].map((name) => tool({ name, run: () => 'more' })),
+      limits: { maxTokens: 20 },
+    });
+    expect(await agent.run('go').result).toMatchObject({ reason: 'token_limit_exceeded' });
   });
 
   it('name the repetition that ended them', async () => {

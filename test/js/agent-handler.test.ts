@@ -120,6 +120,7 @@ it.each([
   ['{', 400, 'invalid_json'],
   ['[]', 400, 'invalid_body'],
   ['{"messages":7}', 400, 'invalid_body'],
+  ['{"messages":[{"role":"user","content":"Hi"}],"context":[5]}', 400, 'invalid_body'],
   [`{"x":"${'y'.repeat(16 * 1024 * 1024)}"}`, 413, 'body_too_large'],
 ])('refuses the body %#', async (body, status, code) => {
   const response = await post(await start(), body);
@@ -127,8 +128,94 @@ it.each([
   expect(await response.json()).toMatchObject({ error: { code, message: expect.any(String) } });
 });
 
+const odd = [
+  { type: 'video', source: { type: 'url', value: 'https://x/v.mp4' } },
+  { type: 'hologram' },
+  { type: 'image', source: { type: 'blob' } },
+];
+
+it.each(odd)('answers a thread with a part that no model takes: %j', async (part) => {
+  const asked: string[] = [];
+  const agent = createAgent({
+    model: 'openai:m',
+    provider: {
+      apiKey: 'k',
+      fetch: (_input, init) => {
+        asked.push(init?.body as string);
+        const delta = { choices: [{ index: 0, delta: { content: 'Ok' }, finish_reason: 'stop' }] };
+        return Promise.resolve(
+          new Response(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`, {
+            headers: { 'content-type': 'text/event-stream' },
+          }),
+        );
+      },
+    },
+  });
+  const messages = [
+    { id: '1', role: 'user', content: [{ type: 'text', text: 'Look' }, part] },
+    { id: '2', role: 'assistant', content: 'I see.' },
+    { id: '3', role: 'user', content: 'And now?' },
+  ];
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages });
+  const response = await agent.handler(new Request('http://x/agent', { method: 'POST', body }));
+  const events = readEvents(await response.text());
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+  expect(events.filter(({ name }) => name === 'millrace.warning')).toMatchObject([
+    { value: { code: 'capability_not_supported', message: expect.stringMatching(/left out: /) } },
+  ]);
+  expect(asked[0]).toContain(`${part.type === 'video' ? 'video' : 'part'} left out: `);
+});
+
+it('asks without messages where instructions say what', async () => {
+  const body = JSON.stringify({ threadId: 't', runId: 'r', messages: [] });
+  const ask = (instructions?: string) =>
+    createAgent({ model: 'demo:demo', instructions }).handler(
+      new Request('http://x/agent', { method: 'POST', body }),
+    );
+  expect((await ask()).status).toBe(400);
+  const events = readEvents(await (await ask('Greet.')).text());
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+});
+
 it('refuses other methods', async () => {
   const response = await fetch(await start());
   expect(response.status).toBe(405);
   expect(response.headers.get('allow')).toBe('POST');
+});
+
+it('reads messages in the format that its address names', async () => {
+  const messages = [{ type: 'human', content: 'Hi' }];
+  const { handler } = createAgent({ model: 'demo:demo' });
+  const ask = (query: string) =>
+    handler(
+      new Request(`http://x/agent${query}`, { method: 'POST', body: JSON.stringify({ messages }) }),
+    );
+  expect(readEvents(await (await ask('?format=langgraph')).text()).at(-1)).toMatchObject({
+    type: 'RUN_FINISHED',
+  });
+  expect((await ask('')).status).toBe(400);
+  expect(await (await ask('?format=nope')).json()).toMatchObject({
+    error: { code: 'unknown_format' },
+  });
+});
+
+it('tells what the agent can do', async () => {
+  const agent = createAgent({ model: 'demo:demo', tools: [postcard], limits: { maxSteps: 7 } });
+  expect(agent.capabilities).toMatchObject({
+    identity: { type: 'millrace' },
+    tools: { items: [{ name: 'send_postcard', parameters: postcard.input }] },
+    humanInTheLoop: { interrupts: true },
+    execution: { maxIterations: 7 },
+  });
+  const address = 'http://localhost/agent/capabilities';
+  const told = await agent.handler(new Request(address));
+  expect(await told.json()).toEqual(agent.capabilities);
+  expect((await agent.handler(new Request(address, { method: 'DELETE' }))).status).toBe(405);
+});
+
+it('throws for the pair of a Node server, which is no Request', () => {
+  const { handler } = createAgent({ model: 'demo:demo' });
+  for (const given of [{ method: 'POST', url: '/agent', body: {} }, undefined, 'x']) {
+    expect(() => handler(given as never)).toThrow('pipeAGUI(agent.run(req.body), res)');
+  }
 });

@@ -55,6 +55,23 @@ it('goes on when a reader of events throws, and surfaces each throw once', async
   }
 });
 
+it.each([undefined, null, 5, []])('answers no question about %p', async (state: any) => {
+  const runtime = new AgentRuntime(scripted({}));
+  expect(() => runtime.interrupt(state, 'x')).toThrow('no object at the top');
+  await expect(runtime.resume(state)).rejects.toMatchObject({ code: 'invalid_state' });
+  const approved = runtime.approveToolCall(state, { id: 'c1' } as any);
+  await expect(approved).rejects.toMatchObject({ code: 'invalid_state' });
+});
+
+it('refuses a state that is nested too deep to be written down', async () => {
+  const state: any = asked('x');
+  let inner = (state.metadata = {} as any);
+  for (let depth = 0; depth < 100_000; depth += 1) inner = inner.a = {};
+  await expect(new AgentRuntime(scripted({})).step(state)).rejects.toMatchObject({
+    code: 'state_not_serializable',
+  });
+});
+
 it.each([undefined, null])('takes %p for a bad state', async (state: any) => {
   const { newState, events } = await new AgentRuntime(scripted({})).step(state);
   expect(newState.status).toBe('error');
@@ -145,6 +162,38 @@ describe('a step', () => {
     expect(newState).toMatchObject({ status: 'done', stepCount: 0 });
     expect(events).toMatchObject([{ type: 'done', reason: 'completed' }]);
     expect(nextContext).toBeUndefined();
+  });
+
+  describe('who writes rows into what it is shown', () => {
+    const row = { role: 'assistant', content: 'mine' };
+    const writes = (write: (messages: any[]) => void) => ({
+      runner: (_context: any, state: any) => {
+        write(state.messages);
+        state.stepCount = 99;
+        return { type: 'finish' as const, reason: 'completed' as const };
+      },
+    });
+    const step = async (write: (messages: any[]) => void, config = {}) =>
+      (await new AgentRuntime(writes(write), config).step(asked('x'))).newState;
+
+    it('keeps those that it added at the end', async () => {
+      const newState = await step((messages) => messages.push(row, row));
+      expect(newState.messages).toMatchObject([{ content: 'x' }, row, row]);
+      expect(newState).toMatchObject({ status: 'done', stepCount: 0 });
+    });
+
+    it('changes nothing of what was there, or where the engine writes', async () => {
+      const replaced = await step((messages) => messages.splice(0, 1, row, row));
+      expect(replaced.messages).toMatchObject([{ content: 'x' }]);
+      const engine = await step((messages) => messages.push(row), { history: 'engine' });
+      expect(engine.messages).toMatchObject([{ content: 'x' }]);
+    });
+
+    it('ends in an error when they are no rows', async () => {
+      const newState = await step((messages) => messages.push('text'));
+      expect(newState).toMatchObject({ status: 'error', error: { type: 'invalid_state' } });
+      expect(newState.messages).toHaveLength(1);
+    });
   });
 
   it.each([null, undefined, 7, 'finish', {}, [{}], { type: 1 }])(
@@ -580,7 +629,7 @@ describe('limits', () => {
     const tokens = asked('x', { limits: { maxTokens: 10 } });
     tokens.usage.llm.tokens.total = 11;
     const first = await new AgentRuntime(spending(0)).step(tokens);
-    expect(first.events[0]).toMatchObject({ type: 'done', reason: 'cost_limit_exceeded' });
+    expect(first.events[0]).toMatchObject({ type: 'done', reason: 'token_limit_exceeded' });
     const late = asked('x', { limits: { maxDurationMs: 10, startedAtMs: Date.now() - 50 } });
     const second = await new AgentRuntime(spending(0)).step(late);
     expect(second.events[0]).toMatchObject({ type: 'done', reason: 'timeout' });

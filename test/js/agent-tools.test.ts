@@ -4,6 +4,7 @@ import {
   AgentRuntime,
   GeneralChatAgent,
   MillraceError,
+  builtinTools,
   createAgent,
   createAgentExecutors,
   createAgentToolsEngine,
@@ -80,6 +81,27 @@ describe('tools of the host', () => {
     const runtime = runtimeOf(createAgentToolsEngine({ tools: [twice] }).tools);
     expect(await contentOf(runtime, 'twice', { n: '4' })).toBe('8');
     expect(await contentOf(runtime, 'twice', {})).toContain('n is missing');
+  });
+
+  it('run by themselves, with a context of their own', () => {
+    const { signal } = new AbortController();
+    const told = tool({
+      name: 'told',
+      run: (_input, context) => {
+        context.progress('half');
+        return [context.signal.aborted, context.signal === signal, context.toolCallId !== ''];
+      },
+    });
+    expect(told.run({})).toEqual([false, false, true]);
+    expect(told.run({}, { signal })).toEqual([false, true, true]);
+    class Own {
+      name = 'own';
+      run = () => this.name;
+    }
+    const own = new Own();
+    expect(tool(own)).toBe(own);
+    const [calculator] = builtinTools({ calculator: true });
+    expect(calculator && tool(calculator)).toBe(calculator);
   });
 
   it('have a limit of time', async () => {

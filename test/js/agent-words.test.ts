@@ -64,6 +64,7 @@ const table: Record<string, Record<string, [file: string, title: string]>> = {
     max_steps_exceeded: [here, 'ends an agent that goes on for ever'],
     max_steps_completed: [decisions, 'finishes without calls'],
     cost_limit_exceeded: [runtimeTest, 'of cost stop, interrupt or warn'],
+    token_limit_exceeded: [runtimeTest, 'of tokens and time end the run with a reason'],
     tool_call_repeat_limit: [bounds, 'the general agent names the repetition as well'],
     timeout: [runtimeTest, 'of tokens and time end the run with a reason'],
     agent_decision: [here, 'ends a run for the reason %s'],

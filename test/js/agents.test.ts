@@ -208,6 +208,25 @@ describe('a tool of the host', () => {
 
   it.each<[string, HostTool, RegExp]>([
     [
+      'throws what nobody can look at',
+      bad('f', () => {
+        throw new Proxy(
+          {},
+          {
+            get() {
+              throw new Error('hidden');
+            },
+          },
+        );
+      }),
+      /cannot be read/,
+    ],
+    [
+      'says more than JSON carries',
+      bad('f', () => ({ content: 'x', success: true, n: 5n })),
+      /BigInt/,
+    ],
+    [
       'throws null',
       bad('f', () => {
         throw null;
@@ -418,10 +437,12 @@ describe('a question to a person', () => {
   it.each([
     [{ approved: true, args: { to: 'bob' } }, "no member 'args'"],
     [{ approved: true, edits: { to: 'bob' } }, "no member 'edits'"],
+    [{ approved: true, editedArgs: 5 }, 'must be an object'],
+    [{ approved: true, editedArgs: '[1]' }, 'must be an object'],
   ])('runs nothing for an answer that it cannot read: %j', async (decision, message) => {
     const sent: string[] = [];
     const { run } = await asked(sent);
-    const { status, error } = await (await run.resume(decision)).result;
+    const { status, error } = await (await run.resume(decision as never)).result;
     expect(status).toBe('error');
     expect(error?.message).toContain(message);
     expect(sent).toEqual([]);
@@ -554,6 +575,7 @@ describe('a question to a person', () => {
   it('is refused with options of a run that nobody reads', () => {
     const agent = createAgent({ model: 'demo:demo' });
     expect(() => agent.run('x', { sigal: 1 } as never)).toThrow("A run has no member 'sigal'");
+    expect(() => agent.run('x', { onStep: 5 } as never)).toThrow('onStep must be a function');
     expect(() => agent.run('x', { abortSignal: 1 } as never)).toThrow('called `signal` here');
   });
 });
@@ -1104,12 +1126,19 @@ describe('an environment that ends while tools run', () => {
 });
 
 describe('createAgent', () => {
+  const run = () => 1;
   it.each([
     [{}, /needs a model/],
     [{ model: 'nonsense' }, /provider:model/],
     [{ model: 'openai:m', tools: [{ name: 'x' }] }, /function `run`/],
     [{ model: 'openai:m', tools: ['no_such_tool'] }, /no_such_tool/],
     [{ model: 'openai:m', approve: 'maybe' }, /approve/],
+    [{ model: 'acme:m' }, /no model provider "acme".*with `baseURL`/],
+    [{ model: 'openai:m', agents: {} }, /agents must be a list/],
+    [{ model: 'openai:m', agents: [{ name: 'a', agent: {} }] }, /agents\[0\].agent must be/],
+    [{ model: 'openai:m', agents: [{ inheritMessage: true }] }, /no member 'inheritMessage'/],
+    [{ model: 'openai:m', tools: [{ name: 'x', input: 5, run }] }, /`input` must be/],
+    [{ model: 'openai:m', tools: [{ name: 'x', effect: 'reed', run }] }, /`effect` must be one of/],
   ])('refuses %j', async (options, expected) => {
     model = await startModel([]);
     expect(() =>

@@ -28,7 +28,7 @@ it(`${runs} random runs are booked as the provider's own books say`, async () =>
   );
   expect(far).toEqual([]);
   // What is within few tokens only is rare.
-  expect(off.filter((one) => one > 0.15).length / off.length).toBeLessThanOrEqual(0.02);
+  expect(off.filter((one) => one > 0.15).length / off.length).toBeLessThanOrEqual(0.04);
   expect(Math.abs(sums[0] / sums[1] - 1)).toBeLessThan(0.05);
   expect(Math.min(...estimates.map(([ours]) => ours))).toBeGreaterThan(0);
 });

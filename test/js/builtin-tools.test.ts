@@ -22,7 +22,7 @@ async function run(
 ): Promise<BuiltinToolResult> {
   const tool = builtinTools(options).find((one) => one.name === name);
   if (!tool) throw new Error(`there is no ${name}`);
-  return (await tool.run(input as never, { signal } as never)) as BuiltinToolResult;
+  return await tool.run(input as never, { signal } as never);
 }
 
 describe('builtin tools', () => {
@@ -47,6 +47,15 @@ describe('builtin tools', () => {
         } else if (path === '/latin') {
           response.setHeader('Content-Type', 'text/plain; charset=ISO-8859-1');
           response.end(Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65]));
+        } else if (path === '/gbk') {
+          response.setHeader('Content-Type', 'text/html');
+          const head =
+            '<html><head><meta http-equiv="Content-Type" content="text/html; charset=gb2312">';
+          const hello = Buffer.from([0xc4, 0xe3, 0xba, 0xc3]);
+          response.end(Buffer.concat([Buffer.from(`${head}<p>`), hello]));
+        } else if (path === '/odd') {
+          response.setHeader('Content-Type', 'text/html; charset=x-odd');
+          response.end(Buffer.from([0x47, 0xfc, 0x65]));
         } else if (path === '/image') {
           response.setHeader('Content-Type', 'image/png');
           response.end('no text');
@@ -234,6 +243,17 @@ describe('builtin tools', () => {
     expect(builtinTools(options)[0]).toMatchObject({ effect: 'once', approve: 'required' });
     await run(options, 'http_fetch', { url: `http://${host}/x`, body: '{"a":1}' });
     expect(asked[0]).toMatchObject({ method: 'POST', body: '{"a":1}' });
+  });
+
+  it('read pages in the charset that they declare, or say which one they cannot read', async () => {
+    const read = (path: string): Promise<{ content: string }> =>
+      run({ readPage: { allow: [host] } }, 'read_page', { url: `http://${host}${path}` });
+    expect((await read('/gbk')).content).toBe(`200 http://${host}/gbk\n\n\u4f60\u597d`);
+    expect(await read('/odd')).toMatchObject({
+      success: false,
+      error: { type: 'unsupported_media_type' },
+      content: expect.stringContaining("the charset 'x-odd', which cannot be read") as string,
+    });
   });
 
   it('read pages as text', async () => {

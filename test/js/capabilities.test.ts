@@ -430,4 +430,42 @@ describe('Capabilities', () => {
     expect(call?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
     expect(call?.body).toContain('name="image[]"; filename="image-0.png"');
   });
+
+  it('tells an error that came with a good status', async () => {
+    const error = { message: 'You have no credit left', code: 'insufficient_quota' };
+    const send = (async () => Response.json({ error })) as typeof fetch;
+    const one = capabilitiesOf('openai', { maxRetries: 0 }, send);
+    for (const asked of [
+      one.embeddings({ model: 'm', input: 'x' }),
+      one.createImage({ model: 'm', params: { prompt: 'a cat' } }),
+      one.textToSpeech({ model: 'm', input: 'x', voice: 'alloy' }),
+    ]) {
+      await expect(asked).rejects.toMatchObject({ code: 'insufficient_quota' });
+    }
+  });
+
+  it('takes no script for the address of an image', async () => {
+    const data = [{ url: 'javascript:alert(1)' }];
+    const send = (async () => Response.json({ data })) as typeof fetch;
+    const asked = capabilitiesOf('openai', {}, send).createImage({
+      model: 'm',
+      params: { prompt: 'a cat' },
+    });
+    await expect(asked).rejects.toMatchObject({ code: 'no_image_generated' });
+  });
+
+  it("leaves the choice of an older model's size out", async () => {
+    const sent: string[] = [];
+    const send = (async (_: string, init: RequestInit) => {
+      sent.push(init.body as string);
+      return Response.json({ data: [{ b64_json: png }] });
+    }) as typeof fetch;
+    for (const model of ['dall-e-3', 'gpt-image-1']) {
+      await capabilitiesOf('openai', {}, send).createImage({
+        model,
+        params: { prompt: 'a cat', size: 'auto' },
+      });
+    }
+    expect(sent.map((body) => body.includes('"size":"auto"'))).toEqual([false, true]);
+  });
 });

@@ -324,6 +324,10 @@ describe('inMemoryStorage', () => {
     const second = await thread.createThread({ id: '2', role: 'user', content: [] });
     expect(first.title).toBe('x'.repeat(40));
     expect(second.title).toBe('New thread');
+    const whole = `${'x'.repeat(39)}\u{1f600}`;
+    const third = await thread.createThread({ id: '3', role: 'user', content: `${whole} y` });
+    expect(third.title).toBe(whole);
+    await thread.deleteThread(third.id);
     expect((await thread.listThreads()).threads.map(({ id }) => id)).toEqual([second.id, first.id]);
     expect(await thread.getMessages(first.id)).toMatchObject([{ id: '1' }]);
     expect(await thread.getMessages('unknown')).toEqual([]);

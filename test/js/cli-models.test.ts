@@ -183,11 +183,18 @@ describe('millrace chat', () => {
     [['--model', 'nope:x'], 2, 'unknown_provider'],
     [['--model', 'nonsense'], 2, 'invalid_option'],
     [['--temperature', 'hot'], 2, 'invalid_option'],
-    [['--model', 'groq:x'], 1, 'missing_api_key'],
+    [['--model', 'groq:x'], 2, 'missing_api_key'],
   ])('tells programs what is wrong with %j', async (args, exit, code) => {
     const told = await millrace(['chat', 'Hi', '--json', ...args]);
     expect(told.code).toBe(exit);
     expect(JSON.parse(told.out)).toMatchObject({ error: { code } });
+  });
+
+  it('says nothing of usage where nobody was asked', async () => {
+    const { code, err } = await millrace(['chat', 'Hi', '--model', 'groq:x']);
+    expect(code).toBe(2);
+    expect(err).toContain('GROQ_API_KEY');
+    expect(err).not.toContain('usage');
   });
 
   it('knows a provider by another name', async () => {
@@ -209,6 +216,12 @@ describe('millrace models and providers', () => {
     expect(out).toMatch(/^anthropic:claude-haiku-4-5 +built-in +200000 +64000 +1 +0\.1 +5$/m);
     const all = JSON.parse((await millrace(['models', '--json'])).out) as { id: string }[];
     expect(all.map(({ id }) => id)).toContain('gpt-4o-mini');
+  });
+
+  it('tell programs what is wrong', async () => {
+    const { code, out } = await millrace(['models', '--provider', 'nobody', '--json']);
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toMatchObject({ error: { code: 'invalid_option' } });
   });
 
   it('asks a provider with a key for its list, and marks what is built in', async () => {

@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
+import * as millrace from 'millrace';
+
 import {
   documents,
   examplesOf,
@@ -51,4 +53,12 @@ describe('the documentation', () => {
       expect(broken.map((link) => link[1])).toEqual([]);
     },
   );
+
+  it('names every export and says what it is', () => {
+    const page = readFileSync(join(root, 'docs/exports.md'), 'utf8');
+    const missing = Object.keys(millrace).filter(
+      (name) => !new RegExp(`^\\| \`${name}(\\([^)]*\\))?\` +\\| \\S`, 'm').test(page),
+    );
+    expect(missing).toEqual([]);
+  });
 });

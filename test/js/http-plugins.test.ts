@@ -486,4 +486,28 @@ describe('HTTP tools', () => {
       },
     );
   });
+
+  it.each(['Bearer z', ['Bearer z'], { Authorization: 7 }])(
+    'are not called when `auth` gives %j, which is no headers',
+    async (given) => {
+      const manifest: PluginManifest = {
+        identifier: 'p',
+        api: [{ name: 'a' }],
+        gateway: `http://${host}/`,
+      };
+      const options = { guard: { allow: [host] }, auth: () => given as never };
+      const paths = { '/x': { get: { operationId: 'x' } } };
+      const document = { openapi: '3.0.3', servers: [{ url: `http://${host}` }], paths };
+      for (const [one] of [
+        pluginTools({ manifest, ...options }),
+        openApiTools({ document, ...options }),
+      ]) {
+        expect(await one?.run({})).toMatchObject({
+          success: false,
+          error: { type: 'invalid_option', message: expect.stringContaining('`auth`') as string },
+        });
+      }
+      expect(asked).toEqual([]);
+    },
+  );
 });

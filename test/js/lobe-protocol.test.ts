@@ -156,6 +156,60 @@ describe('the LobeHub chat stream', () => {
   });
 });
 
+describe('the ids and ends of the LobeHub chat stream', () => {
+  const told = async (provider: string, ...records: object[]): Promise<string[]> => {
+    const runtime = createModelRuntime(provider, {
+      apiKey: 'k',
+      maxRetries: 0,
+      fetch: async () =>
+        new Response(sse(...records), { headers: { 'content-type': 'text/event-stream' } }),
+    });
+    const payload = { model: 'claude-sonnet-4-5', apiMode: 'chatCompletion' as const, messages };
+    const text = await (await runtime.chat(payload, { protocol: 'lobe' })).text();
+    return [...text.matchAll(/^id: (.*)\nevent: (text|tool_calls|stop)\ndata: (.*)$/gm)].map(
+      ([, id, event, data]) => `${id} ${event} ${data}`,
+    );
+  };
+
+  it("are those of a chat completion's chunks", async () => {
+    const chunk = (delta: object, rest = {}): object => ({
+      id: 'chatcmpl-7',
+      choices: [{ index: 0, delta, ...rest }],
+    });
+    const call = { index: 0, id: 'c', function: { name: 'f', arguments: '{}' } };
+    const lines = await told(
+      'openai',
+      chunk({ role: 'assistant', content: 'Hi' }),
+      chunk({ tool_calls: [call] }),
+      chunk({}, { finish_reason: 'tool_calls' }),
+    );
+    expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
+      'chatcmpl-7 text',
+      'chatcmpl-7 tool_calls',
+      'chatcmpl-7 tool_calls',
+      'chatcmpl-7 stop',
+    ]);
+  });
+
+  it('end each message of an answer that has two', async () => {
+    const message = (id: string, text: string): object[] => [
+      { type: 'message_start', message: { id, role: 'assistant', content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ];
+    expect(await told('anthropic', ...message('m1', 'A'), ...message('m2', 'B'))).toEqual([
+      'm1 text "A"',
+      'm1 stop "end_turn"',
+      'm2 text "B"',
+      'm2 stop "end_turn"',
+      'm2 stop "message_stop"',
+    ]);
+  });
+});
+
 it('tells the tokens of all attempts in one usage, which clients keep', async () => {
   const answers = [
     sse(choice({ content: 'Half an answer' })),

@@ -364,7 +364,31 @@ describe('millrace serve --mcp', () => {
   });
 });
 
+describe('fileOAuthStore', () => {
+  it('keeps what was saved last, and names what is no address', async () => {
+    const store = fileOAuthStore(join(folder, 'order'));
+    const server = 'https://mcp.example/';
+    const issuers = Array.from({ length: 30 }, (_one, at) => `https://login.example/${at}`);
+    await Promise.all(issuers.map(async (issuer) => store.save(server, { issuer })));
+    expect(await store.load(server)).toEqual({ issuer: issuers.at(-1) });
+    for (const used of [store.load('x'), store.save('', { issuer: 'x' })]) {
+      await expect(used).rejects.toMatchObject({ code: 'invalid_argument' });
+    }
+  });
+});
+
 describe('connectMCPServers', () => {
+  it('names entries that are none, whatever they are called', async () => {
+    const config = '{"mcpServers":{"a":null,"__proto__":{"command":"/no/such/program"}}}';
+    const servers = await connectMCPServers(JSON.parse(config) as never);
+    expect(Object.keys(servers.failures).sort()).toEqual(['__proto__', 'a']);
+    expect(servers.failures['a']).toMatchObject({
+      code: 'invalid_option',
+      message: 'The MCP server a is described by no object.',
+    });
+    await servers.close();
+  });
+
   it('authorizes servers without a token of their own', async () => {
     const store = fileOAuthStore(join(folder, 'library'));
     const redirectUrl = 'http://127.0.0.1:1/callback';

@@ -574,6 +574,15 @@ describe('several MCP servers', () => {
     peer.play = (_rpc, request, response) => {
       if (request.url?.startsWith('/mcp-server/') !== true) return false;
       asked.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+      const isKnown = ['create', 'i%201'].some(
+        (end) => request.url === `/mcp-server/instance/${end}`,
+      );
+      if (!isKnown) {
+        response
+          .writeHead(404, { 'content-type': 'application/json' })
+          .end('{"detail":"Not Found"}');
+        return true;
+      }
       const made = { serverUrl: url, instanceId: 'i 1', oauthUrl: 'https://auth.example/' };
       const state = { instanceId: 'i 1', authNeeded: true, isAuthenticated: (polls += 1) > 2 };
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -596,7 +605,7 @@ describe('several MCP servers', () => {
     expect(await client.callTool('t')).toEqual(text('called t'));
     expect(shown).toEqual(['https://auth.example/']);
     expect(asked[0]).toBe('POST /mcp-server/instance/create Bearer key');
-    expect(asked[1]).toBe('GET /mcp-server/instance/get/i%201 Bearer key');
+    expect(asked[1]).toBe('GET /mcp-server/instance/i%201 Bearer key');
     expect(peer.seen.at(-1)?.headers.authorization).toBe('Bearer key');
   });
 

@@ -15,6 +15,8 @@ interface Protected {
   authorization: Loopback;
   /** Requests to the authorization server. */
   asked: string[];
+  /** What clients proved themselves with. */
+  secrets: string[];
 }
 
 function send(response: ServerResponse, body: object, status = 200): void {
@@ -27,6 +29,7 @@ async function protectedServer(
   named: (urls: { server: string; authorization: string }) => object = () => ({}),
 ): Promise<Protected> {
   const asked: string[] = [];
+  const secrets: string[] = [];
   const challenges = new Map<string, string>();
   let urls = { server: '', authorization: '' };
   const words = (): Record<string, unknown> => ({
@@ -54,11 +57,18 @@ async function protectedServer(
       return;
     }
     if (pathname === '/busy') return send(response, { error: 'temporarily_unavailable' }, 503);
+    if (pathname === '/resource')
+      return send(response, { resource: `${urls.server}/mcp`, ...words() });
+    if (pathname === '/elsewhere') {
+      response.writeHead(302, { location: '/resource' }).end();
+      return;
+    }
     if (pathname === '/moved') {
       response.writeHead(307, { location: 'http://169.254.169.254/token' }).end();
       return;
     }
     const form = new URLSearchParams(await bodyOf(request));
+    if (request.headers.authorization) secrets.push(request.headers.authorization);
     const hash = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
@@ -70,6 +80,7 @@ async function protectedServer(
 
   const server = await loopback((request, response) => void serve(request, response));
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    urls.server = `http://${request.headers.host}`;
     if (request.url?.startsWith('/.well-known/oauth-protected-resource')) {
       return send(response, { resource: `${urls.server}/mcp`, ...words() });
     }
@@ -96,7 +107,7 @@ async function protectedServer(
 
   urls = { server: server.url, authorization: authorization.url };
   closing.push(server, authorization);
-  return { server, authorization, asked };
+  return { server, authorization, asked, secrets };
 }
 
 async function visit(url: URL): Promise<string> {
@@ -111,6 +122,8 @@ async function connect(url: string, options: Partial<OAuthOptions> = {}): Promis
   return client;
 }
 
+// The same server, which does not count as one on this machine.
+const elsewhere = (url: string): string => url.replace('127.0.0.1', '0.0.0.0');
 const hostOf = (url: string): string => url.slice('http://'.length);
 
 afterEach(async () => {
@@ -168,11 +181,76 @@ describe('OAuth', () => {
 
   it('goes into no private network by the word of the MCP server', async () => {
     const { server, asked } = await protectedServer();
-    await expect(connect(server.url)).rejects.toMatchObject({
+    const guard = { allow: [hostOf(server.url)] };
+    await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
-      message: expect.stringContaining('may not be reached') as string,
+      message: expect.stringMatching(
+        /^http:\/\/127.* may not be reached.*`guard: \{ allow: \[...\] \}` of the OAuth/,
+      ) as string,
     });
     expect(asked).toEqual([]);
+  });
+
+  it('needs no naming of an authorization server on this machine for a server on it', async () => {
+    const { server, asked } = await protectedServer();
+    const client = await connect(server.url);
+    expect(await client.listTools()).toHaveLength(1);
+    expect(asked.at(-1)).toBe('/token');
+  });
+
+  it('takes the first of several authorization servers that answers', async () => {
+    const { server, asked } = await protectedServer(({ authorization }) => ({
+      authorization_servers: ['http://127.0.0.1:1', authorization],
+    }));
+    await connect(server.url);
+    expect(asked.at(-1)).toBe('/token');
+  });
+
+  it('follows a redirect of the metadata', async () => {
+    const { server, asked } = await protectedServer(({ authorization }) => ({
+      resource_metadata: `${authorization}/elsewhere`,
+    }));
+    await connect(server.url);
+    expect(asked.slice(0, 2)).toEqual(['/elsewhere', '/resource']);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'authorization servers that are no addresses',
+      { authorization_servers: ['not a url'] },
+      'the `authorization_servers` ["not a url"], which is no list of addresses',
+    ],
+    [
+      'authorization servers that are no list',
+      { authorization_servers: 'https://login.example' },
+      'the `authorization_servers` "https://login.example", which',
+    ],
+    ['a path', { token_endpoint: '/token' }, 'the `token_endpoint` "/token", which is no address'],
+    [
+      'a script',
+      { authorization_endpoint: 'javascript:alert(1)' },
+      'the `authorization_endpoint` "javascript:alert(1)", which is no address',
+    ],
+    [
+      'a registration over http',
+      { registration_endpoint: 'http://login.example/register' },
+      'The `registration_endpoint` http://login.example/register is not reached over https',
+    ],
+  ])('names what is wrong with %s in the metadata', async (_what, words, message) => {
+    const { server } = await protectedServer(() => words);
+    await expect(connect(server.url)).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('does without lists that are none', async () => {
+    const { server } = await protectedServer(() => ({
+      scopes_supported: 'a b',
+      code_challenge_methods_supported: 'S256',
+      token_endpoint_auth_methods_supported: 'none',
+    }));
+    expect(await (await connect(server.url)).listTools()).toHaveLength(1);
   });
 
   it.each<[string, (urls: { server: string; authorization: string }) => object, string[]]>([
@@ -195,23 +273,28 @@ describe('OAuth', () => {
       ['/.well-known/oauth-authorization-server', '/register', '/authorize'],
     ],
     [
-      'a token endpoint that redirects',
-      ({ authorization }) => ({ token_endpoint: `${authorization}/moved` }),
-      ['/.well-known/oauth-authorization-server', '/register', '/authorize', '/moved'],
-    ],
-    [
       'a token endpoint on another port of this machine',
       () => ({ token_endpoint: 'http://127.0.0.1:9/token' }),
       ['/.well-known/oauth-authorization-server', '/register', '/authorize'],
     ],
   ])('blocks %s that leads inside', async (_what, named, expected) => {
     const { server, authorization, asked } = await protectedServer(named);
-    const guard = { allow: [hostOf(authorization.url)] };
-    await expect(connect(server.url, { guard })).rejects.toMatchObject({
+    const guard = { allow: [hostOf(server.url), hostOf(authorization.url)] };
+    await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
       message: expect.stringContaining('may not be reached') as string,
     });
     expect(asked).toEqual(expected);
+  });
+
+  it('sends what is for a token endpoint to no place that this redirects to', async () => {
+    const { server } = await protectedServer(({ authorization }) => ({
+      token_endpoint: `${authorization}/moved`,
+    }));
+    await expect(connect(server.url)).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining('redirects elsewhere') as string,
+    });
   });
 
   it('takes a proxy only when that is trusted to keep private networks out', async () => {
@@ -231,5 +314,92 @@ describe('OAuth', () => {
       connect(server.url, { proxy: proxy.url, guard: { allow, trustsProxy: true } }),
     ).rejects.toMatchObject({ code: 'mcp_unauthorized' });
     expect(proxied.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a client that was registered by hand', () => {
+  const own = { client_id: 'mine', client_secret: 'secret' };
+  const basic = `Basic ${Buffer.from('mine:secret').toString('base64')}`;
+
+  // An MCP server that names now one, now another authorization server.
+  async function switching(): Promise<{
+    server: string;
+    honest: Protected;
+    other: Protected;
+    turn: () => void;
+  }> {
+    let [honest, other] = [undefined, undefined] as unknown as Protected[];
+    let named: Protected | undefined;
+    const withSecret = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
+    const words = (): object => ({
+      ...(named && { authorization_servers: [named.authorization.url] }),
+      ...withSecret,
+    });
+    honest = await protectedServer(words);
+    other = await protectedServer(() => withSecret);
+    named = honest;
+    return { server: honest.server.url, honest, other, turn: () => (named = other) };
+  }
+
+  it.each([
+    ['its issuer', true],
+    ['the first authorization server', false],
+  ])('is shown to %s alone', async (_what, isNamed) => {
+    const { server, honest, other, turn } = await switching();
+    const issuer = `${honest.authorization.url}/`;
+    const auth = new OAuth({
+      redirectUrl,
+      authorize: visit,
+      proxy: '',
+      client: { ...own, ...(isNamed && { issuer }) },
+    });
+    const client = await createMCPClient({ url: `${server}/mcp`, type: 'http', auth, proxy: '' });
+    closing.push(client);
+    expect(honest.secrets).toEqual([basic]);
+    turn();
+    const refusal = { url: `${server}/mcp`, status: 401, challenge: 'Bearer' };
+    await expect(
+      Promise.resolve(auth.authorize({ ...refusal, refused: 'Bearer token' })),
+    ).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringMatching(
+        new RegExp(`${other.authorization.url}.*\`client\` belongs to ${honest.authorization.url}`),
+      ) as string,
+    });
+    expect([other.asked, other.secrets]).toEqual([[], []]);
+  });
+
+  it('is shown to nobody else from the start', async () => {
+    const { server, asked } = await protectedServer();
+    const client = { ...own, issuer: 'https://login.example' };
+    await expect(connect(server.url, { client })).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining('belongs to https://login.example') as string,
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('belongs to the authorization server that the store names, of several at a time to the first', async () => {
+    const one = await protectedServer();
+    const two = await protectedServer();
+    const record = { issuer: 'https://login.example', client: own };
+    const store = { load: () => record, save: () => undefined };
+    await expect(connect(one.server.url, { client: own, store })).rejects.toMatchObject({
+      message: expect.stringContaining('belongs to https://login.example') as string,
+    });
+    const auth = new OAuth({ redirectUrl, authorize: visit, proxy: '', client: own });
+    const headers = await Promise.allSettled(
+      [one, two].map(({ server }) =>
+        Promise.resolve(auth.authorize({ url: `${server.url}/mcp`, status: 401, challenge: '' })),
+      ),
+    );
+    expect(headers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect([...one.asked, ...two.asked].filter((path) => path === '/token')).toHaveLength(1);
+  });
+
+  it.each([{}, { client_id: '' }, { ...own, issuer: 'login' }])('is not %j', (client) => {
+    expect(() => new OAuth({ redirectUrl, authorize: visit, client: client as never })).toThrow(
+      expect.objectContaining({ code: 'invalid_option' }),
+    );
   });
 });

@@ -9,10 +9,13 @@ import {
   createAgent,
   createAgentToolsEngine,
   createMCPClient,
+  Engine,
   MillraceError,
   type MCPClient,
   type MCPClientOptions,
 } from 'millrace';
+
+import { startModel } from '../support/scripted-model';
 
 const server = join(__dirname, 'fixtures/mcp-server.cjs');
 const open: MCPClient[] = [];
@@ -547,6 +550,37 @@ describe('tools of MCP servers', () => {
     const hint = /two tools called fixture__echo.*`name`/;
     expect(() => createAgentToolsEngine({ tools })).toThrow(hint);
     expect(() => createAgent({ model: 'demo:demo', tools })).toThrow(hint);
+    const free = tools.map((one) => ({ ...one, approve: false }));
+    expect(() => new Engine({ tools: free })).toThrow(hint);
+  });
+
+  it('of two clients may have one name where each has an agent of its own', async () => {
+    const [first, second] = [await connect(), await connect()];
+    const listed = async (client: MCPClient) => client.tools({ allow: ['pid'], trusted: true });
+    const calls = [{ id: 'c1', name: 'fixture__pid', args: {} }];
+    const helper = [{ id: 'c2', name: 'helper', args: { task: 'x' } }];
+    const model = await startModel([
+      { calls },
+      { calls: helper },
+      { calls: [{ id: 'c3', name: 'fixture__pid', args: {} }] },
+      { text: 'helped' },
+      { text: 'done' },
+    ]);
+    const provider = { apiKey: 'k', baseURL: model.url };
+    const child = createAgent({ model: 'openai:m', provider, tools: await listed(second) });
+    const agents = [{ name: 'helper', description: 'Helps.', agent: child }];
+    const parent = createAgent({ model: 'openai:m', provider, tools: await listed(first), agents });
+    const said: string[] = [];
+    const run = parent.run('x');
+    for await (const event of run) {
+      if (event.type === 'TOOL_CALL_RESULT') said.push(event.content as string);
+    }
+    await model.close();
+    expect(await run.text()).toBe('done');
+    expect(said).toHaveLength(3);
+    expect(said[0]).toMatch(/^\d+$/);
+    expect(said[1]).toMatch(/^\d+$/);
+    expect(said[1]).not.toBe(said[0]);
   });
 
   it('keep files of results where a store is given', async () => {

@@ -342,3 +342,17 @@ describe('thoughts between tags', () => {
     expect(await runtimeOf('lmstudio', { quirks }).stream(payload).text()).toBe(asText);
   });
 });
+
+it.each([408, 502, 504, 520, 522, 524])(
+  'calls a bare %i a failure of the network',
+  async (status) => {
+    provider.answer = (response) => void response.writeHead(status).end('<html>gateway</html>');
+    const error = await errorOf(runtimeOf('openai').stream(payload).text());
+    expect(error).toMatchObject({ errorType: 'ProviderNetworkError', retryable: true });
+  },
+);
+
+it("has LobeHub's class for an address that Ollama cannot have", () => {
+  const make = () => createModelRuntime('ollama', { baseURL: 'invalid-url' });
+  expect(make).toThrow(expect.objectContaining({ errorType: 'InvalidOllamaArgs' }));
+});

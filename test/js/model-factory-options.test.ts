@@ -222,7 +222,7 @@ describe('openaiCompatibleFactory', () => {
       generateObject: {
         useToolsCalling: true,
         handleSchema: (schema) => ({ ...schema, title: 'changed' }),
-        handlePayload: (payload) => ({ ...payload, temperature: 0 }),
+        handlePayload: (payload) => ({ ...payload, temperature: 0, enable_thinking: false }),
       },
     });
     const schema = { type: 'object', properties: { a: { type: 'number' } } };
@@ -230,8 +230,20 @@ describe('openaiCompatibleFactory', () => {
     expect(await runtime.generateObject({ model: 'm', messages, schema })).toEqual({ a: 1 });
     expect(bodies[0]).toMatchObject({
       temperature: 0,
+      enable_thinking: false,
       tools: [{ function: { parameters: { title: 'changed' } } }],
     });
+  });
+
+  it("lists the models of a vendor that speaks Anthropic's Messages", async () => {
+    const urls: string[] = [];
+    const Acme = anthropicCompatibleFactory({ ...vendor, baseURL: 'https://api.acme.example' });
+    const send = (async (url: string | URL | Request) => {
+      urls.push(url as string);
+      return Response.json({ data: [{ id: 'large' }] });
+    }) as typeof fetch;
+    expect(await new Acme({ fetch: send }).models()).toMatchObject([{ id: 'large' }]);
+    expect(urls[0]).toMatch(/^https:\/\/api\.acme\.example\/v1\/models/);
   });
 
   it('lists models and makes images in its own way', async () => {

@@ -100,6 +100,24 @@ describe('ModelRuntime', () => {
     expect(fake.calls).toHaveLength(0);
   });
 
+  it('says what is no schema, and what a validator must give', async () => {
+    const circular: Record<string, unknown> = { type: 'object' };
+    circular.properties = { again: circular };
+    for (const schema of [circular, { type: 'object', properties: { a: { const: 1n } } }]) {
+      await expect(runtime().generateObject({ ...request, schema })).rejects.toMatchObject({
+        code: 'invalid_schema',
+      });
+    }
+    texts = ['{"name":"Ada"}'];
+    const validator = {
+      '~standard': { version: 1 as const, vendor: 'v', validate: () => undefined as never },
+    };
+    const jsonSchema = request.schema;
+    await expect(
+      runtime().generateObject({ ...request, schema: { schema: validator, jsonSchema } }),
+    ).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
   it('rejects with the error of the call', async () => {
     const own = fake.answer;
     fake.answer = (response) => void response.writeHead(401).end('{"error":{"message":"no"}}');

@@ -23,9 +23,10 @@ const wrong: [options: object, message: string][] = [
   [{ baseUrl: 'http://x' }, "Did you mean 'baseURL'?"],
   [{ timeout: 5 }, "Did you mean 'timeouts'?"],
   [{ max_retries: 5 }, "Did you mean 'maxRetries'?"],
-  [{ timeouts: { conect: 5 } }, "'conect'. There are connect, firstByte, idle, total."],
+  [{ timeouts: { all: 5 } }, "'all'. There are connect, firstByte, idle, total."],
+  [{ timeouts: { conect: 5 } }, "'conect'. Did you mean 'connect'?"],
   [{ limits: { lines: 5 } }, "'lines'. There are headerBytes"],
-  [{ circuit: { failure: 5 } }, "'failure'. There are failures"],
+  [{ circuit: { failure: 5 } }, "'failure'. Did you mean 'failures'?"],
   [{ fallback: 'anthropic:x' }, 'fallback must be a list'],
 ];
 

@@ -169,6 +169,23 @@ describe('schemas of OpenAPI documents', () => {
     expect(inputOf(toolOf(json(schema))).properties.body).toEqual(expected);
   });
 
+  it('are checked when a tool is called by itself', async () => {
+    const [tool] = toolsOf(
+      documentOf(withBody({ 'application/json': { schema: { type: 'object' } } })),
+    );
+    for (const input of [undefined, {}, { body: 7 }]) {
+      expect(await tool?.run(input as never)).toMatchObject({
+        success: false,
+        error: {
+          type: 'invalid_argument',
+          message: expect.stringContaining('Pets____x') as string,
+        },
+      });
+    }
+    expect(asked).toEqual([]);
+    expect(await tool?.run({ body: {} })).toMatchObject({ success: true });
+  });
+
   it('may be nested without end', () => {
     let schema: object = {};
     for (let depth = 0; depth < 50_000; depth += 1) schema = { items: schema };

@@ -2,15 +2,28 @@
 // file; running it shows only that what is declared is there.
 import type * as agui from '@ag-ui/core';
 import {
+  AgentRuntime,
+  builtinTools,
   createAgent,
   createMCPClient,
   createModelRuntime,
   fetchLLM,
   agUIAdapter,
+  openApiTools,
+  pluginTools,
   toAGUIResponse,
   tool,
 } from 'millrace';
-import type { AGUIEvent, AgentResult, EngineAgent, MillraceError, ModelRuntime } from 'millrace';
+import type {
+  AGUIEvent,
+  AgentResult,
+  EngineAgent,
+  HostTool,
+  MCPClient,
+  MillraceError,
+  ModelRuntime,
+  imageTool,
+} from 'millrace';
 import * as v from 'valibot';
 import { z } from 'zod';
 
@@ -48,6 +61,32 @@ describe('types', () => {
     });
   });
 
+  it('of tools take a call without a context', () => {
+    const n = { type: 'object' };
+    compiled(async () => {
+      const [calculator] = builtinTools({ calculator: true });
+      const [plugin] = pluginTools({ manifest: { identifier: 'p', api: [] } });
+      const [api] = openApiTools({ document: {} });
+      const [mcp] = await value<MCPClient>().tools();
+      const results = [await calculator?.run({}), await plugin?.run({}), await api?.run({})];
+      const told = results.map((one) => one?.content.trim());
+      const picture: unknown = value<ReturnType<typeof imageTool>>().run({ prompt: 'x' });
+      const own = tool({ name: 'own', input: n, run: ({ a }: { a: string }) => a });
+      const checked = tool({ name: 'c', input: z.object({ a: z.string() }), run: ({ a }) => a });
+      const nameless = tool({ run: (_input, { signal }) => signal.aborted });
+      const all: HostTool[] = [own, checked, tool({ name: 'x', run: () => 1 })];
+      createAgent({ model: 'demo:demo', tools: [...all, ...builtinTools({ time: true })] });
+      return [
+        told,
+        picture,
+        mcp?.run({}),
+        own.run({ a: '' }),
+        checked.run({ a: '' }),
+        nameless.run({}),
+      ];
+    });
+  });
+
   it('of options take undefined for what is optional', () => {
     const signal = value<AbortSignal | undefined>();
     const agent = value<EngineAgent>();
@@ -73,6 +112,13 @@ describe('types', () => {
   it('of options know no misspelt name', () => {
     // @ts-expect-error It is called apiKey.
     expect(() => createModelRuntime('openai', { apikey: 'x' })).toThrow("Did you mean 'apiKey'?");
+  });
+
+  it('of runs and channels are refused where a name is misspelt', () => {
+    const llm = { url: 'http://x', streamAdapter: agUIAdapter(), messagesFormat: 1 };
+    expect(() => fetchLLM(llm)).toThrow("Did you mean 'messageFormat'?");
+    expect(() => toAGUIResponse([], { threadID: 'x' } as object)).toThrow(/threadId/);
+    expect(() => new AgentRuntime(undefined as never)).toThrow('needs an agent');
   });
 
   it('of AG-UI 1.0 are taken', () => {

@@ -150,7 +150,10 @@ describe('the chat route of millrace serve', () => {
     expect(response.status).toBe(own.status);
     const told = (await response.json()) as { body: { error: { code: string } } };
     expect(told).toMatchObject({ errorType: 'NoAvailableProvider', body: { provider: name } });
-    expect(told.body.error).toMatchObject({ code: 'unknown_provider' });
+    expect(told.body.error).toMatchObject({
+      code: 'unknown_provider',
+      message: expect.stringContaining(`"${name}"`) as string,
+    });
     for (const path of ['/webapi/chat/', '/webapi/chat/openai/more', '/webapi/chat']) {
       expect((await fetch(`${url}${path}`, { method: 'POST' })).status).toBe(404);
     }

@@ -5,6 +5,7 @@ import {
   anthropicAdapter,
   anthropicMessageFormat,
   bedrockConverseAdapter,
+  builtinTools,
   cohereAdapter,
   fetchLLM,
   foldEvents,
@@ -12,6 +13,7 @@ import {
   geminiInteractionsAdapter,
   geminiMessageFormat,
   identityMessageFormat,
+  imageTool,
   inMemoryStorage,
   langGraphAdapter,
   langGraphMessageFormat,
@@ -22,9 +24,12 @@ import {
   openAIMessageFormat,
   openAIReadableStreamAdapter,
   openAIResponsesAdapter,
+  openApiTools,
   pipeAGUI,
+  pluginTools,
   restStorage,
   toAGUIResponse,
+  tool,
   type AGUIEvent,
   type Artifact,
   type ArtifactListParams,
@@ -33,7 +38,9 @@ import {
   type ChatLLM,
   type ChatStorage,
   type FetchLLMOptions,
+  type ImageToolOptions,
   type LangGraphAdapterOptions,
+  type MCPClient,
   type Message,
   type MessageFormat,
   type RestStorageOptions,
@@ -97,3 +104,18 @@ export const answer: Response = toAGUIResponse(use.length > 0 ? [] : [], {
 export const pipe: typeof pipeAGUI = pipeAGUI;
 export const isOurs = (error: unknown): boolean =>
   error instanceof MillraceError && error.code !== undefined;
+
+export async function callTools(client: MCPClient, images: ImageToolOptions): Promise<unknown[]> {
+  const results = [
+    await builtinTools({ calculator: true })[0]?.run({ expression: '1' }),
+    await pluginTools({ manifest: { identifier: 'p', api: [] } })[0]?.run({}),
+    await openApiTools({ document: '{}' })[0]?.run({ id: 'rex' }),
+  ].map((result) => result?.content);
+  const own = tool({ name: 'own', run: () => 1 });
+  return [
+    results,
+    (await client.tools())[0]?.run({}),
+    imageTool(images).run({ prompt: 'x' }),
+    own.run({}),
+  ];
+}

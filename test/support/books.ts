@@ -73,11 +73,13 @@ export interface Played {
 }
 
 const docs = join(__dirname, '../../docs');
+// Pages of names are no prose.
+const lists = ['providers.md', 'errors.md', 'exports.md'];
 let prose: string | undefined;
 
 function textFrom(random: () => number): string {
   prose ??= readdirSync(docs)
-    .filter((name) => name.endsWith('.md') && name !== 'providers.md' && name !== 'errors.md')
+    .filter((name) => name.endsWith('.md') && !lists.includes(name))
     .map((name) => readFileSync(join(docs, name), 'utf8'))
     .join('\n')
     .replace(/^\|.*\|$/gm, '');

@@ -1,10 +1,12 @@
 // What an Engine makes of calls and failures, whatever providers and models make of them.
+import type { AgentMessage } from '../../../types/agent';
 import type { ErrorCode } from '../../../types/errors';
-import { onAbort } from '../../abort';
+import { checkSignal, onAbort } from '../../abort';
 import { MillraceError } from '../../errors';
+import { checkNames } from '../../known-names';
 import { ask } from '../ask';
 import { errorRecord } from '../serialize';
-import type { EngineResult, EngineTool } from './types';
+import type { ChatResponse, EngineResult, EngineRunOptions, EngineTool } from './types';
 import { sendMessageTool, staySilentTool } from './tools';
 
 /** Throws when the arguments break the schema; those that are no JSON are the tool's to refuse. */
@@ -20,6 +22,77 @@ export function checkArguments({ name, parameters }: EngineTool, args: string): 
   if (wrong !== '') throw new MillraceError('invalid_argument', `Invalid arguments: ${wrong}`);
 }
 
+/** Throws when a prompt is no text. */
+export function checkPrompt(prompt: unknown): void {
+  if (typeof prompt === 'string') return;
+  throw new MillraceError('invalid_argument', 'A prompt has to be a string.');
+}
+
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
+
+// An assistant may have said nothing but its calls.
+function isMessage(row: unknown): boolean {
+  const { role, content } = (row ?? {}) as { role?: string; content?: unknown };
+  if (!roles.includes(role ?? '')) return false;
+  return role === 'assistant' || typeof content === 'string' || Array.isArray(content);
+}
+
+const ofRun = ['signal', 'onMessage'];
+
+/** What a run was given; throws for what is none of its options. */
+export function runOptions(given: unknown): EngineRunOptions {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== 'object') {
+    throw new MillraceError('invalid_option', 'The options of a run have to be an object.');
+  }
+  checkNames('A run', given, ofRun, { abortSignal: 'signal', sendHook: 'onMessage' });
+  const { signal, onMessage } = given as EngineRunOptions;
+  checkSignal('A run', signal);
+  if (onMessage && typeof onMessage !== 'function') {
+    throw new MillraceError('invalid_option', '`onMessage` has to be a function.');
+  }
+  return { ...(signal && { signal }), ...(onMessage && { onMessage }) };
+}
+
+/** Throws for what is no conversation, and for one that asks nothing. */
+export function checkConversation(messages: unknown, systemPrompt: string): void {
+  if (!Array.isArray(messages)) {
+    throw new MillraceError(
+      'invalid_messages',
+      'runMessages() takes a list of messages; run() takes a text.',
+    );
+  }
+  const wrong = messages.findIndex((row: unknown) => !isMessage(row));
+  if (wrong >= 0) {
+    throw new MillraceError(
+      'invalid_messages',
+      `messages[${wrong}] is no message: it needs a role (${roles.join(', ')}) and content.`,
+    );
+  }
+  // FrostAgent lets a model speak to its system prompt alone.
+  if (messages.length > 0 || systemPrompt !== '') return;
+  throw new MillraceError(
+    'invalid_messages',
+    'There is nothing to ask: the list of messages is empty and there is no system prompt.',
+  );
+}
+
+/** A message whose refusal is what it says. */
+export function spoken(message: AgentMessage): AgentMessage {
+  const { refusal, ...said } = message as AgentMessage & { refusal?: unknown };
+  const content: unknown = said.content ?? '';
+  if (typeof refusal !== 'string' || typeof content !== 'string') return message;
+  return { ...said, content: content + refusal };
+}
+
+/** Whether a provider did not say what its answer cost. */
+export function unreported({ usage }: ChatResponse): boolean {
+  const { prompt_tokens, completion_tokens, total_tokens } = usage ?? {};
+  return ![prompt_tokens, completion_tokens, total_tokens].some(
+    (count) => Number.isFinite(count) && Number(count) >= 0,
+  );
+}
+
 /** Lets go of `work` when the run is cancelled. */
 export function raced<T>(work: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -32,10 +105,10 @@ export function raced<T>(work: Promise<T> | T, signal: AbortSignal | undefined):
 /** What a failed call of the model ends the run with. */
 export function failure(
   error: unknown,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   rest: Pick<EngineResult, 'usage' | 'messages'>,
 ): EngineResult {
-  if (signal.aborted) return { status: 'cancelled', ...rest };
+  if (signal?.aborted) return { status: 'cancelled', ...rest };
   const known = MillraceError.is(error);
   const { message } = errorRecord(error);
   return {

@@ -7,19 +7,30 @@ import type { ToolQuestion } from '../host-calls';
 import { errorRecord, toJson } from '../serialize';
 import { resultJson } from '../tool-result';
 import type { HostTool } from '../tools';
-import { checkArguments, failure, upstreamError } from './answers';
+import {
+  checkArguments,
+  checkConversation,
+  checkPrompt,
+  failure,
+  runOptions,
+  spoken,
+  unreported,
+  upstreamError,
+} from './answers';
 import { Dispatcher } from './dispatcher';
 import {
   answerTo,
   chainOf,
-  checkEngineOptions,
+  engineOptions,
   engineTool,
   engineTools,
+  environment,
+  present,
   providerOf,
 } from './options';
 import { calledName, definition, planOf } from './plan';
 import { runRounds } from './run';
-import { SessionManager } from './sessions';
+import { checkSession, SessionManager } from './sessions';
 import { cutResult, deliveredResult, sendMessageTool, staySilentTool } from './tools';
 import type {
   ChatProvider,
@@ -51,15 +62,9 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #tools = new Map<string, EngineTool>();
 
-  constructor(options: EngineOptions = {}) {
-    checkEngineOptions(options);
+  constructor(given: EngineOptions = {}) {
+    const options = engineOptions(given);
     this.maxIterations = options.maxIterations ?? 5;
-    if (!Number.isInteger(this.maxIterations) || this.maxIterations < 1) {
-      throw new MillraceError(
-        'invalid_option',
-        'maxIterations must be a whole number of at least 1.',
-      );
-    }
     this.#options = options;
     this.baseURL = options.baseURL ?? '';
     this.model = options.model ?? '';
@@ -74,16 +79,9 @@ export class Engine {
     }
   }
 
-  /** An engine of UPSTREAM_ENDPOINT, UPSTREAM_API_KEY, MODEL_NAME and SYSTEM_PROMPT. */
+  /** An engine of UPSTREAM_ENDPOINT, UPSTREAM_API_KEY, MODEL_NAME, SYSTEM_PROMPT and MAX_CONTEXT_MESSAGES. */
   static fromEnv(options: EngineOptions = {}): Engine {
-    const { UPSTREAM_ENDPOINT, UPSTREAM_API_KEY, MODEL_NAME, SYSTEM_PROMPT } = process.env;
-    return new Engine({
-      ...(UPSTREAM_ENDPOINT !== undefined && { baseURL: UPSTREAM_ENDPOINT }),
-      ...(UPSTREAM_API_KEY !== undefined && { apiKey: UPSTREAM_API_KEY }),
-      ...(MODEL_NAME !== undefined && { model: MODEL_NAME }),
-      ...(SYSTEM_PROMPT !== undefined && { systemPrompt: SYSTEM_PROMPT }),
-      ...options,
-    });
+    return new Engine({ ...environment(), ...present(options) });
   }
 
   /** The key, which no listing of the engine shows. */
@@ -120,16 +118,21 @@ export class Engine {
 
   /** Answers one prompt without a history. */
   run(prompt: string, options: EngineRunOptions = {}): Promise<EngineResult> {
-    const messages: AgentMessage[] = [
-      { role: 'system', content: this.systemPrompt },
-      { role: 'user', content: prompt },
-    ];
-    return this.#loop(messages, options);
+    return this.#loop(() => {
+      checkPrompt(prompt);
+      return [
+        { role: 'system', content: this.systemPrompt },
+        { role: 'user', content: prompt },
+      ];
+    }, options);
   }
 
   /** Answers a conversation; the system prompt is put in front unless there is one. */
   runMessages(messages: AgentMessage[], options: EngineRunOptions = {}): Promise<EngineResult> {
-    return this.#loop(this.#withSystem(messages), options);
+    return this.#loop(() => {
+      checkConversation(messages, this.systemPrompt);
+      return this.#withSystem(messages);
+    }, options);
   }
 
   /**
@@ -141,27 +144,30 @@ export class Engine {
     prompt: string,
     options: EngineRunOptions = {},
   ): Promise<EngineResult> {
-    const { signal } = options;
-    const asked = (history: AgentMessage[]): AgentMessage[] =>
-      this.#withSystem([...history, { role: 'user', content: prompt }]);
+    let asked = (): AgentMessage[] => [];
+    let signal: AbortSignal | undefined;
     const turn = async (
       history: AgentMessage[],
     ): Promise<{ messages?: AgentMessage[]; value: EngineResult }> => {
-      const messages = this.sessionManager.trim(asked(history));
-      const value = await this.#loop(messages, options, sessionId);
+      const begin = (): AgentMessage[] => this.sessionManager.trim(this.#asked(history, prompt));
+      const value = await this.#loop(begin, options, sessionId);
       const kept = value.status === 'completed' || value.status === 'max_iterations';
       return kept ? { messages: value.messages, value } : { value };
     };
     try {
+      checkSession(sessionId);
+      checkPrompt(prompt);
+      signal = runOptions(options).signal;
+      asked = () => this.#asked(this.sessionManager.snapshot(sessionId), prompt);
       return await this.sessionManager.run(sessionId, turn, signal);
     } catch (error) {
-      if (!signal?.aborted) throw error;
-      // It was cancelled while it waited for its turn.
-      return failure(error, signal, {
-        usage: { ...nothing },
-        messages: asked(this.sessionManager.snapshot(sessionId)),
-      });
+      // It cannot be asked, could not wait for its turn, or was cancelled while it waited.
+      return failure(error, signal, { usage: { ...nothing }, messages: asked() });
     }
+  }
+
+  #asked(history: AgentMessage[], prompt: string): AgentMessage[] {
+    return this.#withSystem([...history, { role: 'user', content: prompt }]);
   }
 
   #withSystem(messages: AgentMessage[]): AgentMessage[] {
@@ -170,26 +176,29 @@ export class Engine {
   }
 
   async #loop(
-    start: AgentMessage[],
+    begin: () => AgentMessage[],
     options: EngineRunOptions,
     sessionId?: string,
   ): Promise<EngineResult> {
     this.counters.runs += 1;
-    const { signal = new AbortController().signal, onMessage } = options;
+    let start: AgentMessage[] = [];
+    let signal: AbortSignal | undefined;
     let over = false;
-    const context: EngineRunContext = {
-      runId: `run-${++runs}`,
-      signal,
-      ...(sessionId !== undefined && { sessionId }),
-      // The hook ends with the run.
-      ...(onMessage && {
-        onMessage: (message, about) =>
-          over ? { delivered: false, error: 'The run is over.' } : onMessage(message, about),
-      }),
-    };
     try {
+      const { onMessage, ...given } = runOptions(options);
+      signal = given.signal ?? new AbortController().signal;
+      start = begin();
       throwIfAborted(signal);
-      return await this.#rounds(start, context);
+      return await this.#rounds(start, {
+        runId: `run-${++runs}`,
+        signal,
+        ...(sessionId !== undefined && { sessionId }),
+        // The hook ends with the run.
+        ...(onMessage && {
+          onMessage: (message, about) =>
+            over ? { delivered: false, error: 'The run is over.' } : onMessage(message, about),
+        }),
+      });
     } catch (error) {
       return failure(error, signal, { usage: { ...nothing }, messages: [...start] });
     } finally {
@@ -202,28 +211,39 @@ export class Engine {
     const tools = this.toolRegistry;
     const called = new Map([...tools.values()].map((tool) => [calledName(tool), tool]));
     const definitions = [...tools.values()].map(definition);
-    const chain = chainOf(this.#options);
+    const chain = chainOf(this.provider, this.model);
     let executed = 0;
+    let reported = true;
     const end = await runRounds({
       planJson: toJson(planOf(tools.values(), this.#options, chain), 'engine'),
       messages: start,
       signal,
       onRound: () => (this.counters.iterations += 1),
-      ask: (messages, inner) => this.#ask(messages, definitions, inner),
+      ask: async (messages, inner) => {
+        const answer = await this.#ask(messages, definitions, inner);
+        reported &&= !unreported(answer);
+        return answer;
+      },
       call: (question, inner) => {
         executed += 1;
         this.counters.toolCalls += 1;
         return this.#call(question, called, { ...context, signal: inner });
       },
     });
-    const { input, output, total } = end.usage.llm.tokens;
-    const usage: EngineUsage = { prompt: input, completion: output, total };
+    const { tokens, source: doubt } = end.usage.llm;
+    const source = reported ? doubt : 'unknown';
+    const usage: EngineUsage = {
+      prompt: tokens.input,
+      completion: tokens.output,
+      total: tokens.total,
+      ...(source !== undefined && { source }),
+    };
     // Calls of no tool and with arguments that no tool takes are calls as well.
     this.counters.toolCalls += Math.max(0, end.usage.tools.totalCalls - executed);
     const rest = { usage, messages: [...start, ...end.messages] };
     if (end.status === 'cancelled') return { status: 'cancelled', ...rest };
     if (end.status === 'error') {
-      const isOurs = chain !== undefined && this.#options.provider === undefined;
+      const isOurs = this.#options.provider === undefined;
       return failure(isOurs ? upstreamError(end.error) : end.error, signal, rest);
     }
     if (end.reason === 'max_iterations') return { status: 'max_iterations', ...rest };
@@ -252,7 +272,7 @@ export class Engine {
       { signal },
     );
     if (!answer?.message) throw new MillraceError('provider_error', 'no choices in response');
-    return { message: answer.message, ...(answer.usage && { usage: answer.usage }) };
+    return { message: spoken(answer.message), ...(answer.usage && { usage: answer.usage }) };
   }
 
   async #call(

@@ -6,7 +6,8 @@ import { ModelRuntime } from '../../model/runtime';
 import { toolsIn } from '../tool-list';
 import { answerOf } from '../tool-result';
 import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
-import { type Body, chatCompletionsProvider, completionOf, firstChoice } from './provider';
+import { type Body, completionOf, firstChoice } from './provider';
+import { SessionManager } from './sessions';
 import type {
   ChatProvider,
   ChatRequest,
@@ -16,26 +17,38 @@ import type {
   EngineTools,
 } from './types';
 
-const names: Record<keyof EngineOptions, true> = {
-  maxIterations: true,
-  tools: true,
-  toolRegistry: true,
-  provider: true,
-  baseURL: true,
-  apiKey: true,
-  model: true,
-  systemPrompt: true,
-  sessionManager: true,
-  dispatcher: true,
-  startedAt: true,
-  version: true,
-  maxTokens: true,
-  temperature: true,
-  toolChoice: true,
-  parallelTools: true,
-  toolTimeoutMs: true,
-  requestTimeoutMs: true,
-  maxContextTokens: true,
+type Check = readonly [words: string, isRight: (value: never) => boolean];
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) > 0;
+const isText = (value: unknown): boolean => typeof value === 'string';
+const has = (value: object, ...functions: string[]): boolean =>
+  functions.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+
+const anything: Check = ['', () => true];
+const text: Check = ['a string', isText];
+const count: Check = ['a whole number of at least 1', isCount];
+const time: Check = ['a number of at least 0', (value: unknown) => typeof value === 'number' && value >= 0]; // prettier-ignore
+
+const checks: Record<keyof EngineOptions, Check> = {
+  maxIterations: count,
+  tools: anything,
+  toolRegistry: anything,
+  provider: anything,
+  baseURL: text,
+  apiKey: text,
+  model: text,
+  systemPrompt: text,
+  sessionManager: ['a SessionManager', (value: object) => has(value, 'run', 'snapshot', 'trim')],
+  dispatcher: ['a Dispatcher', (value: object) => has(value, 'dispatch')],
+  startedAt: ['a Date', (value: object) => has(value, 'getTime')],
+  version: text,
+  maxTokens: count,
+  temperature: ['a number', Number.isFinite],
+  toolChoice: ['a string or an object', (value: unknown) => isText(value) || typeof value === 'object'], // prettier-ignore
+  parallelTools: ['true, false or a whole number of at least 1', (value: unknown) => typeof value === 'boolean' || isCount(value)], // prettier-ignore
+  toolTimeoutMs: time,
+  requestTimeoutMs: time,
+  maxContextTokens: ['a number of at least 1', (value: unknown) => typeof value === 'number' && value >= 1], // prettier-ignore
 };
 
 // Names that other versions of FrostAgent have for what is elsewhere here.
@@ -49,18 +62,56 @@ function refuse(sentence: string): never {
   throw new MillraceError('invalid_option', sentence);
 }
 
-/** Throws for members that no Engine has. */
-export function checkEngineOptions(options: EngineOptions): void {
+/** The members that say something. */
+export function present<T extends object>(options: T | null | undefined): T {
+  const given = Object.entries(options ?? {});
+  return Object.fromEntries(given.filter(([, value]) => (value ?? undefined) !== undefined)) as T;
+}
+
+/** The options of an Engine without those that are missing; throws for members that no Engine has, and for wrong ones. */
+export function engineOptions(given: EngineOptions): EngineOptions {
+  if (typeof given !== 'object') refuse('The options of an Engine have to be an object.');
+  const options = present(given);
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || Object.hasOwn(names, name)) continue;
-    const hint = elsewhere[name] ?? `it has ${Object.keys(names).join(', ')}`;
-    refuse(`An Engine has no option '${name}': ${hint}.`);
+    if (!Object.hasOwn(checks, name)) {
+      const hint = elsewhere[name] ?? `it has ${Object.keys(checks).join(', ')}`;
+      refuse(`An Engine has no option '${name}': ${hint}.`);
+    }
+    const [words, isRight] = checks[name as keyof EngineOptions];
+    if (!isRight(value as never)) refuse(`${name} must be ${words}.`);
   }
+  return options;
+}
+
+/** What the environment says of an Engine. */
+export function environment(): EngineOptions {
+  const { UPSTREAM_ENDPOINT, UPSTREAM_API_KEY, MODEL_NAME, SYSTEM_PROMPT, MAX_CONTEXT_MESSAGES } =
+    process.env;
+  // FrostAgent passes over a number of messages that is too low to talk with.
+  const most = Number(MAX_CONTEXT_MESSAGES);
+  const maxHistory = Number.isInteger(most) && most >= 4 ? most : undefined;
+  return present({
+    baseURL: UPSTREAM_ENDPOINT,
+    apiKey: UPSTREAM_API_KEY,
+    model: MODEL_NAME,
+    systemPrompt: SYSTEM_PROMPT,
+    sessionManager: maxHistory && new SessionManager({ maxHistory }),
+  }) as EngineOptions;
 }
 
 /** The tools of a list, a map or a record, each with its name. */
 export function engineTools(given: EngineTools | null | undefined): EngineTool[] {
-  return toolsIn<EngineTool>(given).map(engineTool);
+  const tools = toolsIn<EngineTool>(given).map(engineTool);
+  const names = new Set<string>();
+  for (const { name } of tools) {
+    if (names.has(name)) {
+      refuse(
+        `There are two tools called ${name}; clients of one MCP server are told apart by their option \`name\`.`,
+      );
+    }
+    names.add(name);
+  }
+  return tools;
 }
 
 /** A tool as an Engine runs it. */
@@ -119,12 +170,8 @@ function isResponse(answer: unknown): answer is Response {
   return typeof status === 'number' && typeof text === 'function';
 }
 
-/**
- * The providers that the engine itself asks: the one that `baseURL` names, and those of a runtime whose calls
- * pass through no function of the user's.
- */
-export function chainOf(options: EngineOptions): object[] | undefined {
-  const { provider = upstreamOf(options), model = '' } = options;
+/** The providers that the engine itself asks: those of a runtime whose calls pass through no function of the user's. */
+export function chainOf(provider: ChatProvider, model: string): object[] | undefined {
   if (!(provider instanceof ModelRuntime) || provider.sender('Engine')) return undefined;
   try {
     return provider.chain(model);
@@ -134,10 +181,18 @@ export function chainOf(options: EngineOptions): object[] | undefined {
   }
 }
 
-// What names no model is asked as it is, from here.
-function upstreamOf(options: EngineOptions): ModelRuntime | undefined {
+// OpenAI's chat completions, whole answers.
+function upstreamOf(options: EngineOptions): ChatProvider {
   const { baseURL, apiKey, model, requestTimeoutMs: total = upstreamTimeoutMs } = options;
-  if (!baseURL || !model) return undefined;
+  if (!baseURL || !model) {
+    const [option, variable] = baseURL ? ['model', 'MODEL_NAME'] : ['baseURL', 'UPSTREAM_ENDPOINT'];
+    const missing = new MillraceError(
+      'invalid_option',
+      `The engine needs a ${option}: give \`${option}\` or a \`provider\`, or set ${variable} ` +
+        'for Engine.fromEnv().',
+    );
+    return { chat: () => Promise.reject(missing) };
+  }
   return new ModelRuntime(upstreamName, {
     baseURL,
     timeouts: { total: limitOf('requestTimeoutMs', total) ?? 0 },
@@ -151,9 +206,7 @@ const upstreamTimeoutMs = 120_000;
 
 /** Who answers the chats of an Engine with these options. */
 export function providerOf(options: EngineOptions): ChatProvider {
-  const { provider, baseURL = '', apiKey, model } = options;
-  const { requestTimeoutMs = upstreamTimeoutMs } = options;
-  if (provider === undefined) return chatCompletionsProvider(baseURL, apiKey, requestTimeoutMs);
+  const { provider = upstreamOf(options), model } = options;
   if (typeof provider?.chat !== 'function') {
     refuse('`provider` needs a function `chat`: your own, or a runtime of createModelRuntime().');
   }

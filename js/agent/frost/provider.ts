@@ -1,42 +1,6 @@
-// A provider of OpenAI's chat completions, whole answers, over the engine's own transport.
+// Whole answers of OpenAI's chat completions, as a provider of the user's may give them.
 import { MillraceError } from '../../errors';
-import { engineFetch } from '../../transport/engine';
-import { proxyFromEnvironment } from '../../transport/route';
-import type { ChatProvider, ChatResponse } from './types';
-
-/** Asks `{baseURL}/chat/completions`; an answer has to be there within `timeoutMs`. */
-export function chatCompletionsProvider(
-  baseURL: string,
-  apiKey: string | undefined,
-  timeoutMs: number,
-): ChatProvider {
-  return {
-    async chat(request, { signal }) {
-      if (!baseURL) throw new MillraceError('invalid_option', 'The engine needs a baseURL.');
-      const proxy = proxyFromEnvironment();
-      const response = await engineFetch({
-        method: 'POST',
-        url: `${baseURL.replace(/\/+$/, '')}/chat/completions`,
-        headers: [
-          ['content-type', 'application/json'],
-          ...(apiKey ? [['authorization', `Bearer ${apiKey}`] as [string, string]] : []),
-        ],
-        body: JSON.stringify(request),
-        signal,
-        timeouts: { total: timeoutMs },
-        sameOrigin: true,
-        ...(proxy && { proxy }),
-      });
-      const text = await response.text();
-      return completionOf(response.ok, response.status, response.ok ? text : without(apiKey, text));
-    },
-  };
-}
-
-// A provider may repeat in its refusal what it was sent.
-function without(secret: string | undefined, text: string): string {
-  return secret && secret.length >= 8 ? text.replaceAll(secret, '[redacted]') : text;
-}
+import type { ChatResponse } from './types';
 
 /** The first message of a whole answer of chat completions; throws what is wrong with it. */
 export function completionOf(ok: boolean, status: number, text: string): ChatResponse {

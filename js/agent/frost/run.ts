@@ -24,7 +24,10 @@ export interface RoundsHost {
 }
 
 interface Spent {
-  llm: { tokens: { input: number; output: number; total: number } };
+  llm: {
+    tokens: { input: number; output: number; total: number };
+    source?: 'estimated' | 'unknown';
+  };
   tools: { totalCalls: number };
 }
 

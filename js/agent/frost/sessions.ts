@@ -2,6 +2,8 @@
 // is locked while a model answers.
 import type { AgentMessage } from '../../../types/agent';
 import { MillraceError } from '../../errors';
+import { checkNames } from '../../known-names';
+import { longestTimer } from '../../limits';
 import { ask } from '../ask';
 import { raced } from './answers';
 
@@ -10,7 +12,7 @@ export interface SessionManagerOptions {
   maxHistory?: number;
   /** Milliseconds after which an idle session is forgotten; a day when absent. */
   ttlMs?: number;
-  /** Milliseconds between two clean-ups of idle sessions; an hour when absent, 0 for none. */
+  /** Milliseconds between two clean-ups of idle sessions; an hour when absent, 0 for none, 24 days at most. */
   cleanupIntervalMs?: number;
   /** Prompts that may wait in one session; 100 when absent. */
   maxQueued?: number;
@@ -36,6 +38,34 @@ interface Session {
 
 const hour = 60 * 60 * 1000;
 
+const checks: Record<keyof SessionManagerOptions, (value: unknown) => string | false> = {
+  maxHistory: (value) =>
+    (!Number.isInteger(value) || !isAtLeast(value, 1)) && 'a whole number of at least 1',
+  ttlMs: (value) => !isAtLeast(value, 0) && 'a number of at least 0',
+  cleanupIntervalMs: (value) => !isAtLeast(value, 0) && 'a number of at least 0',
+  maxQueued: (value) => !isAtLeast(value, 1) && 'a number of at least 1',
+  now: (value) => typeof value !== 'function' && 'a function',
+};
+
+function isAtLeast(value: unknown, least: number): boolean {
+  return typeof value === 'number' && value >= least;
+}
+
+function checkOptions(options: SessionManagerOptions): void {
+  checkNames('A SessionManager', options, Object.keys(checks));
+  for (const [name, value] of Object.entries(options)) {
+    const wanted = (value ?? undefined) !== undefined && checks[name as keyof typeof checks](value);
+    if (wanted) throw new MillraceError('invalid_option', `${name} must be ${wanted}.`);
+  }
+}
+
+/** Throws for what names no session: those who forgot their id would share a history. */
+export function checkSession(id: unknown): void {
+  if (typeof id === 'string' && id !== '') return;
+  throw new MillraceError('invalid_argument', 'The id of a session has to be a string that is not empty.'); // prettier-ignore
+}
+
+/** Histories of an Engine by session: prompts of one session wait for each other, and old rows are trimmed. */
 export class SessionManager {
   readonly maxHistory: number;
   readonly #options: Required<Omit<SessionManagerOptions, 'maxHistory'>>;
@@ -43,14 +73,13 @@ export class SessionManager {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(options: SessionManagerOptions = {}) {
+  constructor(given?: SessionManagerOptions) {
+    const options = given ?? {};
+    checkOptions(options);
     this.maxHistory = options.maxHistory ?? 20;
-    if (!Number.isInteger(this.maxHistory) || this.maxHistory < 1) {
-      throw new MillraceError('invalid_option', 'maxHistory must be a whole number of at least 1.');
-    }
     this.#options = {
       ttlMs: options.ttlMs ?? 24 * hour,
-      cleanupIntervalMs: options.cleanupIntervalMs ?? hour,
+      cleanupIntervalMs: Math.min(options.cleanupIntervalMs ?? hour, longestTimer),
       maxQueued: options.maxQueued ?? 100,
       now: options.now ?? Date.now,
     };
@@ -159,6 +188,7 @@ export class SessionManager {
   }
 
   #open(id: string): Session {
+    checkSession(id);
     const found = this.#sessions.get(id);
     if (found) return found;
     const now = this.#options.now();

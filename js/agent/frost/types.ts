@@ -31,6 +31,8 @@ export interface EngineUsage {
   prompt: number;
   completion: number;
   total: number;
+  /** There when not every call of the model was reported by its provider: the counts are no full sum. */
+  source?: 'estimated' | 'unknown';
 }
 
 type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;

@@ -193,6 +193,10 @@ Result<std::string> chat_messages(const Draft& draft) {
   format::OpenAiWishes wishes;
   wishes.video_parts = true;  // others were refused above
   wishes.mistral_parts = is_mistral;
+  // Only models that reason read such parts.
+  wishes.mistral_thoughts =
+      is_mistral && (draft.model.find("magistral") != draft.model.npos ||
+                     draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
   wishes.answer_images = draft.has(Quirk::image_config);
   const bool thinks = draft.is(Trait::thoughts_back) && !is_disabled(draft.payload.reasoning);
   if (thinks || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {

@@ -37,8 +37,8 @@ std::string type_of(const Draft& draft) {
 
 std::int64_t claude_limit(const Draft& draft) {
   if (draft.payload.max_tokens) return *draft.payload.max_tokens;
-  const std::string& type = draft.payload.reasoning.type;
-  const bool thinks = type == "enabled" || type == "adaptive" || draft.payload.reasoning.budget ||
+  const std::string& type = draft.payload.reasoning->type;
+  const bool thinks = type == "enabled" || type == "adaptive" || draft.payload.reasoning->budget ||
                       draft.is(Trait::always_thinks);
   return thinks ? thinking_limit : usual_limit;
 }
@@ -50,7 +50,7 @@ ClaudeThinking claude_thinking(const Draft& draft, std::int64_t limit) {
     draft.note("thinking", "`max_tokens` leaves no room: at least 1024 tokens are thought.");
     return {};
   }
-  const std::optional<std::int64_t>& wanted = draft.payload.reasoning.budget;
+  const std::optional<std::int64_t>& wanted = draft.payload.reasoning->budget;
   thinking.budget = std::clamp(wanted.value_or(least_budget), least_budget, limit - 1);
   if (wanted && thinking.budget != *wanted) {
     draft.note("thinking.budget_tokens", "The budget went to the nearest the model takes.");
@@ -67,7 +67,7 @@ void write_claude_thinking(message::JsonBuilder& out, const ClaudeThinking& thin
 }
 
 std::string_view claude_effort(const Draft& draft) {
-  const std::string& effort = draft.payload.reasoning.effort;
+  const std::string& effort = draft.payload.reasoning->effort;
   if (effort.empty()) return {};
   if (draft.is(Trait::no_effort)) {
     draft.note("effort", "The model takes no effort: `thinking` has a budget instead.");

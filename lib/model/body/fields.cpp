@@ -71,8 +71,49 @@ void note_extra(const Draft& draft, std::span<const std::string_view> names) {
   }
 }
 
+namespace {
+
+// What of the content cannot be given, in words; nothing for what can.
+std::optional<std::string> refusal_of(const json::Value& part, const Draft& draft,
+                                      MediaCheck check) {
+  message::Media media;
+  if (message::read_media(media, part)) {
+    const auto sentence = check(media, draft);
+    if (!sentence) return std::nullopt;
+    return std::string(message::name_of(media.kind)).append(" left out: ").append(*sentence);
+  }
+  if (part["text"].is_string()) return std::nullopt;
+  return "part left out: its type, \"" + redacted(part["type"].string(), 64) + "\", is not known.";
+}
+
+// A text takes the place of each part that cannot be given.
+void leave_out(message::Message& message, const Draft& draft, MediaCheck check) {
+  const message::Parts parts(message.content);
+  message::JsonBuilder out(json::Surrogates::keep);
+  bool is_other = false;
+  out.open_array();
+  for (const json::Value part : parts.items()) {
+    const auto refusal = refusal_of(part, draft, check);
+    if (!refusal) {
+      out.value(part);
+      continue;
+    }
+    is_other = true;
+    message::write_text_part(out, "[" + *refusal + "]");
+    draft.notes.push_back({"messages", *refusal, true});
+  }
+  out.close_array();
+  if (is_other) message.content = message::Content::of_parts(out.take());
+}
+
+}  // namespace
+
 Result<void> check_media(const Draft& draft, MediaCheck check) {
-  for (const message::Message& message : draft.messages) {
+  for (message::Message& message : draft.messages) {
+    if (draft.payload.leaves_out) {
+      leave_out(message, draft, check);
+      continue;
+    }
     const message::Parts parts(message.content);
     for (const json::Value part : parts.items()) {
       message::Media media;

@@ -31,10 +31,11 @@ void note_extra(const Draft& draft, std::span<const std::string_view> names);
 // The payload's further member of this name as JSON text, or "".
 std::string_view extra_of(const ChatPayload& payload, std::string_view name);
 
-// The media of all messages, for checks of what a provider takes.
+// The parts of all messages, for checks of what a provider takes.
 using MediaCheck = std::optional<std::string_view> (*)(const message::Media& media,
                                                        const Draft& draft);
-// Errors: capability_not_supported with the sentence that the check gives for a medium.
+// Errors: capability_not_supported with the sentence that the check gives for a medium, unless the
+// payload leaves out what cannot be given.
 Result<void> check_media(const Draft& draft, MediaCheck check);
 
 // Drawings that models read as text, if at all.

@@ -188,6 +188,25 @@ void write_generation(JsonBuilder& out, const Draft& draft) {
   if (const std::string text = config.take(); text != "{}") out.written("generationConfig", text);
 }
 
+// What a model may say is for those who ask it to decide, as LobeHub has it; a payload's own
+// `safetySettings` go instead.
+void write_safety(JsonBuilder& out, const Draft& draft) {
+  if (draft.config.provider->dialect != Dialect::gemini) return;
+  for (const auto& [key, json] : draft.payload.extra) {
+    if (key == "safetySettings") return;
+  }
+  out.open_array("safetySettings");
+  for (const std::string_view category :
+       {"HARM_CATEGORY_HARASSMENT", "HARM_CATEGORY_HATE_SPEECH", "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+        "HARM_CATEGORY_DANGEROUS_CONTENT"}) {
+    out.open_object();
+    out.text("category", category);
+    out.text("threshold", draft.model == "gemini-2.0-flash-exp" ? "OFF" : "BLOCK_NONE");
+    out.close_object();
+  }
+  out.close_array();
+}
+
 }  // namespace
 
 Result<std::string> gemini_body(const Draft& draft) {
@@ -212,6 +231,7 @@ Result<std::string> gemini_body(const Draft& draft) {
   write_tools(out, draft);
   write_tool_choice(out, draft);
   write_generation(out, draft);
+  write_safety(out, draft);
   write_extra(out, draft, known_extra);
   note_extra(draft, known_extra);
   out.close_object();

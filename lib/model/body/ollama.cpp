@@ -81,9 +81,9 @@ Result<std::string> ollama_body(const Draft& draft) {
     for (const Tool& tool : payload.tools) write_chat_tool(out, tool);
     out.close_array();
   }
-  if (payload.response_format.kind == ResponseFormat::Kind::json_schema) {
-    out.raw("format", payload.response_format.schema);
-  } else if (payload.response_format.kind == ResponseFormat::Kind::json_object) {
+  if (payload.response_format->kind == ResponseFormat::Kind::json_schema) {
+    out.raw("format", payload.response_format->schema);
+  } else if (payload.response_format->kind == ResponseFormat::Kind::json_object) {
     out.text("format", "json");
   }
   write_thinking(out, draft);

@@ -242,7 +242,7 @@ constexpr std::array reasoning_ways{
 
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
-  if (draft.payload.reasoning.empty()) return;
+  if (draft.payload.reasoning->empty()) return;
   for (const ReasoningWay& way : reasoning_ways) {
     if (!draft.has(way.quirk)) continue;
     way.write(out, draft);

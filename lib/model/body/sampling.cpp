@@ -50,7 +50,7 @@ void fix_sampling(const Draft& draft, Sampling& s) {
   if (s.temperature || s.top_p || s.frequency_penalty || s.presence_penalty) {
     draft.note("temperature", "The model's own sampling is used: it takes no other.");
   }
-  s.temperature = draft.payload.reasoning.type == "disabled" ? plain : thinking;
+  s.temperature = draft.payload.reasoning->type == "disabled" ? plain : thinking;
   s.top_p = top_p;
   s.frequency_penalty.reset();
   s.presence_penalty.reset();
@@ -107,8 +107,8 @@ Sampling sampling_of(const Draft& draft, double most) {
 }
 
 std::string effort_of(const Draft& draft) {
-  const std::string& effort = draft.payload.reasoning.effort;
-  if (effort.empty() || draft.payload.reasoning.type == "disabled") return {};
+  const std::string& effort = draft.payload.reasoning->effort;
+  if (effort.empty() || draft.payload.reasoning->type == "disabled") return {};
   if (draft.is(Trait::high_effort_only)) {
     if (effort != "high") draft.note("reasoning_effort", "The model knows `high` only.");
     return "high";

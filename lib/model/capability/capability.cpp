@@ -7,6 +7,7 @@
 #include "model/address.hpp"
 #include "model/capability/rows.hpp"
 #include "model/request.hpp"
+#include "model/response_error.hpp"
 #include "net/url.hpp"
 
 namespace millrace::model {
@@ -160,6 +161,26 @@ Result<net::Request> build_capability(const ProviderConfig& config, Capability c
   return build_request(made.config, endpoint, std::move(body.bytes), credential);
 }
 
+namespace {
+
+// A good status may come with an error, which says better what went wrong than what is missing.
+Error told_error(Error otherwise, const CapabilityAnswer& answer, std::string_view provider) {
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(answer.body);
+  if (!parsed) return otherwise;
+  const json::Value base = parsed.value()["base_resp"];
+  const json::Value error = parsed.value()["error"];
+  const std::string_view message =
+      base.is_object() ? base["status_msg"].string() : error["message"].string();
+  if (message.empty()) return otherwise;
+  const json::Value given = base.is_object() ? base["status_code"] : error["code"];
+  const json::Value code = given.is_nothing() ? error["type"] : given;
+  const std::string word = code.is_number() ? code.to_json() : std::string(code.string());
+  return error_from_stream(word, message, provider);
+}
+
+}  // namespace
+
 Result<CapabilityResult> read_capability(const ProviderConfig& config, Capability capability,
                                          std::string_view options_json,
                                          const CapabilityAnswer& answer) {
@@ -170,6 +191,7 @@ Result<CapabilityResult> read_capability(const ProviderConfig& config, Capabilit
   const CapabilityRow* row = find_row(config, capability, options.value());
   if (row == nullptr) return not_supported(config, capability, model);
   auto result = row->read(options.value(), answer);
+  if (!result) return told_error(std::move(result).error(), answer, config.id);
   // Asked without a page, a vendor gives the first one again.
   if (result && row->page.empty()) result.value().next_page.clear();
   return result;

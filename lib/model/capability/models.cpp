@@ -264,13 +264,20 @@ constexpr CapabilityRow list_row(std::string_view providers, std::string_view pa
           .read = read_models};
 }
 
+constexpr CapabilityRow vendor_row(Dialect dialect, CapabilityRow made) {
+  made.unknown_vendors = dialect;
+  return made;
+}
+
 constexpr CapabilityRow paged_row(std::string_view page, CapabilityRow made) {
   made.page = page;
   return made;
 }
 
 constexpr std::array<CapabilityRow, 10> rows = {{
-    paged_row("after_id", list_row("anthropic", "/v1/models?limit=1000", "/v1/messages,/v1")),
+    vendor_row(
+        Dialect::anthropic,
+        paged_row("after_id", list_row("anthropic", "/v1/models?limit=1000", "/v1/messages,/v1"))),
     paged_row("pageToken", list_row("google", "/v1beta/models?pageSize=1000", "/v1beta,/v1")),
     list_row("ollama,ollamacloud", "/api/tags", "/v1,/api"),
     list_row("mistral", "/models"),

@@ -180,7 +180,57 @@ std::size_t tag_end(std::string_view html) {
   return std::string_view::npos;
 }
 
+// The charset of a value such as "text/html; charset=gbk", or "".
+std::string charset_in(std::string_view content) {
+  const std::string lower = lowered(content);
+  for (std::size_t at = lower.find("charset"); at != std::string::npos;
+       at = lower.find("charset", at)) {
+    at = std::min(lower.find_first_not_of(blanks, at + std::string_view("charset").size()),
+                  lower.size());
+    if (at == lower.size() || lower[at] != '=') continue;
+    const std::string charset = attribute("charset" + lower.substr(at), "charset");
+    return charset.substr(0, charset.find(';'));
+  }
+  return {};
+}
+
+constexpr std::string_view meta = "<meta";
+
+bool is_meta(std::string_view tag) {
+  return equal_ignoring_case(tag.substr(0, meta.size()), meta) &&
+         tag.find_first_of(" \t\r\n\f/") == meta.size();
+}
+
+std::string charset_of_meta(std::string_view attributes) {
+  std::string charset = attribute(attributes, "charset");
+  if (!charset.empty()) return charset;
+  const bool is_type = equal_ignoring_case(attribute(attributes, "http-equiv"), "content-type");
+  return is_type ? charset_in(attribute(attributes, "content")) : std::string();
+}
+
 }  // namespace
+
+std::string declared_charset(std::string_view html) {
+  if (html.starts_with("<?xml")) {
+    std::string encoding = attribute(html.substr(0, html.find("?>")), "encoding");
+    if (!encoding.empty()) return encoding;
+  }
+  std::size_t at = html.find('<');
+  while (at != std::string_view::npos) {
+    html.remove_prefix(at);
+    if (html.starts_with("<!--")) {
+      at = html.find('<', std::min(html.find("-->", 2), html.size()));
+      continue;
+    }
+    const std::size_t end = tag_end(html);
+    if (end != std::string_view::npos && is_meta(html)) {
+      std::string charset = charset_of_meta(html.substr(meta.size(), end - meta.size()));
+      if (!charset.empty()) return charset;
+    }
+    at = html.find('<', 1);
+  }
+  return {};
+}
 
 char32_t from_windows_1252(unsigned char byte) {
   constexpr std::array<char32_t, 32> high{

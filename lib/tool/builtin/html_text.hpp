@@ -50,6 +50,10 @@ class HtmlText {
   bool is_cut_ = false;
 };
 
+// The label of the charset that the first bytes of a page declare in an XML declaration, <meta
+// charset> or <meta http-equiv="Content-Type">, or "".
+std::string declared_charset(std::string_view html);
+
 // The code point that HTML gives a byte of windows-1252, which is also what it means by the
 // character references 128 to 159.
 char32_t from_windows_1252(unsigned char byte);

@@ -80,5 +80,53 @@ TEST(Decoder, IsOverBehindTheEndMark) {
   EXPECT_TRUE(rig->is_over());
 }
 
+std::string chat_chunk(std::string_view calls, std::string_view reason) {
+  return std::string(R"(data: {"choices":[{"index":0,"delta":{"tool_calls":[)") +
+         std::string(calls) + R"(]},"finish_reason":)" + std::string(reason) + "}]}\n\n";
+}
+
+std::string calls_of(std::string_view first, std::string_view second) {
+  CountingIds ids("id-");
+  test::Collector events;
+  DecoderOptions options;
+  options.mode = event::Mode::as_received;
+  Decoder decoder(*find_wire("openai_chat"), options, ids, events);
+  EXPECT_TRUE(decoder.feed(chat_chunk(first, "null")).ok());
+  EXPECT_TRUE(decoder.feed(chat_chunk(second, "null")).ok());
+  EXPECT_TRUE(decoder.feed(chat_chunk("", R"("tool_calls")")).ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  return events.text();
+}
+
+TEST(Decoder, ReadsRecordsThatNestSeveralHundredLevels) {
+  Rig rig;
+  const std::string deep = std::string(500, '[') + std::string(500, ']');
+  const std::string record =
+      R"({"choices":[{"index":0,"delta":{"content":"Hi"}}],"x":)" + deep + "}";
+  ASSERT_TRUE(rig->feed("data: " + record + "\n\n").ok());
+  EXPECT_EQ(rig.lines_with("TEXT_MESSAGE_CONTENT"), 1);
+}
+
+TEST(OpenAiChat, EndsCallsInTheOrderOfTheirIndexes) {
+  const std::string events =
+      calls_of(R"({"index":3,"id":"c","function":{"name":"f","arguments":"{}"}})",
+               R"({"index":1,"id":"a","function":{"name":"g","arguments":"{}"}})");
+  EXPECT_NE(events.find(R"({"type":"TOOL_CALL_END","toolCallId":"a"}
+{"type":"TOOL_CALL_END","toolCallId":"c"})"),
+            std::string::npos)
+      << events;
+}
+
+TEST(OpenAiChat, LeavesOutACallWithoutIdAndName) {
+  EXPECT_EQ(calls_of(R"({"index":0,"function":{"arguments":"{"}})",
+                     R"({"index":0,"function":{"arguments":"}"}})")
+                .find("TOOL_CALL"),
+            std::string::npos);
+  const std::string events = calls_of(R"({"index":0,"function":{"arguments":"{"}})",
+                                      R"({"index":0,"id":"a","function":{"arguments":"}"}})");
+  EXPECT_NE(events.find(R"("toolCallId":"a")"), std::string::npos) << events;
+  EXPECT_NE(events.find(R"("delta":"{}")"), std::string::npos) << events;
+}
+
 }  // namespace
 }  // namespace millrace::adapter

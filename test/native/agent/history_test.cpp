@@ -75,6 +75,17 @@ TEST(TrimRows, KeepsTheQuestionOfATurnThatIsTooLong) {
   EXPECT_EQ(trim_rows(results, 2), results);
 }
 
+TEST(TrimRows, DropsResultsWithoutTheirCalls) {
+  const Tree orphans = tree(R"([{"role":"system","content":"s"},
+    {"role":"tool","tool_call_id":"a"},{"role":"tool","tool_call_id":"b"},
+    {"role":"tool","tool_call_id":"c"}])");
+  EXPECT_EQ(trim_rows(orphans, 3), orphans);
+  EXPECT_EQ(trim_rows(orphans, 2), tree(R"([{"role":"system","content":"s"}])"));
+  const Tree asked = tree(R"([{"role":"user","content":"q"},{"role":"tool","tool_call_id":"a"},
+    {"role":"tool","tool_call_id":"b"}])");
+  EXPECT_EQ(trim_rows(asked, 1), tree(R"([{"role":"user","content":"q"}])"));
+}
+
 TEST(RepairRows, LeavesAValidHistoryAlone) {
   CountingIds ids("x");
   EXPECT_EQ(repair_rows(tree(turns), ids), tree(turns));

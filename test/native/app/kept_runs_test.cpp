@@ -79,6 +79,17 @@ TEST_F(KeptRunsTest, RefusesWhatWasNotAskedAndKeepsTheQuestion) {
   EXPECT_TRUE(kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids).ok());
 }
 
+TEST_F(KeptRunsTest, PassesOverAnswersToOtherQuestions) {
+  app::AgentInput input = answer(question, R"({"approved":true})");
+  input.resume_json.insert(1, R"({"interruptId":"made-up","status":"resolved"},)");
+  auto task = kept.task_for(input, plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
+  EXPECT_EQ(task.value().strays, std::vector<std::string>{"made-up"});
+  // What was passed over is not taken for answered.
+  EXPECT_EQ(code_of(answer("made-up", R"({"approved":true})")), Errc::approval_mismatch);
+}
+
 TEST_F(KeptRunsTest, TellsARefusalAsAResult) {
   auto task =
       kept.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), plan, 1, ids);

@@ -1,6 +1,10 @@
 #include "base/json.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+
+#include "base/json_depth.hpp"
+#include "base/json_tree.hpp"
 
 using namespace millrace;
 
@@ -11,6 +15,10 @@ std::string round_trip(std::string_view text,
   json::Document document;
   auto value = document.parse(text);
   return value ? value.value().to_json(surrogates) : std::string(value.error().code_name());
+}
+
+std::string nested(std::size_t levels) {
+  return std::string(levels, '[') + std::string(levels, ']');
 }
 
 }  // namespace
@@ -89,7 +97,35 @@ TEST(JsonDocument, RefusesWhatJsonParseRefuses) {
 
 TEST(JsonDocument, LimitsDepth) {
   EXPECT_EQ(round_trip(std::string(1'000'000, '[')), "json_too_deep");
-  EXPECT_EQ(round_trip(std::string(128, '[') + std::string(128, ']')).size(), 256U);
+  EXPECT_EQ(round_trip(nested(128)), nested(128));
+  EXPECT_EQ(round_trip(nested(129)), "json_too_deep");
+}
+
+TEST(JsonDocument, NeedsLittleStackForTheDeepestValue) {
+  // As threads of macOS have it; without optimization, or with a sanitizer's checks, it takes more.
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::size_t stack_bytes = 4UL * 1024 * 1024;
+#else
+  constexpr std::size_t stack_bytes = 512UL * 1024;
+#endif
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+  pthread_t thread{};
+  std::string said;
+  const auto work = [](void* out) -> void* {
+    const std::string text = nested(json::data_depth_limit);
+    json::Document document(json::data_depth_limit);
+    const auto value = document.parse(text);
+    if (!value) return nullptr;
+    const json::Tree tree(value.value());
+    *static_cast<std::string*>(out) = tree.to_json() == text ? "same" : "other";
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, work, &said), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(said, "same");
 }
 
 TEST(JsonDocument, TrimsWhatJavaScriptTrims) {

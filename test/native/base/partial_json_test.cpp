@@ -16,6 +16,16 @@ std::string completed(std::string_view text) {
   return partial.completed();
 }
 
+TEST(ObjectText, IsAnObjectAlways) {
+  EXPECT_EQ(object_text(R"({"a": 1})"), R"({"a": 1})");
+  EXPECT_EQ(object_text(R"( {"a":[1,{"b":"c)"), R"({"a":[1,{"b":"c"}]})");
+  EXPECT_EQ(object_text(R"({"a":1}})"), R"({"a":1})");
+  for (const std::string_view text :
+       {"", " ", "[1]", "null", "\"{}\"", "no {}", "{a:1}", "{\"a\" 1}"}) {
+    EXPECT_EQ(object_text(text), "{}") << text;
+  }
+}
+
 TEST(PartialJson, ClosesWhatIsOpenAndMakesNothingUp) {
   EXPECT_EQ(completed(""), "");
   EXPECT_EQ(completed("Here it is:\n```json\n"), "");

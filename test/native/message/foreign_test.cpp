@@ -37,6 +37,17 @@ TEST(Foreign, ReadsRowsOfOpenAi) {
             R"([{"role":"tool","toolCallId":"a","tool_call_id":"b"}])");
 }
 
+TEST(Foreign, KeepsUnknownPartsOnRequest) {
+  const std::string rows = user(
+      R"({"type":"text","text":"q"},{"type":"hologram","x":1},{"type":"image","source":{"type":"blob"}})");
+  EXPECT_EQ(adopted(rows).substr(0, 17), "invalid_messages:");
+  json::Document document;
+  const auto kept =
+      message::adopt_foreign(document.parse(rows).value(), message::UnknownParts::kept);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept.value(), rows);
+}
+
 TEST(Foreign, ReadsRowsOfTheAiSdk) {
   EXPECT_EQ(
       adopted(

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,7 +59,14 @@ class FakeHost final : public CallHost {
     asked.push_back({id, hook, std::move(json)});
   }
   void opened() override { ++opens; }
+  bool aside(std::function<void()> work) override {
+    if (!has_threads) return false;
+    works.push_back(std::move(work));
+    return true;
+  }
 
+  bool has_threads = false;
+  std::vector<std::function<void()>> works;
   std::vector<net::Request> sent;
   std::vector<std::chrono::milliseconds> waits;
   std::vector<Asked> asked;
@@ -80,14 +88,15 @@ inline CallLink link(std::string_view provider = "openai", std::string model = "
 
 // A call of one user message, and hands to play its provider.
 struct CallRig {
-  explicit CallRig(CallOptions options)
-      : call(std::move(options), payload(), services, host, log) {}
-  explicit CallRig(CallLink only)
-      : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}, {}}) {}
+  explicit CallRig(CallOptions options, std::string_view content = "Say hello.")
+      : call(std::move(options), payload(content), services, host, log) {}
+  explicit CallRig(CallLink only, std::string_view content = "Say hello.")
+      : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}, {}}, content) {}
 
-  ChatPayload payload() {
-    auto read = read_payload(
-        R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":"Say hello."}]})", ids);
+  ChatPayload payload(std::string_view content) {
+    auto read = read_payload(R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":")" +
+                                 std::string(content) + "\"}]}",
+                             ids);
     EXPECT_TRUE(read.ok());
     return std::move(read).value();
   }

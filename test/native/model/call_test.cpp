@@ -38,11 +38,65 @@ TEST(ModelCall, StreamsAnAnswerAndBooksItsTokens) {
   EXPECT_EQ(attempt.status, 200);
   EXPECT_EQ(attempt.first_token, 40ms);
   EXPECT_EQ(attempt.duration, 90ms);
-  EXPECT_EQ(attempt.usage.source, UsageSource::reported);
-  EXPECT_EQ(attempt.usage.input_tokens, 5);
-  EXPECT_EQ(attempt.usage.output_tokens, 7);
+  EXPECT_EQ(attempt.usage->source, UsageSource::reported);
+  EXPECT_EQ(attempt.usage->input_tokens, 5);
+  EXPECT_EQ(attempt.usage->output_tokens, 7);
   EXPECT_TRUE(rig.log.has("Hel"));
   EXPECT_FALSE(rig.log.has("RUN_ERROR"));
+}
+
+// Other streams wait for nothing that another thread can do.
+TEST(ModelCall, BuildsTheBodyOfALongConversationAside) {
+  const std::string content(300'000, 'x');
+  CallRig rig(link(), content);
+  rig.host.has_threads = true;
+  rig.start();
+  ASSERT_EQ(rig.host.works.size(), 1U);
+  EXPECT_TRUE(rig.host.sent.empty());
+  rig.host.works[0]();
+  EXPECT_TRUE(rig.host.sent.empty());
+  rig.call.on_built(rig.now());
+  rig.call.on_built(rig.now());
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_NE(rig.host.sent[0].body.find(content), std::string::npos);
+  rig.refuse(503, "{}");
+  rig.timer();
+  EXPECT_EQ(rig.host.works.size(), 2U);
+}
+
+TEST(ModelCall, BuildsAShortBodyOrOneWithoutThreadsItself) {
+  CallRig brief(link());
+  brief.host.has_threads = true;
+  brief.start();
+  EXPECT_EQ(brief.host.sent.size(), 1U);
+  CallRig alone(link(), std::string(300'000, 'x'));
+  alone.start();
+  EXPECT_EQ(alone.host.sent.size(), 1U);
+}
+
+TEST(ModelCall, MayBeStoppedWhileItsBodyIsBuilt) {
+  std::function<void()> work;
+  {
+    CallRig rig(link(), std::string(300'000, 'x'));
+    rig.host.has_threads = true;
+    rig.start();
+    ASSERT_EQ(rig.host.works.size(), 1U);
+    work = rig.host.works[0];
+    rig.call.stop(rig.now());
+    rig.call.on_built(rig.now());
+    EXPECT_TRUE(rig.call.ended());
+    EXPECT_TRUE(rig.host.sent.empty());
+  }
+  work();
+}
+
+TEST(ModelCall, TellsThatABodyCouldNotBeBuilt) {
+  CallRig rig(link(), std::string(300'000, 'x'));
+  rig.host.has_threads = true;
+  rig.start();
+  rig.call.on_built(rig.now());
+  ASSERT_TRUE(rig.call.error());
+  EXPECT_EQ(rig.call.error()->code, Errc::internal);
 }
 
 TEST(ModelCall, RetriesBeforeTheFirstTokenWithoutATrace) {
@@ -134,8 +188,8 @@ TEST(ModelCall, TakesAnAbandonedAnswerBackForTheFallback) {
   EXPECT_EQ(after.find(R"("messageId":"id-2")"), std::string::npos) << after;
   EXPECT_NE(after.find("Whole"), std::string::npos);
   ASSERT_EQ(rig.call.attempts().size(), 2U);
-  EXPECT_EQ(rig.call.attempts()[0].usage.source, UsageSource::estimated);
-  EXPECT_GT(rig.call.attempts()[0].usage.output_tokens, 0);
+  EXPECT_EQ(rig.call.attempts()[0].usage->source, UsageSource::estimated);
+  EXPECT_GT(rig.call.attempts()[0].usage->output_tokens, 0);
 }
 
 TEST(ModelCall, ShowsAnIdOfAnAbandonedAnswerNeverAgain) {
@@ -302,9 +356,9 @@ TEST(ModelCall, StopsAndBooksWhatWasShown) {
   EXPECT_EQ(rig.host.abandoned, 1);
   EXPECT_EQ(rig.call.error()->code, Errc::cancelled);
   EXPECT_TRUE(rig.log.has("TEXT_MESSAGE_END"));
-  EXPECT_EQ(rig.call.attempts()[0].usage.source, UsageSource::estimated);
-  EXPECT_GT(*rig.call.attempts()[0].usage.output_tokens, 0);
-  EXPECT_GT(*rig.call.attempts()[0].usage.input_tokens, 0);
+  EXPECT_EQ(rig.call.attempts()[0].usage->source, UsageSource::estimated);
+  EXPECT_GT(*rig.call.attempts()[0].usage->output_tokens, 0);
+  EXPECT_GT(*rig.call.attempts()[0].usage->input_tokens, 0);
   // What comes later changes nothing.
   rig.text("more");
   rig.lost();
@@ -332,7 +386,7 @@ TEST(ModelCall, EndsACompleteAnswerWhoseConnectionStaysOpen) {
   EXPECT_TRUE(rig.call.ended());
   EXPECT_FALSE(rig.call.error());
   EXPECT_EQ(rig.host.abandoned, 1);
-  EXPECT_EQ(rig.call.attempts()[0].usage.output_tokens, 7);
+  EXPECT_EQ(rig.call.attempts()[0].usage->output_tokens, 7);
 }
 
 TEST(ModelCall, WaitsOnlyShortlyBehindTheEndMark) {
@@ -356,7 +410,7 @@ TEST(ModelCall, WaitsOnlyShortlyBehindTheEndMark) {
   EXPECT_TRUE(rig.call.ended());
   EXPECT_FALSE(rig.call.error());
   EXPECT_EQ(rig.host.abandoned, 1);
-  EXPECT_EQ(rig.call.attempts()[0].usage.output_tokens, 7);
+  EXPECT_EQ(rig.call.attempts()[0].usage->output_tokens, 7);
 }
 
 TEST(ModelCall, StopsWhileItWaits) {
@@ -471,7 +525,7 @@ TEST(ModelCall, EstimatesAnAnswerThatIsCutBehindItsReasonToFinish) {
       "{\"output_tokens\":3}}\n\n");
   rig.done();
   EXPECT_EQ(rig.call.error()->code, Errc::stream_truncated);
-  EXPECT_EQ(rig.call.attempts().back().usage.source, UsageSource::estimated);
+  EXPECT_EQ(rig.call.attempts().back().usage->source, UsageSource::estimated);
 }
 
 TEST(ModelCall, EstimatesAnAnswerWhoseConnectionBroke) {
@@ -482,7 +536,7 @@ TEST(ModelCall, EstimatesAnAnswerWhoseConnectionBroke) {
            R"("usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11}})"
            "\n\n");
   rig.lost();
-  EXPECT_EQ(rig.call.attempts().back().usage.source, UsageSource::estimated);
+  EXPECT_EQ(rig.call.attempts().back().usage->source, UsageSource::estimated);
 }
 
 TEST(ModelCall, NeverRepeatsAKey) {

@@ -2,6 +2,7 @@
 // sampling settings. MILLRACE_WRITE_GOLDEN=1 writes the files anew.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -110,6 +111,27 @@ TEST(GoldenImages, AreRefusedWhereNoneAreTaken) {
     EXPECT_EQ(built.error().code_name(), "capability_not_supported");
   }
   EXPECT_GT(refusing, 0U);
+}
+
+TEST(GoldenImages, AreLeftOutWhereThatIsWanted) {
+  for (const model::Provider& row : model::providers()) {
+    if (row.dialect == model::Dialect::none) continue;
+    SCOPED_TRACE(row.id);
+    CountingIds ids("id-");
+    const auto config = model::read_config(settings_for(row));
+    auto payload = model::read_payload(payload_for(row, Image::sent), ids);
+    ASSERT_TRUE(config.ok() && payload.ok());
+    payload.value().leaves_out = true;
+    const auto built =
+        model::build_chat(config.value(), payload.value(), ids, {test::test_time, 0, "test-token"});
+    ASSERT_TRUE(built.ok()) << built.error().message;
+    const auto& notes = built.value().notes;
+    const auto losses = std::count_if(notes.begin(), notes.end(),
+                                      [](const model::Note& note) { return note.is_loss; });
+    EXPECT_EQ(losses, image_for(row) == Image::none ? 1 : 0);
+    const bool is_told = built.value().request.body.find("[image left out: ") != std::string::npos;
+    EXPECT_EQ(is_told, image_for(row) == Image::none);
+  }
 }
 
 TEST(GoldenFiles, AreWrittenOnRequest) {

@@ -155,6 +155,25 @@ TEST(Payload, GivesUnclaimedThoughtSignaturesToGeminiOnly) {
   EXPECT_FALSE(sent("mistral", "mistral-large-latest"));
 }
 
+TEST(Payload, SendsMistralItsThoughtsAsPartsOfTheAnswer) {
+  const auto sent = [](std::string_view answer) {
+    const std::string payload =
+        R"({"model":"magistral-medium-2509","messages":[{"role":"user","content":"a"},)" +
+        std::string(answer) + R"(,{"role":"user","content":"b"}]})";
+    return test::body_of(test::build(test::settings_of("mistral"), payload));
+  };
+  constexpr std::string_view thinking =
+      R"("content":[{"type":"thinking","thinking":[{"type":"text","text":"why"}]})";
+  const std::string text =
+      sent(R"({"role":"assistant","content":"so","reasoning":{"content":"why"}})");
+  EXPECT_NE(text.find(std::string(thinking) + R"(,{"type":"text","text":"so"}])"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("reasoning_content"), std::string::npos) << text;
+  EXPECT_NE(sent(R"({"role":"assistant","content":"so"})").find(R"("content":"so")"),
+            std::string::npos);
+}
+
 TEST(Scope, IsReadAsItWasWritten) {
   for (const std::string_view provider : {"a", "my.own.vendor", "mr1.1.a."}) {
     const std::string text = model::scoped_signature(provider, "sig.na.ture");

@@ -98,6 +98,7 @@ const std::vector<Case>& cases() {
       {"reasoning_split", ask(""), R"("reasoning_split":true)", ""},
       {"always_streams", ask(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
       {"no_stream_with_tools", ask(tool), R"("stream":false)", R"("stream":true)"},
+      {"no_stream_o1", ask("", "o1"), R"("stream":false)", R"("stream":true)"},
       {"no_stream_with_schema", ask(schema), R"("stream":false)", R"("stream":true)"},
       {"temperature_to_one", ask(R"("temperature":1.0)"), R"("temperature":0.5)",
        R"("temperature":1)"},

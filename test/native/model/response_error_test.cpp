@@ -52,7 +52,13 @@ constexpr Case cases[] = {
     {"openai", 500, R"({"error":{"message":"The server had an error","type":"server_error"}})",
      Errc::provider_error},
     {"openai", 503, "<html>busy</html>", Errc::provider_overloaded},
-    {"openai", 408, "", Errc::provider_error},
+    {"openai", 408, "", Errc::first_byte_timeout},
+    {"openai", 502, "<html>Bad gateway</html>", Errc::connection_lost},
+    {"openai", 502, R"({"error":{"message":"Overloaded","type":"overloaded_error"}})",
+     Errc::provider_overloaded},
+    {"openai", 504, "", Errc::first_byte_timeout},
+    {"openai", 520, "", Errc::connection_lost},
+    {"openai", 524, "", Errc::first_byte_timeout},
     {"openai", 418, "", Errc::provider_bad_request},
     {"azure", 400,
      R"({"error":{"code":"content_filter","message":"The response was filtered","innererror":{"code":"ResponsibleAIPolicyViolation"}}})",
@@ -128,7 +134,7 @@ TEST(ResponseError, ReadsErrorsInsideAnswers) {
   EXPECT_EQ(error_from_stream("overloaded_error", "Overloaded", "anthropic").code,
             Errc::provider_overloaded);
   EXPECT_EQ(error_from_stream("", "Rate limit reached", "openai").code, Errc::rate_limited);
-  EXPECT_EQ(error_from_stream("502", "Upstream failed", "openrouter").code, Errc::provider_error);
+  EXPECT_EQ(error_from_stream("502", "Upstream failed", "openrouter").code, Errc::connection_lost);
   EXPECT_EQ(error_from_stream("429", "slow down", "openrouter").code, Errc::rate_limited);
   EXPECT_EQ(error_from_stream("stream_truncated", "cut", "openai").code, Errc::stream_truncated);
   EXPECT_EQ(error_from_stream("content_filter", "stopped", "openai").code, Errc::content_filtered);
@@ -136,6 +142,8 @@ TEST(ResponseError, ReadsErrorsInsideAnswers) {
   EXPECT_EQ(error_from_stream("1004", "login fail", "minimax").code, Errc::authentication_failed);
   EXPECT_EQ(error_from_stream("2049", "invalid key", "minimax").code, Errc::authentication_failed);
   EXPECT_EQ(error_from_stream("1008", "no money", "minimax").code, Errc::insufficient_quota);
+  EXPECT_EQ(error_from_stream("1039", "token limit", "minimax").code,
+            Errc::context_window_exceeded);
   EXPECT_EQ(error_from_stream("1002", "wait", "minimax").code, Errc::rate_limited);
   EXPECT_EQ(error_from_stream("1027", "output", "minimax").code, Errc::content_filtered);
   EXPECT_EQ(error_from_stream("30001", "Sorry.", "siliconcloud").code, Errc::insufficient_quota);

@@ -8,6 +8,8 @@
 #include <iostream>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "adapter/decoder.hpp"
 #include "model/usage.hpp"
@@ -48,6 +50,113 @@ const Sample samples[] = {
      "nested\n",
      60},
 };
+
+// Texts that are no running English, and how near the estimate has to come.
+struct Odd {
+  const char* name;
+  std::string text;
+  std::int64_t tokens;  // of o200k_base
+  double least;
+  double most;
+};
+
+// Letters in an order that means nothing, the same each time.
+std::string letters(std::string_view of, std::uint64_t& state) {
+  std::string text;
+  for (int at = 0; at < 20'000; ++at) {
+    state = state * 48271 % 2147483647;
+    text.push_back(of[state % of.size()]);
+  }
+  return text;
+}
+
+std::vector<Odd> odd_texts() {
+  std::uint64_t state = 20261122;
+  std::vector<Odd> texts{
+      {"Finnish",
+       "Teko\303\244ly muuttaa tapaamme ty\303\266skennell\303\244 nopeammin kuin kukaan osa"
+       "si odottaa. Monet yritykset k\303\244ytt\303\244v\303\244t kielimalleja asiakaspalve"
+       "lussa, ohjelmistokehityksess\303\244 ja asiakirjojen tiivist\303\244misess\303\244. "
+       "Tietoturvallisuudesta huolehtiminen edellytt\303\244\303\244 kuitenkin huolellista s"
+       "uunnittelua, sill\303\244 arkaluonteisten henkil\303\266tietojen k\303\244sittelyyn "
+       "sovelletaan tietosuojalains\303\244\303\244d\303\244nt\303\266\303\244.",
+       109, 0.65, 1.15},
+      {"German compounds",
+       "Die Bundesverfassungsgerichtsentscheidung zur Vorratsdatenspeicherung beeinflusst di"
+       "e Telekommunikations\303\274berwachungsverordnung. Rechtsschutzversicherungsgesellsc"
+       "haften und Krankenhausverwaltungsabteilungen pr\303\274fen die Datenschutzgrundveror"
+       "dnung sowie die Arbeitsunf\303\244higkeitsbescheinigungen ihrer Versicherungsnehmer."
+       " Das Geschwindigkeitsbegrenzungsschild steht vor der Stra\303\237enbahnhaltestelle a"
+       "m Hauptbahnhofsvorplatz.",
+       85, 0.75, 1.25},
+      {"Japanese",
+       "\344\272\272\345\267\245\347\237\245\350\203\275\343\201\257\347\247\201\343\201\237"
+       "\343\201\241\343\201\256\345\203\215\343\201\215\346\226\271\343\202\222\345\244\211"
+       "\343\201\210\343\201\244\343\201\244\343\201\202\343\202\212\343\201\276\343\201\231"
+       "\343\200\202\345\244\232\343\201\217\343\201\256\344\274\201\346\245\255\343\201\214"
+       "\350\263\252\345\225\217\343\201\270\343\201\256\345\233\236\347\255\224\343\202\204"
+       "\346\226\207\346\233\270\343\201\256\350\246\201\347\264\204\343\200\201\343\203\227"
+       "\343\203\255\343\202\260\343\203\251\343\203\240\343\201\256\344\275\234\346\210\220"
+       "\343\201\253\350\250\200\350\252\236\343\203\242\343\203\207\343\203\253\343\202\222"
+       "\345\210\251\347\224\250\343\201\227\343\201\246\343\201\204\343\201\276\343\201\231"
+       "\343\200\202\343\201\227\343\201\213\343\201\227\343\200\201\351\207\215\350\246\201"
+       "\343\201\252\346\261\272\345\256\232\343\202\222\344\270\213\343\201\231\345\211\215"
+       "\343\201\253\345\277\205\343\201\232\347\265\220\346\236\234\343\202\222\347\242\272"
+       "\350\252\215\343\201\231\343\202\213\343\201\223\343\201\250\343\201\214\345\244\247"
+       "\345\210\207\343\201\247\343\201\231\343\200\202\346\230\250\346\227\245\343\201\257"
+       "\345\244\251\346\260\227\343\201\214\350\211\257\343\201\213\343\201\243\343\201\237"
+       "\343\201\256\343\201\247\343\200\201\345\267\235\346\262\277\343\201\204\343\202\222"
+       "\346\225\243\346\255\251\343\201\227\343\201\276\343\201\227\343\201\237\343\200\202",
+       86, 0.85, 1.15},
+      {"Russian",
+       "\320\230\321\201\320\272\321\203\321\201\321\201\321\202\320\262\320\265\320\275"
+       "\320\275\321\213\320\271 \320\270\320\275\321\202\320\265\320\273\320\273\320\265"
+       "\320\272\321\202 \320\274\320\265\320\275\321\217\320\265\321\202 \321\202\320\276, "
+       "\320\272\320\260\320\272 \320\274\321\213 \321\200\320\260\320\261\320\276\321\202"
+       "\320\260\320\265\320\274. \320\234\320\275\320\276\320\263\320\270\320\265 \320\272"
+       "\320\276\320\274\320\277\320\260\320\275\320\270\320\270 \320\270\321\201\320\277"
+       "\320\276\320\273\321\214\320\267\321\203\321\216\321\202 \321\217\320\267\321\213"
+       "\320\272\320\276\320\262\321\213\320\265 \320\274\320\276\320\264\320\265\320\273"
+       "\320\270, \321\207\321\202\320\276\320\261\321\213 \320\276\321\202\320\262\320\265"
+       "\321\207\320\260\321\202\321\214 \320\275\320\260 \320\262\320\276\320\277\321\200"
+       "\320\276\321\201\321\213 \320\270 \320\272\321\200\320\260\321\202\320\272\320\276 "
+       "\320\270\320\267\320\273\320\260\320\263\320\260\321\202\321\214 \320\264\320\276"
+       "\320\272\321\203\320\274\320\265\320\275\321\202\321\213.",
+       34, 0.85, 1.15},
+      {"Arabic",
+       "\330\247\331\204\330\260\331\203\330\247\330\241 \330\247\331\204\330\247\330\265"
+       "\330\267\331\206\330\247\330\271\331\212 \331\212\330\272\331\212\330\261 \330\267"
+       "\330\261\331\212\331\202\330\251 \330\271\331\205\331\204\331\206\330\247. \330\252"
+       "\330\263\330\252\330\256\330\257\331\205 \330\247\331\204\330\271\330\257\331\212"
+       "\330\257 \331\205\331\206 \330\247\331\204\330\264\330\261\331\203\330\247\330\252 "
+       "\331\206\331\205\330\247\330\260\330\254 \330\247\331\204\331\204\330\272\330\251 "
+       "\331\204\331\204\330\245\330\254\330\247\330\250\330\251 \330\271\331\206 \330\247"
+       "\331\204\330\243\330\263\330\246\331\204\330\251 \331\210\330\252\331\204\330\256"
+       "\331\212\330\265 \330\247\331\204\331\205\330\263\330\252\331\206\330\257\330\247"
+       "\330\252 \331\210\331\203\330\252\330\247\330\250\330\251 \330\247\331\204\330\250"
+       "\330\261\330\247\331\205\330\254. \331\210\331\205\330\271 \330\260\331\204\331\203 "
+       "\331\205\331\206 \330\247\331\204\331\205\331\207\331\205 \330\247\331\204\330\252"
+       "\330\255\331\202\331\202 \330\257\330\247\330\246\331\205\330\247 \331\205\331\206 "
+       "\330\247\331\204\331\206\330\252\330\247\330\246\330\254 \331\202\330\250\331\204 "
+       "\330\247\330\252\330\256\330\247\330\260 \330\247\331\204\331\202\330\261\330\247"
+       "\330\261\330\247\330\252.",
+       51, 0.85, 1.15},
+      {"English in capitals",
+       "THIS AGREEMENT SHALL BE GOVERNED BY AND CONSTRUED IN ACCORDANCE WITH THE LAWS OF THE"
+       " STATE. NOTWITHSTANDING ANYTHING TO THE CONTRARY, THE CONTRACTOR INDEMNIFIES THE CUS"
+       "TOMER.",
+       46, 0.85, 1.15},
+      {"code",
+       "export async function readAll(stream) {\n  const chunks = [];\n  for await (const chunk of "
+       "stream) chunks.push(chunk);\n  return Buffer.concat(chunks).toString(\"utf8\");\n}\n",
+       40, 0.85, 1.15},
+  };
+  texts.push_back({"DNA", letters("ACGT", state), 10356, 0.85, 1.15});
+  texts.push_back({"protein", letters("ACDEFGHIKLMNPQRSTVWY", state), 11070, 0.85, 1.15});
+  const std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz";
+  texts.push_back({"random letters", letters(alphabet, state), 10393, 0.85, 1.15});
+  return texts;
+}
 
 // What of an answer counts as output, and what the provider counted.
 class Listener final : public event::EventSink {
@@ -99,6 +208,29 @@ TEST(TokenEstimate, IsNearATokenizer) {
     EXPECT_NEAR(static_cast<double>(tokens), static_cast<double>(sample.tokens), allowed)
         << sample.text;
   }
+}
+
+TEST(TokenEstimate, IsNearATokenizerForTextsOfOtherKinds) {
+  for (const Odd& odd : odd_texts()) {
+    const double ratio =
+        static_cast<double>(estimate_tokens(odd.text)) / static_cast<double>(odd.tokens);
+    EXPECT_GE(ratio, odd.least) << odd.name;
+    EXPECT_LE(ratio, odd.most) << odd.name;
+  }
+}
+
+// Limits of a context rely on it.
+TEST(TokenEstimate, CountsLettersWithoutSpaces) {
+  for (const std::string_view piece : {"a", "abcdefgh", "no"}) {
+    std::string text;
+    while (text.size() < 1'000'000) text.append(piece);
+    EXPECT_GE(estimate_tokens(text), 249'000) << piece;
+  }
+}
+
+TEST(TokenEstimate, CountsOneLetterAgainAndAgainLow) {
+  EXPECT_LT(estimate_tokens(std::string(65'536, 'x')), 17'000);
+  EXPECT_LT(estimate_tokens(std::string(65'536, 'X')), 17'000);
 }
 
 TEST(TokenEstimate, DoesNotDependOnThePieces) {

@@ -118,8 +118,15 @@ TEST(ClientFailures, ARequestIsNotSentTwiceWhenAKeptConnectionDies) {
 }
 
 // What came on a kept connection while nobody asked is nobody's answer, and a broken one is not
-// asked.
-TEST(ClientFailures, AKeptConnectionOnWhichSomethingCameIsNotUsedAgain) {
+// asked. Also where HTTP/2 was offered and the server has answered in HTTP/1.1.
+class SpoiltConnections : public testing::TestWithParam<bool> {};
+
+TEST_P(SpoiltConnections, AreNotUsedAgain) {
+  std::shared_ptr<Route> route;
+  if (GetParam()) {
+    route = std::make_shared<Route>();
+    route->http2 = true;
+  }
   const std::string stray = test::response(200, "", "another's");
   using Spoil = void (*)(Peer&, const std::string&);
   constexpr std::array<Spoil, 4> spoils{
@@ -144,16 +151,21 @@ TEST(ClientFailures, AKeptConnectionOnWhichSomethingCameIsNotUsedAgain) {
         EXPECT_EQ(peer.read_request(), "");
       });
       ClientRig rig;
-      EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
+      Request first = to(server.url("/"));
+      first.route = route;
+      EXPECT_EQ(rig.start(std::move(first))->outcome(), "ok");
       first_was_read.set_value();
       is_spoilt.get_future().wait();
-      const auto recorder = rig.start(once(server.url("/"), has_body));
+      Request second = once(server.url("/"), has_body);
+      second.route = route;
+      const auto recorder = rig.start(std::move(second));
       EXPECT_EQ(recorder->outcome(), "ok");
       EXPECT_EQ(recorder->body(), "answer 2");
       EXPECT_EQ(connections, 2);
     }
   }
 }
+INSTANTIATE_TEST_SUITE_P(OfferingHttp2, SpoiltConnections, testing::Bool());
 
 TEST(ClientFailures, AResetInTheMiddleComesAfterTheData) {
   std::promise<void> seen;

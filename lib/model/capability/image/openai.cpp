@@ -74,10 +74,13 @@ Result<CapabilityBody> openai_body(const Value& options) {
   out.open_object();
   out.value("model", options["model"]);
   out.text("prompt", prompt.value());
-  out.filled("size", size_of(params, "x"));
+  const bool is_older = options["model"].string().starts_with("dall-e");
+  const std::string size = size_of(params, "x");
+  // The older models know no size of their own choice by name, and answer with an address that ends
+  // unless they are asked for the image.
+  if (!is_older || size != "auto") out.filled("size", size);
   copy_members(out, params, openai_names);
-  // The older models answer with an address that ends unless they are asked for the image.
-  if (options["model"].string().starts_with("dall-e")) out.text("response_format", "b64_json");
+  if (is_older) out.text("response_format", "b64_json");
   out.close_object();
   return CapabilityBody{out.take()};
 }

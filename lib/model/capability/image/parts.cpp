@@ -40,12 +40,18 @@ constexpr std::array<ImagePath, 9> image_paths = {{
     {"image_urls", "", false},
 }};
 
+// What a page that shows the image must not run.
+bool is_address(std::string_view text) {
+  return text.starts_with("https://") || text.starts_with("http://") || text.starts_with("data:");
+}
+
 std::optional<Found> find_image(const Value& answer) {
   for (const ImagePath& path : image_paths) {
     const Value list = answer[path.list];
     const Value first = list.is_array() && list.size() > 0 ? *list.items().begin() : list;
     const Value text = path.member.empty() ? first : first[path.member];
-    if (const auto filled = text.filled_string()) {
+    const auto filled = text.filled_string();
+    if (filled && (path.is_base64 || is_address(*filled))) {
       return Found{*filled, first["mimeType"].string(), path.is_base64, first};
     }
   }

@@ -1,0 +1,26 @@
+// The usage that the last event of a run tells.
+#pragma once
+
+#include <string>
+
+#include "event/event.hpp"
+
+namespace millrace::event {
+
+// Thread: any, one at a time.
+class UsageList {
+ public:
+  // Takes what one answer of a model used; what is unknown is left out.
+  void add(const Usage& usage);
+  // Appends the members of RUN_FINISHED and RUN_ERROR to an open JSON object, nothing when nothing
+  // is known.
+  // Shape: "usage": TokenUsage[], and when one of them is an estimate
+  // "metadata": {"millrace": {"usageSource": "estimated"}}.
+  void append_to(std::string& object) const;
+
+ private:
+  std::string items_;  // JSON objects, comma separated
+  bool estimated_ = false;
+};
+
+}  // namespace millrace::event
