@@ -25,10 +25,11 @@ Engine::Engine(napi_env env, const app::TransportOptions& options)
 
 bool Engine::take(StreamId id) {
   auto batch = transport_.take(id);
+  const bool is_there = batch.has_value();
+  // What is delivered may ask for more, which keeps the process alive from here on.
+  if (is_there) deliver(std::move(*batch));
   settle();
-  if (!batch) return false;
-  deliver(std::move(*batch));
-  return true;
+  return is_there;
 }
 
 Napi::Value Engine::deliver_rest(const Napi::CallbackInfo& info) {

@@ -102,6 +102,9 @@ export async function send(
 // A text that was meant to be a header would be none.
 function checkedAuth(given: unknown): Record<string, string> {
   if (given === undefined || given === null) return {};
+  if (given instanceof Headers || given instanceof Map) {
+    return checkedAuth(Object.fromEntries<unknown>(given));
+  }
   const entries = typeof given === 'object' ? Object.entries(given) : [];
   const isHeaders = typeof given === 'object' && !Array.isArray(given);
   const set = entries.filter(([, value]) => value !== undefined) as [string, string][];

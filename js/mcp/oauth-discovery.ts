@@ -250,5 +250,6 @@ export async function discover(
     token_endpoint: `${origin}/token`,
     registration_endpoint: `${origin}/register`,
   };
+  checkEndpoints(metadata);
   return { resource, issuer: metadata.issuer, metadata };
 }

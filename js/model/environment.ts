@@ -48,7 +48,8 @@ export function addressOf({ id }: NamedProvider, env: Environment): string | und
 /** OLLAMA_HOST may lack scheme and port, and may be the address that Ollama listens on. */
 function ollamaURL(host: string): string {
   const hasScheme = /^https?:\/\//.test(host);
-  const text = (hasScheme ? host : `http://${host}`).replace(/\/+$/, '');
+  const name = host.startsWith(':') ? `127.0.0.1${host}` : host;
+  const text = (hasScheme ? host : `http://${name}`).replace(/\/+$/, '');
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
   if (url.port === '' && !hasScheme) url.port = '11434';

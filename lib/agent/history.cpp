@@ -63,6 +63,30 @@ std::string without_middle(std::string_view text, std::int64_t kept, std::int64_
   return made;
 }
 
+// What an answer was counted as is of all of it.
+void forget_usage(Tree& row) {
+  row.erase("usage");
+  if (!std::as_const(row)["metadata"].is_object()) return;
+  Tree& metadata = row.at("metadata");
+  metadata.erase("usage");
+  metadata.erase("totalOutputTokens");
+}
+
+// Leaves about `kept` of the tokens of a row's text; gives how many it has then, and 0 when cutting
+// makes it no shorter.
+std::int64_t shorten(Tree& row, std::int64_t kept, std::int64_t tokens) {
+  const std::string text(std::as_const(row)["content"].string());
+  for (kept = std::max(kept, shortest_cut / 2); kept > 0; kept /= 2) {
+    std::string cut = without_middle(text, kept, tokens);
+    const std::int64_t left = estimate_tokens(cut);
+    if (left >= tokens) continue;
+    row.set("content", std::move(cut));
+    if (is_role(row, "assistant")) forget_usage(row);
+    return left;
+  }
+  return 0;
+}
+
 // A model may have called what no tool can be called; providers refuse to read such a name again.
 void name_calls(Tree& row) {
   constexpr std::size_t name_limit = 64;
@@ -238,25 +262,25 @@ Tree shorten_rows(const Tree& messages, std::int64_t most_tokens) {
   std::int64_t total = estimate_context_tokens(messages, Tree());
   if (total <= most_tokens) return messages;
   Tree rows = messages;
+  std::vector<std::int64_t> sizes;
+  for (const Tree& row : messages.items()) {
+    sizes.push_back(is_role(row, "system") ? 0 : estimate_tokens(row["content"].string()));
+  }
   for (const bool results : {true, false}) {
     while (total > most_tokens) {
-      Tree* longest = nullptr;
+      std::size_t longest = sizes.size();
       std::int64_t tokens = shortest_cut;
-      for (Tree& row : rows.items()) {
-        if (is_tool_result(row) != results || is_role(row, "system")) continue;
-        const std::int64_t size = estimate_tokens(row["content"].string());
-        if (size <= tokens) continue;
-        longest = &row;
-        tokens = size;
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] <= tokens || is_tool_result(messages.items()[i]) != results) continue;
+        longest = i;
+        tokens = sizes[i];
       }
-      if (longest == nullptr) break;
-      const std::int64_t kept =
-          std::max(shortest_cut / 2, tokens - (total - most_tokens) - cut_mark);
-      const std::string text(std::as_const(*longest)["content"].string());
-      longest->set("content", without_middle(text, kept, tokens));
-      total -= tokens - estimate_tokens(std::as_const(*longest)["content"].string());
-      // What an answer was counted as is of all of it.
-      if (is_role(*longest, "assistant")) longest->erase("usage");
+      if (longest == sizes.size()) break;
+      Tree& row = rows.items()[longest];
+      const std::int64_t kept = tokens - (total - most_tokens) - cut_mark;
+      total -= estimate_message_tokens(row);
+      sizes[longest] = shorten(row, kept, tokens);
+      total += estimate_message_tokens(row);
     }
   }
   return rows;

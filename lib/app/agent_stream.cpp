@@ -42,21 +42,22 @@ class AgentStream::Items final : public event::EventSink {
       usage_.add(*usage);
     }
     if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
-      std::string json = R"({"type":"RUN_ERROR")";
-      json::append_member(json, "message", failed->message);
-      json::append_member(json, "code", failed->code);
-      return add(with_usage(std::move(json)));
+      std::string members = R"("type":"RUN_ERROR")";
+      json::append_member(members, "message", failed->message);
+      json::append_member(members, "code", failed->code);
+      return add(with_usage(members));
     }
     if (const auto* foreign = std::get_if<event::Foreign>(&event.body)) {
       if (foreign->type != "RUN_FINISHED") return add(foreign->json);
-      return add(with_usage(std::string(foreign->json.substr(0, foreign->json.size() - 1))));
+      return add(with_usage(foreign->json.substr(1, foreign->json.size() - 2)));
     }
     batch_.on_event(event);
   }
 
  private:
-  [[nodiscard]] std::string with_usage(std::string json) const {
-    usage_.append_to(json);
+  [[nodiscard]] std::string with_usage(std::string_view members) const {
+    std::string json = "{";
+    usage_.append_to(json, members);
     json.push_back('}');
     return json;
   }

@@ -116,10 +116,10 @@ void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
   services_.client.pause(transfer_);
 }
 
-bool CallDriver::aside(std::function<void()> work) {
+bool CallDriver::aside(const std::function<void()>& work) {
   if (services_.pool == nullptr) return false;
   const std::weak_ptr<CallDriver> weak = weak_from_this();
-  const auto ticket = services_.pool->run([weak, work = std::move(work)] {
+  const auto ticket = services_.pool->run([weak, work] {
     try {
       work();
     } catch (const std::exception&) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::json {
@@ -171,7 +172,7 @@ std::string PartialJson::completed() const {
 
 std::string object_text(std::string_view text) {
   const auto is_object = [](std::string_view json) {
-    Document document;
+    Document document(data_depth_limit);
     const auto parsed = document.parse(json);
     return parsed && parsed.value().is_object();
   };

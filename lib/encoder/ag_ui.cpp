@@ -302,9 +302,8 @@ void AgUiEncoder::finish() {
   out_.append(R"({"type":"RUN_FINISHED")");
   json::append_member(out_, "threadId", options_.thread_id);
   json::append_member(out_, "runId", options_.run_id);
-  if (!finished_members_.empty()) out_.append(",").append(finished_members_);
+  usage_.append_to(out_, finished_members_);
   append_outcome();
-  usage_.append_to(out_);
   out_.push_back('}');
   frame_end();
   ended_ = true;
@@ -318,8 +317,7 @@ void AgUiEncoder::fail(std::string_view code, std::string_view message, std::str
   out_.append(R"({"type":"RUN_ERROR")");
   json::append_member(out_, "message", message);
   if (!code.empty()) json::append_member(out_, "code", code);
-  usage_.append_to(out_);
-  if (!extra.empty()) out_.append(",").append(extra);
+  usage_.append_to(out_, extra);
   out_.push_back('}');
   frame_end();
   ended_ = true;

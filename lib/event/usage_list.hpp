@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "event/event.hpp"
 
@@ -12,11 +13,11 @@ class UsageList {
  public:
   // Takes what one answer of a model used; what is unknown is left out.
   void add(const Usage& usage);
-  // Appends the members of RUN_FINISHED and RUN_ERROR to an open JSON object, nothing when nothing
-  // is known.
+  // Appends the members of RUN_FINISHED and RUN_ERROR to an open JSON object: `members`, which are
+  // of it as well ("" for none), and what is known of the usage.
   // Shape: "usage": TokenUsage[], and when one of them is an estimate
-  // "metadata": {"millrace": {"usageSource": "estimated"}}.
-  void append_to(std::string& object) const;
+  // "metadata": {"millrace": {"usageSource": "estimated"}} beside what `members` has there.
+  void append_to(std::string& object, std::string_view members = {}) const;
 
  private:
   std::string items_;  // JSON objects, comma separated

@@ -99,7 +99,7 @@ class CallHost {
   virtual void opened() = 0;
   // Does what takes long on another thread, and calls on_built after it. False: there is none, and
   // the call does it itself.
-  virtual bool aside(std::function<void()> work) {
+  virtual bool aside(const std::function<void()>& work) {
     static_cast<void>(work);
     return false;
   }

@@ -250,7 +250,7 @@ class TextDecoder::Converter {
       if (*name == 0) continue;
       iconv_t made = iconv_open("UTF-8", name);
       if (made == failed()) continue;
-      return std::unique_ptr<Converter>(new Converter(made, overshooting == name));
+      return std::unique_ptr<Converter>(new Converter(made, name));
     }
     return nullptr;
   }
@@ -276,9 +276,9 @@ class TextDecoder::Converter {
           continue;
         }
         out.append(utf8::replacement);
-        if (left == 0) break;
-        ++from;
-        --left;
+        const std::size_t skipped = std::min(unit_, left);
+        from += skipped;
+        left -= skipped;
       } else if (problem != E2BIG) {
         break;
       }
@@ -290,7 +290,10 @@ class TextDecoder::Converter {
   void finish(std::string& out) { step(nullptr, nullptr, out); }
 
  private:
-  Converter(iconv_t handle, bool overshoots) : handle_(handle), overshoots_(overshoots) {}
+  Converter(iconv_t handle, std::string_view name)
+      : handle_(handle),
+        overshoots_(name == overshooting),
+        unit_(name.starts_with("UTF-16") ? 2 : 1) {}
 
   // glibc 2.36 points behind some of what it refuses in this charset, at times behind the end.
   static constexpr std::string_view overshooting = "CP949";
@@ -334,6 +337,7 @@ class TextDecoder::Converter {
 
   iconv_t handle_;
   bool overshoots_;
+  std::size_t unit_;  // bytes that are passed over where one is refused
 };
 
 TextDecoder::TextDecoder(std::string_view content_type) : label_(charset_parameter(content_type)) {
@@ -409,7 +413,8 @@ Result<void> TextDecoder::convert(bool is_last, std::string& out) {
       return {};
     case Charset::Kind::unknown: {
       // Most charsets share ASCII, and a label that nobody knows may stand on a page of UTF-8.
-      const std::size_t tail = is_last ? 0 : utf8::unfinished_tail(held_);
+      // A character at the end may have been cut off with the rest of the answer.
+      const std::size_t tail = utf8::unfinished_tail(held_);
       if (!utf8::is_valid(std::string_view(held_).substr(0, held_.size() - tail))) {
         return make_error(Errc::unsupported_media_type, "The answer is written in the charset '" +
                                                             label_.substr(0, 40) +

@@ -171,6 +171,21 @@ describe('OAuth', () => {
     expect(asked).toBe(people);
   });
 
+  it('takes no secret unencrypted to a server that is its own authorization server', async () => {
+    const asked: string[] = [];
+    const server = await loopback((request, response) => {
+      asked.push(request.url ?? '');
+      response.writeHead(request.url === '/mcp' ? 401 : 404).end();
+    });
+    closing.push(server);
+    const guard = { allow: [hostOf(server.url)] };
+    await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining('is not reached over https') as string,
+    });
+    expect(asked).not.toContain('/register');
+  });
+
   it('is not made without what it needs', () => {
     for (const options of [undefined, {}, { redirectUrl }, { authorize: visit }]) {
       expect(() => new OAuth(options as never)).toThrow(

@@ -356,14 +356,21 @@ describe('calls of OpenAPI operations', () => {
     expect(asked).toEqual([]);
   });
 
-  it('leave headers to whom they belong', async () => {
+  it.each([
+    ['an object', { 'x-key': 'operator' }],
+    ['Headers', new Headers({ 'x-key': 'operator' })],
+    ['a Map', new Map([['x-key', 'operator']])],
+  ])('take the headers of `auth` as %s', async (_what, headers) => {
     const [own] = openApiTools({
       document: documentOf(withParameters(path, { name: 'X-KEY', in: 'header', schema: {} })),
       guard: { allow: [host] },
-      auth: () => ({ 'x-key': 'operator' }),
+      auth: () => headers as Record<string, string>,
     });
     await call(own as HostTool, { id: '1', 'X-KEY': 'model' });
     expect(asked[0]?.headers['x-key']).toBe('operator');
+  });
+
+  it('leave headers to whom they belong', () => {
     const header = (name: string) => ({ name, in: 'header', schema: { type: 'string' } });
     const tool = toolOf(withParameters(path, header('authorization'), header('X-Own')));
     expect(Object.keys(inputOf(tool).properties)).toEqual(['id', 'X-Own']);

@@ -64,6 +64,7 @@ describe('an address in the environment', () => {
     ['127.0.0.1:1', 'http://127.0.0.1:1'],
     ['box', 'http://box:11434'],
     ['0.0.0.0', 'http://127.0.0.1:11434'],
+    [':1', 'http://127.0.0.1:1'],
     ['[::1]:5', 'http://[::1]:5'],
     ['https://box/ollama/', 'https://box/ollama'],
   ])('is read as Ollama reads OLLAMA_HOST: %s', async (host, base) => {

@@ -58,6 +58,12 @@ describe('with live streams', () => {
     if (scene === 'throws') expect(outcome.stderr).toContain('thrown on purpose');
   });
 
+  it('a reader that asks for more keeps the process alive', async () => {
+    const outcome = await play('asks');
+    expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(JSON.parse(outcome.stdout)).toEqual({ found: true, inTake: 1, later: 1 });
+  });
+
   it('workers can be terminated, also when only they loaded the addon', async () => {
     const outcome = await play('workers', { WORKERS: '12' });
     expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });

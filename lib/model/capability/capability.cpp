@@ -169,6 +169,7 @@ Error told_error(Error otherwise, const CapabilityAnswer& answer, std::string_vi
   const auto parsed = document.parse(answer.body);
   if (!parsed) return otherwise;
   const json::Value base = parsed.value()["base_resp"];
+  if (base.is_object() && base["status_code"].integer().value_or(0) == 0) return otherwise;
   const json::Value error = parsed.value()["error"];
   const std::string_view message =
       base.is_object() ? base["status_msg"].string() : error["message"].string();

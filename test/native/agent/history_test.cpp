@@ -39,6 +39,46 @@ TEST(TruncateTurns, DropsWholeTurnsAndKeepsTheNewest) {
   EXPECT_EQ(truncate_turns(tree(turns), 100000), tree(turns));
 }
 
+Tree row_of(std::string_view role, const std::string& text) {
+  Tree row = Tree::object();
+  row.set("role", role);
+  row.set("content", text);
+  return row;
+}
+
+TEST(ShortenRows, CutsTheLongestResultsFirst) {
+  Tree rows = Tree::array();
+  rows.push(row_of("user", std::string(2000, 'q')));
+  rows.push(row_of("tool", std::string(8000, 'r')));
+  const std::int64_t all = estimate_context_tokens(rows, Tree());
+  const Tree cut = shorten_rows(rows, all - 300);
+  EXPECT_LE(estimate_context_tokens(cut, Tree()), all - 300);
+  EXPECT_EQ(std::as_const(cut).items()[0], rows.items()[0]);
+  EXPECT_NE(std::as_const(cut).items()[1]["content"].string().find("bytes are left out"),
+            std::string_view::npos);
+}
+
+// The blanks in the middle take no tokens: cut out, they leave as many.
+TEST(ShortenRows, EndsWhereACutMakesNothingShorter) {
+  std::string digits;
+  for (int i = 0; i < 120; ++i) digits.append("1a");
+  Tree rows = Tree::array();
+  rows.push(row_of("user", digits + std::string(40, ' ') + digits));
+  const std::int64_t all = estimate_context_tokens(rows, Tree());
+  for (const std::int64_t most : {all - 1, all / 2, std::int64_t{1}}) {
+    EXPECT_LT(estimate_context_tokens(shorten_rows(rows, most), Tree()), all) << most;
+  }
+}
+
+TEST(ShortenRows, CountsACutAnswerAnew) {
+  Tree rows = Tree::array();
+  rows.push(tree(R"({"role":"assistant","metadata":{"usage":{"totalOutputTokens":5000},"a":1}})"));
+  rows.items()[0].set("content", std::string(20000, 'x'));
+  const Tree cut = shorten_rows(rows, 1000);
+  EXPECT_LE(estimate_context_tokens(cut, Tree()), 1000);
+  EXPECT_EQ(cut.items()[0]["metadata"], tree(R"({"a":1})"));
+}
+
 TEST(TrimRows, KeepsSystemAndChains) {
   EXPECT_EQ(trim_rows(tree(turns), 100), tree(turns));
   const Tree kept = trim_rows(tree(turns), 4);

@@ -20,6 +20,9 @@ TEST(ObjectText, IsAnObjectAlways) {
   EXPECT_EQ(object_text(R"({"a": 1})"), R"({"a": 1})");
   EXPECT_EQ(object_text(R"( {"a":[1,{"b":"c)"), R"({"a":[1,{"b":"c"}]})");
   EXPECT_EQ(object_text(R"({"a":1}})"), R"({"a":1})");
+  std::string deep = R"({"a":)";
+  deep.append(400, '[').append(400, ']').append("}");
+  EXPECT_EQ(object_text(deep), deep);
   for (const std::string_view text :
        {"", " ", "[1]", "null", "\"{}\"", "no {}", "{a:1}", "{\"a\" 1}"}) {
     EXPECT_EQ(object_text(text), "{}") << text;

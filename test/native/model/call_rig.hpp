@@ -59,9 +59,9 @@ class FakeHost final : public CallHost {
     asked.push_back({id, hook, std::move(json)});
   }
   void opened() override { ++opens; }
-  bool aside(std::function<void()> work) override {
+  bool aside(const std::function<void()>& work) override {
     if (!has_threads) return false;
-    works.push_back(std::move(work));
+    works.push_back(work);
     return true;
   }
 

@@ -310,6 +310,9 @@ TEST(Capability, ReadsImagesWhereverTheyStand) {
   EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
                  R"({"base_resp":{"status_code":1008,"status_msg":"no balance"}})"),
             "provider_error");
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
+                 R"({"data":[],"base_resp":{"status_code":0,"status_msg":"success"}})"),
+            "no_image_generated");
   EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})", R"({"data":[]})"),
             "no_image_generated");
   constexpr std::string_view gemini = R"({"model":"g"})";

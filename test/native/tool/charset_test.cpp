@@ -84,6 +84,11 @@ TEST(TextDecoder, ReplacesWhatIsMalformedOrUnfinished) {
   EXPECT_EQ(text_of("a\xC4", "text/plain; charset=gbk"), "a\uFFFD");
   EXPECT_EQ(text_of("\x82<b>", "text/plain; charset=shift_jis"), "\uFFFD<b>");
   EXPECT_EQ(text_of("a\xC3"), "a\uFFFD");
+  // A half of a pair alone takes its two bytes with it.
+  EXPECT_EQ(text_of(std::string_view("\xD8\x00\x00z", 4), "text/plain; charset=utf-16be"),
+            "\uFFFDz");
+  EXPECT_EQ(text_of(std::string_view("\x00\xDCz\x00", 4), "text/plain; charset=utf-16le"),
+            "\uFFFDz");
   // The system's converter points behind what it refuses here.
   EXPECT_EQ(text_of("{\xA2\xE8", "text/plain; charset=euc-kr"), "{\uFFFD\uFFFD");
   EXPECT_EQ(text_of("{\xA2\xE8z", "text/plain; charset=euc-kr"),
@@ -93,6 +98,7 @@ TEST(TextDecoder, ReplacesWhatIsMalformedOrUnfinished) {
 TEST(TextDecoder, NamesACharsetThatCannotBeRead) {
   EXPECT_EQ(text_of("plain", "text/plain; charset=x-odd"), "plain");
   EXPECT_EQ(text_of("\xC3\xBC", "text/plain; charset=x-odd"), "\u00FC");
+  EXPECT_EQ(text_of("\xC3\xBC\xC3", "text/plain; charset=x-odd"), "\u00FC\uFFFD");
   EXPECT_EQ(text_of("a\xFC z", "text/plain; charset=x-odd"),
             "The answer is written in the charset 'x-odd', which cannot be read.");
   EXPECT_EQ(text_of("<meta charset=hz-gb-2312>\xFC z"),
