@@ -185,8 +185,8 @@ function measure(settings: object): Promise<Measured> {
   child.stdout.on('data', (text) => (out += String(text)));
   child.stderr.on('data', (text) => (err += String(text)));
   return new Promise((resolve, reject) => {
-    child.on('close', () => {
-      if (out === '') reject(new Error(err));
+    child.on('close', (code, signal) => {
+      if (out === '') reject(new Error(`It ended with ${signal ?? code} and no result. ${err}`));
       else resolve(JSON.parse(out) as Measured);
     });
   });
