@@ -22,6 +22,7 @@ import type {
 import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { checkRetries } from '../limits';
 import { ask } from './ask';
 import { chunksOf, retriedChunks } from './model-chunks';
 import { toJson } from './serialize';
@@ -61,7 +62,7 @@ export interface RuntimeConfig {
   approvalTimeoutMs?: number;
   /**
    * How often a function that is the model is called again when it fails in passing before its first
-   * chunk; 5 when absent. Runtimes that createModelRuntime made have `maxRetries`.
+   * chunk: 0 to 100, 5 when absent. Runtimes that createModelRuntime made have `maxRetries`.
    */
   modelRetries?: number;
   /** Milliseconds that a tool may take. */
@@ -125,6 +126,7 @@ export class AgentRuntime {
     this.#agent = agent;
     this.#config = config;
     this.#approvalMs = lifetimeOf(config.approvalTimeoutMs);
+    checkRetries('modelRetries', config.modelRetries);
     const builtin: Record<string, InstructionExecutor> = {};
     for (const type of builtinTypes) {
       const executor: InstructionExecutor = (instruction, state, context) =>

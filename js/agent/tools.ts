@@ -83,11 +83,21 @@ export function tool<Input>(definition: HostTool<Input> | NamelessTool<Input>): 
   // What the engine runs is known by its function, and instances of a class are more than their members.
   const isEngines = engineToolOf(definition as HostTool) !== undefined;
   if (isEngines || Object.getPrototypeOf(definition) !== Object.prototype) return definition;
-  return {
-    ...definition,
-    run: (input: Input, context?: Partial<AgentToolContext>) =>
-      definition.run(input, wholeContext(context)),
-  };
+  return { ...definition, run: runOf(definition) };
+}
+
+type Runnable = Pick<HostTool, 'run'>;
+type Run = (input: never, context?: Partial<AgentToolContext>) => unknown;
+
+// By definition: agents that call each other may each have made a tool of the same one.
+const runs = new WeakMap<Runnable, Run>();
+
+function runOf(definition: Runnable): Run {
+  const made = runs.get(definition);
+  if (made) return made;
+  const run: Run = (input, context) => definition.run(input, wholeContext(context));
+  runs.set(definition, run);
+  return run;
 }
 
 const isWhole = (context: Partial<AgentToolContext> | undefined): context is AgentToolContext =>

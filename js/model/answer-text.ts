@@ -212,10 +212,14 @@ export class AnswerText {
       const data = dataUriOf(picture);
       this.#images.push({ id: `tmp_img_${randomUUID()}`, data, isBase64: true });
     }
-    if (name !== 'millrace.reset') return;
-    const ids = new Set((value as { messageIds?: string[] }).messageIds);
-    this.#texts = this.#texts.filter(({ id }) => !ids.has(id));
-    this.#thoughts = this.#thoughts.filter(({ id }) => !ids.has(id));
+    if (name === 'millrace.reset') this.#reset(value as { messageIds?: readonly string[] });
+  }
+
+  // Without ids everything is void that was said.
+  #reset({ messageIds }: { messageIds?: readonly string[] }): void {
+    const stays = ({ id }: Part): boolean => messageIds?.includes(id) === false;
+    this.#texts = this.#texts.filter(stays);
+    this.#thoughts = this.#thoughts.filter(stays);
     this.#citations = [];
     this.#calls = [];
     this.#callSignatures.clear();

@@ -186,19 +186,29 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   readonly #taker: Taker<CallBatch> = {
     take: (batch) => {
-      this.#keep(batch);
+      try {
+        this.#keep(batch);
+      } catch (error) {
+        // Of events that a hook gave and nobody can read. Whoever called waits for no answer.
+        this.#fail(error);
+        return;
+      }
       this.#wakeAll();
     },
     end: () => {
       this.#end();
       this.#wakeAll();
     },
-    fail: (error) => {
-      this.#error = { value: error };
-      this.#end();
-      this.#wakeAll();
-    },
+    fail: (error) => this.#fail(error),
   };
+
+  // What the call still has to say is not read any more.
+  #fail(error: unknown): void {
+    this.#error = { value: error };
+    this.#end();
+    this.#call.leave();
+    this.#wakeAll();
+  }
 
   #wakeAll(): void {
     this.#pulling = false;

@@ -193,6 +193,16 @@ it('calls a function again that failed in passing, and tells of it', async () =>
   ]);
 });
 
+it.each([NaN, '2', -1, 1.5, 101, Infinity, null])('refuses modelRetries of %p', (given) => {
+  const config: any = { modelRetries: given };
+  expect(() => new AgentRuntime(new GeneralChatAgent(), config)).toThrow(
+    expect.objectContaining({
+      code: 'invalid_option',
+      message: expect.stringContaining('modelRetries'),
+    }),
+  );
+});
+
 it('keeps the payload that a runtime of LobeHub throws', async () => {
   const thrown = {
     errorType: 'ProviderServiceUnavailable',

@@ -910,6 +910,26 @@ describe('another agent', () => {
     expect(sent).toEqual(['ada']);
   });
 
+  it('may share the definition of a tool', () => {
+    const definition = { name: 'add', run: () => 5 };
+    const pairOf = (other: HostTool) => () =>
+      createAgent({
+        model: 'demo:demo',
+        tools: [tool(definition)],
+        agents: [
+          {
+            name: 'sub',
+            description: 'Sub.',
+            agent: createAgent({ model: 'demo:demo', tools: [other] }),
+          },
+        ],
+      });
+    expect(pairOf(tool(definition))).not.toThrow();
+    expect(pairOf(tool({ ...definition, run: () => 6 }))).toThrow(
+      expect.objectContaining({ code: 'invalid_option' }),
+    );
+  });
+
   it('may be nested four deep, not deeper', async () => {
     model = await startModel([{ text: 'ok' }]);
     const provider = { baseURL: model.url, apiKey: 'k' };

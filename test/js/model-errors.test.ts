@@ -226,6 +226,32 @@ describe('a hook', () => {
     expect(error.message).toContain(name);
   });
 
+  it.each(['the engine', 'a function'])(
+    'fails the run of %s by what nobody can read',
+    async (by) => {
+      const broken = { type: 'CUSTOM', name: 'millrace.provider_state', value: null } as AGUIEvent;
+      const run = runtimeOf('openai', {
+        handleStream: () => [broken],
+        ...(by === 'a function' && { fetch: (...given) => globalThis.fetch(...given) }),
+      }).stream(payload);
+      await expect(run.text()).rejects.toThrow('null');
+      await expect(eventsOf(run)).rejects.toThrow('null');
+      await expect(run.report).resolves.toMatchObject({ notes: [] });
+    },
+  );
+
+  it('takes everything back by a reset that names no message', async () => {
+    const reset = {
+      type: 'CUSTOM',
+      name: 'millrace.reset',
+      value: { reason: 'mine' },
+    } as AGUIEvent;
+    const handleStream = (events: AGUIEvent[]) =>
+      events.flatMap((event) => (event.type === 'TEXT_MESSAGE_END' ? [event, reset] : [event]));
+    expect(await runtimeOf('openai').stream(payload).text()).toBe('Hello');
+    expect(await runtimeOf('openai', { handleStream }).stream(payload).text()).toBe('');
+  });
+
   it('handleError that gives a text is named', async () => {
     provider.answer = refuse(500, 'broken');
     const error = await errorOf(runtimeOf('openai', { handleError: () => 'mine' }).chat(payload));
