@@ -113,6 +113,9 @@ describe('builtin tools', () => {
     expect(wrong).toMatchObject({ success: false, error: { type: 'invalid_argument' } });
     const time = await run({ time: { zone: 'UTC' } }, 'time', {});
     expect(time.content).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00 \(\w+day, UTC, UTC\)$/);
+    expect((await run({ time: { zone: 'UTC' } }, 'time', { zone: '' })).content).toMatch(
+      /UTC, UTC\)$/,
+    );
     const nowhere = await run({ time: true }, 'time', { zone: '../etc/passwd' });
     expect(nowhere.success).toBe(false);
   });

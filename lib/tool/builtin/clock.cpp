@@ -52,7 +52,7 @@ Result<Tools> make_time(const json::Tree& options, const Surroundings&) {
   MILLRACE_TRY(read_approve(options, spec));
   const auto run = [standard](const json::Tree& arguments) {
     const json::Tree& wanted = arguments["zone"];
-    const std::string zone = wanted.is_string() ? std::string(wanted.string()) : standard;
+    const std::string zone = wanted.string().empty() ? standard : std::string(wanted.string());
     const std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
                                  std::chrono::system_clock::now().time_since_epoch())
                                  .count();

@@ -171,6 +171,38 @@ class Rule {
   bool ok_ = true;
 };
 
+bool is_zone_name(std::string_view zone) {
+  return zone.size() <= 64 && zone.front() != '/' && zone.front() != '-' &&
+         std::all_of(zone.begin(), zone.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '/' || c == '_' || c == '-' || c == '+';
+         });
+}
+
+bool is_same_name(std::string_view one, std::string_view other) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+// The file of a zone below a folder, also where the name is written in other capitals: the database
+// has no two names that differ in them alone. Empty where there is none.
+std::filesystem::path zone_file(std::filesystem::path folder, std::string_view zone) {
+  std::error_code failed;
+  while (!zone.empty()) {
+    const std::string_view part = zone.substr(0, zone.find('/'));
+    zone.remove_prefix(std::min(part.size() + 1, zone.size()));
+    std::filesystem::path next = folder / part;
+    if (!std::filesystem::exists(next, failed)) {
+      for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+        if (is_same_name(entry.path().filename().string(), part)) next = entry.path();
+      }
+    }
+    folder = std::move(next);
+  }
+  return std::filesystem::is_regular_file(folder, failed) ? folder : std::filesystem::path();
+}
+
 Error unreadable() {
   return make_error(Errc::invalid_argument, "The time zone's file cannot be read.");
 }
@@ -220,19 +252,12 @@ Result<ZoneOffset> offset_of(std::string_view zone, std::int64_t unix_seconds) {
   if (zone.empty() || zone == "UTC" || zone == "Etc/UTC" || zone == "Z") {
     return ZoneOffset{0, false, "UTC"};
   }
-  const bool is_name = zone.size() <= 64 && zone.front() != '/' && zone.front() != '-' &&
-                       std::all_of(zone.begin(), zone.end(), [](char c) {
-                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                (c >= '0' && c <= '9') || c == '/' || c == '_' || c == '-' ||
-                                c == '+';
-                       });
   constexpr std::array<std::string_view, 3> folders{"/usr/share/zoneinfo/", "/usr/lib/zoneinfo/",
                                                     "/etc/zoneinfo/"};
   for (const std::string_view folder : folders) {
-    if (!is_name) break;
-    const std::string path = std::string(folder).append(zone);
-    std::error_code failed;
-    if (!std::filesystem::is_regular_file(path, failed)) continue;
+    if (!is_zone_name(zone)) break;
+    const std::filesystem::path path = zone_file(folder, zone);
+    if (path.empty()) continue;
     std::ifstream file(path, std::ios::binary);
     std::string bytes(std::istreambuf_iterator<char>(file), {});
     if (bytes.size() < file_limit && bytes.starts_with("TZif"))

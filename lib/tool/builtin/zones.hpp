@@ -21,7 +21,7 @@ struct ZoneOffset {
 // Errors: invalid_argument for bytes that are no TZif file.
 Result<ZoneOffset> offset_in(std::string_view tzif, std::int64_t unix_seconds);
 
-// The same for a name such as "Europe/Berlin"; "UTC" needs no file.
+// The same for a name such as "Europe/Berlin", in whatever capitals; "UTC" needs no file.
 // Errors: invalid_argument for an unknown name.
 Result<ZoneOffset> offset_of(std::string_view zone, std::int64_t unix_seconds);
 

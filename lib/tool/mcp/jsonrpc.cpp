@@ -115,7 +115,7 @@ Message read_message(const json::Value& value) {
     }
     return message;
   }
-  if (const json::Value error = value["error"]; error.is_object()) {
+  if (const json::Value error = value["error"]; error.is_object() || error.is_string()) {
     message.kind = MessageKind::error;
     message.body = error;
   } else if (const json::Value result = value["result"]; result && is_id(message.id)) {
@@ -128,7 +128,8 @@ Message read_message(const json::Value& value) {
 RpcError read_rpc_error(const json::Value& error) {
   RpcError read;
   read.code = error["code"].integer().value_or(0);
-  read.message = error["message"].string();
+  // Some servers say only what went wrong.
+  read.message = error.is_string() ? error.string() : error["message"].string();
   if (const json::Value data = error["data"]) read.data_json = data.to_json();
   return read;
 }

@@ -189,7 +189,7 @@ class Session {
     std::string schema_json;  // of a form
   };
 
-  void begin_handshake();
+  void begin_handshake(std::string_view version);
   void begin_discovery();
   void on_opening_result(const json::Value& result, TimePoint now);
   void on_opening_error(const json::Value& error);

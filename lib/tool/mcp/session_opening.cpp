@@ -10,6 +10,16 @@ namespace {
 constexpr std::array<std::string_view, 4> handshake_versions{latest_handshake_version, "2025-06-18",
                                                              "2025-03-26", "2024-11-05"};
 
+// The newest version of a handshake that a refusal names as one of its own.
+std::string_view offered_handshake(const json::Value& error) {
+  for (const std::string_view version : handshake_versions) {
+    for (const json::Value offered : error["data"]["supported"].items()) {
+      if (offered.string() == version) return version;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void Session::open(TimePoint now) {
@@ -21,18 +31,17 @@ void Session::open(TimePoint now) {
   if (options_.protocol == per_request_version) {
     begin_discovery();
   } else {
-    begin_handshake();
+    begin_handshake(options_.protocol.empty() ? latest_handshake_version
+                                              : std::string_view(options_.protocol));
   }
 }
 
-void Session::begin_handshake() {
+void Session::begin_handshake(std::string_view version) {
   state_ = State::shaking_hands;
   era_ = Era::handshake;
   opening_ = opened_by_ = next_request_++;
   std::string params = "{";
-  json::append_member(
-      params, "protocolVersion",
-      options_.protocol.empty() ? latest_handshake_version : std::string_view(options_.protocol));
+  json::append_member(params, "protocolVersion", version);
   json::append_raw_member(params, "capabilities", options_.capabilities_json);
   json::append_raw_member(params, "clientInfo", options_.client_json);
   params.push_back('}');
@@ -130,6 +139,12 @@ void Session::on_opening_error(const json::Value& error) {
       (offers_discovery || said.code == rpc_code::method_not_found ||
        said.code == rpc_code::unsupported_protocol_version)) {
     return begin_discovery();
+  }
+  const std::string_view older = offered_handshake(error);
+  if (state_ == State::shaking_hands && options_.protocol.empty() && !older.empty() &&
+      older != latest_handshake_version && !version_corrected_) {
+    version_corrected_ = true;
+    return begin_handshake(older);
   }
   if (state_ == State::discovering && offers_discovery && !version_corrected_) {
     version_corrected_ = true;

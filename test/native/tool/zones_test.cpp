@@ -49,6 +49,7 @@ TEST(Zones, KnowTheDatabase) {
   EXPECT_EQ(offset_of("Europe/Berlin", 1'782'864'000).value().seconds, 7'200);
   EXPECT_EQ(offset_of("Asia/Kathmandu", 1'767'225'600).value().seconds, 20'700);
   EXPECT_EQ(offset_of("America/New_York", 4'102'444'800).value().seconds, -18'000);  // 2100
+  EXPECT_EQ(offset_of("europe/BERLIN", 1'767'225'600).value().abbreviation, "CET");
   EXPECT_EQ(offset_of("UTC", 0).value().seconds, 0);
 }
 

@@ -75,6 +75,19 @@ TEST(McpSession, DiscoversAServerWithoutHandshake) {
   EXPECT_EQ(rig.take_sent(), "") << "that era has no initialized notification";
 }
 
+TEST(McpSession, TakesTheNewestVersionThatARefusalNames) {
+  const std::string refusal =
+      R"("error":{"code":-32602,"message":"Unsupported protocol version",)"
+      R"("data":{"supported":["2024-11-05","2025-03-26","1.0"],"requested":"2025-11-25"}}})";
+  SessionRig rig;
+  rig.session.open(rig.now);
+  rig.take_sent();
+  rig.receive(R"({"jsonrpc":"2.0","id":1,)" + refusal);
+  EXPECT_NE(rig.take_sent().find(R"("protocolVersion":"2025-03-26")"), std::string::npos);
+  rig.receive(R"({"jsonrpc":"2.0","id":2,)" + refusal);
+  EXPECT_EQ(rig.take(), "failed mcp_connection_failed\n") << "once";
+}
+
 TEST(McpSession, SaysWhyAServerRefused) {
   mcp::SessionOptions options;
   options.protocol = "2025-11-25";

@@ -37,6 +37,14 @@ TEST(McpSession, HandsOnTheServersErrorObject) {
   EXPECT_EQ(rig.take(), "10 mcp_error {\"code\":-32602,\"message\":\"bad\",\"data\":{\"a\":1}}\n");
 }
 
+TEST(McpSession, TakesAnErrorThatIsOnlyASentence) {
+  SessionRig rig;
+  rig.open();
+  rig.call(5, "tools/call");
+  rig.receive(R"({"jsonrpc":"2.0","id":2,"error":"bad"})");
+  EXPECT_EQ(rig.take(), "5 mcp_error \"bad\"\n");
+}
+
 TEST(McpSession, JoinsThePagesOfAList) {
   SessionRig rig;
   rig.open();
