@@ -70,7 +70,9 @@ function exportsOf() {
         .split(/\n\s*\n|\n- /)[0]
         .replace(/\s+/g, ' ')
         .replaceAll('|', '\\|')
-        .trim(),
+        .trim()
+        // A list that stood behind it.
+        .replace(/:$/, '.'),
     };
   });
 }

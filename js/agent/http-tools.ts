@@ -6,15 +6,25 @@ import type { AddressGuard } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 
+type AuthHeaders =
+  | Readonly<Record<string, string | undefined>>
+  | Headers
+  | ReadonlyMap<string, string>
+  | null
+  | undefined;
+
 /** How requests of plugins and OpenAPI tools are sent. */
 export interface HttpToolOptions {
-  /** Headers for a request, such as Authorization; asked before each one. */
+  /**
+   * Headers for a request, such as Authorization: an object of texts, a Headers or a Map. Asked before
+   * each one; nothing adds none.
+   */
   auth?: (context: {
     identifier: string;
     apiName: string;
     url: string;
     signal: AbortSignal | undefined;
-  }) => Record<string, string> | undefined | Promise<Record<string, string> | undefined>;
+  }) => AuthHeaders | Promise<AuthHeaders>;
   /** What may be reached besides the public internet. */
   guard?: AddressGuard;
   /** The way out, for a guard that trusts it (`trustsProxy`); none when absent. */

@@ -401,6 +401,7 @@ interface SubAgentAction {
 
 // A compression of an agent that knows its window is measured by it.
 function withWindow(agent: Agent, decided: unknown): unknown {
+  if (Array.isArray(decided)) return decided.map((one) => withWindow(agent, one));
   const { config } = agent as { config?: Record<string, Record<string, unknown> | undefined> };
   const window =
     config?.['compressionConfig']?.['maxWindowToken'] ??

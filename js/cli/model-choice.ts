@@ -2,7 +2,7 @@
 import { MillraceError } from '../errors';
 import type { EnvironmentSource } from '../model/config-source';
 import { configFromEnvironment } from '../model/config-source';
-import type { Environment } from '../model/environment';
+import { type Environment, firstOf } from '../model/environment';
 import { providerRows } from '../model/settings';
 import { UsageError } from './command';
 
@@ -47,7 +47,7 @@ const sources: readonly Source[] = [
 ];
 
 function isSet(env: Environment, name: string): boolean {
-  return (env[name] ?? '') !== '';
+  return firstOf(env, [name]) !== undefined;
 }
 
 /** Chooses the model from `--model`, `--base-url` and the environment. */
@@ -56,7 +56,8 @@ export function chooseModel(
   baseURL: string | undefined,
   env: Environment,
 ): ModelChoice {
-  const chosen = model ?? (env['MILLRACE_MODEL'] || modelOfEnvironment(env) || 'demo:demo');
+  const chosen =
+    model ?? firstOf(env, ['MILLRACE_MODEL']) ?? modelOfEnvironment(env) ?? 'demo:demo';
   const settings = environmentOf(chosen.split(':')[0] ?? '', env);
   return {
     model: chosen,
@@ -75,7 +76,9 @@ function environmentOf(provider: string, env: Environment): Found {
 
 function modelOfEnvironment(env: Environment): string | undefined {
   const source = sources.find((row) => row.variables.some((name) => isSet(env, name)));
-  return source && `${source.provider}:${env[source.modelVariable] || source.defaultModel}`;
+  return (
+    source && `${source.provider}:${firstOf(env, [source.modelVariable]) ?? source.defaultModel}`
+  );
 }
 
 /**

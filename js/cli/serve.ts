@@ -14,8 +14,8 @@ import { checkSettings, engineSettings, hasKey, providerRows } from '../model/se
 const help = `Usage: millrace serve [options]
 
 Answers POST /agent with the AG-UI event stream of an agent, GET /agent/capabilities, POST
-/webapi/chat/<provider> with a LobeHub chat stream from any provider whose key the environment holds,
-and GET /health.
+/webapi/chat/<provider> with a LobeHub chat stream from any provider whose key or address the
+environment holds, and GET /health.
 
 Options:
   --port <n>              port to listen on; 0 takes a free one (default 8788)

@@ -142,7 +142,7 @@ export function checkSettings(provider: string, settings: ProviderSettings): str
   try {
     return addon().checkProvider(JSON.stringify(engineSettings(provider, settings)));
   } catch (error) {
-    const errorType = settingsErrorTypes[provider];
+    const errorType = settingsErrorTypes[providerRow(provider)?.id ?? ''];
     if (errorType === undefined || typeof error !== 'string') rethrow(error);
     rethrow(JSON.stringify({ ...(JSON.parse(error) as object), errorType }));
   }

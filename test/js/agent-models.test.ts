@@ -300,20 +300,26 @@ describe('a context that a compression did not make shorter', () => {
     ['of old turns', [{ role: 'user', content: long }, { role: 'assistant', content: long }, { role: 'user', content: 'now' }], undefined], // prettier-ignore
     ['of one question', [{ role: 'user', content: long }], undefined],
   ];
-  it.each(rows)('is cut: %s', async (_name, messages) => {
+  const ways = rows.flatMap(([name, messages]) => [
+    { name, messages, inList: false },
+    { name, messages, inList: true },
+  ]);
+  it.each(ways)('is cut: $name, in a list: $inList', async ({ messages, inList }) => {
     const sizes: number[] = [];
-    const agent = Object.assign(
-      new GeneralChatAgent({
-        compressionConfig: { enabled: true, maxWindowToken: window },
-      }),
-      {
-        modelRuntime: async function* ({ messages: sent, purpose }: any) {
-          if (purpose === 'compression') throw new Error('no summary');
-          sizes.push(JSON.stringify(sent).length);
-          yield { content: 'Done' };
-        },
+    const brain = new GeneralChatAgent({
+      compressionConfig: { enabled: true, maxWindowToken: window },
+    });
+    const agent = Object.assign(Object.create(brain) as GeneralChatAgent, {
+      runner: async (...given: Parameters<typeof brain.runner>) => {
+        const decided = await brain.runner(...given);
+        return inList ? [decided].flat() : decided;
       },
-    );
+      modelRuntime: async function* ({ messages: sent, purpose }: any) {
+        if (purpose === 'compression') throw new Error('no summary');
+        sizes.push(JSON.stringify(sent).length);
+        yield { content: 'Done' };
+      },
+    });
     const state = AgentRuntime.createInitialState({ messages } as never);
     const runtime = new AgentRuntime(agent, { history: 'engine' });
     const { newState } = await runtime.run(state);

@@ -378,7 +378,7 @@ it.each([408, 502, 504, 520, 522, 524])(
   },
 );
 
-it("has LobeHub's class for an address that Ollama cannot have", () => {
-  const make = () => createModelRuntime('ollama', { baseURL: 'invalid-url' });
+it.each(['ollama', 'Ollama'])("has LobeHub's class for an address that %s cannot have", (id) => {
+  const make = () => createModelRuntime(id, { baseURL: 'invalid-url' });
   expect(make).toThrow(expect.objectContaining({ errorType: 'InvalidOllamaArgs' }));
 });

@@ -356,7 +356,7 @@ describe('calls of OpenAPI operations', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each([
+  it.each<[string, Record<string, string> | Headers | Map<string, string>]>([
     ['an object', { 'x-key': 'operator' }],
     ['Headers', new Headers({ 'x-key': 'operator' })],
     ['a Map', new Map([['x-key', 'operator']])],
@@ -364,7 +364,7 @@ describe('calls of OpenAPI operations', () => {
     const [own] = openApiTools({
       document: documentOf(withParameters(path, { name: 'X-KEY', in: 'header', schema: {} })),
       guard: { allow: [host] },
-      auth: () => headers as Record<string, string>,
+      auth: () => headers,
     });
     await call(own as HostTool, { id: '1', 'X-KEY': 'model' });
     expect(asked[0]?.headers['x-key']).toBe('operator');

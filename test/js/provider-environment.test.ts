@@ -137,5 +137,10 @@ describe('the settings that the environment holds', () => {
       baseURL: 'http://127.0.0.1:1',
     });
     expect(() => chooseModel(undefined, undefined, { OLLAMA_HOST: 'a b' })).toThrow('OLLAMA_HOST');
+    const blank = { MILLRACE_MODEL: ' ', OPENAI_API_KEY: ' ', OLLAMA_MODEL: ' ' };
+    expect(chooseModel(undefined, undefined, blank).model).toBe('demo:demo');
+    expect(chooseModel(undefined, undefined, { ...blank, OLLAMA_HOST: 'box' }).model).toBe(
+      'ollama:llama3.2',
+    );
   });
 });

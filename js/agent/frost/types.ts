@@ -38,6 +38,7 @@ export interface EngineUsage {
 type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;
 
 export interface ChatRequest {
+  /** The Engine's `model`; empty where it was given none, for a provider that knows what to ask. */
   model: string;
   messages: AgentMessage[];
   tools?: object[];
