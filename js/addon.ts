@@ -100,6 +100,8 @@ export interface Addon {
 
   /** The table of providers as JSON text; see providers_json in lib/model/providers.hpp. */
   providers(): string;
+  /** Whether a chat's payload has a member of this name that all dialects know. */
+  isPayloadMember(name: string): boolean;
   /** The provider's id in the table, for settings that the engine takes. */
   checkProvider(settingsJson: string): string;
 

@@ -7,6 +7,7 @@
 #include "exports.hpp"
 #include "guard.hpp"
 #include "model/config.hpp"
+#include "model/payload.hpp"
 #include "model/providers.hpp"
 #include "object.hpp"
 
@@ -110,6 +111,13 @@ Napi::Value providers(const Napi::CallbackInfo& info) {
   return to_text(info.Env(), model::providers_json());
 }
 
+// isPayloadMember(name) -> boolean
+Napi::Value is_payload_member(const Napi::CallbackInfo& info) {
+  const auto name = text_at(info, 0);
+  if (!name) return raise(info.Env(), name.error());
+  return Napi::Boolean::New(info.Env(), model::is_payload_member(name.value()));
+}
+
 // checkProvider(settingsJson) -> the provider's id
 Napi::Value check_provider(const Napi::CallbackInfo& info) {
   const auto json = text_at(info, 0);
@@ -123,6 +131,7 @@ Napi::Value check_provider(const Napi::CallbackInfo& info) {
 
 void export_model(Napi::Env env, Napi::Object exports) {
   set_function<providers>(env, exports, "providers");
+  set_function<is_payload_member>(env, exports, "isPayloadMember");
   set_function<check_provider>(env, exports, "checkProvider");
   set_class<ModelCallPipe>(env, exports,
                            {{"start", method<ModelCallPipe, start>},

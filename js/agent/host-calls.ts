@@ -84,9 +84,11 @@ export class HostQuestions {
   }
 }
 
+// What a tool threw is told to the model, and may be worth another try.
 function failureOf(thrown: unknown): object {
   const { type, message } = errorRecord(thrown);
-  return { content: message, isError: true, code: 'tool_failed', error: { type, message } };
+  const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;
+  return { content: message, isError: true, code, retry: isPassing(thrown) };
 }
 
 export class HostCalls {
@@ -124,23 +126,17 @@ export class HostCalls {
     open: OpenQuestion,
     tell: (progress: object) => void,
   ): Promise<object> {
-    try {
-      const tool = this.#asked?.get(toolCallId) ?? this.#tools.get(name);
-      if (!tool) throw new Error(`There is no tool called ${name}.`);
-      const input = await checkedInput(tool, JSON.parse(text));
-      const context: AgentToolContext = {
-        get signal() {
-          return open.signal;
-        },
-        toolCallId,
-        idempotencyKey,
-        progress: (value) => tell({ progress: value ?? null }),
-      };
-      return answerOf(await tool.run(input, context), name);
-    } catch (thrown) {
-      const { type, message } = errorRecord(thrown);
-      const code = type === 'AgentRuntimeError' ? 'tool_failed' : type;
-      return { content: message, isError: true, code, retry: isPassing(thrown) };
-    }
+    const tool = this.#asked?.get(toolCallId) ?? this.#tools.get(name);
+    if (!tool) throw new Error(`There is no tool called ${name}.`);
+    const input = await checkedInput(tool, JSON.parse(text));
+    const context: AgentToolContext = {
+      get signal() {
+        return open.signal;
+      },
+      toolCallId,
+      idempotencyKey,
+      progress: (value) => tell({ progress: value ?? null }),
+    };
+    return answerOf(await tool.run(input, context), name);
   }
 }

@@ -6,6 +6,14 @@ const members = [
   ...['retries', 'ordered', 'serializeBy', 'run', 'execute'],
 ];
 
+/** Refuses two tools of one name. */
+export function refuseTwo(name: string): never {
+  throw new MillraceError(
+    'invalid_option',
+    `There are two tools called ${name}; clients of one MCP server are told apart by their option \`name\`.`,
+  );
+}
+
 /** The tools of a list, a map or a record, whose keys are the names. */
 export function toolsIn<Tool extends { name?: unknown }>(given: unknown): Tool[] {
   if (given === null || given === undefined) return [];

@@ -20,7 +20,7 @@ import { engineToolOf } from './engine-tools';
 import { withRetries } from './retries';
 import { AgentRuntime, type RuntimeConfig } from './runtime';
 import { within } from './time-limit';
-import { toolsIn } from './tool-list';
+import { refuseTwo, toolsIn } from './tool-list';
 import { resultJson } from './tool-result';
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
@@ -234,13 +234,7 @@ export function createAgentToolsEngine(options: {
     );
   });
   for (const host of hosts.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (made.tools[host.name]) {
-      throw new MillraceError(
-        'invalid_argument',
-        `There are two tools called ${host.name}; clients of one MCP server are told apart by their ` +
-          'option `name`.',
-      );
-    }
+    if (made.tools[host.name]) refuseTwo(host.name);
     made.tools[host.name] = withRetries(callable(host), host.retries);
     made.definitions.push({
       type: 'function',

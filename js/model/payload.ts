@@ -1,30 +1,13 @@
 // What every payload needs before it goes anywhere.
+import { addon } from '../addon';
 import { MillraceError } from '../errors';
 
-// Members of a chat or an object that are not the vendor's own, as lib/model/payload.cpp reads them.
-const members = new Set([
-  ...[
-    'model',
-    'messages',
-    'format',
-    'provider',
-    'responseMode',
-    'responseApi',
-    'apiMode',
-    'stream',
-  ],
-  ...['deploymentName', 'user', 'temperature', 'top_p', 'top_k', 'frequency_penalty', 'seed', 'n'],
-  ...['presence_penalty', 'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'logprobs'],
-  ...['top_logprobs', 'stop', 'verbosity', 'truncation', 'imageAspectRatio', 'imageResolution'],
-  ...['preserveThinking', 'enabledContextCaching', 'enabledSearch', 'urlContext', 'tools'],
-  ...['tool_choice', 'parallel_tool_calls', 'response_format', 'thinking', 'thinkingBudget'],
-  ...['thinkingLevel', 'reasoning', 'reasoning_effort', 'effort', 'text', 'mockResponse'],
-  ...['mockChunks', 'mockDelayMs', 'fallback', 'protocol', 'schema', 'mode', 'name'],
-]);
+// Members of objects, and a word of LobeHub's, that a chat's payload has not.
+const others = new Set(['schema', 'mode', 'name', 'responseApi']);
 
 /** False for what only one vendor knows. */
 export function isPayloadMember(name: string): boolean {
-  return members.has(name);
+  return others.has(name) || addon().isPayloadMember(name);
 }
 
 /** Throws for a payload that names no model. */

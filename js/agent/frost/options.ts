@@ -3,10 +3,22 @@ import type { AgentToolContext } from '../../../types/agent';
 import { MillraceError } from '../../errors';
 import { limitOf } from '../../limits';
 import { ModelRuntime } from '../../model/runtime';
-import { toolsIn } from '../tool-list';
+import { refuseTwo, toolsIn } from '../tool-list';
 import { answerOf } from '../tool-result';
 import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
 import { type Body, completionOf, firstChoice } from './provider';
+import {
+  anything,
+  atLeast,
+  type Check,
+  checkValues,
+  count,
+  flagOrCount,
+  having,
+  number,
+  text,
+  textOrObject,
+} from './checks';
 import { SessionManager } from './sessions';
 import type {
   ChatProvider,
@@ -17,18 +29,6 @@ import type {
   EngineTools,
 } from './types';
 
-type Check = readonly [words: string, isRight: (value: never) => boolean];
-
-const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) > 0;
-const isText = (value: unknown): boolean => typeof value === 'string';
-const has = (value: object, ...functions: string[]): boolean =>
-  functions.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
-
-const anything: Check = ['', () => true];
-const text: Check = ['a string', isText];
-const count: Check = ['a whole number of at least 1', isCount];
-const time: Check = ['a number of at least 0', (value: unknown) => typeof value === 'number' && value >= 0]; // prettier-ignore
-
 const checks: Record<keyof EngineOptions, Check> = {
   maxIterations: count,
   tools: anything,
@@ -38,17 +38,17 @@ const checks: Record<keyof EngineOptions, Check> = {
   apiKey: text,
   model: text,
   systemPrompt: text,
-  sessionManager: ['a SessionManager', (value: object) => has(value, 'run', 'snapshot', 'trim')],
-  dispatcher: ['a Dispatcher', (value: object) => has(value, 'dispatch')],
-  startedAt: ['a Date', (value: object) => has(value, 'getTime')],
+  sessionManager: having('a SessionManager', 'run', 'snapshot', 'trim'),
+  dispatcher: having('a Dispatcher', 'dispatch'),
+  startedAt: having('a Date', 'getTime'),
   version: text,
   maxTokens: count,
-  temperature: ['a number', Number.isFinite],
-  toolChoice: ['a string or an object', (value: unknown) => isText(value) || typeof value === 'object'], // prettier-ignore
-  parallelTools: ['true, false or a whole number of at least 1', (value: unknown) => typeof value === 'boolean' || isCount(value)], // prettier-ignore
-  toolTimeoutMs: time,
-  requestTimeoutMs: time,
-  maxContextTokens: ['a number of at least 1', (value: unknown) => typeof value === 'number' && value >= 1], // prettier-ignore
+  temperature: number,
+  toolChoice: textOrObject,
+  parallelTools: flagOrCount,
+  toolTimeoutMs: atLeast(0),
+  requestTimeoutMs: atLeast(0),
+  maxContextTokens: atLeast(1),
 };
 
 // Names that other versions of FrostAgent have for what is elsewhere here.
@@ -72,14 +72,12 @@ export function present<T extends object>(options: T | null | undefined): T {
 export function engineOptions(given: EngineOptions): EngineOptions {
   if (typeof given !== 'object') refuse('The options of an Engine have to be an object.');
   const options = present(given);
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(checks, name)) {
-      const hint = elsewhere[name] ?? `it has ${Object.keys(checks).join(', ')}`;
-      refuse(`An Engine has no option '${name}': ${hint}.`);
-    }
-    const [words, isRight] = checks[name as keyof EngineOptions];
-    if (!isRight(value as never)) refuse(`${name} must be ${words}.`);
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(checks, name)) continue;
+    const hint = elsewhere[name] ?? `it has ${Object.keys(checks).join(', ')}`;
+    refuse(`An Engine has no option '${name}': ${hint}.`);
   }
+  checkValues(options, checks);
   return options;
 }
 
@@ -104,11 +102,7 @@ export function engineTools(given: EngineTools | null | undefined): EngineTool[]
   const tools = toolsIn<EngineTool>(given).map(engineTool);
   const names = new Set<string>();
   for (const { name } of tools) {
-    if (names.has(name)) {
-      refuse(
-        `There are two tools called ${name}; clients of one MCP server are told apart by their option \`name\`.`,
-      );
-    }
+    if (names.has(name)) refuseTwo(name);
     names.add(name);
   }
   return tools;

@@ -6,6 +6,7 @@ import { checkNames } from '../../known-names';
 import { longestTimer } from '../../limits';
 import { ask } from '../ask';
 import { raced } from './answers';
+import { atLeast, callback, type Check, checkValues, count } from './checks';
 
 export interface SessionManagerOptions {
   /** Rows kept besides the system row; 20 when absent. */
@@ -38,31 +39,21 @@ interface Session {
 
 const hour = 60 * 60 * 1000;
 
-const checks: Record<keyof SessionManagerOptions, (value: unknown) => string | false> = {
-  maxHistory: (value) =>
-    (!Number.isInteger(value) || !isAtLeast(value, 1)) && 'a whole number of at least 1',
-  ttlMs: (value) => !isAtLeast(value, 0) && 'a number of at least 0',
-  cleanupIntervalMs: (value) => !isAtLeast(value, 0) && 'a number of at least 0',
-  maxQueued: (value) => !isAtLeast(value, 1) && 'a number of at least 1',
-  now: (value) => typeof value !== 'function' && 'a function',
+const checks: Record<keyof SessionManagerOptions, Check> = {
+  maxHistory: count,
+  ttlMs: atLeast(0),
+  cleanupIntervalMs: atLeast(0),
+  maxQueued: atLeast(1),
+  now: callback,
 };
-
-function isAtLeast(value: unknown, least: number): boolean {
-  return typeof value === 'number' && value >= least;
-}
-
-function checkOptions(options: SessionManagerOptions): void {
-  checkNames('A SessionManager', options, Object.keys(checks));
-  for (const [name, value] of Object.entries(options)) {
-    const wanted = (value ?? undefined) !== undefined && checks[name as keyof typeof checks](value);
-    if (wanted) throw new MillraceError('invalid_option', `${name} must be ${wanted}.`);
-  }
-}
 
 /** Throws for what names no session: those who forgot their id would share a history. */
 export function checkSession(id: unknown): void {
   if (typeof id === 'string' && id !== '') return;
-  throw new MillraceError('invalid_argument', 'The id of a session has to be a string that is not empty.'); // prettier-ignore
+  throw new MillraceError(
+    'invalid_argument',
+    'The id of a session has to be a string that is not empty.',
+  );
 }
 
 /** Histories of an Engine by session: prompts of one session wait for each other, and old rows are trimmed. */
@@ -75,7 +66,8 @@ export class SessionManager {
 
   constructor(given?: SessionManagerOptions) {
     const options = given ?? {};
-    checkOptions(options);
+    checkNames('A SessionManager', options, Object.keys(checks));
+    checkValues(options, checks);
     this.maxHistory = options.maxHistory ?? 20;
     this.#options = {
       ttlMs: options.ttlMs ?? 24 * hour,
