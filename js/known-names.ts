@@ -10,11 +10,13 @@ function isLike(name: string): (known: string) => boolean {
   };
 }
 
-// One letter more, less or other.
+// One letter more, less or other, or two in the other order.
 function isOneEditAway(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let same = 0;
   while (same < a.length && a[same] === b[same]) same += 1;
+  const isSwapped = a[same] === b[same + 1] && a[same + 1] === b[same];
+  if (isSwapped && a.slice(same + 2) === b.slice(same + 2)) return true;
   const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
   return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
 }

@@ -5,6 +5,7 @@ import type { ChatLLM, MessageFormat, StreamProtocolAdapter } from '../../types/
 import type { Message } from '../../types/messages';
 import { checkSignal } from '../abort';
 import { MillraceError } from '../errors';
+import { checkHeaders } from '../value-checks';
 import { checkSpelling } from '../known-names';
 import { identityMessageFormat, toApiJson } from '../formats';
 import type { TransportOptions } from '../transport/choose';
@@ -120,18 +121,6 @@ export function checkFormat(owner: string, format: unknown): void {
   const { toApi, fromApi } = (format ?? {}) as Partial<MessageFormat>;
   if (typeof toApi === 'function' && typeof fromApi === 'function') return;
   throw new MillraceError('invalid_option', `${owner}: messageFormat needs toApi and fromApi.`);
-}
-
-export function checkHeaders(owner: string, headers: unknown): void {
-  if (headers === undefined) return;
-  // The pairs of a Headers or of a list would be lost without a word.
-  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
-    throw new MillraceError('invalid_option', `${owner}: headers must be an object of strings.`);
-  }
-  for (const [name, value] of Object.entries(headers)) {
-    if (typeof value === 'string') continue;
-    throw new MillraceError('invalid_option', `${owner}: the header ${name} must be a string.`);
-  }
 }
 
 /** The headers with a JSON content type, unless they have one in whatever case. */

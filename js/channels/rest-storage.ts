@@ -6,7 +6,8 @@ import { identityMessageFormat, toApiJson } from '../formats';
 import type { Transport, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
 import { messageOf } from '../transport/said';
-import { checkFormat, checkHeaders, withContentType } from './fetch-llm';
+import { checkHeaders } from '../value-checks';
+import { checkFormat, withContentType } from './fetch-llm';
 
 export interface RestStorageOptions extends TransportOptions {
   /** Where the service is; a trailing slash does not matter. */

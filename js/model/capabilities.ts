@@ -14,11 +14,11 @@ import type { ModelUsage } from '../../types/chat-stream';
 import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative } from '../errors';
-import { checkTimeouts } from '../transport/choose';
 import type { EngineRequest, Timeouts } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { routeOf } from '../transport/route';
+import { checkCallOptions } from './call-options';
 
 export type Capability = 'models' | 'embeddings' | 'image' | 'speech' | 'pull';
 
@@ -51,6 +51,8 @@ interface Call extends CapabilityOptions {
   text: string;
   /** The settings, with what the call's options change in them. */
   settings: string;
+  /** When its time is over, on the clock of `performance.now()`. */
+  end: number;
 }
 
 const defaultRetries = 2;
@@ -160,17 +162,18 @@ export class Capabilities {
       try {
         return await this.#once(call);
       } catch (error) {
+        const wait = waitFor(error, attempt);
         const again = MillraceError.is(error) && error.retryable && attempt < retries;
-        if (!again) throw error;
-        await pause(waitFor(error, attempt), options.signal);
+        if (!again || wait >= leftOf(call)) throw error;
+        await pause(wait, options.signal);
       }
     }
   }
 
   #callOf(capability: Capability, payload: object, options: CapabilityOptions): Call {
     const { timeouts, user } = options;
+    checkCallOptions('a call', options);
     const asked = { ...options.headers, ...options.requestHeaders };
-    checkTimeouts('a call', timeouts);
     const { headers, timeouts: own } = this.#own;
     const settings = {
       ...this.#own,
@@ -178,7 +181,9 @@ export class Capabilities {
       ...(timeouts ? { timeouts: { ...own, ...timeouts } } : {}),
     };
     const text = textOf(user === undefined ? payload : { user, ...payload });
-    return { ...options, capability, text, settings: JSON.stringify(settings) };
+    const { total = 0 } = { ...own, ...timeouts };
+    const end = total > 0 ? performance.now() + total : Infinity;
+    return { ...options, capability, text, settings: JSON.stringify(settings), end };
   }
 
   async #once(call: Call): Promise<Answer> {
@@ -200,6 +205,9 @@ export class Capabilities {
         throw new MillraceError('provider_error', 'The provider did not finish the work in time.', {
           retryable: false,
         });
+      }
+      if (after >= leftOf(call)) {
+        throw new MillraceError('total_timeout', 'The call took longer than the limit.');
       }
       await pause(after, call.signal);
       response = await this.#poll(call, address);
@@ -245,6 +253,9 @@ export class Capabilities {
 
   async #carry([json, body]: NativeRequest, call: Call): Promise<Response> {
     const request = JSON.parse(json) as EngineRequest & { limits: { decodedBytes: number } };
+    // Earlier requests of the call and their waits count as well.
+    const left = leftOf(call);
+    if (left < Infinity) request.timeouts = { ...request.timeouts, total: Math.ceil(left) };
     const signal = call.signal ?? undefined;
     try {
       if (!this.#send) return await engineFetch({ ...request, ...this.#route, body, signal });
@@ -343,6 +354,11 @@ function limited(response: Response, limit: number): Response {
   });
   const { status, headers } = response;
   return new Response(response.body.pipeThrough(counter), { status, headers });
+}
+
+/** Milliseconds that are left for a call, at least a fraction of one. */
+function leftOf({ end }: Call): number {
+  return Math.max(end - performance.now(), Number.MIN_VALUE);
 }
 
 function waitFor(error: unknown, attempt: number): number {

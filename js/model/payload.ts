@@ -21,11 +21,13 @@ export function checkModel(payload: unknown): void {
 /** Throws for a chat without a model or messages. */
 export function checkPayload(payload: unknown): void {
   checkModel(payload);
-  const { messages } = payload as { messages?: unknown };
+  const { messages, responseMode } = payload as { messages?: unknown; responseMode?: unknown };
   if (!Array.isArray(messages)) {
     throw new MillraceError(
       'invalid_argument',
       'The payload of a chat needs an array of messages.',
     );
   }
+  if (responseMode === undefined || responseMode === 'stream' || responseMode === 'json') return;
+  throw new MillraceError('invalid_argument', "responseMode must be 'stream' or 'json'.");
 }

@@ -1,7 +1,7 @@
 // ModelRuntime: one provider's models behind the interface that all providers share.
 import { randomUUID } from 'node:crypto';
 
-import { checkSignal, neverSent, onAbort, throwIfAborted } from '../abort';
+import { neverSent, onAbort, throwIfAborted } from '../abort';
 import type {
   CapabilityOptions,
   EmbeddingsPayload,
@@ -25,10 +25,12 @@ import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
 import { engine } from '../transport/engine';
+import { checkValues, isRecord } from '../value-checks';
 import type { CallTexts } from './call';
 import { startCall } from './call';
 import { CallItems } from './call-items';
 import { Capabilities } from './capabilities';
+import { checkCallOptions, checkFallback } from './call-options';
 import { chatResponse } from './chat-response';
 import { completionOf } from './completion';
 import { mockedFetch, mockedSettings } from './mock';
@@ -144,6 +146,11 @@ export class ModelRuntime {
     checkHooks(this.#own);
     checkOptionNames('createModelRuntime', options);
     checkFallback('createModelRuntime', fallback);
+    checkValues(
+      'createModelRuntime',
+      { providers },
+      { providers: ['an object of settings', isSettings] },
+    );
     checkTimeouts('createModelRuntime', settings.timeouts);
     this.#settings = withDemo(provider, settings);
     this.provider = checkSettings(provider, this.#settings);
@@ -195,6 +202,7 @@ export class ModelRuntime {
    */
   async chat(payload: ChatStreamPayload, options: ChatOptions = {}): Promise<Response> {
     checkPayload(payload);
+    checkCallOptions('chat()', options);
     throwIfAborted(options.signal);
     if (payload.responseMode === 'json') return this.#completion(payload, options);
     const protocol = options.protocol ?? 'ag-ui';
@@ -226,8 +234,8 @@ export class ModelRuntime {
       threadId: options.threadId ?? randomUUID(),
       runId: options.runId ?? randomUUID(),
     };
+    checkCallOptions('stream()', options);
     const { signal } = options;
-    checkSignal('stream()', signal);
     const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
     const sender = signal?.aborted ? neverSent : this.#sender('stream', payload);
     const call = startCall(texts, sender);
@@ -338,8 +346,6 @@ export class ModelRuntime {
 
   #texts(payload: ChatStreamPayload, options: CallOptions, output: object): CallTexts {
     const { requestHeaders, maxRetries, timeouts, user, fallback } = options;
-    checkTimeouts('a call', timeouts);
-    checkFallback('a call', fallback);
     const settings: ProviderSettings = { ...this.#settings };
     if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
     if (maxRetries !== undefined) settings.maxRetries = maxRetries;
@@ -352,7 +358,7 @@ export class ModelRuntime {
       ? [engineSettings(this.provider, mockedSettings(this.provider))]
       : [
           engineSettings(this.provider, settings),
-          ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
+          ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one, options)),
         ];
     const { handlePayload, handleError, handleStream } = this.#own;
     return {
@@ -377,12 +383,19 @@ export class ModelRuntime {
     };
   }
 
-  #link(fallback: Fallback): object {
+  // A fallback has limits of its own, else the runtime's; those of a call go before both.
+  #link(fallback: Fallback, call: Pick<CallOptions, 'maxRetries' | 'timeouts'> = {}): object {
     const { provider, model, ...given } =
       typeof fallback === 'string' ? splitModel(fallback) : fallback;
-    const known = provider === this.provider ? this.#settings : {};
+    const { maxRetries, timeouts } = this.#settings;
+    const known = provider === this.provider ? this.#settings : { maxRetries, timeouts };
     const named = { ...known, ...this.#own.providers?.[provider], ...given };
-    const settings = withDemo(provider, named);
+    const retries = call.maxRetries ?? named.maxRetries;
+    const settings = withDemo(provider, {
+      ...named,
+      ...(retries === undefined ? {} : { maxRetries: retries }),
+      ...(call.timeouts ? { timeouts: { ...named.timeouts, ...call.timeouts } } : {}),
+    });
     checkSettings(provider, settings);
     return { ...engineSettings(provider, settings), model };
   }
@@ -402,12 +415,10 @@ function withDemo(provider: string, settings: ProviderSettings): ProviderSetting
   return { ...settings, baseURL: engine().demoModel() };
 }
 
-/** Throws for fallbacks that are no list. */
-export function checkFallback(owner: string, fallback: unknown): void {
-  if (fallback === undefined || Array.isArray(fallback)) return;
-  throw new MillraceError(
-    'invalid_option',
-    `${owner}: fallback must be a list, for instance ['openai:gpt-5-mini'].`,
+function isSettings(providers: unknown): boolean {
+  return (
+    isRecord(providers) &&
+    Object.values(providers).every((one) => one === undefined || isRecord(one))
   );
 }
 

@@ -6,6 +6,7 @@ import { addressOf, firstOf, keyOf } from './environment';
 import type { Timeouts } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { proxyFromEnvironment } from '../transport/route';
+import { checkHeaders, givenHeaders } from '../value-checks';
 
 /** Limits of an answer, in bytes; what exceeds one ends it with an error. */
 export interface AnswerLimits {
@@ -139,6 +140,7 @@ const settingsErrorTypes: Record<string, string> = { ollama: 'InvalidOllamaArgs'
 
 /** Throws when the engine would not take the settings; gives the provider's id in the table. */
 export function checkSettings(provider: string, settings: ProviderSettings): string {
+  checkHeaders(provider, givenHeaders(settings.headers));
   try {
     return addon().checkProvider(JSON.stringify(engineSettings(provider, settings)));
   } catch (error) {

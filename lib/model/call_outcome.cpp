@@ -45,6 +45,7 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   state.shown = events_ && events_->shown();
   state.tool_intent = events_ && events_->tool_intent();
   state.has_fallback = has_fallback();
+  state.left = time_left(now);
   const Decision decision = decide(policy, state, error, services_.chance.next());
   if (decision.kind == Decision::Kind::stop) return fail(error);
   if (state.shown) reset(error);

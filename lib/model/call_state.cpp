@@ -56,10 +56,17 @@ ModelCall::State::State(CallOptions options, ChatPayload payload, const CallServ
 void ModelCall::State::begin_link(Moment now) {
   retries_ = 0;
   reauthorized_ = false;
+  link_began_ = now.steady;
   key_ = static_cast<std::size_t>(services_.chance.next() *
                                   static_cast<double>(link().config.api_keys.size()));
   payload_->model = link().model.empty() ? first_model_ : link().model;
   begin_attempt(now);
+}
+
+std::optional<milliseconds> ModelCall::State::time_left(Moment now) const {
+  const milliseconds total = link().config.timeouts.total;
+  if (total == milliseconds{0}) return std::nullopt;
+  return std::max(total - duration_cast<milliseconds>(now.steady - link_began_), milliseconds{0});
 }
 
 void ModelCall::State::begin_attempt(Moment now) {
@@ -198,6 +205,10 @@ void ModelCall::State::send(Moment now) {
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
   tell_address(request_->request);
+  // Earlier attempts and their waits count as well.
+  if (const auto left = time_left(now)) {
+    request_->request.timeouts.total = std::max(*left, milliseconds{1});
+  }
   host_.send(std::move(request_->request));
   request_.reset();
 }

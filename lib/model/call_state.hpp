@@ -64,6 +64,8 @@ class ModelCall::State {
 
   // An attempt, from its request to its end.
   void begin_attempt(Moment now);
+  // Of the time for all attempts with this link; nothing where there is no limit.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_left(Moment now) const;
   Result<void> enter_circuit(Moment now);
   void tell_circuit(const Error* error, Moment now);
   void ask_for_token(Moment now);
@@ -116,6 +118,7 @@ class ModelCall::State {
   bool entered_ = false;  // the circuit waits to hear how it ended
   bool opened_ = false;
   std::chrono::milliseconds waited_{0};
+  std::chrono::steady_clock::time_point link_began_;
   std::uint64_t hook_id_ = 0;  // the question that is open
   Seldom<Error> hooked_failure_;
   Seldom<Error> ending_;  // how the attempt ended, while user code has its events

@@ -49,8 +49,10 @@ Decision decide(const RetryPolicy& policy, const AttemptState& state, const Erro
   const milliseconds told = error.retry_after.value_or(milliseconds{0});
   const bool too_long = told > policy.longest_retry_after && falls_back;
   if (may_repeat && !too_long) {
-    if (!error.retry_after) return {Kind::wait, back_off(policy, state.retries, random)};
-    return {Kind::wait, told_wait(std::min(told, policy.longest_retry_after), random)};
+    const milliseconds wait = error.retry_after
+                                  ? told_wait(std::min(told, policy.longest_retry_after), random)
+                                  : back_off(policy, state.retries, random);
+    if (!state.left || wait < *state.left) return {Kind::wait, wait};
   }
   if (falls_back) return {Kind::fallback, milliseconds{0}};
   return {};

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "base/error.hpp"
 
@@ -26,6 +27,8 @@ struct AttemptState {
   bool shown = false;        // a reader has seen a part of the answer
   bool tool_intent = false;  // a reader has seen that the model calls a tool
   bool has_fallback = false;
+  // What is left of the time for all attempts with this provider; no limit where there is none.
+  std::optional<std::chrono::milliseconds> left;
 };
 
 struct Decision {
@@ -35,7 +38,8 @@ struct Decision {
 };
 
 // An open circuit is never waited for. Exponential back-off with full jitter: `random` lies in [0,
-// 1). A wait that the provider asks for is kept and never undercut.
+// 1). A wait that the provider asks for is kept and never undercut; one behind which no time is
+// left is not begun.
 Decision decide(const RetryPolicy& policy, const AttemptState& state, const Error& error,
                 double random);
 

@@ -93,7 +93,10 @@ void add(ModelUsage& sum, const ModelUsage& more) {
       sum.counts[index] = sum.counts[index].value_or(0) + *more.counts[index];
     }
   }
-  if (more.cost) sum.cost = sum.cost.value_or(0) + *more.cost;
+  // What costs an unknown amount beside a known one costs an unknown amount.
+  if (!is_empty(more)) {
+    sum.cost = sum.cost && more.cost ? std::optional(*sum.cost + *more.cost) : std::nullopt;
+  }
   sum.source = std::min(sum.source, more.source);
 }
 

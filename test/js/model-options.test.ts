@@ -28,6 +28,10 @@ const wrong: [options: object, message: string][] = [
   [{ limits: { lines: 5 } }, "'lines'. There are headerBytes"],
   [{ circuit: { failure: 5 } }, "'failure'. Did you mean 'failures'?"],
   [{ fallback: 'anthropic:x' }, 'fallback must be a list'],
+  [{ fallback: [1] }, 'fallback must be a list of models'],
+  [{ fallback: [{ provider: 'openai' }] }, 'fallback must be a list of models'],
+  [{ providers: 5 }, 'providers must be an object of settings'],
+  [{ headers: new Headers({ a: 'b' }) }, 'headers must be an object of strings'],
 ];
 
 it.each(wrong)('refuses %j', (options, message) => {
@@ -57,6 +61,27 @@ it('refuses what a call cannot mean', async () => {
     () => runtime.stream(payload, { timeouts: { fistByte: 5 } as never }),
   ];
   for (const call of calls) expect(errorOf(call)?.code).toBe('invalid_option');
+  const options: [object, string][] = [
+    [{ sginal: undefined, callback: 5 }, 'callback must be an object of functions'],
+    [{ sginal: null }, "Did you mean 'signal'?"],
+    [{ callback: { onText: 5 } }, 'callback.onText must be a function'],
+    [{ callback: { onTxet: () => 0 } }, "Did you mean 'onText'?"],
+    [{ requestHeaders: 'x: y' }, 'requestHeaders must be an object of strings'],
+    [{ requestHeaders: new Headers({ a: 'b' }) }, 'requestHeaders must be an object of strings'],
+    [{ requestHeaders: { a: 5 } }, 'the header a must be a string'],
+    [{ headers: 5 }, 'headers must be an object of strings'],
+    [{ threadId: 5 }, 'threadId must be a string'],
+    [{ thinkTags: 'no' }, 'thinkTags must be true or false'],
+    [{ maxRetries: 1.5 }, '`maxRetries` must be a whole number'],
+    [{ signal: 5 }, 'signal must be an AbortSignal'],
+  ];
+  for (const [wrong, message] of options) {
+    await expect(runtime.chat(payload, wrong)).rejects.toThrow(message);
+  }
+  expect(errorOf(() => runtime.stream({ ...payload, responseMode: 'xml' as never }))?.code).toBe(
+    'invalid_argument',
+  );
+  await runtime.chat(payload, { requestHeaders: { a: undefined as never }, signal: null });
   const run = runtime.stream(payload);
   expect(errorOf(() => run.response({ protocol: 'lobe' } as never))?.message).toContain('chat(');
   expect(await run.response({ protocol: 'ag-ui' } as never).text()).toContain('RUN_FINISHED');

@@ -47,6 +47,17 @@ TEST(Retry, PrefersTheFallbackToALongWait) {
   EXPECT_EQ(decide({}, state, error_of(Errc::rate_limited, 2s), 0.5).kind, Kind::wait);
 }
 
+TEST(Retry, BeginsNoWaitBehindWhichNoTimeIsLeft) {
+  AttemptState state;
+  state.left = 5s;
+  EXPECT_EQ(decide({}, state, error_of(Errc::rate_limited, 2s), 0.5).kind, Kind::wait);
+  EXPECT_EQ(decide({}, state, error_of(Errc::rate_limited, 5s), 0.5).kind, Kind::stop);
+  state.has_fallback = true;
+  EXPECT_EQ(decide({}, state, error_of(Errc::rate_limited, 5s), 0.5).kind, Kind::fallback);
+  state.left = 0s;
+  EXPECT_EQ(decide({}, state, error_of(Errc::provider_error), 0.0).kind, Kind::fallback);
+}
+
 TEST(Retry, StopsWhenTheRequestItselfIsAtFault) {
   AttemptState state;
   state.has_fallback = true;

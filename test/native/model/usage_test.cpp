@@ -75,6 +75,6 @@ TEST(ModelUsage, AddsCountsAndKeepsTheLeastCertainMark) {
   EXPECT_EQ(sum[Tokens::input_text], 5);
   EXPECT_EQ(sum[Tokens::output_reasoning], 1);
   EXPECT_FALSE(sum[Tokens::input_image].has_value());
-  EXPECT_EQ(sum.cost, 0.5);
+  EXPECT_FALSE(sum.cost.has_value()) << "what the estimate costs is not known";
   EXPECT_EQ(sum.source, UsageSource::estimated);
 }

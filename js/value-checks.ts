@@ -1,0 +1,55 @@
+// Values of options, checked before anything is done with them: programs without types would hear of a
+// wrong one too late, or never.
+import { MillraceError } from './errors';
+import { checkSpelling } from './known-names';
+
+/** What a value has to be, in words, and whether it is. */
+export type Check = readonly [wanted: string, isRight: (value: unknown) => boolean];
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const text: Check = ['a string', (value) => typeof value === 'string'];
+export const flag: Check = ['true or false', (value) => typeof value === 'boolean'];
+export const group: Check = ['an object', isRecord];
+/** Somebody else checks it. */
+export const anything: Check = ['', () => true];
+
+/**
+ * Throws for a value that is not what it has to be, and for a name that is one of the table's but for its spelling.
+ * Others are let through; null and undefined are none.
+ */
+export function checkValues(
+  owner: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+): void {
+  if (options === undefined || options === null) return;
+  if (!isRecord(options))
+    throw new MillraceError('invalid_option', `${owner}: the options must be an object.`);
+  checkSpelling(owner, options, Object.keys(checks));
+  for (const [name, [wanted, isRight]] of Object.entries(checks)) {
+    const value = options[name] ?? undefined;
+    if (value === undefined || isRight(value)) continue;
+    throw new MillraceError('invalid_option', `${owner}: ${name} must be ${wanted}.`);
+  }
+}
+
+/** Throws for headers that are no object of strings. */
+export function checkHeaders(owner: string, headers: unknown, name = 'headers'): void {
+  if (headers === undefined) return;
+  // The pairs of a Headers or of a list would be lost without a word.
+  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
+    throw new MillraceError('invalid_option', `${owner}: ${name} must be an object of strings.`);
+  }
+  for (const [header, value] of Object.entries(headers)) {
+    if (typeof value === 'string') continue;
+    throw new MillraceError('invalid_option', `${owner}: the header ${header} must be a string.`);
+  }
+}
+
+/** Headers without those that are undefined, which are not sent. */
+export function givenHeaders(headers: unknown): unknown {
+  if (!isRecord(headers) || Symbol.iterator in headers) return headers ?? undefined;
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+}
