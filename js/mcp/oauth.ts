@@ -1,23 +1,26 @@
 // OAuth 2.1 for MCP servers: discovery, registration, PKCE, tokens, and more rights when they are asked.
 // Source: Model Context Protocol 2025-11-25 and 2026-07-28, "Authorization"; RFC 6749, 7636, 7591,
 // 8414, 8707, 9207, 9728.
-import { createHash, randomBytes } from 'node:crypto';
-
 import { MillraceError } from '../errors';
-import type { AddressGuard } from '../transport/engine';
-import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
+import { proxyFromEnvironment, routeOf } from '../transport/route';
 import type { MCPAuthorizer } from './authorization';
-import { applicationType, checkClient, isLoopback, methodOf } from './oauth-client';
+import { checkClient, isLoopback } from './oauth-client';
 import {
   type AuthorizationServer,
   type ProtectedResource,
   discover,
-  fetchJson,
   type Fetcher,
   isSameIssuer,
-  type JsonAnswer,
   notItsOwner,
 } from './oauth-discovery';
+import {
+  type Flow,
+  ForgottenClient,
+  grantedByPerson,
+  type OAuthOptions,
+  refreshed,
+  registered,
+} from './oauth-flow';
 import {
   bearer,
   inMemoryOAuthStore,
@@ -28,33 +31,7 @@ import {
   type OAuthTokens,
 } from './oauth-records';
 
-export interface OAuthOptions extends RouteOptions {
-  /** Where the authorization server sends people back; read anew for each authorization. */
-  redirectUrl: string;
-  /** Shows the address to a person and gives the address that the person was sent back to. */
-  authorize: (url: URL) => Promise<string | URL> | string | URL;
-  /** Default: memory. */
-  store?: OAuthStore;
-  /** What is told at a registration, beside the redirect address; `client_name`, `scope`, ... */
-  clientMetadata?: Record<string, unknown>;
-  /** An address that serves this client's metadata, for servers that take it as client id. */
-  clientMetadataUrl?: string;
-  /**
-   * A client that was registered by hand. It is shown to its `issuer` alone, or, without one, to the first
-   * authorization server that it was needed for.
-   */
-  client?: OAuthClientInformation;
-  /**
-   * What the authorization's requests may reach besides the public internet over https and the MCP server
-   * itself: an authorization server in a private network has to be named in `allow`. A server on this machine
-   * may have its authorization server at another port of it.
-   */
-  guard?: AddressGuard;
-}
-
-function refused(message: string, detail?: string): MillraceError {
-  return new MillraceError('mcp_unauthorized', message, { detail });
-}
+export type { OAuthOptions } from './oauth-flow';
 
 /** The members of a Bearer challenge of a WWW-Authenticate header. */
 export function challengeOf(header: string): Record<string, string> {
@@ -72,26 +49,6 @@ function joined(...scopes: (string | undefined)[]): string | undefined {
   return all.size > 0 ? [...all].join(' ') : undefined;
 }
 
-/** Everything that one authorization works with. */
-interface Flow {
-  server: string;
-  fetcher: Fetcher;
-  resource: ProtectedResource | undefined;
-  issuer: string;
-  metadata: AuthorizationServer;
-  scope: string | undefined;
-  client: OAuthClientInformation;
-}
-
-/** A client that registered itself, and that its authorization server does not know any more. */
-class ForgottenClient extends MillraceError {
-  constructor(issuer: string, detail: string) {
-    super('mcp_unauthorized', `The authorization server ${issuer} does not know the client.`, {
-      detail,
-    });
-  }
-}
-
 // The guard of one request does not know whose it is.
 function withPlaceOfGuard(error: unknown): never {
   if (!MillraceError.is(error, 'address_blocked')) throw error;
@@ -103,8 +60,6 @@ interface Flight {
   wantsMore: boolean;
   headers: Promise<Record<string, string>>;
 }
-
-const base64url = (bytes: Buffer): string => bytes.toString('base64url');
 
 /**
  * Authorizes requests to an MCP server with OAuth; for `auth` of createMCPClient. After a refusal the
@@ -174,7 +129,7 @@ export class OAuth {
     const refresh = record?.issuer === flow.issuer ? record.tokens?.refresh_token : undefined;
     let tokens: OAuthTokens | undefined;
     try {
-      tokens = refresh && !wantsMore ? await this.#refresh(flow, refresh) : undefined;
+      tokens = refresh && !wantsMore ? await refreshed(flow, refresh, this.#options) : undefined;
       // A token that can be used once may have been used by another process with the same store.
       const others = refresh && !tokens ? await this.#newer(url, refused) : undefined;
       if (others && !wantsMore) return this.#given(url, others);
@@ -183,12 +138,12 @@ export class OAuth {
         const { redirect_uris: places } = flow.client;
         const isElsewhere = Array.isArray(places) && !places.includes(this.#options.redirectUrl);
         if (isElsewhere) flow = { ...flow, client: await this.#register(flow) };
-        tokens = await this.#askPerson(flow);
+        tokens = await grantedByPerson(flow, this.#options);
       }
     } catch (error) {
       if (!(error instanceof ForgottenClient)) throw error;
       flow = { ...flow, client: await this.#register(flow) };
-      tokens = await this.#askPerson(flow);
+      tokens = await grantedByPerson(flow, this.#options);
     }
     this.#asked.set(url, joined(flow.scope, tokens.scope));
     await this.#store.save(url, { issuer: flow.issuer, client: flow.client, tokens });
@@ -228,6 +183,12 @@ export class OAuth {
     return { ...flow, client };
   }
 
+  async #register(flow: Omit<Flow, 'client'>): Promise<OAuthClientInformation> {
+    const { client, isNew } = await registered(flow, this.#options);
+    if (isNew) await this.#store.save(flow.server, { issuer: flow.issuer, client });
+    return client;
+  }
+
   // Servers say themselves where they are authorized: their word leads to no private network.
   #fetcher(server: string): Fetcher {
     const { proxy = proxyFromEnvironment(), guard = {} } = this.#options;
@@ -254,167 +215,4 @@ export class OAuth {
     const offersRefresh = metadata.scopes_supported?.includes('offline_access') ?? false;
     return scope && offersRefresh ? joined(scope, 'offline_access') : scope;
   }
-
-  async #register(flow: Omit<Flow, 'client'>): Promise<OAuthClientInformation> {
-    const { metadata, issuer, server, scope } = flow;
-    const { clientMetadataUrl, clientMetadata, redirectUrl } = this.#options;
-    if (clientMetadataUrl && metadata.client_id_metadata_document_supported === true) {
-      return { client_id: clientMetadataUrl, token_endpoint_auth_method: 'none' };
-    }
-    if (!metadata.registration_endpoint) {
-      throw refused(
-        `The authorization server ${issuer} registers no clients by itself; register one there and ` +
-          'give it as `client`.',
-      );
-    }
-    const answer = await fetchJson(flow.fetcher, {
-      method: 'POST',
-      url: metadata.registration_endpoint,
-      headers: [['Content-Type', 'application/json']],
-      body: JSON.stringify({
-        client_name: 'Millrace',
-        redirect_uris: [redirectUrl],
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code'],
-        application_type: applicationType(redirectUrl),
-        ...(scope && { scope }),
-        ...clientMetadata,
-      }),
-    });
-    const client = answer.json as OAuthClientInformation | undefined;
-    if (!answer.ok || typeof client?.client_id !== 'string') {
-      throw refused(`The authorization server ${issuer} refuses the registration.`, answer.text);
-    }
-    // The way back that was registered counts, also where the answer does not repeat it.
-    const registered = { redirect_uris: [redirectUrl], ...client };
-    await this.#store.save(server, { issuer, client: registered });
-    return registered;
-  }
-
-  async #refresh(flow: Flow, token: string): Promise<OAuthTokens | undefined> {
-    const answer = await this.#token(flow, {
-      grant_type: 'refresh_token',
-      refresh_token: token,
-    });
-    // What was refused is asked for anew; a server that is down for a moment may still take the token.
-    if (answer.status === 429 || answer.status >= 500) {
-      throw refused(
-        `The authorization server ${flow.issuer} cannot refresh the token now (HTTP status ` +
-          `${answer.status}); try again.`,
-        answer.text,
-      );
-    }
-    const tokens = answer.json as OAuthTokens | undefined;
-    return answer.ok && isUsable(tokens) ? { refresh_token: token, ...tokens } : undefined;
-  }
-
-  async #askPerson(flow: Flow): Promise<OAuthTokens> {
-    const { metadata, client, scope, issuer } = flow;
-    const { redirectUrl, authorize } = this.#options;
-    const methods = metadata.code_challenge_methods_supported;
-    if (methods && !methods.includes('S256')) {
-      throw refused(`The authorization server ${issuer} does not support PKCE with S256.`);
-    }
-    const verifier = base64url(randomBytes(48));
-    const state = base64url(randomBytes(24));
-    const url = new URL(metadata.authorization_endpoint);
-    const wanted = {
-      response_type: 'code',
-      client_id: client.client_id,
-      redirect_uri: redirectUrl,
-      state,
-      code_challenge: base64url(createHash('sha256').update(verifier).digest()),
-      code_challenge_method: 'S256',
-      ...(scope && { scope }),
-      ...(flow.resource && { resource: flow.resource.resource }),
-      ...(scope?.split(' ').includes('offline_access') && { prompt: 'consent' }),
-    };
-    for (const [name, value] of Object.entries(wanted)) url.searchParams.set(name, value);
-    const code = codeOf(addressOf(await authorize(url), redirectUrl), state, flow);
-    const answer = await this.#token(flow, {
-      grant_type: 'authorization_code',
-      code,
-      code_verifier: verifier,
-      redirect_uri: redirectUrl,
-    });
-    const tokens = answer.json as OAuthTokens | undefined;
-    if (!answer.ok || !isUsable(tokens)) {
-      throw refused(`The authorization server ${issuer} gives no token.`, answer.text);
-    }
-    return tokens;
-  }
-
-  async #token(flow: Flow, wanted: Record<string, string>): Promise<JsonAnswer> {
-    const { client, metadata, resource } = flow;
-    const form = new URLSearchParams(wanted);
-    if (resource) form.set('resource', resource.resource);
-    const headers: [string, string][] = [['Content-Type', 'application/x-www-form-urlencoded']];
-    const method = methodOf(client, metadata.token_endpoint_auth_methods_supported);
-    if (method === 'client_secret_basic') {
-      const pair = [client.client_id, client.client_secret ?? ''].map(encodeURIComponent).join(':');
-      headers.push(['Authorization', `Basic ${Buffer.from(pair).toString('base64')}`]);
-    } else {
-      form.set('client_id', client.client_id);
-      if (method === 'client_secret_post') form.set('client_secret', client.client_secret ?? '');
-    }
-    const request = {
-      method: 'POST',
-      url: metadata.token_endpoint,
-      headers,
-      body: form.toString(),
-    };
-    // What the form holds is for the place that the metadata named.
-    const answer = await fetchJson(flow.fetcher, { ...request, sameOrigin: true });
-    if (answer.status >= 300 && answer.status < 400) {
-      throw refused(
-        `The token endpoint ${metadata.token_endpoint} redirects elsewhere, which is not followed.`,
-      );
-    }
-    const { error } = (answer.json ?? {}) as { error?: unknown };
-    const isUnknown = error === 'invalid_client' || error === 'unauthorized_client';
-    if (
-      isUnknown &&
-      client !== this.#options.client &&
-      client.client_id !== this.#options.clientMetadataUrl
-    ) {
-      throw new ForgottenClient(flow.issuer, answer.text);
-    }
-    return answer;
-  }
-}
-
-// A person may be sent back to a path of the application.
-function addressOf(given: unknown, redirectUrl: string): URL {
-  const text = given instanceof URL ? given.href : given;
-  const back = typeof text === 'string' && URL.canParse(text, redirectUrl);
-  const address = back ? new URL(text, redirectUrl) : undefined;
-  if (address?.searchParams.has('code') || address?.searchParams.has('error')) return address;
-  throw refused(
-    '`authorize` of OAuth has to give the whole address that the person was sent back to, with its ' +
-      '`code` and `state`.',
-  );
-}
-
-// The code of the address that a person came back to.
-function codeOf(back: URL, state: string, { metadata }: Flow): string {
-  const { searchParams } = back;
-  const iss = searchParams.get('iss');
-  if (iss === null && metadata.authorization_response_iss_parameter_supported === true) {
-    throw refused('The authorization server promised to name itself in its answer and did not.');
-  }
-  if (iss !== null && iss !== metadata.issuer) {
-    throw refused(`The answer comes from ${iss}, not from ${metadata.issuer}.`);
-  }
-  if (searchParams.get('state') !== state) {
-    throw refused('The answer of the authorization server belongs to another request.');
-  }
-  const error = searchParams.get('error');
-  const code = searchParams.get('code');
-  if (error !== null || code === null) {
-    throw refused(
-      `The authorization was refused: ${error ?? 'no code'}.`,
-      searchParams.get('error_description') ?? undefined,
-    );
-  }
-  return code;
 }
