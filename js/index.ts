@@ -130,7 +130,7 @@ export type {
   Fallback,
   ModelRuntimeOptions,
   StreamOptions,
-} from './model/runtime';
+} from './model/runtime-options';
 export type { ProviderSettings } from './model/settings';
 export type { TextAnimation } from './model/text-channel';
 export {

@@ -9,13 +9,13 @@ import type { GivenMessage, Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { startEngineCall } from '../model/call';
-import type { Fallback, ModelRuntimeOptions } from '../model/runtime';
-import { checkFallback } from '../model/call-options';
+import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
 import { version } from '../version';
+import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
 import { AgentRun } from './agent-run';
 import { engineToolOf } from './engine-tools';
@@ -115,6 +115,18 @@ export type AgentInput =
 
 const defaultKeptSize = 1 << 24;
 
+const ofRun: readonly (keyof AgentRunOptions)[] = [
+  'signal',
+  'threadId',
+  'runId',
+  'clientTools',
+  'resume',
+  'format',
+  'saves',
+  'onStep',
+  'keptSize',
+];
+
 /** An agent. Safe to be used for many runs at a time. */
 export class EngineAgent {
   readonly #plan: object;
@@ -124,7 +136,7 @@ export class EngineAgent {
   readonly #called: EngineAgent[] = [];
 
   constructor(options: CreateAgentOptions) {
-    checkOptions(options);
+    checkOptions(options, (one) => one instanceof EngineAgent);
     const tools = toolList(options.tools);
     for (const one of tools) {
       if (typeof one !== 'string') this.#tools.set(agentToolName(one), one);
@@ -350,95 +362,4 @@ function modelOf({ model, modelName }: CreateAgentOptions): string {
   if (typeof model === 'string') return splitModel(model).model;
   if (modelName) return modelName;
   throw new MillraceError('invalid_option', 'An agent with a runtime needs a modelName.');
-}
-
-const known: readonly (keyof CreateAgentOptions)[] = [
-  'model',
-  'modelName',
-  'provider',
-  'fallback',
-  'instructions',
-  'tools',
-  'agents',
-  'approve',
-  'limits',
-  'parameters',
-  'compression',
-  'concurrency',
-  'retryAfterFirstToken',
-];
-
-const ofSubAgent: readonly (keyof SubAgentOptions)[] = [
-  'name',
-  'description',
-  'agent',
-  'inheritMessages',
-  'timeoutMs',
-];
-
-function checkAgents(agents: unknown): void {
-  if (agents === undefined) return;
-  if (!Array.isArray(agents)) {
-    throw new MillraceError(
-      'invalid_option',
-      'createAgent(): agents must be a list of { name, description, agent }.',
-    );
-  }
-  for (const [index, one] of (agents as Partial<SubAgentOptions>[]).entries()) {
-    checkNames(`agents[${index}]`, one, ofSubAgent);
-    if (one?.agent instanceof EngineAgent) continue;
-    throw new MillraceError(
-      'invalid_option',
-      `createAgent(): agents[${index}].agent must be an agent that createAgent() made.`,
-    );
-  }
-}
-
-const ofCompression: readonly (keyof NonNullable<CreateAgentOptions['compression']>)[] = [
-  'enabled',
-  'maxWindowToken',
-  'thresholdRatio',
-  'driftMultiplier',
-];
-
-const ofRun: readonly (keyof AgentRunOptions)[] = [
-  'signal',
-  'threadId',
-  'runId',
-  'clientTools',
-  'resume',
-  'format',
-  'saves',
-  'onStep',
-  'keptSize',
-];
-
-// As AI SDK, OpenAI Agents and Mastra call them.
-const otherWords = {
-  system: 'instructions',
-  stopWhen: 'limits',
-  maxSteps: 'limits: { maxSteps }',
-  maxTurns: 'limits: { maxSteps }',
-  handoffs: 'agents',
-};
-
-function checkOptions(options: unknown): asserts options is CreateAgentOptions {
-  const { model, agents, compression, concurrency, fallback, instructions } = (options ??
-    {}) as Partial<CreateAgentOptions>;
-  checkNames('createAgent()', options ?? {}, known, otherWords);
-  checkNames('compression', compression ?? {}, ofCompression);
-  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw new MillraceError('invalid_option', '`concurrency` must be a whole number from 1.');
-  }
-  checkFallback('createAgent', fallback);
-  checkAgents(agents);
-  if (instructions !== undefined && typeof instructions !== 'string') {
-    throw new MillraceError('invalid_option', 'createAgent(): instructions must be a string.');
-  }
-  if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
-    throw new MillraceError(
-      'invalid_option',
-      "createAgent() needs a model: 'provider:name', or a ModelRuntime.",
-    );
-  }
 }

@@ -32,7 +32,7 @@ export type {
 export { DEFAULT_SECURITY_BLACKLIST, InterventionChecker } from './intervention';
 export type { ShouldInterveneParams } from './intervention';
 export { AgentRuntime } from './runtime';
-export type { RunSubAgent, RuntimeConfig, StepOptions } from './runtime';
+export type { RunSubAgent, RuntimeConfig, StepOptions } from './runtime-config';
 export { Dispatcher, inProcessAdapter } from './frost/dispatcher';
 export type { Delivery, OutgoingMessage, PlatformAdapter } from './frost/dispatcher';
 export { Engine, engineText } from './frost/engine';

@@ -5,26 +5,23 @@ import type {
   AgentCost,
   AgentEvent,
   AgentInstruction,
-  AgentModelRuntime,
   AgentRuntimeContext,
   AgentState,
   AgentStepResult,
-  AgentStreamingRuntime,
   AgentTool,
   AgentUsage,
   ChatToolPayload,
   HumanDecision,
   InstructionExecutor,
   OpenAIToolCall,
-  SubAgentResult,
   SubAgentTask,
 } from '../../types/agent';
 import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
-import { checkRetries } from '../limits';
 import { ask } from './ask';
 import { chunksOf, retriedChunks } from './model-chunks';
+import { checkedApprovalMs, type RuntimeConfig, type StepOptions } from './runtime-config';
 import { toJson } from './serialize';
 import {
   type ActionHandler,
@@ -35,49 +32,6 @@ import {
 } from './step-driver';
 import { within } from './time-limit';
 import { type ToolAction, callTool } from './tool-call';
-
-/** A child run that an instruction asks for. */
-export type RunSubAgent = (
-  task: SubAgentTask,
-  options: { signal: AbortSignal; depth: number; parentMessageId?: string },
-) => Promise<SubAgentResult & { usage?: AgentUsage; cost?: AgentCost }>;
-
-/** How an AgentRuntime runs its agent. */
-export interface RuntimeConfig {
-  /** Executors by instruction; those of the agent win, the engine's come last. */
-  executors?: Partial<Record<AgentInstruction['type'], InstructionExecutor>>;
-  operationId?: string;
-  getOperation?: (id: string) => {
-    context?: Record<string, unknown>;
-    abortController?: AbortController;
-  };
-  /** The model of agents that bring none: a function, or a runtime made by createModelRuntime. */
-  modelRuntime?: AgentModelRuntime | AgentStreamingRuntime;
-  runSubAgent?: RunSubAgent;
-  /** `engine`: the engine writes assistant rows, ids and rows of open calls. */
-  history?: 'caller' | 'engine';
-  /** Calls of tools at a time; 8 when absent. */
-  concurrency?: number;
-  /** Milliseconds that a call may wait for its approval: 15 minutes when absent, for ever at 0 or Infinity. */
-  approvalTimeoutMs?: number;
-  /**
-   * How often a function that is the model is called again when it fails in passing before its first
-   * chunk: 0 to 100, 5 when absent. Runtimes that createModelRuntime made have `maxRetries`.
-   */
-  modelRetries?: number;
-  /** Milliseconds that a tool may take. */
-  toolTimeoutMs?: number;
-  /** Characters of JSON that a tool may return; 4 Mi when absent. */
-  toolResultLimit?: number;
-  onEvent?: (event: AgentEvent) => void;
-}
-
-/** Options of one step. */
-export interface StepOptions {
-  signal?: AbortSignal;
-  /** Called for each event as it happens. */
-  onEvent?: (event: AgentEvent) => void;
-}
 
 const builtinTypes = [
   'call_llm',
@@ -98,16 +52,6 @@ const builtinTypes = [
   'finish',
 ] as const;
 
-const defaultApprovalMs = 15 * 60 * 1000;
-
-// The engine waits for ever at 0.
-function lifetimeOf(approvalTimeoutMs = defaultApprovalMs): number {
-  if (approvalTimeoutMs === Infinity) return 0;
-  if (Number.isFinite(approvalTimeoutMs) && approvalTimeoutMs >= 0)
-    return Math.floor(approvalTimeoutMs);
-  throw new MillraceError('invalid_option', 'approvalTimeoutMs must be a number of at least 0.');
-}
-
 /** Executes what an agent decides, one step at a time. */
 export class AgentRuntime {
   readonly executors: Record<string, InstructionExecutor>;
@@ -125,8 +69,7 @@ export class AgentRuntime {
     }
     this.#agent = agent;
     this.#config = config;
-    this.#approvalMs = lifetimeOf(config.approvalTimeoutMs);
-    checkRetries('modelRetries', config.modelRetries);
+    this.#approvalMs = checkedApprovalMs(config);
     const builtin: Record<string, InstructionExecutor> = {};
     for (const type of builtinTypes) {
       const executor: InstructionExecutor = (instruction, state, context) =>

@@ -5,8 +5,8 @@ import type { TransportOptions } from '../transport/choose';
 import type { ConfigContext, ProviderConfigSource } from './config-source';
 import { checkConfigSource, configFromEnvironment } from './config-source';
 import { chatErrorResponse } from './error-body';
-import type { ChatOptions } from './runtime';
 import { ModelRuntime } from './runtime';
+import type { ChatOptions } from './runtime-options';
 import type { ProviderSettings } from './settings';
 import { providerRow } from './settings';
 

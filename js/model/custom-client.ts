@@ -2,7 +2,7 @@
 // have sent.
 import { MillraceError } from '../errors';
 import type { FactoryInstance } from './factory-options';
-import type { ModelRuntimeOptions } from './runtime';
+import type { ModelRuntimeOptions } from './runtime-options';
 
 /** The chunks of an answer as the vendor's stream holds them. */
 export type Chunks = AsyncIterable<unknown> | Iterable<unknown> | ReadableStream<unknown>;

@@ -24,7 +24,12 @@ import type {
 import type { ObjectRun } from './object';
 import { checkPayload, isPayloadMember } from './payload';
 import type { ModelRun } from './run';
-import type { CallOptions, ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
+import type {
+  CallOptions,
+  ChatOptions,
+  ModelRuntimeOptions,
+  StreamOptions,
+} from './runtime-options';
 import { ModelRuntime } from './runtime';
 
 /** A class of runtimes for one vendor. */

@@ -25,8 +25,9 @@ import { checkModel, checkPayload } from './payload';
 import type { RoutedChannel } from './routed-run';
 import { RoutedItems } from './routed-run';
 import { ModelRun } from './run';
-import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime';
-import { ModelRuntime, defaultKeptSize } from './runtime';
+import { ModelRuntime } from './runtime';
+import type { ChatOptions, ModelRuntimeOptions, StreamOptions } from './runtime-options';
+import { defaultKeptSize } from './runtime-options';
 
 /** Settings of one channel; it may be of another kind than its router. */
 export interface ChannelOptions extends ModelRuntimeOptions {

@@ -11,7 +11,7 @@ import type {
   PullPayload,
   SpeechPayload,
 } from '../../types/capabilities';
-import type { ChatCallbacks, ChatStreamPayload, ModelHooks } from '../../types/model';
+import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import type {
   GenerateObjectOptions,
   GenerateObjectRequest,
@@ -20,9 +20,7 @@ import type {
   ValidatedRequest,
 } from '../../types/objects';
 import type { ProviderName } from '../../types/providers';
-import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
-import type { TransportOptions } from '../transport/choose';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
 import { engine } from '../transport/engine';
 import { checkValues, isRecord } from '../value-checks';
@@ -38,72 +36,17 @@ import type { ObjectHost, ObjectRun } from './object';
 import { generateObject, streamObject } from './object';
 import { checkPayload } from './payload';
 import { ModelRun } from './run';
+import {
+  type CallOptions,
+  type ChatOptions,
+  checkHooks,
+  defaultKeptSize,
+  type Fallback,
+  type ModelRuntimeOptions,
+  type StreamOptions,
+} from './runtime-options';
 import type { ProviderSettings } from './settings';
 import { checkOptionNames, checkSettings, engineSettings, splitModel } from './settings';
-
-/** Whom to ask when a provider fails: "provider:model", or the same with settings of its own. */
-export type Fallback = string | ({ provider: string; model: string } & ProviderSettings);
-
-/** Options of a runtime. */
-export interface ModelRuntimeOptions extends ProviderSettings, TransportOptions, ModelHooks {
-  /** Asked in this order when a provider fails and a retry does not help. */
-  fallback?: readonly Fallback[] | undefined;
-  /** Settings of the providers that `fallback` names. */
-  providers?: Record<string, ProviderSettings> | undefined;
-}
-
-/** Options of one call. */
-export interface CallOptions {
-  /** Ends the call; tokens that were used are booked all the same. */
-  signal?: AbortSignal | null | undefined;
-  /** Sent to the first provider, besides the runtime's headers; fallbacks do not get them. */
-  requestHeaders?: Record<string, string> | undefined;
-  /** The end user, told to providers that ask for one. */
-  user?: string | undefined;
-  fallback?: readonly Fallback[] | undefined;
-  maxRetries?: number | undefined;
-  timeouts?: ProviderSettings['timeouts'];
-  /**
-   * Ask the same model again when its answer breaks off after a part was shown; the reader is told by
-   * CUSTOM `millrace.reset`. Default false: only a fallback is asked then.
-   */
-  retryAfterFirstToken?: boolean | undefined;
-  /**
-   * Whether what an answer says in `<think>` tags at its beginning is reasoning; default true. The quirk
-   * `plain_think_tags` says the same of a provider.
-   */
-  thinkTags?: boolean | undefined;
-  /** What prices depend on, such as the time that a cache is kept: `{ parameters: { ttl: '1h' } }`. */
-  pricingContext?: CostOptions | undefined;
-  threadId?: string | undefined;
-  runId?: string | undefined;
-  parentRunId?: string | undefined;
-}
-
-export interface ChatOptions extends CallOptions {
-  /** `ag-ui` (default): an AG-UI run; `lobe`: LobeHub's chat stream. */
-  protocol?: 'ag-ui' | 'lobe' | undefined;
-  /** `protocolVersion` of the client's input; absent means a client from before AG-UI 1.0. */
-  protocolVersion?: string | undefined;
-  /** Of the response. */
-  headers?: Record<string, string> | undefined;
-  callback?: ChatCallbacks | undefined;
-  /** Milliseconds of silence after which a comment is sent; default 15,000, 0 for none. */
-  keepAliveMs?: number | undefined;
-  /** For traces of the caller's own; not read here. */
-  metadata?: unknown;
-}
-
-export interface StreamOptions extends CallOptions {
-  /**
-   * Characters of output that are kept for a second reading, about ten a token; default 2 Mi. A longer
-   * run can be read once: its beginning is `run_not_kept` then. No text() is longer than this or 2 Mi.
-   */
-  keptSize?: number | undefined;
-}
-
-/** Characters of output that a run keeps. */
-export const defaultKeptSize: number = 1 << 21;
 
 /** Members of the options that are not settings of the provider. */
 type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
@@ -420,13 +363,6 @@ function isSettings(providers: unknown): boolean {
     isRecord(providers) &&
     Object.values(providers).every((one) => one === undefined || isRecord(one))
   );
-}
-
-function checkHooks(hooks: ModelHooks): void {
-  for (const name of ['handlePayload', 'handleError', 'handleStream'] as const) {
-    if (hooks[name] === undefined || typeof hooks[name] === 'function') continue;
-    throw new MillraceError('invalid_option', `${name} must be a function.`);
-  }
 }
 
 function textOf(payload: ChatStreamPayload): string {

@@ -1,0 +1,89 @@
+// What createAgent() may be given: names that are none of its options, and values that it cannot use.
+import { MillraceError } from '../errors';
+import { checkNames } from '../known-names';
+import { checkFallback } from '../model/call-options';
+import { ModelRuntime } from '../model/runtime';
+import type { CreateAgentOptions, SubAgentOptions } from './create-agent';
+
+const known: readonly (keyof CreateAgentOptions)[] = [
+  'model',
+  'modelName',
+  'provider',
+  'fallback',
+  'instructions',
+  'tools',
+  'agents',
+  'approve',
+  'limits',
+  'parameters',
+  'compression',
+  'concurrency',
+  'retryAfterFirstToken',
+];
+
+const ofSubAgent: readonly (keyof SubAgentOptions)[] = [
+  'name',
+  'description',
+  'agent',
+  'inheritMessages',
+  'timeoutMs',
+];
+
+function checkAgents(agents: unknown, isAgent: (one: unknown) => boolean): void {
+  if (agents === undefined) return;
+  if (!Array.isArray(agents)) {
+    throw new MillraceError(
+      'invalid_option',
+      'createAgent(): agents must be a list of { name, description, agent }.',
+    );
+  }
+  for (const [index, one] of (agents as Partial<SubAgentOptions>[]).entries()) {
+    checkNames(`agents[${index}]`, one, ofSubAgent);
+    if (isAgent(one?.agent)) continue;
+    throw new MillraceError(
+      'invalid_option',
+      `createAgent(): agents[${index}].agent must be an agent that createAgent() made.`,
+    );
+  }
+}
+
+const ofCompression: readonly (keyof NonNullable<CreateAgentOptions['compression']>)[] = [
+  'enabled',
+  'maxWindowToken',
+  'thresholdRatio',
+  'driftMultiplier',
+];
+
+// As AI SDK, OpenAI Agents and Mastra call them.
+const otherWords = {
+  system: 'instructions',
+  stopWhen: 'limits',
+  maxSteps: 'limits: { maxSteps }',
+  maxTurns: 'limits: { maxSteps }',
+  handoffs: 'agents',
+};
+
+/** Throws for what createAgent() cannot make an agent of; `isAgent` knows one that it made. */
+export function checkOptions(
+  options: unknown,
+  isAgent: (one: unknown) => boolean,
+): asserts options is CreateAgentOptions {
+  const { model, agents, compression, concurrency, fallback, instructions } = (options ??
+    {}) as Partial<CreateAgentOptions>;
+  checkNames('createAgent()', options ?? {}, known, otherWords);
+  checkNames('compression', compression ?? {}, ofCompression);
+  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw new MillraceError('invalid_option', '`concurrency` must be a whole number from 1.');
+  }
+  checkFallback('createAgent', fallback);
+  checkAgents(agents, isAgent);
+  if (instructions !== undefined && typeof instructions !== 'string') {
+    throw new MillraceError('invalid_option', 'createAgent(): instructions must be a string.');
+  }
+  if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
+    throw new MillraceError(
+      'invalid_option',
+      "createAgent() needs a model: 'provider:name', or a ModelRuntime.",
+    );
+  }
+}

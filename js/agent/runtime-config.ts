@@ -1,0 +1,74 @@
+// How an AgentRuntime runs its agent, and one step of it.
+import type {
+  AgentCost,
+  AgentEvent,
+  AgentInstruction,
+  AgentModelRuntime,
+  AgentStreamingRuntime,
+  AgentUsage,
+  InstructionExecutor,
+  SubAgentResult,
+  SubAgentTask,
+} from '../../types/agent';
+import { MillraceError } from '../errors';
+import { checkRetries } from '../limits';
+
+/** A child run that an instruction asks for. */
+export type RunSubAgent = (
+  task: SubAgentTask,
+  options: { signal: AbortSignal; depth: number; parentMessageId?: string },
+) => Promise<SubAgentResult & { usage?: AgentUsage; cost?: AgentCost }>;
+
+/** How an AgentRuntime runs its agent. */
+export interface RuntimeConfig {
+  /** Executors by instruction; those of the agent win, the engine's come last. */
+  executors?: Partial<Record<AgentInstruction['type'], InstructionExecutor>>;
+  operationId?: string;
+  getOperation?: (id: string) => {
+    context?: Record<string, unknown>;
+    abortController?: AbortController;
+  };
+  /** The model of agents that bring none: a function, or a runtime made by createModelRuntime. */
+  modelRuntime?: AgentModelRuntime | AgentStreamingRuntime;
+  runSubAgent?: RunSubAgent;
+  /** `engine`: the engine writes assistant rows, ids and rows of open calls. */
+  history?: 'caller' | 'engine';
+  /** Calls of tools at a time; 8 when absent. */
+  concurrency?: number;
+  /** Milliseconds that a call may wait for its approval: 15 minutes when absent, for ever at 0 or Infinity. */
+  approvalTimeoutMs?: number;
+  /**
+   * How often a function that is the model is called again when it fails in passing before its first
+   * chunk: 0 to 100, 5 when absent. Runtimes that createModelRuntime made have `maxRetries`.
+   */
+  modelRetries?: number;
+  /** Milliseconds that a tool may take. */
+  toolTimeoutMs?: number;
+  /** Characters of JSON that a tool may return; 4 Mi when absent. */
+  toolResultLimit?: number;
+  onEvent?: (event: AgentEvent) => void;
+}
+
+/** Options of one step. */
+export interface StepOptions {
+  signal?: AbortSignal;
+  /** Called for each event as it happens. */
+  onEvent?: (event: AgentEvent) => void;
+}
+
+const defaultApprovalMs = 15 * 60 * 1000;
+
+/**
+ * Milliseconds that a call may wait for its approval, 0 for ever as the engine has it. Throws
+ * `invalid_option` for what an AgentRuntime cannot be run with.
+ */
+export function checkedApprovalMs({
+  approvalTimeoutMs = defaultApprovalMs,
+  modelRetries,
+}: RuntimeConfig): number {
+  checkRetries('modelRetries', modelRetries);
+  if (approvalTimeoutMs === Infinity) return 0;
+  if (Number.isFinite(approvalTimeoutMs) && approvalTimeoutMs >= 0)
+    return Math.floor(approvalTimeoutMs);
+  throw new MillraceError('invalid_option', 'approvalTimeoutMs must be a number of at least 0.');
+}
