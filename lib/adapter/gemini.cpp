@@ -121,16 +121,16 @@ bool Gemini::on_record(std::string_view /*name*/, const json::Value& record) {
   return true;
 }
 
-// Gateways forget the reason to finish, and count the tokens of the answer once, at its end. A
-// server that counts with every piece says nothing by it.
+// Gateways forget the reason to finish, and count the tokens of the answer once, at its end: with
+// what is not its first piece, or behind all of them. A server that counts with every piece, as
+// Google does, says nothing by it unless no candidate comes along.
 void Gemini::note_count(const json::Value& usage, const json::Value& candidates) {
-  bool says_more = false;
-  for (const json::Value candidate : candidates.items()) {
-    says_more = says_more || candidate["content"]["parts"].size() > 0;
-  }
   const bool counts = usage["candidatesTokenCount"].exists();
-  counted_ = counts && (!says_more || !counts_);
+  counted_ = counts && spoke_ && (!counts_ || candidates.size() == 0);
   counts_ = counts_ || counts;
+  for (const json::Value candidate : candidates.items()) {
+    spoke_ = spoke_ || candidate["content"]["parts"].size() > 0;
+  }
 }
 
 void Gemini::on_candidate(const json::Value& candidate) {

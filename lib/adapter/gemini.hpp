@@ -66,6 +66,7 @@ class Gemini final : public Adapter {
   std::string finish_;
   std::string finish_message_;
   bool blocked_ = false;
+  bool spoke_ = false;    // a piece of the answer has come
   bool counts_ = false;   // the tokens of an answer have been counted
   bool counted_ = false;  // the last record looks like a count at the end
   bool warned_of_candidates_ = false;
