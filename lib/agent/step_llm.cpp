@@ -218,6 +218,19 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   });
 }
 
+// What the conversation may take of a window: the tools and the answer stand in it as well. Where
+// they would leave next to nothing, the conversation is not given up for them.
+std::int64_t StepMachine::room_in(std::int64_t window) const {
+  constexpr std::int64_t answer_share = 8;  // of an answer whose limit is not known
+  constexpr std::int64_t least_share = 4;
+  const std::int64_t answer =
+      options_.answer_tokens > 0 ? options_.answer_tokens : window / answer_share;
+  const bool has_tools = !state_["forceFinish"].truthy();
+  const std::int64_t tools =
+      has_tools ? estimate_context_tokens(Tree::array(), tools_of(state_)) : 0;
+  return std::max(window - answer - tools, window / least_share);
+}
+
 void StepMachine::compress_context(const Tree& instruction) {
   const Tree& payload = instruction["payload"];
   Tree messages = payload["messages"].is_array() ? payload["messages"] : state_["messages"];
@@ -226,7 +239,7 @@ void StepMachine::compress_context(const Tree& instruction) {
   constexpr std::int64_t usual_window = 128000;
   const std::int64_t size =
       payload["maxWindowToken"].integer_or(config["contextWindowTokens"].integer_or(0));
-  const Window window{size > 0 ? size : usual_window, size > 0};
+  const Window window{room_in(size > 0 ? size : usual_window), size > 0};
   const Tree& parent = payload["parentMessageId"];
   if (!parent.is_null()) context_.at("payload").set("parentMessageId", parent);
   const Tree request_rows = summary_request(messages, cut, payload["existingSummary"].string());
@@ -306,8 +319,8 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, Window wind
     }
     emit(std::move(event));
   }
-  made = truncate_turns(made, window.size);
-  if (window.known) made = shorten_rows(made, window.size);
+  made = truncate_turns(made, window.room);
+  if (window.known) made = shorten_rows(made, window.room);
   const bool changed = !(made == messages);
   state_.set("status", "running");
   state_.set("messages", made);

@@ -52,6 +52,7 @@ struct StepOptions {
   std::function<json::Tree(json::Tree& state, const json::Tree& context)> decide = nullptr;
   // Arguments go to the tools as they are, also those that are no JSON.
   bool raw_arguments = false;
+  std::int64_t answer_tokens = 0;  // that the model's answer may take at most; 0 is not known
   // Says what the model reads of a call that failed; else it is a JSON object with the message.
   std::function<std::string(const json::Tree& error)> failure = nullptr;
   std::uint64_t last_id = 0;  // of the actions of earlier steps; those of this one are above it
@@ -174,9 +175,10 @@ class StepMachine {
   void keep_partial_answer();
   void finish_llm(const Tree& payload, std::int64_t started);
   void compress_context(const Tree& instruction);
+  [[nodiscard]] std::int64_t room_in(std::int64_t window) const;
   // Units: tokens. A window that is known is one that texts may be cut for.
   struct Window {
-    std::int64_t size = 0;
+    std::int64_t room = 0;  // of the rows
     bool known = false;
   };
   void finish_compression(Tree messages, std::size_t kept, Window window,

@@ -249,6 +249,7 @@ Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const Tool
     json::append_string(plan->payload, key);
     plan->payload.append(":").append(value.to_json());
   }
+  plan->answer_tokens = given["payload"]["max_tokens"].integer_or(0);
   plan->instructions = given["instructions"].string();
   plan->retry_after_first_token = given["retryAfterFirstToken"].truthy();
   if (const Tree& approve = given["approve"]; !approve.is_null()) {

@@ -46,6 +46,7 @@ struct AgentPlan {
   bool retry_after_first_token = false;
   adapter::DecoderOptions decoder;
   std::string model;
+  std::int64_t answer_tokens = 0;  // at most, in one turn; 0 is not known
   std::string payload;  // members of every request but model, messages, tools: `"key":value,...`
   std::string instructions;
   Approve approve = Approve::as_tools_say;

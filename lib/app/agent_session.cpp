@@ -116,6 +116,7 @@ void AgentSession::next_step() {
   options.history = true;
   options.lean = true;
   options.concurrency = plan_->concurrency;
+  options.answer_tokens = plan_->answer_tokens;
   options.last_id = last_action_;
   options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
   if (plan_->rounds) {

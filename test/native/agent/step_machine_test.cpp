@@ -9,6 +9,8 @@
 #include "agent/decision.hpp"
 #include "agent/general_agent.hpp"
 #include "agent/state.hpp"
+#include "agent/tokens.hpp"
+#include "base/token_estimate.hpp"
 #include "support/tree.hpp"
 
 namespace millrace::agent {
@@ -99,6 +101,40 @@ TEST(StepMachine, CountsRoundsOfCallsThatCannotRun) {
     state = machine.take()["outcome"]["newState"];
     EXPECT_EQ(state["unresolvedToolFeedbackRounds"].integer_or(0), round);
   }
+}
+
+// How many tokens the rows have that a window of 4000 is compressed to, without a model to sum up.
+std::int64_t compressed(const std::string& state, std::int64_t answer_tokens) {
+  CountingIds ids("m");
+  StepOptions options;
+  options.answer_tokens = answer_tokens;
+  StepMachine machine(std::move(options), ids);
+  Tree instruction = tree(R"({"type":"compress_context","payload":{"maxWindowToken":4000}})");
+  Tree& rows = instruction.at("payload").set("messages", tree(R"([{"role":"user"}])"));
+  std::string text;
+  while (text.size() < 40000) text.append("word ");
+  rows.items()[0].set("content", text);
+  machine.begin_instruction(std::move(instruction), tree(state), Tree(), 0);
+  EXPECT_TRUE(machine.done());
+  return estimate_context_tokens(machine.take()["outcome"]["newState"]["messages"], Tree());
+}
+
+TEST(StepMachine, LeavesRoomInTheWindowForToolsAndTheAnswer) {
+  std::string words;
+  while (words.size() < 5000) words.append("word ");
+  const std::string tools =
+      R"("tools":[{"type":"function","function":{"name":"f","description":")" + words + "\"}}]";
+  const std::int64_t room_of_tools = estimate_tokens(words);
+  ASSERT_GT(room_of_tools, 500);
+  const std::int64_t plain = compressed(R"({"messages":[]})", 0);
+  EXPECT_LE(plain, 3500);
+  EXPECT_GT(plain, 3300);
+  EXPECT_LE(compressed(R"({"messages":[]})", 1500), 2500);
+  EXPECT_LE(compressed(R"({"messages":[],)" + tools + "}", 0), 3500 - room_of_tools);
+  // The last answer is asked for without tools.
+  EXPECT_EQ(compressed(R"({"messages":[],"forceFinish":true,)" + tools + "}", 0), plain);
+  // Something of the conversation is left whatever else there is.
+  EXPECT_GT(compressed(R"({"messages":[]})", 8000), 800);
 }
 
 // What OpenAI, Anthropic and Gemini refuse: calls without a result right behind them, results
