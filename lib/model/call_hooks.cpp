@@ -59,9 +59,15 @@ Error ModelCall::State::hooked_error(Error error, std::string_view json) {
   const json::Value& answer = parsed.value();
   if (const auto code = answer["code"].filled_string()) {
     const Errc found = code_of(*code);
-    if (row_of(found).code == *code) error.code = found;
+    if (row_of(found).code == *code) {
+      error.code = found;
+      should_retry_.reset();
+    }
   } else if (const auto type = answer["errorType"].filled_string()) {
-    error.code = code_of_type(*type).value_or(error.code);
+    if (const auto found = code_of_type(*type)) {
+      error.code = *found;
+      should_retry_.reset();
+    }
     error_name_ = *type;
   }
   if (const auto message = answer["message"].filled_string()) error.message = *message;

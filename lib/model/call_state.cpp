@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "model/address.hpp"
 #include "model/call_usage.hpp"
+#include "model/retry_after.hpp"
 #include "model/secrets.hpp"
 #include "os/random_ids.hpp"
 
@@ -71,6 +72,7 @@ std::optional<milliseconds> ModelCall::State::time_left(Moment now) const {
 
 void ModelCall::State::begin_attempt(Moment now) {
   refusal_.reset();
+  should_retry_.reset();
   refusal_body_.clear();
   events_.reset();
   decoder_.reset();
@@ -173,10 +175,12 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
   if (!built) return settle(of_provider(std::move(built).error()), now);
   request_ = std::move(built).value();
   notes_.clear();
-  losses_.clear();
+  // A fallback may be unable to take more than those before it; what was not told was not lost.
+  losses_.resize(losses_told_);
   for (const Note& note : request_->notes) {
     notes_.push_back("`" + note.what + "`: " + note.sentence);
-    if (note.is_loss) losses_.push_back(note.sentence);
+    const bool is_new = std::find(losses_.begin(), losses_.end(), note.sentence) == losses_.end();
+    if (note.is_loss && is_new) losses_.push_back(note.sentence);
   }
   if (options_.hooks.payload) {
     ask_payload_hook();
@@ -230,10 +234,10 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
   adapter::DecoderOptions decoding = options_.decoder;
   if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_thoughts = false;
   decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
-  if (std::exchange(opened_, true)) return;
-  host_.opened();
-  for (const std::string& loss : losses_) {
-    hooked_.on_event({event::Warning{row_of(Errc::capability_not_supported).code, loss}, {}});
+  if (!std::exchange(opened_, true)) host_.opened();
+  for (; losses_told_ < losses_.size(); ++losses_told_) {
+    hooked_.on_event(
+        {event::Warning{row_of(Errc::capability_not_supported).code, losses_[losses_told_]}, {}});
   }
 }
 
@@ -313,6 +317,7 @@ Error ModelCall::State::of_provider(Error error) const {
 // The answer that was none.
 Error ModelCall::State::error_of_refusal(Moment now) {
   place_.body_json = error_body(refusal_body_, secrets_);
+  should_retry_ = should_retry_of(refusal_->headers);
   return error_from_response(*refusal_, refusal_body_, link().config.id, now.wall);
 }
 

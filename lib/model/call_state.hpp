@@ -129,7 +129,8 @@ class ModelCall::State {
   const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;
-  std::string refusal_body_;  // also of an exchange of credentials
+  std::optional<bool> should_retry_;  // what the refusal says of another request
+  std::string refusal_body_;          // also of an exchange of credentials
   int token_status_ = 0;
   ErrorPlace place_;  // nothing in it until a request is on its way
   // When something last came of an answer that was complete already.
@@ -141,7 +142,8 @@ class ModelCall::State {
   std::vector<Attempt> attempts_;
   VoidIds void_ids_;
   std::vector<std::string> notes_;
-  std::vector<std::string> losses_;  // those of the notes that readers are told
+  std::vector<std::string> losses_;  // those of the notes that readers are told, each once
+  std::size_t losses_told_ = 0;      // the first ones of them
   std::string finish_reason_;
   Seldom<Error> error_;
   std::string error_name_;  // how a hook called the class of the last failure

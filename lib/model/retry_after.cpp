@@ -208,6 +208,13 @@ std::optional<milliseconds> retry_after_of(std::span<const net::Header> headers,
   return reset_of(headers, now);
 }
 
+std::optional<bool> should_retry_of(std::span<const net::Header> headers) {
+  const std::string_view told = header_of(headers, "x-should-retry");
+  if (equal_ignoring_case(told, "true")) return true;
+  if (equal_ignoring_case(told, "false")) return false;
+  return std::nullopt;
+}
+
 std::optional<milliseconds> retry_after_in(std::string_view sentence) {
   constexpr std::array<std::string_view, 3> leads{"try again in ", "retry in ", "retry after "};
   for (const std::string_view lead : leads) {

@@ -20,6 +20,10 @@ using RetryTime = std::chrono::system_clock::time_point;
 std::optional<std::chrono::milliseconds> retry_after_of(std::span<const net::Header> headers,
                                                         RetryTime now);
 
+// The provider's own word on another request: x-should-retry, as the clients of OpenAI and
+// Anthropic read it. Nothing where it says neither "true" nor "false".
+std::optional<bool> should_retry_of(std::span<const net::Header> headers);
+
 // "1.5s", "6m0s", "20ms", "1h2m": a duration as Go and Google's APIs write it. "90" is seconds.
 std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 

@@ -86,11 +86,15 @@ std::optional<std::string> refusal_of(const json::Value& part, const Draft& draf
   return "part left out: its type, \"" + redacted(part["type"].string(), 64) + "\", is not known.";
 }
 
-// A text takes the place of each part that cannot be given.
+// A text takes the place of each part that cannot be given; most messages have none.
 void leave_out(message::Message& message, const Draft& draft, MediaCheck check) {
   const message::Parts parts(message.content);
+  bool is_whole = true;
+  for (const json::Value part : parts.items()) {
+    is_whole = is_whole && !refusal_of(part, draft, check);
+  }
+  if (is_whole) return;
   message::JsonBuilder out(json::Surrogates::keep);
-  bool is_other = false;
   out.open_array();
   for (const json::Value part : parts.items()) {
     const auto refusal = refusal_of(part, draft, check);
@@ -98,12 +102,11 @@ void leave_out(message::Message& message, const Draft& draft, MediaCheck check) 
       out.value(part);
       continue;
     }
-    is_other = true;
     message::write_text_part(out, "[" + *refusal + "]");
     draft.notes.push_back({"messages", *refusal, true});
   }
   out.close_array();
-  if (is_other) message.content = message::Content::of_parts(out.take());
+  message.content = message::Content::of_parts(out.take());
 }
 
 }  // namespace

@@ -93,11 +93,14 @@ struct CallRig {
   explicit CallRig(CallLink only, std::string_view content = "Say hello.")
       : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}, {}}, content) {}
 
+  // The text of the message, or its parts as JSON, of which may be left out what nobody can take.
   ChatPayload payload(std::string_view content) {
-    auto read = read_payload(R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":")" +
-                                 std::string(content) + "\"}]}",
-                             ids);
+    const bool is_parts = content.starts_with('[');
+    const std::string json = is_parts ? std::string(content) : '"' + std::string(content) + '"';
+    auto read = read_payload(
+        R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":)" + json + "}]}", ids);
     EXPECT_TRUE(read.ok());
+    read.value().leaves_out = is_parts;
     return std::move(read).value();
   }
   Moment now() const {

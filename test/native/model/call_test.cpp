@@ -192,6 +192,55 @@ TEST(ModelCall, TakesAnAbandonedAnswerBackForTheFallback) {
   EXPECT_GT(rig.call.attempts()[0].usage->output_tokens, 0);
 }
 
+// A refusal's own word counts for that attempt alone, and less than what user code makes of it.
+TEST(ModelCall, AsksAgainWhereTheRefusalSaysSo) {
+  CallRig rig(link());
+  rig.start();
+  rig.refuse(418, "{}", {{"X-Should-Retry", "true"}});
+  ASSERT_EQ(rig.host.waits.size(), 1U);
+  rig.timer();
+  rig.refuse(418, "{}");
+  EXPECT_TRUE(rig.call.ended());
+
+  CallRig final_word(link());
+  final_word.start();
+  final_word.refuse(503, "{}", {{"x-should-retry", "false"}});
+  EXPECT_TRUE(final_word.call.ended());
+
+  CallOptions options = chain({link()});
+  options.hooks.error = true;
+  CallRig hooked(std::move(options));
+  hooked.start();
+  hooked.refuse(503, "{}", {{"x-should-retry", "false"}});
+  hooked.call.complete(hooked.host.asked.back().id, R"({"code":"rate_limited"})", hooked.now());
+  EXPECT_FALSE(hooked.call.ended());
+}
+
+TEST(ModelCall, TellsOfEachPartOnceThatAFallbackCannotTake) {
+  constexpr std::string_view parts =
+      R"([{"type":"text","text":"q"},{"type":"video_url","video_url":{"url":"https://a.b/c.mp4"}}])";
+  CallRig rig(
+      chain({link("qwen", "qwen-vl-max", 0), link("openai", "a", 0), link("openai", "b", 0)}),
+      parts);
+  rig.start();
+  rig.head(200);
+  rig.text("Half");
+  EXPECT_FALSE(rig.log.has("millrace.warning")) << rig.log.all();
+  rig.lost();
+  rig.head(200);
+  EXPECT_TRUE(rig.log.has("video left out")) << rig.log.all();
+  rig.text("Half");
+  rig.lost();
+  const std::size_t lines = rig.log.lines.size();
+  rig.head(200);
+  rig.text("Whole");
+  rig.finish();
+  EXPECT_FALSE(rig.call.error());
+  for (std::size_t i = lines; i < rig.log.lines.size(); ++i) {
+    EXPECT_EQ(rig.log.lines[i].find("left out"), std::string::npos) << rig.log.lines[i];
+  }
+}
+
 TEST(ModelCall, ShowsAnIdOfAnAbandonedAnswerNeverAgain) {
   CountingIds ids("fresh-");
   test::EventLog log;

@@ -67,6 +67,20 @@ TEST(Retry, StopsWhenTheRequestItselfIsAtFault) {
   }
 }
 
+TEST(Retry, FollowsTheProvidersOwnWord) {
+  AttemptState told;
+  told.should_retry = true;
+  EXPECT_EQ(decide({}, told, error_of(Errc::provider_bad_request), 0.5).kind, Kind::wait);
+  EXPECT_EQ(decide({}, told, error_of(Errc::circuit_open), 0.5).kind, Kind::stop);
+  told.retries = 2;
+  EXPECT_EQ(decide({}, told, error_of(Errc::provider_bad_request), 0.5).kind, Kind::stop);
+  AttemptState refused;
+  refused.should_retry = false;
+  EXPECT_EQ(decide({}, refused, error_of(Errc::rate_limited), 0.5).kind, Kind::stop);
+  refused.has_fallback = true;
+  EXPECT_EQ(decide({}, refused, error_of(Errc::rate_limited), 0.5).kind, Kind::fallback);
+}
+
 TEST(RetryAfter, ReadsItsForms) {
   const RetryTime now = RetryTime(std::chrono::sys_days(std::chrono::year(2026) / 11 / 22)) + 8h;
   struct Case {
