@@ -12,6 +12,7 @@
 #include "agent/history.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
+#include "base/json_depth.hpp"
 #include "base/token_estimate.hpp"
 #include "schema/schema.hpp"
 
@@ -111,7 +112,7 @@ Answer on_trim_rows(const Tree& question, const Surroundings&) {
 Answer on_check_schema(const Tree& question, const Surroundings&) {
   const auto schema = schema::Schema::compile(question["schema"].to_json());
   if (!schema) return schema.error();
-  json::Document document(512);
+  json::Document document(json::data_depth_limit);
   const auto value = document.parse(question["value"].to_json());
   if (!value) return value.error();
   const auto violations = schema.value().validate(value.value());

@@ -39,7 +39,7 @@ StepOptions StepOptions::from(const Tree& options) {
 
 void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   now_ms_ = now_ms;
-  // A lean state stays in the engine: what its first step read is whole.
+  // A lean state was read whole before: by its first step here, or by who took it back from a host.
   if (options_.lean && state["stepCount"].integer_or(0) > 0) {
     state_ = std::move(state);
   } else {

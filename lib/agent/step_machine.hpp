@@ -148,13 +148,15 @@ class StepMachine {
   void take_instructions(Tree answer);
   void drop_what_was_read();
   void finish_instruction();
+  [[nodiscard]] Tree context_of(std::string_view phase, Tree payload) const;
+  [[nodiscard]] bool is_custom(std::string_view type) const;
+  [[nodiscard]] std::string new_id() const { return ids_.next_id(); }
+
+  // How a step ends (step_end.cpp)
   void end_step();
   void fail_step(Tree error);
   void settle(Tree next_context);
   void drop_open_work(std::string_view why);
-  [[nodiscard]] Tree context_of(std::string_view phase, Tree payload) const;
-  [[nodiscard]] bool is_custom(std::string_view type) const;
-  [[nodiscard]] std::string new_id() const { return ids_.next_id(); }
 
   // Limits and accounting (step_limits.cpp)
   bool over_limit_before(std::string_view operation);

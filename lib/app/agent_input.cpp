@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 #include "format/format.hpp"
 #include "message/foreign.hpp"
 
 namespace millrace::app {
 namespace {
 
-constexpr std::size_t body_depth_limit = 512;
 constexpr std::string_view body_shape =
     "The body must be an AG-UI RunAgentInput, or { threadId, messages }: ";
 
@@ -81,7 +81,7 @@ Result<std::string> context_message(const json::Value& context, IdSource& ids) {
 
 Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& options,
                                     IdSource& ids) {
-  json::Document document(body_depth_limit);
+  json::Document document(json::data_depth_limit);
   auto parsed = document.parse(text);
   if (!parsed) return std::move(parsed).error();
   const json::Value& body = parsed.value();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 #include "os/timer.hpp"
 
 namespace millrace::app {
@@ -63,7 +64,7 @@ struct Question {
 
 Question read_question(std::string_view body) {
   Question question;
-  json::Document document(512);
+  json::Document document(json::data_depth_limit);
   const auto parsed = document.parse(body);
   if (!parsed) return question;
   for (const json::Value tool : parsed.value()["tools"].items()) {

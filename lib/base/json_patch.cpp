@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_depth.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::json {
@@ -51,7 +52,6 @@ std::optional<std::size_t> index_of(std::string_view token, std::size_t size) {
 
 // Applies single operations to one value; an operation that fails changes nothing.
 class Tree::Patcher {
-  static constexpr std::size_t depth_limit = 512;
   static constexpr std::size_t copy_limit = 16UL * 1024 * 1024;  // as Tree::weight counts
 
  public:
@@ -153,7 +153,8 @@ class Tree::Patcher {
   Result<void> insert(const Value& pointer, Tree& value) {
     const auto path = tokens_of(pointer.string());
     if (!pointer.is_string() || !path) return misfit("malformed pointer", pointer.string());
-    if (path->size() + value.depth() > depth_limit) return misfit("too deep", pointer.string());
+    if (path->size() + value.depth() > data_depth_limit)
+      return misfit("too deep", pointer.string());
     if (path->empty()) {
       root_ = std::move(value);
       return {};

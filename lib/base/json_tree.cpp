@@ -10,6 +10,8 @@
 #include <new>
 #include <optional>
 
+#include "base/json_depth.hpp"
+
 namespace millrace::json {
 namespace {
 
@@ -195,7 +197,7 @@ Tree Tree::number(double number) {
 }
 
 Result<Tree> Tree::parse(std::string_view json) {
-  Document document(512);
+  Document document(data_depth_limit);
   auto value = document.parse(json);
   if (!value) return std::move(value).error();
   return Tree(value.value());

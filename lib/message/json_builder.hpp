@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 
 namespace millrace::message {
 
 // How deep messages may nest: they carry data of users and tools inside.
-// Units: levels of arrays and objects.
-inline constexpr std::size_t depth_limit = 512;
+inline constexpr std::size_t depth_limit = json::data_depth_limit;
 
 // A call with a key writes a member, one without writes an element or the top value.
 class JsonBuilder {
