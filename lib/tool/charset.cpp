@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
+#include "tool/builtin/html_references.hpp"
 #include "tool/builtin/html_text.hpp"
 
 namespace millrace::tool {

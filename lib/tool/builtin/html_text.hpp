@@ -54,8 +54,4 @@ class HtmlText {
 // charset> or <meta http-equiv="Content-Type">, or "".
 std::string declared_charset(std::string_view html);
 
-// The code point that HTML gives a byte of windows-1252, which is also what it means by the
-// character references 128 to 159.
-char32_t from_windows_1252(unsigned char byte);
-
 }  // namespace millrace::tool
