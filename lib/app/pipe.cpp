@@ -7,6 +7,7 @@
 #include "adapter/named_records.hpp"
 #include "adapter/raw_payloads.hpp"
 #include "app/ag_ui_run.hpp"
+#include "app/model_output.hpp"
 #include "app/option_numbers.hpp"
 #include "base/json.hpp"
 #include "event/batch.hpp"
@@ -19,9 +20,11 @@ class BytesPipe final : public Pipe {
  public:
   void feed(std::string_view bytes) override { output_.append(bytes); }
   void finish() override {}
-  bool fail(const Error&) override { return false; }
   [[nodiscard]] bool done() const override { return false; }
   [[nodiscard]] Shape shape() const override { return Shape::bytes; }
+
+ private:
+  bool end_broken(const Error& /*error*/) override { return false; }
 };
 
 // Splitter is RawPayloads or NamedRecords.
@@ -32,11 +35,11 @@ class RecordsPipe final : public Pipe {
 
   void feed(std::string_view bytes) override { report(records_.feed(bytes)); }
   void finish() override { report(records_.finish()); }
-  bool fail(const Error&) override { return false; }
   [[nodiscard]] bool done() const override { return done_; }
   [[nodiscard]] Shape shape() const override { return shape_of(kind); }
 
  private:
+  bool end_broken(const Error& /*error*/) override { return false; }
   void report(const Result<void>& result) {
     if (result) return;
     done_ = true;
@@ -56,30 +59,19 @@ class EventsPipe final : public Pipe {
  public:
   explicit EventsPipe(const PipeSpec& spec)
       : strict_(spec.decoder.mode == event::Mode::strict),
-        batch_(output_, spelling()),
+        batch_(output_, diagnostic_spelling()),
         decoder_(*spec.wire, spec.decoder, ids_, batch_) {}
 
   void feed(std::string_view bytes) override { report(decoder_.feed(bytes)); }
   void finish() override { report(decoder_.finish()); }
-  bool fail(const Error& error) override {
-    if (is_over()) {
-      finish();
-      return true;
-    }
-    decoder_.fail(error);
-    return strict_;
-  }
   [[nodiscard]] bool done() const override { return broken_ || decoder_.done(); }
   [[nodiscard]] bool is_over() const override { return decoder_.is_over(); }
   [[nodiscard]] Shape shape() const override { return shape_of(PipeSpec::Kind::events); }
 
  private:
-  static event::Spelling spelling() {
-    event::Spelling spelling;
-    spelling.extras = event::Extras::diagnostic;
-    spelling.surrogates = json::Surrogates::keep;
-    spelling.tool_error_members = true;
-    return spelling;
+  bool end_broken(const Error& error) override {
+    decoder_.fail(error);
+    return strict_;
   }
   void report(const Result<void>& result) {
     if (result) return;
@@ -112,21 +104,17 @@ class AgUiPipe final : public Pipe {
     encoder_.finish();
     collect();
   }
-  bool fail(const Error& error) override {
-    if (is_over()) {
-      finish();
-      return true;
-    }
-    decoder_.fail(error);
-    encoder_.fail(error.code_name(), error.message);
-    collect();
-    return true;
-  }
   [[nodiscard]] bool done() const override { return encoder_.ended(); }
   [[nodiscard]] bool is_over() const override { return decoder_.is_over(); }
   [[nodiscard]] Shape shape() const override { return Shape::bytes; }
 
  private:
+  bool end_broken(const Error& error) override {
+    decoder_.fail(error);
+    encoder_.fail(error.code_name(), error.message);
+    collect();
+    return true;
+  }
   void report(const Result<void>& result) {
     if (!result) encoder_.fail(result.error().code_name(), result.error().message);
   }

@@ -35,7 +35,11 @@ class Pipe {
   virtual void finish() = 0;
   // The body broke, which is its end where the answer is whole already. False when the output
   // cannot say so, and the reader must be told otherwise.
-  [[nodiscard]] virtual bool fail(const Error& error) = 0;
+  [[nodiscard]] bool fail(const Error& error) {
+    if (!is_over()) return end_broken(error);
+    finish();
+    return true;
+  }
   // True when nothing more can come and the rest of the body is of no use.
   [[nodiscard]] virtual bool done() const = 0;
   // True when the answer is whole and nothing is to come but the end of the connection.
@@ -46,6 +50,9 @@ class Pipe {
   [[nodiscard]] std::string& output() { return output_; }
 
  protected:
+  // Ends an answer that is not whole; false when the output cannot say so.
+  virtual bool end_broken(const Error& error) = 0;
+
   std::string output_;
 };
 

@@ -161,23 +161,27 @@ Result<net::Request> build_capability(const ProviderConfig& config, Capability c
   return build_request(made.config, endpoint, std::move(body.bytes), credential);
 }
 
-namespace {
-
-// A good status may come with an error, which says better what went wrong than what is missing.
-Error told_error(Error otherwise, const CapabilityAnswer& answer, std::string_view provider) {
-  json::Document document(message::depth_limit);
-  const auto parsed = document.parse(answer.body);
-  if (!parsed) return otherwise;
-  const json::Value base = parsed.value()["base_resp"];
-  if (base.is_object() && base["status_code"].integer().value_or(0) == 0) return otherwise;
-  const json::Value error = parsed.value()["error"];
+std::optional<Error> told_error(const json::Value& answer, std::string_view provider) {
+  const json::Value base = answer["base_resp"];
+  if (base.is_object() && base["status_code"].integer().value_or(0) == 0) return std::nullopt;
+  const json::Value error = answer["error"];
   const std::string_view message =
       base.is_object() ? base["status_msg"].string() : error["message"].string();
-  if (message.empty()) return otherwise;
+  if (message.empty() && !base.is_object()) return std::nullopt;
   const json::Value given = base.is_object() ? base["status_code"] : error["code"];
   const json::Value code = given.is_nothing() ? error["type"] : given;
   const std::string word = code.is_number() ? code.to_json() : std::string(code.string());
   return error_from_stream(word, message, provider);
+}
+
+namespace {
+
+// What the answer tells says better what went wrong than what is missing in it.
+Error better_error(Error otherwise, const CapabilityAnswer& answer, std::string_view provider) {
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(answer.body);
+  if (!parsed) return otherwise;
+  return told_error(parsed.value(), provider).value_or(std::move(otherwise));
 }
 
 }  // namespace
@@ -192,7 +196,7 @@ Result<CapabilityResult> read_capability(const ProviderConfig& config, Capabilit
   const CapabilityRow* row = find_row(config, capability, options.value());
   if (row == nullptr) return not_supported(config, capability, model);
   auto result = row->read(options.value(), answer);
-  if (!result) return told_error(std::move(result).error(), answer, config.id);
+  if (!result) return better_error(std::move(result).error(), answer, config.id);
   // Asked without a page, a vendor gives the first one again.
   if (result && row->page.empty()) result.value().next_page.clear();
   return result;

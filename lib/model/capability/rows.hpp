@@ -1,6 +1,7 @@
 // The rows of the capability table and what they are made of. Private to this folder.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,10 @@ std::string segments_of(std::string_view text);
 // Parses a JSON answer.
 // Errors: provider_error (no JSON).
 Result<json::Value> parse_answer(json::Document& document, const CapabilityAnswer& answer);
+
+// The error that came with a good status: `error`, or MiniMax's `base_resp`. Its class is that of
+// the provider's rules.
+std::optional<Error> told_error(const json::Value& answer, std::string_view provider = {});
 
 Error missing_member(std::string_view name, std::string_view what);
 

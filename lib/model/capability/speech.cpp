@@ -220,10 +220,7 @@ Result<CapabilityResult> read_minimax(const Value& options, const CapabilityAnsw
   json::Document document(message::depth_limit);
   auto parsed = parse_answer(document, answer);
   if (!parsed) return std::move(parsed).error();
-  const Value status = parsed.value()["base_resp"];
-  if (status["status_code"].integer().value_or(0) != 0) {
-    return make_error(Errc::provider_error, std::string(status["status_msg"].string()));
-  }
+  if (auto error = told_error(parsed.value())) return *std::move(error);
   auto bytes = from_hexadecimal(parsed.value()["data"]["audio"].string());
   if (!bytes) return no_audio(answer);
   const std::string_view format = or_else(options["format"].string(), "mp3");

@@ -310,6 +310,9 @@ TEST(Capability, ReadsImagesWhereverTheyStand) {
   EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
                  R"({"base_resp":{"status_code":1008,"status_msg":"no balance"}})"),
             "provider_error");
+  EXPECT_EQ(read("minimax", Capability::image, R"({"model":"m"})",
+                 R"({"data":{"image_base64":["AAAA"]},"base_resp":{"status_code":1008}})"),
+            "insufficient_quota");
   EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
                  R"({"data":[],"base_resp":{"status_code":0,"status_msg":"success"}})"),
             "no_image_generated");

@@ -58,18 +58,6 @@ std::optional<Found> find_image(const Value& answer) {
   return std::nullopt;
 }
 
-// MiniMax tells its failures inside a good answer.
-std::optional<Error> inner_error(const Value& answer) {
-  const Value status = answer["base_resp"]["status_code"];
-  if (status.integer().value_or(0) != 0) {
-    return make_error(Errc::provider_error,
-                      std::string(answer["base_resp"]["status_msg"].string()));
-  }
-  const std::string_view message = answer["error"]["message"].string();
-  if (!message.empty()) return make_error(Errc::provider_error, std::string(message));
-  return std::nullopt;
-}
-
 void write_image_usage(JsonBuilder& out, const Value& usage) {
   constexpr std::array<Rename, 3> names = {{{"input_tokens", "totalInputTokens"},
                                             {"output_tokens", "totalOutputTokens"},
@@ -157,7 +145,7 @@ Result<CapabilityResult> read_list(const Value& options, const CapabilityAnswer&
   json::Document document(message::depth_limit);
   auto parsed = parse_answer(document, answer);
   if (!parsed) return std::move(parsed).error();
-  if (auto error = inner_error(parsed.value())) return *std::move(error);
+  if (auto error = told_error(parsed.value())) return *std::move(error);
   auto found = find_image(parsed.value());
   if (!found) found = find_image(parsed.value()["data"]);
   if (!found) return no_image(answer);
