@@ -7,8 +7,6 @@
 
 namespace millrace::agent {
 
-using json::Tree;
-
 void StepMachine::end_step() {
   if (finish_seen_ && counts_) step_count_ = std::max<std::int64_t>(0, step_count_ - 1);
   Tree next = is_blocked(state_["status"].string()) ? Tree() : std::move(next_context_);
