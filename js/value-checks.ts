@@ -12,8 +12,24 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 export const text: Check = ['a string', (value) => typeof value === 'string'];
 export const flag: Check = ['true or false', (value) => typeof value === 'boolean'];
 export const group: Check = ['an object', isRecord];
+export const callback: Check = ['a function', (value) => typeof value === 'function'];
+export const count: Check = [
+  'a whole number of at least 1',
+  (value) => Number.isInteger(value) && (value as number) >= 1,
+];
 /** Somebody else checks it. */
 export const anything: Check = ['', () => true];
+
+export function atLeast(least: number): Check {
+  return [`a number of at least ${least}`, (value) => typeof value === 'number' && value >= least];
+}
+
+/** An object of whatever class that has these functions. */
+export function having(what: string, ...functions: readonly string[]): Check {
+  const holds = (value: unknown, name: string): boolean =>
+    typeof (value as Record<string, unknown>)[name] === 'function';
+  return [what, (value) => functions.every((name) => holds(value, name))];
+}
 
 /**
  * Throws for a value that is not what it has to be, and for a name that is one of the table's but for its spelling.

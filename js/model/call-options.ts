@@ -7,6 +7,8 @@ import { checkRetries } from '../limits';
 import { checkTimeouts } from '../transport/choose';
 import {
   anything,
+  atLeast,
+  callback,
   type Check,
   checkHeaders,
   checkValues,
@@ -25,8 +27,8 @@ const checks: Readonly<Record<string, Check>> = {
   fallback: anything,
   maxRetries: anything,
   timeouts: anything,
-  keptSize: ['a number of at least 0', (value) => typeof value === 'number' && value >= 0],
-  keepAliveMs: ['a number of at least 0', (value) => typeof value === 'number' && value >= 0],
+  keptSize: atLeast(0),
+  keepAliveMs: atLeast(0),
   user: text,
   threadId: text,
   runId: text,
@@ -36,7 +38,7 @@ const checks: Readonly<Record<string, Check>> = {
   thinkTags: flag,
   retryAfterFirstToken: flag,
   pricingContext: group,
-  onUsage: ['a function', (value) => typeof value === 'function'],
+  onUsage: callback,
 };
 
 /** Throws `invalid_option` for options of a call that cannot be what they are; `owner` is the call's name. */

@@ -3,22 +3,19 @@ import type { AgentToolContext } from '../../../types/agent';
 import { MillraceError } from '../../errors';
 import { limitOf } from '../../limits';
 import { ModelRuntime } from '../../model/runtime';
-import { refuseTwo, toolsIn } from '../tool-list';
-import { answerOf } from '../tool-result';
-import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
-import { type Body, completionOf, firstChoice } from './provider';
 import {
   anything,
   atLeast,
   type Check,
   checkValues,
   count,
-  flagOrCount,
   having,
-  number,
   text,
-  textOrObject,
-} from './checks';
+} from '../../value-checks';
+import { refuseTwo, toolsIn } from '../tool-list';
+import { answerOf } from '../tool-result';
+import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
+import { type Body, completionOf, firstChoice } from './provider';
 import { SessionManager } from './sessions';
 import type {
   ChatProvider,
@@ -43,9 +40,15 @@ const checks: Record<keyof EngineOptions, Check> = {
   startedAt: having('a Date', 'getTime'),
   version: text,
   maxTokens: count,
-  temperature: number,
-  toolChoice: textOrObject,
-  parallelTools: flagOrCount,
+  temperature: ['a number', Number.isFinite],
+  toolChoice: [
+    'a string or an object',
+    (value) => typeof value === 'string' || typeof value === 'object',
+  ],
+  parallelTools: [
+    'true, false or a whole number of at least 1',
+    (value) => typeof value === 'boolean' || count[1](value),
+  ],
   toolTimeoutMs: atLeast(0),
   requestTimeoutMs: atLeast(0),
   maxContextTokens: atLeast(1),
@@ -77,7 +80,7 @@ export function engineOptions(given: EngineOptions): EngineOptions {
     const hint = elsewhere[name] ?? `it has ${Object.keys(checks).join(', ')}`;
     refuse(`An Engine has no option '${name}': ${hint}.`);
   }
-  checkValues(options, checks);
+  checkValues('An Engine', options, checks);
   return options;
 }
 

@@ -4,9 +4,9 @@ import type { AgentMessage } from '../../../types/agent';
 import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
 import { longestTimer } from '../../limits';
+import { atLeast, callback, type Check, checkValues, count } from '../../value-checks';
 import { ask } from '../ask';
 import { raced } from './answers';
-import { atLeast, callback, type Check, checkValues, count } from './checks';
 
 export interface SessionManagerOptions {
   /** Rows kept besides the system row; 20 when absent. */
@@ -67,7 +67,7 @@ export class SessionManager {
   constructor(given?: SessionManagerOptions) {
     const options = given ?? {};
     checkNames('A SessionManager', options, Object.keys(checks));
-    checkValues(options, checks);
+    checkValues('A SessionManager', options, checks);
     this.maxHistory = options.maxHistory ?? 20;
     this.#options = {
       ttlMs: options.ttlMs ?? 24 * hour,
