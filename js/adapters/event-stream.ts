@@ -1,7 +1,7 @@
 // The iterator behind parse(): outputs of a pipe in, events out, one at a time.
 import type { AGUIEvent } from '../../types/events';
 import type { Output, PipeSpec, Source } from '../transport/source';
-import { openSource } from '../transport/source';
+import { leaveBody, openSource } from '../transport/source';
 
 /** Takes outputs apart. */
 export interface EventReader {
@@ -119,6 +119,6 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
     this.#done = true;
     if (this.#source) await this.#source.cancel(reason);
     // Left before it began: nobody else is going to read the body.
-    else if (untouched && body && !body.locked) await body.cancel(reason).catch(() => undefined);
+    else if (untouched && body && !body.locked) leaveBody(body, reason);
   }
 }

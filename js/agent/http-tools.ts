@@ -5,6 +5,7 @@ import { MillraceError } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
+import { leaveBody } from '../transport/source';
 
 type AuthHeaders =
   | Readonly<Record<string, string | undefined>>
@@ -150,7 +151,7 @@ async function readText(response: Response): Promise<{ text: string; isCut: bool
     text += decoder.decode(value.subarray(0, room), { stream: true });
     room -= value.length;
     if (room >= 0) continue;
-    await reader.cancel();
+    leaveBody(reader);
     return { text, isCut: true };
   }
 }

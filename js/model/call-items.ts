@@ -68,11 +68,9 @@ export class CallItems {
         this.#waiting().fail(error);
         return;
       }
-      if (questions.length === 0) return this.#waiting().take(batch);
-      this.#answerAll(questions).then(
-        () => this.#waiting().take(batch),
-        (error: unknown) => this.#waiting().fail(error),
-      );
+      // Whoever stops the call does not wait for user code.
+      for (const question of questions) void this.#answer(question);
+      this.#waiting().take(batch);
     },
     end: () => {
       if (this.#hookError) this.#waiting().fail(this.#hookError.value);
@@ -103,22 +101,19 @@ export class CallItems {
     return { events, text, size: output.length, kept };
   }
 
-  async #answerAll(questions: Question[]): Promise<void> {
-    for (const question of questions) await this.#answer(question);
-  }
-
   // A hook that fails ends the call: what it was to change must not go on unchanged.
   async #answer({ id, hook, value }: Question): Promise<void> {
-    let answer: unknown;
+    let answer = '';
     try {
-      answer = await this.#ask(hook, value);
-      checkAnswer(hook, answer);
+      const given = await this.#ask(hook, value);
+      checkAnswer(hook, given);
+      if (given !== undefined) answer = JSON.stringify(given);
     } catch (error) {
       this.#hookError ??= { value: error };
       this.#call.stop();
       return;
     }
-    this.#call.complete(id, answer === undefined ? '' : JSON.stringify(answer));
+    this.#call.complete(id, answer);
   }
 
   #ask(hook: Question['hook'], value: unknown): unknown {

@@ -1,5 +1,7 @@
 // A vendor's own client in the place of HTTP: what it gives is read as the stream that the vendor would
 // have sent.
+import type { ErrorType } from '../../types/errors';
+import { errorTypeRows } from '../error-types';
 import { MillraceError } from '../errors';
 import type { FactoryInstance } from './factory-options';
 import type { ModelRuntimeOptions } from './runtime-options';
@@ -36,13 +38,58 @@ export function withSender(
     const body = create && jsonOf(init);
     if (!create || !body) return restreamed(await send(url, init), toStream);
     const { signal } = init ?? {};
-    const given = await create(instance.client, body, {
-      ...instance,
-      ...(signal ? { signal } : {}),
-    });
+    let given: Chunks | Response;
+    try {
+      given = await create(instance.client, body, { ...instance, ...(signal ? { signal } : {}) });
+    } catch (error) {
+      return refusalOf(error);
+    }
     return given instanceof Response ? given : new Response(bytesOf(given), { headers: stream });
   };
   return { ...options, fetch: asking };
+}
+
+// The answer that a vendor's client made an error of, as the engine reads it: clients tell its status, and mostly its
+// body and headers. What tells neither a status nor LobeHub's class is thrown on.
+function refusalOf(error: unknown): Response {
+  const told = (error ?? {}) as Record<
+    'status' | 'code' | 'type' | 'message' | 'error',
+    unknown
+  > & {
+    headers?: unknown;
+    errorType?: unknown;
+  };
+  const status = statusOf(told);
+  if (status === undefined) throw error;
+  const { code, type, message } = told;
+  const inner = typeof told.error === 'object' && told.error !== null ? told.error : {};
+  const body = { ...(code ? { code } : {}), ...(type ? { type } : {}), message, ...inner };
+  return Response.json({ error: body }, { status, headers: { ...retryAfterOf(told.headers) } });
+}
+
+function statusOf({
+  status,
+  errorType,
+}: {
+  status?: unknown;
+  errorType?: unknown;
+}): number | undefined {
+  if (Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599)
+    return Number(status);
+  const isClass = typeof errorType === 'string' && Object.hasOwn(errorTypeRows, errorType);
+  return isClass ? errorTypeRows[errorType as ErrorType].status : undefined;
+}
+
+function retryAfterOf(headers: unknown): Record<string, string> {
+  const find = (name: string): unknown =>
+    headers instanceof Headers
+      ? headers.get(name)
+      : (headers as Record<string, unknown> | null | undefined)?.[name];
+  const found = ['retry-after', 'retry-after-ms'].map((name) => [name, find(name)]);
+  return Object.fromEntries(found.filter(([, value]) => typeof value === 'string')) as Record<
+    string,
+    string
+  >;
 }
 
 function jsonOf(init: RequestInit | undefined): Record<string, unknown> | undefined {

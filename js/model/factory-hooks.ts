@@ -2,6 +2,7 @@
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import { MillraceError } from '../errors';
 import { engineFetch } from '../transport/engine';
+import { leaveBody } from '../transport/source';
 import { estimateTokens } from './usage';
 
 /** How much a model takes. */
@@ -126,7 +127,7 @@ async function dataUriOf(url: string): Promise<string> {
   const response = await fetched(url);
   const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim() ?? '';
   if (!response.ok || !response.body || !/^(image|video)\//.test(type)) {
-    await response.body?.cancel();
+    leaveBody(response.body);
     throw refused(url, `it answers ${response.status} with ${type || 'no type'}`);
   }
   const body = await response.arrayBuffer().catch((error: unknown) => {

@@ -54,7 +54,7 @@ export class FetchTransfer {
 
   async #run(send: typeof fetch, request: HostRequest): Promise<void> {
     try {
-      const response = await send(request.url ?? '', {
+      const response = await asked(send, request.url ?? '', {
         method: request.method ?? 'POST',
         headers: request.headers ?? [],
         ...(request.body === undefined ? {} : { body: request.body }),
@@ -99,6 +99,15 @@ export class FetchTransfer {
       if (!this.#over) this.#clock.received();
     }
   }
+}
+
+// A function that throws at once rejects like any other.
+async function asked(send: typeof fetch, url: string, init: RequestInit): Promise<Response> {
+  const response: unknown = await send(url, init);
+  if (typeof (response as Partial<Response> | undefined)?.status === 'number') {
+    return response as Response;
+  }
+  throw new MillraceError('invalid_option', 'The fetch function gave no Response.');
 }
 
 /** The limits in time that fetch itself has not. */

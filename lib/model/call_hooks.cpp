@@ -1,4 +1,5 @@
 // What user code is asked on the way of a call, and what its answers change.
+#include <algorithm>
 #include <utility>
 
 #include "base/json.hpp"
@@ -7,7 +8,7 @@
 
 namespace millrace::model {
 
-void ModelCall::State::ask_payload_hook() {
+void ModelCall::State::ask_payload_hook(Moment now) {
   std::string question = "{";
   json::append_member(question, "provider", link().config.id);
   json::append_member(question, "model", request_->model);
@@ -15,10 +16,11 @@ void ModelCall::State::ask_payload_hook() {
   json::append_raw_member(question, "body", request_->request.body);
   question.push_back('}');
   phase_ = Phase::payload_hook;
+  limit_hook(now);
   host_.ask(++hook_id_, Hook::payload, std::move(question));
 }
 
-void ModelCall::State::ask_error_hook(Error error) {
+void ModelCall::State::ask_error_hook(Error error, Moment now) {
   hooked_failure_ = std::move(error);
   phase_ = Phase::error_hook;
   std::string question = "{";
@@ -27,7 +29,26 @@ void ModelCall::State::ask_error_hook(Error error) {
   json::append_raw_member(question, "error",
                           error_json(cleaned(*hooked_failure_), link().config.id, place_));
   question.push_back('}');
+  limit_hook(now);
   host_.ask(++hook_id_, Hook::error, std::move(question));
+}
+
+// User code has as long as the call.
+void ModelCall::State::limit_hook(Moment now) {
+  if (const auto left = time_left(now)) host_.wait(std::max(*left, std::chrono::milliseconds{1}));
+}
+
+// What it answers later comes too late.
+void ModelCall::State::leave_hook(Moment now) {
+  ++hook_id_;
+  if (phase_ == Phase::error_hook) {
+    return decide_on(*std::exchange(hooked_failure_, std::nullopt), now);
+  }
+  hooked_.release();
+  if (phase_ == Phase::events_hook && ending_) {
+    return settle(*std::exchange(ending_, std::nullopt), now);
+  }
+  fail(make_error(Errc::total_timeout));
 }
 
 // ---- user code

@@ -24,7 +24,7 @@ void ModelCall::State::settle(Error error, Moment now) {
   tell_circuit(&error, now);
   error_name_.clear();
   if (!options_.hooks.error) return decide_on(error, now);
-  ask_error_hook(std::move(error));
+  ask_error_hook(std::move(error), now);
 }
 
 void ModelCall::State::decide_on(const Error& error, Moment now) {
@@ -77,8 +77,14 @@ void ModelCall::State::reset(const Error& error) {
 }
 
 void ModelCall::State::on_timer(Moment now) {
-  if (phase_ == Phase::waiting) begin_attempt(now);
-  if (phase_ == Phase::sent) linger(now);
+  switch (phase_) {
+    case Phase::waiting: return begin_attempt(now);
+    case Phase::sent: return linger(now);
+    case Phase::payload_hook:
+    case Phase::events_hook:
+    case Phase::error_hook: return leave_hook(now);
+    default: return;
+  }
 }
 
 void ModelCall::State::fail(Error error) {

@@ -183,7 +183,7 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
     if (note.is_loss && is_new) losses_.push_back(note.sentence);
   }
   if (options_.hooks.payload) {
-    ask_payload_hook();
+    ask_payload_hook(now);
   } else {
     send(now);
   }
@@ -348,8 +348,9 @@ void ModelCall::State::conclude(std::optional<Error> error, Moment now) {
 }
 
 void ModelCall::State::conclude_events(Moment now) {
-  if (hooked_.is_out()) return;
+  if (hooked_.is_out()) return limit_hook(now);
   if (hooked_.has_batch()) {
+    limit_hook(now);
     host_.ask(++hook_id_, Hook::events, hooked_.take_batch());
     return;
   }

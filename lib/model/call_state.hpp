@@ -75,7 +75,7 @@ class ModelCall::State {
   bool build_aside(const Credential& credential);
   void take_built(Result<ChatRequest> built, Moment now);
   void tell_address(const net::Request& request);
-  void ask_payload_hook();
+  void ask_payload_hook(Moment now);
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
   void linger(Moment now);
@@ -86,7 +86,9 @@ class ModelCall::State {
 
   // What follows it.
   void settle(Error error, Moment now);
-  void ask_error_hook(Error error);
+  void ask_error_hook(Error error, Moment now);
+  void limit_hook(Moment now);
+  void leave_hook(Moment now);
   void decide_on(const Error& error, Moment now);
   void reset(const Error& error);
   void fail(Error error);

@@ -44,10 +44,21 @@ void HookedEvents::put_back(std::string_view events_json) {
 }
 
 void HookedEvents::release() {
-  put_back({});
-  if (!batch_text_.empty()) {
-    static_cast<void>(take_batch());
-    put_back({});
+  if (std::exchange(is_out_, false)) pass_ends(std::exchange(out_text_, {}));
+  if (batch_text_.empty()) return;
+  event::close_batch(batch_text_);
+  pass_ends(std::exchange(batch_text_, {}));
+}
+
+// What user code was to change must not go on unchanged.
+void HookedEvents::pass_ends(std::string_view events_json) {
+  json::Document document;
+  const auto parsed = document.parse(events_json);
+  if (!parsed) return;
+  for (const json::Value event : parsed.value().items()) {
+    if (event["type"].string().ends_with("_END")) {
+      static_cast<void>(reader_->on_record("", event));
+    }
   }
 }
 

@@ -33,11 +33,12 @@ class HookedEvents final : public event::EventSink {
   std::string take_batch();
   // The answer: an array of events, or "" for the batch as it was.
   void put_back(std::string_view events_json);
-  // Gives up on user code: what it has or waits goes on as it was.
+  // Gives up on user code: of what it has, and of what waits for it, only the ends of parts go on.
   void release();
 
  private:
   void pass_on(std::string_view events_json);
+  void pass_ends(std::string_view events_json);
 
   event::EventSink& out_;
   IdSource& ids_;

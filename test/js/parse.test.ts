@@ -145,6 +145,27 @@ describe('parse()', () => {
     expect(await events.next()).toEqual({ value: undefined, done: true });
   });
 
+  // The branch of a tee is cancelled when the other one is, and some bodies never are.
+  it.each<[string, () => Response]>([
+    ['a clone', () => responseOf([hello]).clone()],
+    [
+      'a body whose cancel() never settles',
+      () =>
+        new Response(
+          new ReadableStream<Uint8Array>({
+            pull: (controller) => controller.enqueue(Buffer.from(hello)),
+            cancel: () => new Promise(() => undefined),
+          }),
+        ),
+    ],
+  ])('is left at once over %s', async (_what, response) => {
+    const events = iteratorOf(openAIAdapter().parse(response()));
+    await events.next();
+    expect(await events.return?.()).toMatchObject({ done: true });
+    const unread = iteratorOf(openAIAdapter().parse(response()));
+    expect(await unread.return?.()).toMatchObject({ done: true });
+  });
+
   it('stops at RUN_ERROR and cancels the body', async () => {
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({

@@ -719,6 +719,84 @@ TEST(ModelCall, LetsUserCodeChangeEventsInTheirOrder) {
   EXPECT_NE(all.find("two"), std::string::npos);
 }
 
+TEST(ModelCall, KeepsBackWhatUserCodeHasNotSeenWhenItIsStopped) {
+  CallOptions options = chain({link()});
+  options.hooks.events = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  rig.head(200);
+  rig.text("one");
+  rig.call.complete(rig.host.asked.back().id, "", rig.now());
+  rig.text("two");
+  rig.text("three");
+  rig.call.stop(rig.now());
+  EXPECT_TRUE(rig.call.ended());
+  const std::string all = rig.log.all();
+  EXPECT_NE(all.find("one"), std::string::npos) << all;
+  EXPECT_NE(all.find("TEXT_MESSAGE_END"), std::string::npos) << all;
+  EXPECT_EQ(all.find("two"), std::string::npos) << all;
+  EXPECT_EQ(all.find("three"), std::string::npos) << all;
+}
+
+TEST(ModelCall, GivesUserCodeTheTimeOfTheCall) {
+  CallLink only = link();
+  only.config.timeouts.total = 1s;
+  CallOptions options = chain({only});
+  options.hooks.payload = true;
+  CallRig payload(options);
+  payload.start();
+  ASSERT_EQ(payload.host.waits.size(), 1U);
+  EXPECT_EQ(payload.host.waits[0], 1s);
+  payload.elapsed += 1s;
+  payload.timer();
+  ASSERT_TRUE(payload.call.ended());
+  EXPECT_EQ(payload.call.error()->code, Errc::total_timeout);
+  payload.call.complete(payload.host.asked[0].id, "{}", payload.now());
+  EXPECT_TRUE(payload.host.sent.empty());
+
+  options.hooks = {};
+  options.hooks.error = true;
+  CallRig failed(options);
+  failed.start();
+  failed.elapsed += 600ms;
+  failed.refuse(401, R"({"error":{"message":"bad key"}})");
+  EXPECT_EQ(failed.host.waits.back(), 400ms);
+  failed.elapsed += 400ms;
+  failed.timer();
+  ASSERT_TRUE(failed.call.ended());
+  EXPECT_EQ(failed.call.error()->code, Errc::authentication_failed);
+
+  options.hooks = {};
+  options.hooks.events = true;
+  CallRig events(options);
+  events.start();
+  events.head(200);
+  events.text("one");
+  events.finish();
+  EXPECT_FALSE(events.call.ended());
+  events.elapsed += 1s;
+  events.timer();
+  ASSERT_TRUE(events.call.ended());
+  EXPECT_EQ(events.call.error()->code, Errc::total_timeout);
+  EXPECT_EQ(events.log.all().find("one"), std::string::npos);
+}
+
+TEST(ModelCall, TakesEarlierAttemptsFromTheTimeOfTheCall) {
+  CallLink only = link();
+  only.config.timeouts.total = 60s;
+  CallRig rig(only);
+  rig.start();
+  EXPECT_EQ(rig.host.sent[0].timeouts.total, 60s);
+  rig.elapsed += 50s;
+  rig.refuse(503, "{}", {{"Retry-After", "5"}});
+  rig.elapsed += 5s;
+  rig.timer();
+  ASSERT_EQ(rig.host.sent.size(), 2U);
+  EXPECT_EQ(rig.host.sent[1].timeouts.total, 5s);
+  rig.refuse(503, "{}", {{"Retry-After", "5"}});
+  EXPECT_TRUE(rig.call.ended());
+}
+
 TEST(ModelCall, TellsMissingCredentialsAsTheProvidersUsersKnowThem) {
   for (const auto& [provider, type] : {std::pair{"bedrock", "InvalidBedrockCredentials"},
                                        std::pair{"vertexai", "InvalidVertexCredentials"},

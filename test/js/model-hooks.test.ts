@@ -1,0 +1,121 @@
+// User code on the way of a call that never answers, throws at once or fails as a vendor's client does.
+import { createModelRuntime, openaiCompatibleFactory } from 'millrace';
+
+import { sse } from './support/responses';
+
+const messages = [{ role: 'user' as const, content: 'Hi' }];
+const payload = { model: 'm', messages };
+const never = () => new Promise<never>(() => undefined);
+const answered = (async () =>
+  new Response(sse({ choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] }), {
+    headers: { 'content-type': 'text/event-stream' },
+  })) as typeof fetch;
+const refused = (async () => Response.json({}, { status: 400 })) as typeof fetch;
+
+type Runtime = ReturnType<typeof createModelRuntime>;
+const ways: Record<string, (runtime: Runtime, signal: AbortSignal) => Promise<unknown>> = {
+  text: (runtime, signal) => runtime.stream(payload, { signal }).text(),
+  chat: async (runtime, signal) => {
+    const told = await (await runtime.chat(payload, { signal })).text();
+    if (told.includes('RUN_ERROR')) throw new Error('told');
+  },
+  generateObject: (runtime, signal) =>
+    runtime.generateObject({ ...payload, schema: { type: 'object' } }, { signal }),
+};
+
+describe.each([
+  ['handlePayload', answered],
+  ['handleError', refused],
+  ['handleStream', answered],
+])('%s that never answers', (hook, send) => {
+  it.each(Object.keys(ways))('does not keep %s from being aborted', async (way) => {
+    const runtime = createModelRuntime('openai', {
+      apiKey: 'k',
+      baseURL: 'http://x.test/v1',
+      fetch: send,
+      [hook]: never,
+    });
+    await expect(ways[way]?.(runtime, AbortSignal.timeout(50))).rejects.toBeDefined();
+  });
+
+  it('has the time of the call', async () => {
+    const runtime = createModelRuntime('openai', {
+      apiKey: 'k',
+      baseURL: 'http://x.test/v1',
+      fetch: send,
+      timeouts: { total: 50 },
+      [hook]: never,
+    });
+    await expect(runtime.stream(payload).text()).rejects.toMatchObject({
+      code: hook === 'handleError' ? 'provider_bad_request' : 'total_timeout',
+    });
+  });
+});
+
+it.each([
+  [
+    'throws at once',
+    () => {
+      throw new Error('now');
+    },
+    'connection_lost',
+  ],
+  ['gives no Response', async () => undefined, 'invalid_option'],
+])('a fetch function that %s fails the call', async (_what, send, code) => {
+  const runtime = createModelRuntime('openai', {
+    apiKey: 'k',
+    baseURL: 'http://x.test/v1',
+    maxRetries: 1,
+    fetch: send as unknown as typeof fetch,
+  });
+  await expect(runtime.stream(payload).text()).rejects.toMatchObject({ code });
+});
+
+const openaiError = (status: number, code: string, headers?: unknown): Error =>
+  Object.assign(new Error(`${status} said`), {
+    status,
+    code,
+    headers,
+    error: { message: 'said', code },
+  });
+
+it.each([
+  [
+    openaiError(429, 'rate_limit_exceeded', new Headers({ 'retry-after': '7' })),
+    'rate_limited',
+    429,
+    7000,
+  ],
+  [openaiError(429, 'rate_limit_exceeded', { 'retry-after': '7' }), 'rate_limited', 429, 7000],
+  [openaiError(401, 'invalid_api_key'), 'authentication_failed', 401, undefined],
+  [openaiError(400, 'context_length_exceeded'), 'context_window_exceeded', 400, undefined],
+  [
+    { errorType: 'PermissionDenied', error: { message: 'no' } },
+    'permission_denied',
+    403,
+    undefined,
+  ],
+  [new Error('the line broke'), 'connection_lost', undefined, undefined],
+])("reads what a vendor's client throws: %#", async (thrown, code, status, retryAfterMs) => {
+  let judged: { code?: string } = {};
+  const Acme = openaiCompatibleFactory({
+    provider: 'acme',
+    baseURL: 'https://acme.test/v1',
+    chatCompletion: { handleError: (error) => void (judged = error) },
+    customClient: {
+      createClient: () => ({}),
+      createChatCompletionStream: async () => {
+        throw thrown;
+      },
+    },
+  });
+  const runtime = new Acme({ apiKey: 'k', maxRetries: 0 });
+  const call = runtime.chat(payload);
+  await expect(call).rejects.toMatchObject({ code });
+  const error = (await call.catch((each: unknown) => each)) as {
+    status?: number;
+    retryAfterMs?: number;
+  };
+  expect([error.status, error.retryAfterMs]).toEqual([status, retryAfterMs]);
+  expect(judged.code).toBe(code);
+});
