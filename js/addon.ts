@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 
 import { MillraceError } from './errors';
+import { messageOf } from './thrown';
 
 /** Turns a body's bytes into what a reader wants, on the calling thread. */
 export interface NativePipe {
@@ -267,7 +268,7 @@ function open(): Addon {
 }
 
 function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return text.split('\n', 1)[0] ?? text;
 }
 

@@ -4,6 +4,7 @@ import type { MessageFormat } from '../types/channels';
 import type { Message } from '../types/messages';
 import { addon } from './addon';
 import { MillraceError, rethrow } from './errors';
+import { messageOf } from './thrown';
 
 // Engine's name of each format made here.
 const names = new WeakMap<MessageFormat, string>();
@@ -24,7 +25,7 @@ function convert(name: string, direction: 'toApi' | 'fromApi', value: unknown): 
   } catch (cause) {
     throw new MillraceError(
       'invalid_messages',
-      `${direction} of the format '${name}' needs messages that JSON can hold: ${String(cause)}`,
+      `${direction} of the format '${name}' needs messages that JSON can hold: ${messageOf(cause)}`,
       { cause },
     );
   }

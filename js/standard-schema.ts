@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { StandardSchema } from '../types/objects';
 import { MillraceError } from './errors';
+import { messageOf } from './thrown';
 
 /** What makes a JSON Schema of a validator that has none to give by itself. */
 interface Converter {
@@ -127,6 +128,6 @@ function warn(schema: StandardSchema<never>, fix: string): void {
 }
 
 function reasonOf(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause);
+  const text = messageOf(cause);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -6,6 +6,7 @@ import type { AddressGuard } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
 import { leaveBody } from '../transport/source';
+import { messageOf } from '../thrown';
 
 type AuthHeaders =
   | Readonly<Record<string, string | undefined>>
@@ -106,7 +107,7 @@ export async function send(
   } catch (error) {
     throwIfAborted(signal);
     const code = MillraceError.is(error) ? error.code : 'tool_failed';
-    return failed(code, error instanceof Error ? error.message : String(error));
+    return failed(code, messageOf(error));
   }
 }
 

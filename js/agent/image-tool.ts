@@ -6,6 +6,7 @@ import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { keptAt } from '../mcp/attachments';
 import { checkSpelling } from '../known-names';
+import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
 import type { RunnableTool } from './tools';
 
@@ -55,10 +56,7 @@ export function imageTool(options: ImageToolOptions): RunnableTool<{ prompt: str
     ...(options.approve !== undefined && { approve: options.approve }),
     run: async ({ prompt }: { prompt: string }) => {
       const { model, params = {}, runtime } = options;
-      const made = await runtime.createImage({
-        model,
-        params: { ...params, prompt },
-      });
+      const made = await madeBy(runtime, { model, params: { ...params, prompt } });
       const attachment = await attachmentOf(made, options.store);
       return {
         content: `The image was made and is shown to the user: ${resultText(attachment.url)}`,
@@ -67,6 +65,21 @@ export function imageTool(options: ImageToolOptions): RunnableTool<{ prompt: str
       };
     },
   };
+}
+
+// Whoever makes images may throw anything, also `null`; callers of a tool are promised an error.
+async function madeBy(
+  runtime: ImageToolOptions['runtime'],
+  payload: ImagePayload,
+): Promise<ImageResult | undefined> {
+  try {
+    return await runtime.createImage(payload);
+  } catch (error) {
+    if (typeof error === 'object' && error !== null) throw error;
+    throw new MillraceError('tool_failed', `The image was not made: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 async function attachmentOf(
@@ -108,7 +121,7 @@ async function keptOf(
   try {
     return await keptAt(store, image);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new MillraceError(
       'tool_failed',
       `The image was made but could not be kept, so nobody sees it: ${reason}`,

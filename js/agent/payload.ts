@@ -1,6 +1,7 @@
 // What calls of tools in LobeHub's shape share: arguments as models and hosts give them, and failures as
 // records.
 import { MillraceError } from '../errors';
+import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
 import { errorRecord } from './serialize';
 
@@ -21,7 +22,7 @@ function parsed(text: string): unknown {
   try {
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new MillraceError('invalid_json', `The arguments are not valid JSON: ${why}`);
   }
 }

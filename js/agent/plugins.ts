@@ -2,6 +2,7 @@
 import type { ChatToolPayload, HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkSpelling } from '../known-names';
+import { messageOf } from '../thrown';
 import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, httpToolOptions, send } from './http-tools';
@@ -74,7 +75,7 @@ export async function invokeDefaultTypePlugin(
   try {
     args = payloadArguments(call.arguments);
   } catch (error) {
-    return failed('PluginApiParamsError', (error as Error).message);
+    return failed('PluginApiParamsError', messageOf(error));
   }
   const wrongArguments = violations(api.parameters, args);
   if (wrongArguments) {

@@ -1,5 +1,6 @@
 // Plain values to JSON text: what JSON cannot carry is refused by name, never dropped in silence.
 import { MillraceError } from '../errors';
+import { messageOf } from '../thrown';
 
 /** An error as a state holds it. */
 export interface AgentErrorRecord {
@@ -19,18 +20,15 @@ export function errorRecord(thrown: unknown): AgentErrorRecord {
 
 function recordOf(thrown: unknown): AgentErrorRecord {
   if (typeof thrown !== 'object' || thrown === null) {
-    return { type: 'AgentRuntimeError', message: describe(thrown) };
+    return { type: 'AgentRuntimeError', message: messageOf(thrown) };
   }
-  const { type, code, errorType, name, message, body, error } = thrown as Record<string, unknown>;
-  const text = [message, (error as { message?: unknown } | undefined)?.message].find(
-    (candidate) => typeof candidate === 'string',
-  );
+  const { type, code, errorType, name, body } = thrown as Record<string, unknown>;
   const kind = [type, code, errorType, name === 'Error' ? undefined : name].find(
     (candidate) => typeof candidate === 'string' || typeof candidate === 'number',
   );
   const record: AgentErrorRecord = {
     type: kind === undefined ? 'AgentRuntimeError' : String(kind),
-    message: text ?? describe(thrown),
+    message: messageOf(thrown),
   };
   const kept = body ?? payloadOf(thrown);
   if (kept !== undefined && isJson(kept)) record.body = kept;
@@ -44,15 +42,6 @@ function payloadOf(thrown: object): object | undefined {
     ([name]) => name !== 'errorType' && name !== 'message',
   );
   return rest.length === 0 ? undefined : Object.fromEntries(rest);
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return value;
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
-  }
 }
 
 function isJson(value: unknown): boolean {

@@ -1,6 +1,7 @@
 // What every command shares: its shape, its options and how it reports an error.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { MillraceError } from '../errors';
+import { messageOf } from '../thrown';
 
 /** One command of the command line. */
 export interface Command {
@@ -28,7 +29,7 @@ export function readArgs<T extends Options>(
       strict: true,
     });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }
 
@@ -62,11 +63,6 @@ export function integerOption(
 /** The exit code of an error. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof UsageError ? 2 : 1;
-}
-
-/** The sentence of an error. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** An error as `--json` tells it. */

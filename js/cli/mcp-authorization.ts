@@ -13,7 +13,8 @@ import type { MCPEntryOAuth } from '../mcp/servers';
 import { inMemoryOAuthStore, type OAuthRecord, type OAuthStore } from '../mcp/oauth-records';
 import { proxyFromEnvironment } from '../transport/route';
 import { type CallbackListener, listenForCallback } from './callback-listener';
-import { messageOf, UsageError } from './command';
+import { messageOf } from '../thrown';
+import { UsageError } from './command';
 
 /** How a command authorizes. */
 export interface AuthorizationChoice {

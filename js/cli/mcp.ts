@@ -16,6 +16,7 @@ import { conformanceClient } from './mcp-conformance';
 import { tableOf } from './table';
 import { mcpResultText } from '../mcp/tools';
 import type { MCPProtocolVersion, MCPToolResult } from '../../types/mcp';
+import { memberOf, messageOf } from '../thrown';
 
 const help = `Usage: millrace mcp test [options] <url>
        millrace mcp test [options] <command> [arguments]
@@ -111,7 +112,7 @@ async function survey(client: MCPClient, found: Record<string, unknown>): Promis
       if (capabilities[announced]) found[kind] = await list();
     } catch (error) {
       // Servers that have resources need not have templates of them.
-      const isUnknown = (error as { cause?: { code?: unknown } }).cause?.code === methodNotFound;
+      const isUnknown = memberOf(memberOf(error, 'cause'), 'code') === methodNotFound;
       if (kind !== 'resourceTemplates' || !isUnknown) failures[kind] = failureOf(error);
     }
   }
@@ -126,8 +127,8 @@ interface Failure {
 }
 
 function failureOf(error: unknown): Failure {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return { code: typeof code === 'string' ? code : 'internal', message: String(message) };
+  const code = memberOf(error, 'code');
+  return { code: typeof code === 'string' ? code : 'internal', message: messageOf(error) };
 }
 
 // One line of what a server says.

@@ -5,6 +5,7 @@ import { ModelRuntime } from '../model/runtime';
 import type { ProviderRow } from '../model/settings';
 import { hasKey, providerRow, providerRows } from '../model/settings';
 import { modelCard, modelCards } from '../model/usage';
+import { messageOf } from '../thrown';
 import type { Command } from './command';
 import { exitCodeOf, readArgs, toldError, UsageError } from './command';
 import { tableOf } from './table';
@@ -62,7 +63,7 @@ async function rowsOf(row: ProviderRow): Promise<Row[]> {
   try {
     return await listed(row.id);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     process.stderr.write(`${row.id} gave no list (built-in list shown): ${reason}\n`);
     return builtIn(row);
   }

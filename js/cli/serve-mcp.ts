@@ -8,6 +8,7 @@ import { reachOf } from '../mcp/reach';
 import { entriesOf, namesCaller, oauthOf, optionsOf } from '../mcp/servers';
 import type { MCPServerEntry } from '../mcp/servers';
 import type { McpServerSettings, McpServerStatus, Server } from '../server';
+import { messageOf } from '../thrown';
 import { UsageError } from './command';
 import { type AuthorizationChoice, CommandLineAuthorization } from './mcp-authorization';
 
@@ -29,12 +30,12 @@ function parsed(file: string): unknown {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`--mcp: ${file} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`--mcp: ${file} cannot be read: ${messageOf(error)}`);
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--mcp: ${file} is not JSON: ${(error as Error).message}`);
+    throw new UsageError(`--mcp: ${file} is not JSON: ${messageOf(error)}`);
   }
 }
 
@@ -88,7 +89,7 @@ export async function readMcpFile(
     } catch (thrown) {
       const error = MillraceError.is(thrown)
         ? { code: thrown.code, message: thrown.message }
-        : { code: 'invalid_option', message: String(thrown) };
+        : { code: 'invalid_option', message: messageOf(thrown) };
       plan.failures.push({ name, state: 'failed', tools: 0, error });
     }
   }
@@ -130,7 +131,7 @@ export function attendMcp(
     one.answer(refusal.status, refusal.challenge).then(
       (headers) => server.answerMcp(name, headers),
       (error: unknown) =>
-        server.answerMcp(name, error instanceof Error ? error : new Error(String(error))),
+        server.answerMcp(name, error instanceof Error ? error : new Error(messageOf(error))),
     );
   };
   if (guarded.size === 0) return { stop: () => undefined };

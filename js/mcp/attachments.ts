@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { MCPToolResult } from '../../types/mcp';
+import { messageOf } from '../thrown';
 
 /** A file that a tool's result refers to. */
 export interface MCPAttachment {
@@ -63,7 +64,7 @@ export async function attachmentsOf(
       const url = await keptAt(store, { id, mimeType: known, bytes: Buffer.from(data, 'base64') });
       attachments.push({ id, type, mimeType: known, url });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       notes.push(`\n[the ${type} of this result could not be kept and is not shown: ${reason}]`);
     }
   }

@@ -165,10 +165,16 @@ export class MCPClient {
     return this.#call({ name, arguments: args }, options);
   }
 
-  #call(params: object, options?: MCPRequestOptions): Promise<MCPToolResult> {
+  async #call(params: object, options?: MCPRequestOptions): Promise<MCPToolResult> {
     const level = this.#isPerRequest ? this.#logLevel : undefined;
     const meta = level && { _meta: { 'io.modelcontextprotocol/logLevel': level } };
-    return this.#connection.request('tools/call', { ...params, ...meta }, options);
+    const result = await this.#connection.request<Partial<MCPToolResult>>(
+      'tools/call',
+      { ...params, ...meta },
+      options,
+    );
+    // Servers that have nothing to say leave it out.
+    return { ...result, content: result.content ?? [] };
   }
 
   async listResources(options?: MCPRequestOptions): Promise<MCPResource[]> {

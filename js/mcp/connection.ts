@@ -5,6 +5,7 @@ import type { Addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import { limitOf } from '../limits';
 import { engine } from '../transport/engine';
+import { memberOf, messageOf } from '../thrown';
 
 /** What a server said when the connection was opened. */
 export interface MCPServer {
@@ -111,7 +112,7 @@ export class MCPConnection {
       const maxTotalMs = timeOf('maxTotalMs', options.maxTotalMs);
       const call = this.#nextCall++;
       const settled = onAbort(signal, () =>
-        this.#command('cancel', call, reasonOf(signal?.reason)),
+        this.#command('cancel', call, messageOf(signal?.reason)),
       );
       this.#waiting.set(call, { resolve, reject, options, settled });
       const wishes = { method, list, timeoutMs, totalMs: maxTotalMs, progress: !!onProgress };
@@ -194,10 +195,9 @@ export class MCPConnection {
       const answer = await handler(params, { signal: controller.signal });
       if (!this.#over) this.#command('answer', question, JSON.stringify(answer ?? {}));
     } catch (error) {
-      const { code } = error as { code?: unknown };
+      const code = memberOf(error, 'code');
       const known = typeof code === 'number' ? code : internalError;
-      const message = error instanceof Error ? error.message : String(error);
-      if (!this.#over) this.#command('refuse', question, message, String(known));
+      if (!this.#over) this.#command('refuse', question, messageOf(error), String(known));
     } finally {
       this.#questions.delete(question);
     }
@@ -210,8 +210,7 @@ export class MCPConnection {
       const headers = await this.#host.onUnauthorized(status, challenge);
       if (!this.#over) this.#command('authorize', 0, JSON.stringify(headers));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      if (!this.#over) this.#command('unauthorized', 0, message);
+      if (!this.#over) this.#command('unauthorized', 0, messageOf(error));
     } finally {
       this.#authorizing = false;
     }
@@ -243,7 +242,7 @@ function requestText(method: string, params: object): string {
   try {
     return JSON.stringify(params);
   } catch (error) {
-    throw wrong(`The parameters of ${method} cannot be sent: ${String(error)}`, error);
+    throw wrong(`The parameters of ${method} cannot be sent: ${messageOf(error)}`, error);
   }
 }
 
@@ -251,10 +250,6 @@ function requestText(method: string, params: object): string {
 function timeOf(name: string, value: number | undefined): number | undefined {
   if (value === undefined || !(value < 0)) return limitOf(name, value);
   throw new MillraceError('tool_timeout', `No time is left for the request: ${name} is negative.`);
-}
-
-function reasonOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
 }
 
 // A listener's failure is not the connection's.

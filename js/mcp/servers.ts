@@ -1,6 +1,7 @@
 // Several MCP servers at a time, as configuration files name them.
 import type { RunnableTool } from '../agent/tools';
 import { MillraceError } from '../errors';
+import { messageOf } from '../thrown';
 import type { MCPAuthorization } from './authorization';
 import { type MCPClient, createMCPClient } from './client';
 import { checkReach, isList, type MCPClientOptions, type MCPCommonOptions } from './reach';
@@ -189,7 +190,7 @@ export async function connectMCPServers(
           name,
           isOurs
             ? error
-            : new MillraceError('mcp_connection_failed', String(error), { cause: error }),
+            : new MillraceError('mcp_connection_failed', messageOf(error), { cause: error }),
         );
       }
     }),

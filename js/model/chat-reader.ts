@@ -13,6 +13,7 @@ import type {
   ModelUsage,
 } from '../../types/chat-stream';
 import { errorFromNative } from '../errors';
+import { memberOf, messageOf } from '../thrown';
 import type { TextAnimation, TextChannel } from './text-channel';
 import { makeTextChannel } from './text-channel';
 import type { ToolCallPiece } from './tool-calls';
@@ -217,13 +218,12 @@ export class ChatReader {
 }
 
 function chunkError(chunk: string, error: unknown): ChatMessageError {
-  const { name, message } = error as Error;
   return {
     type: 'StreamChunkError',
     message: 'parse error',
     body: {
       message: 'A record of the stream cannot be read; it was skipped.',
-      context: { chunk, error: { name, message } },
+      context: { chunk, error: { name: memberOf(error, 'name'), message: messageOf(error) } },
     },
   };
 }

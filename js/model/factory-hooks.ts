@@ -3,6 +3,7 @@ import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import { MillraceError } from '../errors';
 import { engineFetch } from '../transport/engine';
 import { leaveBody } from '../transport/source';
+import { messageOf } from '../thrown';
 import { estimateTokens } from './usage';
 
 /** How much a model takes. */
@@ -132,7 +133,11 @@ async function dataUriOf(url: string): Promise<string> {
   }
   const body = await response.arrayBuffer().catch((error: unknown) => {
     const tooLarge = MillraceError.is(error, 'response_too_large');
-    throw refused(url, tooLarge ? `it is larger than ${mediaLimit} bytes` : String(error), error);
+    throw refused(
+      url,
+      tooLarge ? `it is larger than ${mediaLimit} bytes` : messageOf(error),
+      error,
+    );
   });
   return `data:${type};base64,${Buffer.from(body).toString('base64')}`;
 }
@@ -150,7 +155,7 @@ async function fetched(url: string): Promise<Response> {
       limits: { decodedBytes: mediaLimit },
     });
   } catch (error) {
-    throw refused(url, error instanceof Error ? error.message : String(error), error);
+    throw refused(url, messageOf(error), error);
   }
 }
 

@@ -6,6 +6,7 @@ import type { ChannelRequest, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
 import type { Source } from '../transport/source';
 import { openSource } from '../transport/source';
+import { messageOf } from '../thrown';
 import { ChatReader } from './chat-reader';
 import type { TextAnimation } from './text-channel';
 
@@ -170,7 +171,7 @@ class ChatFetch {
   #networkError(error: unknown): ChatMessageError {
     const given = asChatError(error);
     if (given) return given;
-    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    const { name, message } = error instanceof Error ? error : new Error(messageOf(error));
     const code = MillraceError.is(error) ? { code: error.code } : {};
     const elapsedMs = Math.round(performance.now() - this.#started);
     const { navigator } = globalThis as { navigator?: { onLine?: boolean } };

@@ -6,6 +6,7 @@ import { types } from 'node:util';
 import type { PipeKind } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { memberOf, messageOf } from '../thrown';
 import { engineBodyOf } from './engine-body';
 
 /** What a pipe gives: text for payloads and events, bytes otherwise. */
@@ -113,9 +114,8 @@ class ForeignSource implements Source {
 
   #fail(error: unknown): Output | undefined {
     this.#ended = true;
-    const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
-    const text = typeof message === 'string' ? message : String(error);
-    if (name === 'AbortError' || !this.#pipe.fail('connection_lost', text)) throw error;
+    const isAbort = memberOf(error, 'name') === 'AbortError';
+    if (isAbort || !this.#pipe.fail('connection_lost', messageOf(error))) throw error;
     return this.#pipe.take();
   }
 

@@ -432,6 +432,19 @@ describe('HTTP tools', () => {
       await expect(run(empty, { prompt: 'nothing' })).rejects.toThrow('no image');
     });
 
+    it.each([null, undefined, 'no paint'])('gives an error where %p was thrown', async (thrown) => {
+      const runtime = {
+        createImage: async (): Promise<never> => {
+          throw thrown;
+        },
+      };
+      const tool = imageTool({ runtime, model: 'm', store: () => '' });
+      await expect(run(tool, { prompt: 'a cat' })).rejects.toMatchObject({
+        code: 'tool_failed',
+        message: `The image was not made: ${String(thrown)}`,
+      });
+    });
+
     it('has no option that is misspelt', () => {
       const given = { runtime: { createImage: async () => ({ imageUrl: '' }) }, model: 'm' };
       const more = { store: () => '', aprove: true };

@@ -177,6 +177,45 @@ describe('an MCP client of a program', () => {
     }
   });
 
+  const unreadable = {
+    get code(): number {
+      throw new Error('no code');
+    },
+    toJSON: () => {
+      throw new Error('no text');
+    },
+    toString: () => {
+      throw new Error('no text');
+    },
+  };
+
+  it.each<[string, unknown, object]>([
+    ['null', null, { code: -32603, message: 'null' }],
+    ['undefined', undefined, { code: -32603, message: 'undefined' }],
+    ['a text', 'not now', { code: -32603, message: 'not now' }],
+    ['an object', { code: 7, message: 'not now' }, { code: 7, message: 'not now' }],
+    ['what cannot be read', unreadable, { message: expect.stringMatching(/cannot be read/) }],
+  ])('tells the server that a handler threw %s', async (_name, thrown, told) => {
+    const fails = async (): Promise<never> => {
+      await Promise.resolve();
+      throw thrown;
+    };
+    const client = await connect('good', {
+      onElicitation: () => {
+        throw thrown;
+      },
+      onSampling: fails,
+    });
+    for (const tool of ['elicit', 'sample']) {
+      expect(JSON.parse(await textOf(client, tool))).toMatchObject(told);
+    }
+  });
+
+  it('gives an empty list where a result has no content', async () => {
+    const client = await connect();
+    expect(await client.callTool('bare')).toEqual({ content: [] });
+  });
+
   it('reports progress, which moves the limit', async () => {
     const client = await connect();
     const seen: number[] = [];

@@ -1,4 +1,5 @@
 // The tools by which an Engine's model speaks before its answer, or not at all.
+import { messageOf } from '../../thrown';
 import { deliveryOf } from './dispatcher';
 import type { EngineRunContext, EngineTool } from './types';
 
@@ -61,7 +62,7 @@ function parse(args: string): SendMessagePayload {
   try {
     payload = JSON.parse(args) as SendMessagePayload;
   } catch (error) {
-    throw new Error(`send_message 参数不是合法 JSON: ${(error as Error).message}`);
+    throw new Error(`send_message 参数不是合法 JSON: ${messageOf(error)}`);
   }
   const messages = payload?.messages;
   if (!Array.isArray(messages) || messages.length === 0) {
@@ -124,7 +125,7 @@ export const staySilentTool: EngineTool = {
     try {
       if (args.trim()) given = JSON.parse(args);
     } catch (error) {
-      throw new Error(`stay_silent 参数不是合法 JSON: ${(error as Error).message}`);
+      throw new Error(`stay_silent 参数不是合法 JSON: ${messageOf(error)}`);
     }
     if (typeof given !== 'object' || given === null || Object.keys(given).length > 0) {
       throw new Error('stay_silent 不接受参数');
