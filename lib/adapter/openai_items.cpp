@@ -130,6 +130,15 @@ constexpr std::array types{
     ItemType{.type = ""},
 };
 
+// What xAI calls by itself when it searches X. Source: xAI Responses API, recorded answers.
+constexpr ItemType x_search{.type = "custom_tool_call",
+                            .group = call,
+                            .by_call_id = true,
+                            .hosted = true,
+                            .arguments_kind = Content::member,
+                            .arguments = "input"};
+constexpr std::string_view x_search_id = "xs_call_";
+
 std::string wrapped(std::string_view key, const json::Value& value) {
   std::string out = "{";
   json::append_raw_member(out, key, value.to_json(keep));
@@ -198,6 +207,13 @@ const ItemType& item_type(std::string_view type) {
   const auto* row = std::find_if(types.begin(), types.end() - 1,
                                  [&](const ItemType& t) { return t.type == type; });
   return *row;
+}
+
+const ItemType& item_type(const json::Value& item) {
+  const std::string_view type = item["type"].string();
+  const bool is_x_search =
+      type == x_search.type && item["call_id"].string().starts_with(x_search_id);
+  return is_x_search ? x_search : item_type(type);
 }
 
 std::string call_id_of(const ItemType& type, const json::Value& item,

@@ -44,6 +44,9 @@ struct ItemType {
 
 // The row of this type; an unknown type has the row of ItemGroup::other.
 const ItemType& item_type(std::string_view type);
+// The row of an item: some providers run tools of their own as calls of a type that is the caller's
+// elsewhere.
+const ItemType& item_type(const json::Value& item);
 
 // The id by which a reader knows the call, or "".
 std::string call_id_of(const ItemType& type, const json::Value& item,

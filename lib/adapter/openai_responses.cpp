@@ -135,13 +135,13 @@ void OpenAiResponses::on_item_added(const json::Value& record, const Row& /*row*
   const json::Value value = record["item"];
   if (!value.is_object() || is_foreign(value)) return;
   const auto index = record["output_index"].integer();
-  const Item* known = find_same(openai::item_type(value["type"].string()), value, index);
+  const Item* known = find_same(openai::item_type(value), value, index);
   if (known == nullptr || known->done) announce(value, index);
 }
 
 OpenAiResponses::Item& OpenAiResponses::announce(const json::Value& value,
                                                  std::optional<std::int64_t> index) {
-  Item& item = add(openai::item_type(value["type"].string()), value["id"].string(), index);
+  Item& item = add(openai::item_type(value), value["id"].string(), index);
   if (item.type->group == ItemGroup::message) services_.parts.text_open(item.key, item.id);
   if (item.type->group == ItemGroup::call) open_call(item, value);
   if (item.type->type == "function_call_output") give_output(item, value);
@@ -154,7 +154,7 @@ void OpenAiResponses::on_item_done(const json::Value& record, const Row& /*row*/
 
 void OpenAiResponses::finish_item(const json::Value& value, std::optional<std::int64_t> index) {
   if (!value.is_object() || is_foreign(value)) return;
-  const ItemType& type = openai::item_type(value["type"].string());
+  const ItemType& type = openai::item_type(value);
   Item* known = find_same(type, value, index);
   if (known != nullptr && known->done) return;
   end_item(known != nullptr ? *known : announce(value, index), value);
