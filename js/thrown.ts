@@ -12,23 +12,21 @@ export function memberOf(thrown: unknown, name: string): unknown {
 
 /** The sentence of what was thrown: its message, its error's, or itself. */
 export function messageOf(thrown: unknown): string {
-  const own = memberOf(thrown, 'message');
-  if (typeof own === 'string') return own;
-  const inner = memberOf(memberOf(thrown, 'error'), 'message');
-  if (typeof inner === 'string') return inner;
+  try {
+    const { message, error } = (thrown ?? {}) as { message?: unknown; error?: unknown };
+    const inner = (error as { message?: unknown } | null | undefined)?.message;
+    return [message, inner].find((text) => typeof text === 'string') ?? textOf(thrown);
+  } catch {
+    return 'Something was thrown that cannot be read.';
+  }
+}
+
+function textOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   try {
     return JSON.stringify(thrown) ?? String(thrown);
   } catch {
-    return textOf(thrown);
-  }
-}
-
-// What JSON cannot hold: big numbers, and objects that hold themselves.
-function textOf(thrown: unknown): string {
-  try {
+    // JSON holds no BigInt, and no object that holds itself.
     return String(thrown);
-  } catch {
-    return 'Something was thrown that cannot be read.';
   }
 }
