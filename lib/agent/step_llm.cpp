@@ -187,6 +187,10 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   if (!options_.lean) event.set("result", result);
   emit(std::move(event));
   if (state_["forceFinish"].truthy()) result.set("tool_calls", Tree::array());
+  // Before a limit can end the run: its report counts this answer as well.
+  if (options_.lean && result["finishReason"].string() != "abort") {
+    state_.set("modelTurns", Tree::integer(state_["modelTurns"].integer_or(0) + 1));
+  }
 
   Tree parent = payload["assistantMessageId"];
   if (options_.history) {

@@ -23,9 +23,6 @@ std::optional<bool> regex_found(std::string_view pattern, std::string_view text)
 // A question of the model's comes when nothing else of its turn is left to be done.
 Tree AgentSession::decide(Tree& state, const Tree& context) {
   const std::string_view phase = context["phase"].string();
-  if (phase == "llm_result") {
-    state.set("modelTurns", Tree::integer(state["modelTurns"].integer_or(0) + 1));
-  }
   if (plan_->rounds) return agent::decide_round(state, context, *plan_->rounds);
   if (plan_->tools.find(ask_user_name) == nullptr || state["status"].string() == "interrupted") {
     return decide_turn(state, context);

@@ -232,6 +232,29 @@ describe('a budget in dollars', () => {
   });
 });
 
+describe('the turns of a run', () => {
+  const looks = tool({ name: 'look', effect: 'read', run: () => 'seen' });
+  const look = (index: number): Turn => ({
+    calls: [{ id: `c${index}`, name: 'look', args: { index } }],
+  });
+
+  // A turn takes 15 tokens, for which gpt-5 takes 0.0000625 dollars.
+  it.each([
+    [{ maxCost: 1e-7 }, 1, 'cost_limit_exceeded'],
+    [{ maxCost: 1e-4 }, 2, 'cost_limit_exceeded'],
+    [{ maxTokens: 40 }, 3, 'token_limit_exceeded'],
+  ])('count each answer with %j', async (limits, turns, reason) => {
+    const { agent, model } = await agentOf((_body, index) => look(index), {
+      model: 'openai:gpt-5',
+      tools: [looks],
+      limits,
+    });
+    const result = await agent.run('go').result;
+    expect(result).toMatchObject({ status: 'completed', reason, turns });
+    expect(model.asked).toHaveLength(turns);
+  });
+});
+
 describe('an answer that broke off', () => {
   it('is kept with what it cost', async () => {
     const server = createServer((_request, response) => {
