@@ -129,7 +129,8 @@ void AgentStream::start() {
         [this] { moved(); });
   }
   net::Sender& engine = services_.client;
-  const DriverServices services{services_.loop, sender_ ? *sender_ : engine, services_.call};
+  const DriverServices services{services_.loop, sender_ ? *sender_ : engine, services_.call,
+                                &services_.pool};
   session_ = std::make_shared<AgentSession>(services, spec_.plan, std::move(task).value(), *this);
   session_->start();
 }

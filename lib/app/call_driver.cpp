@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/random_chance.hpp"
+#include "os/random_ids.hpp"
 
 namespace millrace::app {
 
@@ -116,19 +117,20 @@ void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
   services_.client.pause(transfer_);
 }
 
-bool CallDriver::aside(const std::function<void()>& work) {
+bool CallDriver::aside(std::uint64_t number, const Work& work) {
   if (services_.pool == nullptr) return false;
   const std::weak_ptr<CallDriver> weak = weak_from_this();
-  const auto ticket = services_.pool->run([weak, work] {
+  const auto ticket = services_.pool->run([weak, number, work] {
     try {
-      work();
+      os::RandomIds ids;
+      work(ids);
     } catch (const std::exception&) {
       // What it was to give says that it is missing.
     }
-    return [weak] {
+    return [weak, number] {
       const auto self = weak.lock();
       if (!self) return;
-      self->call_->on_built(moment_now());
+      self->call_->on_built(number, moment_now());
       self->progressed();
     };
   });

@@ -69,7 +69,7 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   void wait(std::chrono::milliseconds time) override;
   void ask(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override { taken(); }
-  bool aside(const std::function<void()>& work) override;
+  bool aside(std::uint64_t number, const Work& work) override;
 
   DriverServices services_;
   std::unique_ptr<model::ModelCall> call_;

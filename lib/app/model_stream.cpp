@@ -98,7 +98,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
 }
 
 ModelStream::ModelStream(StreamId id, StreamServices& services, ModelCallSpec spec)
-    : CallDriver({services.loop, services.client, services.call}),
+    : CallDriver({services.loop, services.client, services.call, &services.pool}),
       id_(id),
       services_(services),
       keep_alive_(spec.keep_alive),

@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "model/call.hpp"
 #include "net/client.hpp"
+#include "os/blocking_pool.hpp"
 
 namespace millrace::app {
 
@@ -22,6 +23,7 @@ struct StreamServices {
   net::Client& client;
   DrainQueue& queue;
   model::CallServices call;
+  os::BlockingPool& pool;
   std::function<void(std::size_t bytes)> on_output;  // something was handed over
   std::function<void(DrainQueue::StreamId)> forget;
 };

@@ -117,6 +117,7 @@ class Transport::State {
                        client,
                        queue,
                        {ids, chance, tokens, circuits},
+                       pool,
                        [this](std::size_t bytes) { waker.on_output(bytes); },
                        [this](StreamId id) { forget(id); }};
   net::Client client;

@@ -53,8 +53,8 @@ void ModelCall::on_timer(Moment now) {
   state_->on_timer(now);
 }
 
-void ModelCall::on_built(Moment now) {
-  state_->on_built(now);
+void ModelCall::on_built(std::uint64_t number, Moment now) {
+  state_->on_built(number, now);
 }
 
 void ModelCall::complete(std::uint64_t id, std::string_view json, Moment now) {

@@ -97,9 +97,11 @@ class CallHost {
   virtual void ask(std::uint64_t id, Hook hook, std::string json) = 0;
   // The provider took the call: from here on failures are part of the answer.
   virtual void opened() = 0;
-  // Does what takes long on another thread, and calls on_built after it. False: there is none, and
-  // the call does it itself.
-  virtual bool aside(const std::function<void()>& work) {
+  // Does what takes long on another thread, with ids that may be made there, and calls on_built
+  // with this number after it. False: there is none, and the call does it itself.
+  using Work = std::function<void(IdSource& ids)>;
+  virtual bool aside(std::uint64_t number, const Work& work) {
+    static_cast<void>(number);
     static_cast<void>(work);
     return false;
   }
@@ -164,8 +166,8 @@ class ModelCall {
   void on_data(std::string_view decoded, Moment now);
   void on_done(std::optional<Error> error, Moment now);
   void on_timer(Moment now);
-  // The work that CallHost::aside was given is done.
-  void on_built(Moment now);
+  // The work that CallHost::aside was given with this number is done.
+  void on_built(std::uint64_t number, Moment now);
   // The answer of a hook: JSON, "" leaves things as they are. An unknown id is ignored.
   void complete(std::uint64_t id, std::string_view json, Moment now);
   // Ends the call with `cancelled`; what was shown is closed and booked.

@@ -78,6 +78,7 @@ void ModelCall::State::reset(const Error& error) {
 
 void ModelCall::State::on_timer(Moment now) {
   switch (phase_) {
+    case Phase::building: return watch_building(now);
     case Phase::waiting: return begin_attempt(now);
     case Phase::sent: return linger(now);
     case Phase::payload_hook:

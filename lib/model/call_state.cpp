@@ -9,7 +9,6 @@
 #include "model/call_usage.hpp"
 #include "model/retry_after.hpp"
 #include "model/secrets.hpp"
-#include "os/random_ids.hpp"
 
 namespace millrace::model {
 namespace {
@@ -145,29 +144,51 @@ void ModelCall::State::build(Moment now) {
     credential.token = token->value;
     credential.base_url = token->base_url;
   }
-  if (!build_aside(credential)) {
+  if (!build_aside(credential, now)) {
     take_built(build_chat(link().config, *payload_, services_.ids, credential), now);
   }
 }
 
 // To write the body of a long conversation takes as long as thousands of deltas of others.
-bool ModelCall::State::build_aside(const Credential& credential) {
+bool ModelCall::State::build_aside(const Credential& credential, Moment now) {
   if (!is_long(payload_->messages)) return false;
-  built_ = std::make_shared<Result<ChatRequest>>(make_error(Errc::internal));
-  phase_ = Phase::building;
+  const auto result = std::make_shared<Result<ChatRequest>>(make_error(Errc::internal));
   // The call may end before the work does.
-  const bool taken = host_.aside(
-      [built = built_, payload = payload_, chain = options_.chain, at = link_at_, credential] {
-        os::RandomIds ids;
-        *built = build_chat(chain[at].config, *payload, ids, credential);
-      });
-  if (!taken) built_.reset();
-  return taken;
+  const bool taken = host_.aside(++builds_, [result, payload = payload_, chain = options_.chain,
+                                             at = link_at_, credential](IdSource& ids) {
+    *result = build_chat(chain[at].config, *payload, ids, credential);
+  });
+  if (!taken) return false;
+  building_ = Building{builds_, now.steady, result};
+  phase_ = Phase::building;
+  watch_building(now);
+  return true;
 }
 
-void ModelCall::State::on_built(Moment now) {
-  if (phase_ != Phase::building || !built_) return;
-  const auto built = std::exchange(built_, nullptr);
+// The threads may be busy for long: the wait for them is a wait for the answer.
+void ModelCall::State::watch_building(Moment now) {
+  std::optional<milliseconds> left = time_left(now);
+  Errc code = Errc::total_timeout;
+  if (const milliseconds most = link().config.timeouts.first_byte; most != milliseconds{0}) {
+    const milliseconds rest = most - duration_cast<milliseconds>(now.steady - building_->since);
+    if (!left || rest < *left) {
+      left = rest;
+      code = Errc::first_byte_timeout;
+    }
+  }
+  if (!left) return;
+  if (*left > milliseconds{0}) return host_.wait(*left);
+  building_.reset();
+  // A thread may still read what the next attempt changes.
+  payload_ = std::make_shared<ChatPayload>(*payload_);
+  // It says nothing of the provider.
+  if (std::exchange(entered_, false)) services_.circuits.left(link().config, key_);
+  settle(of_provider(make_error(code)), now);
+}
+
+void ModelCall::State::on_built(std::uint64_t number, Moment now) {
+  if (phase_ != Phase::building || !building_ || building_->number != number) return;
+  const auto built = std::exchange(building_, std::nullopt)->result;
   take_built(std::move(*built), now);
 }
 

@@ -33,7 +33,7 @@ class ModelCall::State {
   void on_data(std::string_view decoded, Moment now);
   void on_done(std::optional<Error> error, Moment now);
   void on_timer(Moment now);
-  void on_built(Moment now);
+  void on_built(std::uint64_t number, Moment now);
   void complete(std::uint64_t id, std::string_view json, Moment now);
   void stop(Moment now);
 
@@ -59,6 +59,12 @@ class ModelCall::State {
     ended,
   };
 
+  struct Building {
+    std::uint64_t number = 0;
+    std::chrono::steady_clock::time_point since;
+    std::shared_ptr<Result<ChatRequest>> result;  // also of the thread, until it is done
+  };
+
   [[nodiscard]] const CallLink& link() const { return options_.chain[link_at_]; }
   [[nodiscard]] bool has_fallback() const { return link_at_ + 1 < options_.chain.size(); }
 
@@ -72,7 +78,8 @@ class ModelCall::State {
   void take_token(Moment now);
   [[nodiscard]] std::string token_owner() const;
   void build(Moment now);
-  bool build_aside(const Credential& credential);
+  bool build_aside(const Credential& credential, Moment now);
+  void watch_building(Moment now);
   void take_built(Result<ChatRequest> built, Moment now);
   void tell_address(const net::Request& request);
   void ask_payload_hook(Moment now);
@@ -126,8 +133,9 @@ class ModelCall::State {
   Seldom<Error> ending_;  // how the attempt ended, while user code has its events
 
   // Of the attempt.
-  Seldom<ChatRequest> request_;                 // until it is sent
-  std::shared_ptr<Result<ChatRequest>> built_;  // being made on another thread
+  Seldom<ChatRequest> request_;  // until it is sent
+  Seldom<Building> building_;    // while its body is made on another thread
+  std::uint64_t builds_ = 0;     // that were begun there
   const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;

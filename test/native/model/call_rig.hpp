@@ -59,14 +59,19 @@ class FakeHost final : public CallHost {
     asked.push_back({id, hook, std::move(json)});
   }
   void opened() override { ++opens; }
-  bool aside(const std::function<void()>& work) override {
+  bool aside(std::uint64_t number, const Work& work) override {
     if (!has_threads) return false;
-    works.push_back(work);
+    works.push_back([work] {
+      CountingIds thread_ids("aside-");
+      work(thread_ids);
+    });
+    numbers.push_back(number);
     return true;
   }
 
   bool has_threads = false;
   std::vector<std::function<void()>> works;
+  std::vector<std::uint64_t> numbers;  // of the works
   std::vector<net::Request> sent;
   std::vector<std::chrono::milliseconds> waits;
   std::vector<Asked> asked;
@@ -117,6 +122,7 @@ struct CallRig {
   void data(std::string_view bytes) { call.on_data(bytes, now()); }
   void done() { call.on_done(std::nullopt, now()); }
   void lost(Errc code = Errc::connection_lost) { call.on_done(make_error(code), now()); }
+  void built(std::size_t work) { call.on_built(host.numbers.at(work), now()); }
   void timer() { call.on_timer(now()); }
 
   void refuse(int status, std::string_view body, std::vector<net::Header> headers = {}) {

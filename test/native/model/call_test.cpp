@@ -55,8 +55,8 @@ TEST(ModelCall, BuildsTheBodyOfALongConversationAside) {
   EXPECT_TRUE(rig.host.sent.empty());
   rig.host.works[0]();
   EXPECT_TRUE(rig.host.sent.empty());
-  rig.call.on_built(rig.now());
-  rig.call.on_built(rig.now());
+  rig.built(0);
+  rig.built(0);
   ASSERT_EQ(rig.host.sent.size(), 1U);
   EXPECT_NE(rig.host.sent[0].body.find(content), std::string::npos);
   rig.refuse(503, "{}");
@@ -83,18 +83,66 @@ TEST(ModelCall, MayBeStoppedWhileItsBodyIsBuilt) {
     ASSERT_EQ(rig.host.works.size(), 1U);
     work = rig.host.works[0];
     rig.call.stop(rig.now());
-    rig.call.on_built(rig.now());
+    rig.built(0);
     EXPECT_TRUE(rig.call.ended());
     EXPECT_TRUE(rig.host.sent.empty());
   }
   work();
 }
 
+// Threads that are busy are as silent as a provider, but none of its failures.
+TEST(ModelCall, WaitsForItsBodyAsLongAsForAnAnswer) {
+  CallLink only = link();
+  only.config.timeouts.first_byte = 5s;
+  only.config.timeouts.total = 20s;
+  only.config.circuit.failures = 1;
+  CallRig rig(only, std::string(300'000, 'x'));
+  rig.host.has_threads = true;
+  rig.start();
+  ASSERT_EQ(rig.host.waits.back(), 5s);
+  rig.elapsed = 4s;
+  rig.timer();
+  EXPECT_EQ(rig.host.waits.back(), 1s);
+  rig.elapsed = 5s;
+  rig.timer();
+  EXPECT_TRUE(rig.log.has("first_byte_timeout")) << rig.log.all();
+  rig.timer();
+  ASSERT_EQ(rig.host.works.size(), 2U);
+  // What was given up is of no more use.
+  rig.host.works[0]();
+  rig.built(0);
+  EXPECT_TRUE(rig.host.sent.empty());
+  rig.elapsed = 6s;
+  rig.host.works[1]();
+  rig.built(1);
+  ASSERT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_EQ(rig.host.sent[0].timeouts.total, 14s);
+  rig.timer();
+  rig.built(0);
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+}
+
+TEST(ModelCall, EndsWithItsTimeWhileItsBodyIsBuilt) {
+  CallLink only = link();
+  only.config.timeouts.total = 3s;
+  CallRig rig(only, std::string(300'000, 'x'));
+  rig.host.has_threads = true;
+  rig.start();
+  ASSERT_EQ(rig.host.waits.back(), 3s);
+  rig.elapsed = 3s;
+  rig.timer();
+  ASSERT_TRUE(rig.call.error());
+  EXPECT_EQ(rig.call.error()->code, Errc::total_timeout);
+  rig.host.works[0]();
+  rig.built(0);
+  EXPECT_TRUE(rig.host.sent.empty());
+}
+
 TEST(ModelCall, TellsThatABodyCouldNotBeBuilt) {
   CallRig rig(link(), std::string(300'000, 'x'));
   rig.host.has_threads = true;
   rig.start();
-  rig.call.on_built(rig.now());
+  rig.built(0);
   ASSERT_TRUE(rig.call.error());
   EXPECT_EQ(rig.call.error()->code, Errc::internal);
 }
