@@ -40,6 +40,10 @@ void ModelCall::State::limit_hook(Moment now) {
 
 // What it answers later comes too late.
 void ModelCall::State::leave_hook(Moment now) {
+  // The timer may be that of an earlier wait.
+  const auto left = time_left(now);
+  if (!left) return;
+  if (*left > std::chrono::milliseconds{0}) return host_.wait(*left);
   ++hook_id_;
   if (phase_ == Phase::error_hook) {
     return decide_on(*std::exchange(hooked_failure_, std::nullopt), now);

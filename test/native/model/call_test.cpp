@@ -138,6 +138,28 @@ TEST(ModelCall, EndsWithItsTimeWhileItsBodyIsBuilt) {
   EXPECT_TRUE(rig.host.sent.empty());
 }
 
+// The timer of a body that is done may still ring.
+TEST(ModelCall, LeavesAHookOnlyWhenItsOwnTimeIsOver) {
+  for (const std::chrono::milliseconds total : {0ms, 600'000ms}) {
+    CallLink only = link();
+    only.config.timeouts.first_byte = 5s;
+    only.config.timeouts.total = total;
+    CallOptions options = chain({only});
+    options.hooks.payload = true;
+    CallRig rig(std::move(options), std::string(300'000, 'x'));
+    rig.host.has_threads = true;
+    rig.start();
+    rig.host.works[0]();
+    rig.built(0);
+    ASSERT_EQ(rig.host.asked.size(), 1U);
+    rig.elapsed = 5s;
+    rig.timer();
+    EXPECT_FALSE(rig.call.ended()) << total.count();
+    rig.call.complete(rig.host.asked[0].id, "", rig.now());
+    EXPECT_EQ(rig.host.sent.size(), 1U);
+  }
+}
+
 TEST(ModelCall, TellsThatABodyCouldNotBeBuilt) {
   CallRig rig(link(), std::string(300'000, 'x'));
   rig.host.has_threads = true;
