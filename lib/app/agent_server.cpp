@@ -1,50 +1,18 @@
 #include "app/agent_server.hpp"
 
-#include <atomic>
 #include <chrono>
-#include <ctime>
-#include <functional>
 #include <future>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "app/agent_capabilities.hpp"
-#include "app/agent_input.hpp"
-#include "app/agent_plan.hpp"
-#include "app/agent_question.hpp"
-#include "app/agent_reply.hpp"
-#include "app/agent_run.hpp"
-#include "app/chat_run.hpp"
+#include "app/agent_server_state.hpp"
 #include "app/demo_provider.hpp"
 #include "app/demo_tools.hpp"
-#include "app/kept_runs.hpp"
-#include "app/large_bodies.hpp"
-#include "app/random_chance.hpp"
 #include "base/json.hpp"
-#include "http/server.hpp"
 #include "model/request.hpp"
-#include "net/client.hpp"
-#include "os/blocking_pool.hpp"
-#include "os/event_loop.hpp"
-#include "os/random_ids.hpp"
 
 namespace millrace::app {
 namespace {
-
-constexpr std::string_view chat_path = "/webapi/chat/";
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::string text(sizeof("2026-01-01T00:00:00Z") - 1, '\0');
-  std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 model::CallChain chain_of(model::ProviderConfig config) {
   std::vector<model::CallLink> links;
@@ -53,54 +21,6 @@ model::CallChain chain_of(model::ProviderConfig config) {
 }
 
 }  // namespace
-
-struct AgentServer::State {
-  AgentServerOptions options;
-  model::ProviderConfig provider;
-  std::string model;
-  model::CallChain chain;                                      // of `provider`
-  std::map<std::string, model::CallChain, std::less<>> chats;  // by provider
-  tool::Registry own_tools;                                    // of the engine
-  std::shared_ptr<const AgentPlan> plan;
-  KeptRuns kept;
-  std::vector<std::function<void()>> held;  // requests that wait for the MCP servers
-  os::RandomIds ids;
-  RandomChance chance;
-  model::TokenStore tokens;
-  model::CircuitStore circuits;
-  os::EventLoop loop;
-  os::BlockingPool pool{loop, tool::pool_threads, tool::pool_places};
-  LargeBodies bodies{pool};
-  std::unique_ptr<net::Client> client;
-  std::unique_ptr<McpServers> mcp;
-  std::unique_ptr<http::Server> demo;
-  std::unique_ptr<http::Server> server;
-  std::uint16_t port = 0;
-  std::mutex stopping;
-  std::atomic<bool> hurried = false;
-  std::mutex mcp_ending;  // its end on one thread, its status asked for on another
-
-  Result<void> open();
-  Result<void> open_demo();
-  Result<void> open_provider();
-  Result<void> open_chats();
-  Result<void> open_agent();
-  [[nodiscard]] Result<std::shared_ptr<const AgentPlan>> make_plan() const;
-  void on_mcp();
-  template <class Work>
-  void when_settled(Work work);
-  void close_mcp();
-  http::Router router();
-  [[nodiscard]] Asking asking() const;
-  void on_agent(const std::shared_ptr<http::Request>& request,
-                std::shared_ptr<http::ResponseStream> response);
-  void answer(AgentQuestion question, std::shared_ptr<http::ResponseStream> response);
-  void on_chat(http::Request&& request, std::shared_ptr<http::ResponseStream> response);
-  void answer(const model::CallChain& asked, Result<ChatQuestion> question,
-              std::shared_ptr<http::ResponseStream> response);
-  void on_capabilities(const std::shared_ptr<http::ResponseStream>& response) const;
-  void on_health(const std::shared_ptr<http::ResponseStream>& response) const;
-};
 
 Result<void> AgentServer::State::open_demo() {
   demo = std::make_unique<http::Server>(loop);
@@ -204,13 +124,6 @@ void AgentServer::State::on_mcp() {
   for (const auto& work : std::exchange(held, {})) work();
 }
 
-// Requests to the agent wait until it is known which tools it has.
-template <class Work>
-void AgentServer::State::when_settled(Work work) {
-  if (!mcp || mcp->settled()) return work();
-  held.push_back(std::move(work));
-}
-
 Result<void> AgentServer::State::open() {
   net::ClientOptions client_options;
   client_options.ca_file = options.ca_file;
@@ -247,121 +160,6 @@ void AgentServer::State::close_mcp() {
   for (int count = 0; count < looks && !hurried; ++count) {
     if (future.wait_for(look) == std::future_status::ready) return;
   }
-}
-
-http::Router AgentServer::State::router() {
-  std::vector<http::Route> routes{
-      {"POST", std::string(chat_path) + "*",
-       [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
-         on_chat(std::move(request), std::move(response));
-       }},
-      {"POST", "/agent",
-       [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
-         // A function object must be copyable, and a body is not cheap to copy.
-         auto shared = std::make_shared<http::Request>(std::move(request));
-         when_settled(
-             [this, shared, response = std::move(response)] { on_agent(shared, response); });
-       }},
-      {"GET", "/agent/capabilities",
-       [this](http::Request&&, std::shared_ptr<http::ResponseStream> response) {
-         when_settled([this, response = std::move(response)] { on_capabilities(response); });
-       }},
-      {"GET", "/health",
-       [this](http::Request&&, const std::shared_ptr<http::ResponseStream>& response) {
-         on_health(response);
-       }},
-  };
-  return http::Router(std::move(routes));
-}
-
-Asking AgentServer::State::asking() const {
-  Asking asking{model, options.instructions, std::nullopt};
-  if (provider.provider->dialect == model::Dialect::anthropic) {
-    asking.max_tokens = options.max_output_tokens;
-  }
-  return asking;
-}
-
-void AgentServer::State::on_agent(const std::shared_ptr<http::Request>& request,
-                                  std::shared_ptr<http::ResponseStream> response) {
-  bodies.read(
-      request->body.size(), std::move(response),
-      [request, asked = asking(), has_tools = !plan->tools.empty()] {
-        return read_question(*request, asked, has_tools);
-      },
-      [this](Result<AgentQuestion> question, std::shared_ptr<http::ResponseStream> asker) {
-        if (question) return answer(std::move(question).value(), std::move(asker));
-        (void)asker->send_error(question.error());
-      });
-}
-
-void AgentServer::State::answer(AgentQuestion question,
-                                std::shared_ptr<http::ResponseStream> response) {
-  const DriverServices services{loop, *client, {ids, chance, tokens, circuits}, &pool};
-  if (!question.payload) {
-    std::make_shared<AgentReply>(services, plan, question.input, kept, std::move(response))
-        ->start(question.input);
-    return;
-  }
-  model::CallOptions call;
-  call.chain = chain;
-  std::make_shared<AgentRun>(services, std::move(call), *std::move(question.payload),
-                             question.input, std::move(response))
-      ->start();
-}
-
-void AgentServer::State::on_chat(http::Request&& request,
-                                 std::shared_ptr<http::ResponseStream> response) {
-  const std::string_view name = std::string_view(request.path).substr(chat_path.size());
-  const model::Provider* row = model::find_provider(name);
-  const auto found = chats.find(row == nullptr ? name : row->id);
-  if (found == chats.end()) {
-    const std::string said(name.substr(0, 64));
-    return send_chat_error(
-        *response,
-        make_error(
-            Errc::unknown_provider,
-            row == nullptr
-                ? "There is no model provider \"" + said + "\": `millrace providers` lists them."
-                : "The server was started without a key of the provider " + said +
-                      ": set its environment variable (`millrace providers` names it)."),
-        name);
-  }
-  auto body = std::make_shared<const std::string>(std::move(request.body));
-  bodies.read(
-      body->size(), std::move(response), [body] { return read_chat(*body); },
-      [this, asked = found->second](Result<ChatQuestion> question,
-                                    std::shared_ptr<http::ResponseStream> asker) {
-        answer(asked, std::move(question), std::move(asker));
-      });
-}
-
-void AgentServer::State::answer(const model::CallChain& asked, Result<ChatQuestion> question,
-                                std::shared_ptr<http::ResponseStream> response) {
-  if (!question) return send_chat_error(*response, question.error(), asked.front().config.id);
-  model::CallOptions call;
-  call.chain = asked;
-  std::make_shared<ChatRun>(DriverServices{loop, *client, {ids, chance, tokens, circuits}, &pool},
-                            std::move(call), std::move(question.value().payload),
-                            question.value().whole ? ChatAnswer::completion : ChatAnswer::stream,
-                            std::move(response))
-      ->start();
-}
-
-void AgentServer::State::on_capabilities(
-    const std::shared_ptr<http::ResponseStream>& response) const {
-  (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-                       agent_capabilities(*plan, options.version, options.max_steps));
-}
-
-void AgentServer::State::on_health(const std::shared_ptr<http::ResponseStream>& response) const {
-  std::string body = R"({"ok":true)";
-  json::append_member(body, "service", "millrace");
-  json::append_member(body, "version", options.version);
-  json::append_member(body, "timestamp", utc_now());
-  body.push_back('}');
-  (void)response->send(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-                       body);
 }
 
 AgentServer::AgentServer(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -45,23 +45,16 @@ class AgentStream::Items final : public event::EventSink {
       std::string members = R"("type":"RUN_ERROR")";
       json::append_member(members, "message", failed->message);
       json::append_member(members, "code", failed->code);
-      return add(with_usage(members));
+      return add(usage_.object_with(members));
     }
     if (const auto* foreign = std::get_if<event::Foreign>(&event.body)) {
       if (foreign->type != "RUN_FINISHED") return add(foreign->json);
-      return add(with_usage(foreign->json.substr(1, foreign->json.size() - 2)));
+      return add(usage_.object_with(foreign->json.substr(1, foreign->json.size() - 2)));
     }
     batch_.on_event(event);
   }
 
  private:
-  [[nodiscard]] std::string with_usage(std::string_view members) const {
-    std::string json = "{";
-    usage_.append_to(json, members);
-    json.push_back('}');
-    return json;
-  }
-
   event::JsonBatch batch_;
   event::UsageList usage_;
 };

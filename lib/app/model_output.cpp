@@ -147,10 +147,10 @@ class ModelOutput::Fork final : public event::EventSink {
       return;
     }
     add(R"({"type":"@failed","error":)" + call.failure_json() + "}");
-    std::string failed = R"({"type":"RUN_ERROR")";
+    std::string failed = R"("type":"RUN_ERROR")";
     json::append_member(failed, "message", call.error()->message);
     json::append_member(failed, "code", call.error()->code_name());
-    add(with_usage(std::move(failed)));
+    add(usage_.object_with(failed));
   }
 
   void keep_alive() {
@@ -177,17 +177,11 @@ class ModelOutput::Fork final : public event::EventSink {
 
  private:
   std::string frame(std::string_view type) const {
-    std::string out = "{";
-    json::append_member(out, "type", type);
+    std::string out = R"("type":")";
+    out.append(type).push_back('"');
     json::append_member(out, "threadId", run_.thread_id);
     json::append_member(out, "runId", run_.run_id);
-    return with_usage(std::move(out));
-  }
-
-  std::string with_usage(std::string out) const {
-    usage_.append_to(out);
-    out.push_back('}');
-    return out;
+    return usage_.object_with(out);
   }
 
   encoder::AgUiOptions run_;

@@ -18,6 +18,13 @@ class UsageList {
   // Shape: "usage": TokenUsage[], and when one of them is an estimate
   // "metadata": {"millrace": {"usageSource": "estimated"}} beside what `members` has there.
   void append_to(std::string& object, std::string_view members = {}) const;
+  // A whole object of them.
+  [[nodiscard]] std::string object_with(std::string_view members) const {
+    std::string object = "{";
+    append_to(object, members);
+    object.push_back('}');
+    return object;
+  }
 
  private:
   std::string items_;  // JSON objects, comma separated
