@@ -45,8 +45,8 @@ class Seldom {
   std::unique_ptr<T> value_;
 };
 
-// A value that is seldom other than T{}. It reads like the value; while it is T{} it takes eight
-// bytes.
+// A value that is seldom other than T{}. It reads like the value; until it is given one it takes
+// eight bytes.
 template <class T>
 class Rare {
  public:

@@ -10,7 +10,9 @@
 
 namespace millrace::tool {
 
-// What a label of a charset means by the Encoding Standard, as iconv(3) names it.
+// What a label of a charset means: the labels are those of the Encoding Standard but for those of
+// charsets that iconv(3) has no name for, and bytes are read as iconv reads them, which in rare
+// characters is not as the Standard does.
 // Source: WHATWG Encoding Standard, "Names and labels".
 struct Charset {
   enum class Kind { utf8, windows_1252, other, unknown };
