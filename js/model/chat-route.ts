@@ -2,6 +2,8 @@
 import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
+import type { Check } from '../value-checks';
+import { anything, atLeast, callback, checkValues } from '../value-checks';
 import type { ConfigContext, ProviderConfigSource } from './config-source';
 import { checkConfigSource, configFromEnvironment } from './config-source';
 import { chatErrorResponse } from './error-body';
@@ -52,6 +54,15 @@ export interface RouteContext {
 
 const defaultBodyLimit = 32 << 20;
 
+const checks: Readonly<Record<string, Check>> = {
+  config: anything,
+  runtime: callback,
+  authorize: callback,
+  protocol: ["'lobe' or 'ag-ui'", (value) => value === 'lobe' || value === 'ag-ui'],
+  bodyLimit: atLeast(1),
+  maxDuration: atLeast(0),
+};
+
 /**
  * A handler for `POST /webapi/chat/[provider]`: the body is a ChatStreamPayload, the answer a chat
  * stream, or one JSON completion for `responseMode: 'json'`. The provider is the parameter of that
@@ -60,6 +71,7 @@ const defaultBodyLimit = 32 << 20;
 export function createChatRoute(
   options: ChatRouteOptions = {},
 ): (request: Request, context?: RouteContext) => Promise<Response> {
+  checkValues('createChatRoute', options, checks);
   checkConfigSource('createChatRoute', options.config);
   const route = new ChatRoute(options);
   return (request, context) => route.handle(request, context);

@@ -282,7 +282,7 @@ function planOf(
   host: ObjectHost,
   request: GenerateObjectRequest,
   _options: GenerateObjectOptions,
-  { json }: ReadySchema,
+  { json, standard }: ReadySchema,
 ): string {
   const given = request.schema as { name?: unknown; description?: unknown; strict?: unknown };
   const outer = 'schema' in (given as object) ? given : {};
@@ -293,6 +293,7 @@ function planOf(
       name: request.name ?? outer.name,
       description: outer.description,
       strict: outer.strict,
+      validate: standard === undefined,
       mode: json === undefined && request.mode !== 'tool' ? 'json' : request.mode,
     });
     return addon().planObject(JSON.stringify(host.settings), text);

@@ -36,8 +36,9 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
   }
   if (options.verbatim) return messages.to_json(json::Surrogates::keep);
   const std::string_view format_name = options.format;
+  const bool is_canonical = format_name.empty() || format_name == "canonical";
   const format::Format* format =
-      format::find_format(format_name.empty() ? std::string_view("identity") : format_name);
+      format::find_format(is_canonical ? std::string_view("identity") : format_name);
   if (format == nullptr) {
     std::string names;
     for (const format::Format& row : format::formats()) {

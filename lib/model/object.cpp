@@ -316,6 +316,10 @@ Result<std::string> plan_object(const ProviderConfig& config, std::string_view r
   }
   const bool wrapped = needs_wrapping(schema);
   const std::string whole = wrapped ? wrapped_schema(schema) : schema.to_json();
+  // Nobody pays for an answer that cannot be held to its schema.
+  if (request["validate"].is_true()) {
+    MILLRACE_TRY(schema::Schema::compile(whole));
+  }
   Plan plan;
   plan.name = plain_name(request["name"].string());
   plan.description = request["description"].string();

@@ -13,15 +13,15 @@ namespace millrace::model {
 // How one chat asks for an object.
 //
 // Shape of a request: { model, schema, name?, description?, strict?, mode?: "auto" | "schema" |
-// "tool" | "json" } Shape of a plan: { mode, name, wrapped, strict, schema, payload: {
-// response_format? , tools?, tool_choice? }, instruction? }. `payload` are members of the chat's
-// payload; `instruction` is a system message that goes first; `schema` is the caller's.
+// "tool" | "json", validate?: boolean } Shape of a plan: { mode, name, wrapped, strict, schema,
+// payload: { response_format? , tools?, tool_choice? }, instruction? }. `payload` are members of
+// the chat's payload; `instruction` is a system message that goes first; `schema` is the caller's.
 //
 // The mode "schema" is constrained decoding in the vendor's dialect, "tool" a tool whose arguments
 // are the object, "json" any JSON with the schema told in a message. "auto" takes the first that
 // the provider and the schema allow.
 // Errors: invalid_json, json_too_deep, invalid_body (no schema), invalid_option (an unknown mode),
-// invalid_schema only from judge_object.
+// invalid_schema where answers are to be held to it.
 Result<std::string> plan_object(const ProviderConfig& config, std::string_view request_json);
 
 // What an answer is worth.

@@ -64,6 +64,16 @@ describe('createChatRoute', () => {
     expect(JSON.parse(call?.body ?? '')).not.toHaveProperty('temperature');
   });
 
+  it.each([
+    [{ authorize: 5 }, 'authorize must be a function'],
+    [{ authorise: () => undefined }, "Did you mean 'authorize'?"],
+    [{ protocol: 'xml' }, "protocol must be 'lobe' or 'ag-ui'"],
+    [{ bodyLimit: '1 MB' }, 'bodyLimit must be a number'],
+    ['none', 'the options must be an object'],
+  ])('refuses the options %j', (options, message) => {
+    expect(() => createChatRoute(options as never)).toThrow(message);
+  });
+
   it('takes the provider from the parameters of a framework', async () => {
     const route = createChatRoute({ config: config(), transport: 'engine' });
     const request = post(payload, 'elsewhere');

@@ -108,6 +108,13 @@ describe('ModelRuntime', () => {
         code: 'invalid_schema',
       });
     }
+    for (const unusable of [{ type: 'nonsense' }, { $ref: '#/$defs/nowhere' }]) {
+      const schema = { type: 'object', properties: { a: unusable } };
+      await expect(runtime().generateObject({ ...request, schema })).rejects.toMatchObject({
+        code: 'invalid_schema',
+      });
+    }
+    expect(fake.calls).toHaveLength(0);
     texts = ['{"name":"Ada"}'];
     const validator = {
       '~standard': { version: 1 as const, vendor: 'v', validate: () => undefined as never },

@@ -105,6 +105,7 @@ describe('millrace serve with a provider', () => {
   });
 
   it.each([
+    ['canonical', [{ id: 'u', role: 'user', content: 'Hello' }]],
     ['openai', [{ role: 'user', content: 'Hello' }]],
     [
       'openai-conversation',
