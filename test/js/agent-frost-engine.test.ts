@@ -437,6 +437,53 @@ describe('calls and tools that misbehave', () => {
     }
   });
 
+  it.each([
+    [{}, /neither a text nor a call/],
+    [{ content: 5 }, /`content` has to be a text/],
+    [{ content: { text: 'x' } }, /`content` has to be a text/],
+    [{ content: '', tool_calls: [null] }, /neither a text nor a call/],
+    [{ content: null, tool_calls: [{ id: 'x' }] }, /neither a text nor a call/],
+  ])('end the run with an error where an answer is %j', async (message, told) => {
+    const chat = async (): Promise<never> => ({ message }) as never;
+    expect(await new Engine({ provider: { chat } }).run('x')).toMatchObject({
+      status: 'error',
+      error: { code: 'provider_error', message: expect.stringMatching(told) },
+    });
+  });
+
+  it.each([
+    [{ content: '' }, ''],
+    [{ content: null }, ''],
+    [{ content: [{ type: 'text', text: 'a part' }] }, 'a part'],
+    [{ refusal: 'No.' }, 'No.'],
+  ])('are none where an answer is %j', async (message, text) => {
+    const engine = new Engine({ provider: { chat: async () => ({ message }) as never } });
+    expect(await engine.run('x')).toMatchObject({ status: 'completed', text });
+  });
+
+  it.each([
+    ['{"path":"/tmp/abc', 2],
+    ['rm all', 2],
+    ['{"path":"/tmp"}{"path":"/"}', 2],
+    // Which a schema that says nothing allows.
+    ['[1]', 1],
+    ['null', 1],
+  ])('do not run with %s', async (args, refusals) => {
+    const parameters = { properties: { path: { type: 'string' } } };
+    const ran = jest.fn(() => 'ran');
+    const tools = [tool('strict', ran, { parameters }), tool('free', ran)];
+    const provider = scripted({ tool_calls: [toolCall('strict', args), toolCall('free', args)] });
+    const results = resultsOf(await new Engine({ provider, tools }).run('x')) as string[];
+    const wrong = results.filter((text) =>
+      /^FrostAgent错误：工具执行失败: Invalid arguments: they (are not valid JSON|must be a)/.test(
+        text,
+      ),
+    );
+    expect(wrong).toHaveLength(refusals);
+    expect(wrong[0]).toBe(results[0]);
+    expect(ran).toHaveBeenCalledTimes(2 - refusals);
+  });
+
   it('are told to the model', async () => {
     // Words, of which the model takes more than of letters without any.
     const text = (length: number): string => 'word '.repeat(length / 5 + 1).slice(0, length);

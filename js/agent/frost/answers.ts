@@ -4,22 +4,67 @@ import type { ErrorCode } from '../../../types/errors';
 import { checkSignal, onAbort } from '../../abort';
 import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
+import { messageOf } from '../../thrown';
 import { ask } from '../ask';
 import { errorRecord } from '../serialize';
 import type { ChatResponse, EngineResult, EngineRunOptions, EngineTool } from './types';
 import { sendMessageTool, staySilentTool } from './tools';
 
-/** Throws when the arguments break the schema; those that are no JSON are the tool's to refuse. */
+/** Throws when the arguments are no object of the schema; FrostAgent's own tools have words of theirs for it. */
 export function checkArguments({ name, parameters }: EngineTool, args: string): void {
   if (name === sendMessageTool.name || name === staySilentTool.name) return;
   let value: unknown;
   try {
     value = JSON.parse(args.trim() || '{}');
-  } catch {
-    return;
+  } catch (error) {
+    refuse(`they are not valid JSON: ${messageOf(error)}`);
   }
   const wrong = ask<string>('checkSchema', { schema: parameters ?? {}, value });
-  if (wrong !== '') throw new MillraceError('invalid_argument', `Invalid arguments: ${wrong}`);
+  if (wrong !== '') refuse(wrong);
+  // A schema that says nothing takes whatever is JSON.
+  const isAny = Object.keys(parameters ?? {}).length === 0;
+  if (!isAny && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+    refuse('they must be a JSON object.');
+  }
+}
+
+function refuse(why: string): never {
+  throw new MillraceError('invalid_argument', `Invalid arguments: ${why}`);
+}
+
+// The engine passes over calls without a function: they can be neither run nor answered.
+function isCall(call: unknown): boolean {
+  const { function: called } = (call ?? {}) as { function?: unknown };
+  return typeof called === 'object' && called !== null;
+}
+
+/** Throws for a message that says nothing: it would end the run as one that was answered. */
+export function checkAnswer(message: AgentMessage): void {
+  const {
+    content,
+    refusal,
+    tool_calls: made,
+  } = message as {
+    content?: unknown;
+    refusal?: unknown;
+    tool_calls?: unknown;
+  };
+  const isText = typeof content === 'string' || Array.isArray(content);
+  if (!isText && (content ?? undefined) !== undefined) {
+    throw new MillraceError(
+      'provider_error',
+      'The answer of the provider cannot be read: its `content` has to be a text or a list of parts.',
+    );
+  }
+  const calls: unknown[] = Array.isArray(made) ? made : [];
+  // A model that had nothing to say, says so.
+  const isNothing = content !== undefined && calls.length === 0;
+  const says = content || typeof refusal === 'string' || calls.some(isCall);
+  if (says || isNothing) return;
+  throw new MillraceError(
+    'provider_error',
+    'The answer of the provider has neither a text nor a call that can be run.',
+  );
 }
 
 /** Throws when a prompt is no text. */

@@ -8,6 +8,7 @@ import { errorRecord, toJson } from '../serialize';
 import { resultJson } from '../tool-result';
 import type { HostTool } from '../tools';
 import {
+  checkAnswer,
   checkArguments,
   checkConversation,
   checkPrompt,
@@ -272,6 +273,7 @@ export class Engine {
       { signal },
     );
     if (!answer?.message) throw new MillraceError('provider_error', 'no choices in response');
+    checkAnswer(answer.message);
     return { message: spoken(answer.message), ...(answer.usage && { usage: answer.usage }) };
   }
 
