@@ -246,7 +246,10 @@ class FetchCall extends WaitingOutputs implements Call {
   #follow([wishes, output]: ModelCallStep): void {
     if (output !== undefined) this.give(output);
     if (wishes === undefined) return;
-    for (const wish of JSON.parse(wishes) as Wish[]) this.#do(wish);
+    for (const wish of JSON.parse(wishes) as Wish[]) {
+      // A reader may have ended the call on the way: what runs is left, and nothing else begun.
+      if (!this.ended || wish.do === 'abandon') this.#do(wish);
+    }
   }
 
   #do(wish: Wish): void {
