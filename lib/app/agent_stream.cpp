@@ -108,7 +108,7 @@ void AgentStream::start() {
   items_->add(started + "}");
   auto task = spec_.state.is_object()
                   ? saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
-                               now_ms(), services_.call.ids)
+                               *spec_.plan, now_ms(), services_.call.ids)
                   : kept_.task_for(spec_.input, *spec_.plan, now_ms(), services_.call.ids);
   if (!task) return fail(task.error());
   // They are in the task, which a waiting run holds once.

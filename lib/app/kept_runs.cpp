@@ -67,6 +67,39 @@ std::string tools_asked(const Tree& state, const AgentPlan& plan) {
   return sha256_hex(text);
 }
 
+// The arguments that an approval puts in the place of a call's; null where it changes nothing.
+Tree edited_arguments(const Tree& entry) {
+  const Tree& payload = entry["payload"];
+  if (entry["status"].string() == "cancelled" || !payload["approved"].is_true()) return {};
+  const Tree& edited = payload[payload["editedArgs"].is_null() ? "editedArguments" : "editedArgs"];
+  if (!edited.is_string()) return edited;
+  auto written = Tree::parse(edited.string());
+  return written ? std::move(written).value() : Tree();
+}
+
+// A person's arguments follow the schema that the person was shown: the model could not mend them.
+// What is no object has an error of its own.
+Result<void> check_edits(const Tree& state, const Tree& resume, const AgentPlan& plan) {
+  for (const Tree& entry : resume.items()) {
+    const Tree edited = edited_arguments(entry);
+    const Tree* question = find_by(state["openQuestions"], "id", entry["interruptId"].string());
+    if (question == nullptr || !edited.is_object()) continue;
+    const Tree* call = find_by(state["pendingToolsCalling"], "id", (*question)["key"].string());
+    if (call == nullptr) continue;
+    const std::string_view name = (*call)["apiName"].string();
+    // The client knows its own tools.
+    if (plan.tools.find(name) == nullptr) continue;
+    MILLRACE_TRY(plan.tools.check(name, edited.to_json()));
+  }
+  for (const auto& [call, run] : state["subAgentRuns"].members()) {
+    for (const SubAgent& agent : plan.sub_agents) {
+      if (agent.name != run["agent"].string()) continue;
+      MILLRACE_TRY(check_edits(run["state"], resume, *agent.plan));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void KeptRuns::keep(const std::string& thread, const Tree& state, const AgentPlan& plan,
@@ -129,6 +162,7 @@ Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, c
         Errc::approval_mismatch,
         "The question is of another agent, or its tool is not the one that was shown.");
   }
+  MILLRACE_TRY(check_edits(state.value(), resume, plan));
   auto answered = take_answers(std::move(state).value(), resume, rows.value(), now_ms, ids);
   if (!answered) {
     const Error& error = answered.error();
@@ -170,8 +204,8 @@ Result<AgentTask> KeptRuns::task_for(const AgentInput& input, const AgentPlan& p
   return finish_task(std::move(task).value(), input);
 }
 
-Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input, std::int64_t now_ms,
-                             IdSource& ids) {
+Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
+                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
   auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
   if (!loaded) return std::move(loaded).error();
   auto rows = rows_of(input.messages_json);
@@ -184,6 +218,7 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input, 
     task.state = std::move(loaded).value();
     task.context = std::move(context);
   } else {
+    MILLRACE_TRY(check_edits(loaded.value(), resume.value(), plan));
     auto answered =
         take_answers(std::move(loaded).value(), resume.value(), rows.value(), now_ms, ids);
     if (!answered) return std::move(answered).error();

@@ -39,7 +39,8 @@ class KeptRuns {
 
   // What a client's input starts: a new run, or one that is kept and goes on with its answers. A
   // run whose answers are refused is kept as it was; one that the conversation passed over is not.
-  // Errors: those of take_answers and Tree::parse; approval_answered for a question of the past;
+  // Errors: those of take_answers and Tree::parse; invalid_argument where a person's arguments break
+  // the schema of their tool; approval_answered for a question of the past;
   // approval_mismatch where `plan` has other tools than those that were asked about.
   Result<AgentTask> task_for(const AgentInput& input, const AgentPlan& plan, std::int64_t now_ms,
                              IdSource& ids);
@@ -69,8 +70,8 @@ class KeptRuns {
 };
 
 // A run that goes on from a state of the host's, with the answers of the input.
-// Errors: those of take_answers and load_state.
+// Errors: those of take_answers and load_state, and of a person's arguments as above.
 Result<AgentTask> saved_task(json::Tree state, json::Tree context, const AgentInput& input,
-                             std::int64_t now_ms, IdSource& ids);
+                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
 
 }  // namespace millrace::app

@@ -430,8 +430,18 @@ describe('a question to a person', () => {
     expect(sent.splice(1)).toEqual(['eve']);
     const second = await asked(sent);
     const refused = await second.run.resume({ approved: true, editedArgs: { to: 7 } });
-    expect(resultsOf(await eventsOf(refused)).join()).toMatch(/not valid/);
+    expect(await refused.result).toMatchObject({
+      status: 'error',
+      error: {
+        code: 'invalid_argument',
+        message: expect.stringMatching(/send_mail are not valid/),
+      },
+    });
     expect(sent).toEqual(['bob']);
+    // The question is still open.
+    const mended = await second.run.resume({ approved: true, editedArgs: '{"to":"joe"}' });
+    expect(await mended.text()).toBe('done');
+    expect(sent).toEqual(['bob', 'joe']);
   });
 
   it.each([
@@ -905,9 +915,14 @@ describe('another agent', () => {
     const { status, interrupts } = await run.result;
     expect(status).toBe('interrupted');
     expect(interrupts?.[0]).toMatchObject({ toolCallId: 'm1', subagentRunId: expect.any(String) });
-    const next = await run.resume(true);
+    const wrong = await run.resume({ approved: true, editedArgs: { to: 7 } });
+    expect(await wrong.result).toMatchObject({
+      status: 'error',
+      error: { code: 'invalid_argument' },
+    });
+    const next = await run.resume({ approved: true, editedArgs: { to: 'eve' } });
     expect((await next.result).text).toBe('told: mailed');
-    expect(sent).toEqual(['ada']);
+    expect(sent).toEqual(['eve']);
   });
 
   it('may share the definition of a tool', () => {
