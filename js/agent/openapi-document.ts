@@ -46,6 +46,8 @@ export interface Operation {
   body: Body | undefined;
   /** JSON Schema. */
   input: object;
+  /** References of what it takes that lead to nothing in the document. */
+  lost: string[];
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'head', 'patch'];
@@ -95,7 +97,7 @@ function inputOf(
   document: Json,
   item: Json,
   operation: Json,
-): Pick<Operation, 'parameters' | 'body' | 'input'> {
+): Pick<Operation, 'parameters' | 'body' | 'input' | 'lost'> {
   const schemas = new ToolSchemas(document);
   const properties: [string, Json][] = [];
   const required: string[] = [];
@@ -123,7 +125,18 @@ function inputOf(
     additionalProperties: false,
     ...(Object.keys($defs).length > 0 && { $defs }),
   };
-  return { parameters, body: described?.body, input };
+  return { parameters, body: described?.body, input, lost: lostIn(document, item, operation) };
+}
+
+// A request without them would be another one. Schemas that lead nowhere take any value instead.
+function lostIn(document: Json, item: Json, operation: Json): string[] {
+  const isNamed = (one: unknown): boolean => typeof resolved(document, one).name === 'string';
+  const body = operation.requestBody;
+  const given = [...listOf(item.parameters), ...listOf(operation.parameters)];
+  const lost = given.filter((one) => !isNamed(one));
+  const request = resolved(document, body);
+  if ('$ref' in request || Object.keys(request).length === 0) lost.push(body);
+  return lost.map((one) => objectOf(one).$ref).filter((reference) => typeof reference === 'string');
 }
 
 // Those of the operation replace those of its path.

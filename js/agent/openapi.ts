@@ -84,8 +84,17 @@ export function openApiTools(options: OpenApiOptions): OpenApiTool[] {
       `The document has ${shown.length} operations: choose at most ${mostTools} with allow, deny or filter.`,
     );
   }
+  for (const { operation } of shown) checkReferences(operation);
   return shown.map(({ operation, name }) =>
     toolOf(operation, name, identifier, baseOf(operation, options), options),
+  );
+}
+
+function checkReferences({ id, lost }: Operation): void {
+  if (lost.length === 0) return;
+  invalid(
+    `${id} takes ${lost.map((reference) => `'${reference}'`).join(' and ')}, which is not in the document: ` +
+      'bundle its files into one, mend the reference, or leave the operation out with deny or filter.',
   );
 }
 

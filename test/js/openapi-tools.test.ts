@@ -245,6 +245,42 @@ describe('names in OpenAPI documents', () => {
   });
 });
 
+describe('references of OpenAPI documents that lead nowhere', () => {
+  const loop = { $ref: '#/components/parameters/loop' };
+  const more = {
+    components: { parameters: { loop, limit: { name: 'limit', in: 'query' } }, schemas: { S: {} } },
+  };
+
+  it.each([
+    '#/components/parameters/none',
+    '#/components/schemas/S',
+    'http://127.0.0.1/parameters.json#/limit',
+    'parameters.yaml#/limit',
+    loop.$ref,
+  ])('are named where a parameter stands behind them: %s', (reference) => {
+    const paths = { ...withParameters(path, { $ref: reference }), '/y': { get: {} } };
+    expect(() => toolsOf(documentOf(paths, more))).toThrow(
+      expect.objectContaining({
+        code: 'invalid_option',
+        message: expect.stringContaining(`x takes '${reference}', which is not in the document`),
+      }),
+    );
+    const document = documentOf(paths, more);
+    expect(openApiTools({ document, deny: ['x'] })).toHaveLength(1);
+  });
+
+  it('are named where a body stands behind them', () => {
+    const reference = '#/components/requestBodies/none';
+    const paths = { '/x': { post: { operationId: 'x', requestBody: { $ref: reference } } } };
+    expect(() => toolOf(paths, more)).toThrow(reference);
+  });
+
+  it('are not those that lead to what the document has', () => {
+    const paths = withParameters(path, { $ref: '#/components/parameters/limit' });
+    expect(Object.keys(inputOf(toolOf(paths, more)).properties)).toEqual(['id', 'limit']);
+  });
+});
+
 describe('servers of OpenAPI documents', () => {
   const servers = (url: string, variables?: object) => ({ servers: [{ url, variables }] });
 
