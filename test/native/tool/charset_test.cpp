@@ -11,7 +11,7 @@ namespace millrace::tool {
 namespace {
 
 // The text, or what is wrong; fed in pieces of `size` bytes.
-std::string text_of(std::string_view bytes, std::string_view content_type = "",
+std::string decoded(std::string_view bytes, std::string_view content_type = "",
                     std::size_t size = 4096) {
   TextDecoder decoder(content_type);
   std::string text;
@@ -57,51 +57,51 @@ TEST_P(Charsets, AreReadByHeaderAndByDeclaration) {
   const auto& [label, bytes, text] = GetParam();
   const std::string name(label);
   for (const std::size_t size : {1U, 3U, 4096U}) {
-    EXPECT_EQ(text_of(bytes, "text/html; charset=" + name, size), text) << size;
-    EXPECT_EQ(text_of(bytes, "text/html; Charset=\"" + name + "\"; a=b", size), text) << size;
+    EXPECT_EQ(decoded(bytes, "text/html; charset=" + name, size), text) << size;
+    EXPECT_EQ(decoded(bytes, "text/html; Charset=\"" + name + "\"; a=b", size), text) << size;
     const std::string head = "<!doctype html><meta charset='" + name + "'><p>";
-    EXPECT_EQ(text_of(head + std::string(bytes), "text/html", size), head + std::string(text));
+    EXPECT_EQ(decoded(head + std::string(bytes), "text/html", size), head + std::string(text));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Labels, Charsets, ::testing::ValuesIn(samples));
 
 TEST(TextDecoder, GoesByTheMarkThenTheHeaderThenThePage) {
-  EXPECT_EQ(text_of("\xEF\xBB\xBF\xC3\xBC", "text/plain; charset=gbk"), "\u00FC");
-  EXPECT_EQ(text_of(std::string_view("\xFF\xFE\xFC\0", 4), "text/plain"), "\u00FC");
-  EXPECT_EQ(text_of(std::string_view("\xFE\xFF\0\xFC", 4)), "\u00FC");
-  EXPECT_EQ(text_of("<meta charset=gbk>\xFC", "text/html; charset=iso-8859-1"),
+  EXPECT_EQ(decoded("\xEF\xBB\xBF\xC3\xBC", "text/plain; charset=gbk"), "\u00FC");
+  EXPECT_EQ(decoded(std::string_view("\xFF\xFE\xFC\0", 4), "text/plain"), "\u00FC");
+  EXPECT_EQ(decoded(std::string_view("\xFE\xFF\0\xFC", 4)), "\u00FC");
+  EXPECT_EQ(decoded("<meta charset=gbk>\xFC", "text/html; charset=iso-8859-1"),
             "<meta charset=gbk>\u00FC");
-  EXPECT_EQ(text_of("<meta charset=utf-16le>\xC3\xBC"), "<meta charset=utf-16le>\u00FC");
-  EXPECT_EQ(text_of("\"<meta charset=gbk>\xC3\xBC\"", "application/json"),
+  EXPECT_EQ(decoded("<meta charset=utf-16le>\xC3\xBC"), "<meta charset=utf-16le>\u00FC");
+  EXPECT_EQ(decoded("\"<meta charset=gbk>\xC3\xBC\"", "application/json"),
             "\"<meta charset=gbk>\u00FC\"");
-  EXPECT_EQ(text_of("\xC3\xBC"), "\u00FC");
-  EXPECT_EQ(text_of(""), "");
+  EXPECT_EQ(decoded("\xC3\xBC"), "\u00FC");
+  EXPECT_EQ(decoded(""), "");
 }
 
 TEST(TextDecoder, ReplacesWhatIsMalformedOrUnfinished) {
-  EXPECT_EQ(text_of("a\xFFz", "text/plain; charset=gbk"), "a\uFFFDz");
-  EXPECT_EQ(text_of("a\xC4", "text/plain; charset=gbk"), "a\uFFFD");
-  EXPECT_EQ(text_of("\x82<b>", "text/plain; charset=shift_jis"), "\uFFFD<b>");
-  EXPECT_EQ(text_of("a\xC3"), "a\uFFFD");
+  EXPECT_EQ(decoded("a\xFFz", "text/plain; charset=gbk"), "a\uFFFDz");
+  EXPECT_EQ(decoded("a\xC4", "text/plain; charset=gbk"), "a\uFFFD");
+  EXPECT_EQ(decoded("\x82<b>", "text/plain; charset=shift_jis"), "\uFFFD<b>");
+  EXPECT_EQ(decoded("a\xC3"), "a\uFFFD");
   // A half of a pair alone takes its two bytes with it.
-  EXPECT_EQ(text_of(std::string_view("\xD8\x00\x00z", 4), "text/plain; charset=utf-16be"),
+  EXPECT_EQ(decoded(std::string_view("\xD8\x00\x00z", 4), "text/plain; charset=utf-16be"),
             "\uFFFDz");
-  EXPECT_EQ(text_of(std::string_view("\x00\xDCz\x00", 4), "text/plain; charset=utf-16le"),
+  EXPECT_EQ(decoded(std::string_view("\x00\xDCz\x00", 4), "text/plain; charset=utf-16le"),
             "\uFFFDz");
   // The system's converter points behind what it refuses here.
-  EXPECT_EQ(text_of("{\xA2\xE8", "text/plain; charset=euc-kr"), "{\uFFFD\uFFFD");
-  EXPECT_EQ(text_of("{\xA2\xE8z", "text/plain; charset=euc-kr"),
-            text_of("{\xA2\xE8z", "text/plain; charset=euc-kr", 1));
+  EXPECT_EQ(decoded("{\xA2\xE8", "text/plain; charset=euc-kr"), "{\uFFFD\uFFFD");
+  EXPECT_EQ(decoded("{\xA2\xE8z", "text/plain; charset=euc-kr"),
+            decoded("{\xA2\xE8z", "text/plain; charset=euc-kr", 1));
 }
 
 TEST(TextDecoder, NamesACharsetThatCannotBeRead) {
-  EXPECT_EQ(text_of("plain", "text/plain; charset=x-odd"), "plain");
-  EXPECT_EQ(text_of("\xC3\xBC", "text/plain; charset=x-odd"), "\u00FC");
-  EXPECT_EQ(text_of("\xC3\xBC\xC3", "text/plain; charset=x-odd"), "\u00FC\uFFFD");
-  EXPECT_EQ(text_of("a\xFC z", "text/plain; charset=x-odd"),
+  EXPECT_EQ(decoded("plain", "text/plain; charset=x-odd"), "plain");
+  EXPECT_EQ(decoded("\xC3\xBC", "text/plain; charset=x-odd"), "\u00FC");
+  EXPECT_EQ(decoded("\xC3\xBC\xC3", "text/plain; charset=x-odd"), "\u00FC\uFFFD");
+  EXPECT_EQ(decoded("a\xFC z", "text/plain; charset=x-odd"),
             "The answer is written in the charset 'x-odd', which cannot be read.");
-  EXPECT_EQ(text_of("<meta charset=hz-gb-2312>\xFC z"),
+  EXPECT_EQ(decoded("<meta charset=hz-gb-2312>\xFC z"),
             "The answer is written in the charset 'hz-gb-2312', which cannot be read.");
 }
 
@@ -115,9 +115,9 @@ TEST(TextDecoder, MakesValidTextOfAnyBytes) {
       std::string bytes(random() % 3000, 'x');
       for (char& byte : bytes) byte = static_cast<char>(random());
       const std::string type = "text/plain; charset=" + std::string(sample.label);
-      const std::string whole = text_of(bytes, type);
+      const std::string whole = decoded(bytes, type);
       EXPECT_TRUE(utf8::is_valid(whole)) << sample.label;
-      EXPECT_EQ(text_of(bytes, type, 1 + random() % 5), whole) << sample.label;
+      EXPECT_EQ(decoded(bytes, type, 1 + random() % 5), whole) << sample.label;
     }
   }
 }
