@@ -43,6 +43,8 @@ export interface NodeResponse extends Writable {
   headersSent: boolean;
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown;
   flushHeaders?(): void;
+  /** Of `node:http2`. */
+  readonly stream?: { readonly destroyed: boolean } | undefined;
 }
 
 /**
@@ -87,12 +89,12 @@ class NodeOut implements RunOut {
     if (!response.headersSent) response.writeHead(200, headers);
     response.flushHeaders?.();
     response.on('close', this.#leave).on('error', this.#leave);
-    if (response.destroyed) this.#leave();
+    if (this.#isGone()) this.#leave();
     else run.resume();
   }
 
   write(bytes: Uint8Array): boolean {
-    if (this.#response.destroyed) return false;
+    if (this.#isGone()) return false;
     if (this.#response.write(bytes)) return true;
     this.#response.once('drain', () => this.#run?.resume());
     return false;
@@ -100,8 +102,14 @@ class NodeOut implements RunOut {
 
   end(): void {
     this.#response.off('close', this.#leave);
-    if (!this.#response.destroyed) this.#response.end();
+    if (!this.#isGone()) this.#response.end();
     this.#resolve();
+  }
+
+  // A response of node:http2 knows it of its stream alone.
+  #isGone(): boolean {
+    const { destroyed, stream } = this.#response;
+    return destroyed === true || stream?.destroyed === true;
   }
 
   readonly #leave = (): void => {

@@ -48,6 +48,8 @@ std::string final_text(const Tree& state) {
   const auto& messages = state["messages"].items();
   for (auto row = messages.rbegin(); row != messages.rend(); ++row) {
     if ((*row)["role"].string() == "assistant") return std::string((*row)["content"].string());
+    // What stands before the question answered another one.
+    if ((*row)["role"].string() == "user") break;
   }
   return {};
 }
@@ -197,6 +199,12 @@ void AgentSession::on_child(std::uint64_t action) {
               true, "tool_timeout"};
   } else if (outcome.kind == AgentOutcome::Kind::finished) {
     result.content = final_text(child->session().state());
+    // One that a limit ended has said nothing that an empty answer would tell.
+    if (result.content.empty() && outcome.reason != "completed") {
+      result = {
+          "The agent " + child->agent().name + " ended without an answer: " + outcome.reason + ".",
+          true, "tool_failed"};
+    }
   } else {
     const Error error = outcome.error.value_or(make_error(Errc::cancelled));
     result = {error.message, true, std::string(error.code_name())};

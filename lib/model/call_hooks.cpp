@@ -52,7 +52,7 @@ void ModelCall::State::leave_hook(Moment now) {
   if (phase_ == Phase::events_hook && ending_) {
     return settle(*std::exchange(ending_, std::nullopt), now);
   }
-  fail(make_error(Errc::total_timeout));
+  fail(of_provider(make_error(Errc::total_timeout)));
 }
 
 // ---- user code

@@ -127,7 +127,15 @@ void ModelCall::State::ask_for_token(Moment now) {
   token_status_ = 0;
   phase_ = Phase::token;
   tell_address(request.value());
+  limit_time(request.value(), now);
   host_.send(std::move(request).value());
+}
+
+// Earlier attempts and their waits count as well.
+void ModelCall::State::limit_time(net::Request& request, Moment now) const {
+  if (const auto left = time_left(now)) {
+    request.timeouts.total = std::max(*left, milliseconds{1});
+  }
 }
 
 void ModelCall::State::take_token(Moment now) {
@@ -230,10 +238,7 @@ void ModelCall::State::send(Moment now) {
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
   tell_address(request_->request);
-  // Earlier attempts and their waits count as well.
-  if (const auto left = time_left(now)) {
-    request_->request.timeouts.total = std::max(*left, milliseconds{1});
-  }
+  limit_time(request_->request, now);
   host_.send(std::move(request_->request));
   request_.reset();
 }

@@ -83,6 +83,7 @@ class ModelCall::State {
   void take_built(Result<ChatRequest> built, Moment now);
   void tell_address(const net::Request& request);
   void ask_payload_hook(Moment now);
+  void limit_time(net::Request& request, Moment now) const;
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
   void linger(Moment now);

@@ -68,6 +68,8 @@ class Client::State {
   void go_on(TransferId id);
 
   void stop_hop(Entry& entry);
+  // Has the peer hear what waits to be sent on a connection.
+  void flush(long port);
   // Takes the transfer out of libcurl and the table. The handler, if it waits, is to be told.
   Handler drop(TransferId id);
   // Tells the handler of an end from the loop, for those who must not hear of it at once.
@@ -282,11 +284,28 @@ void Client::State::go_on(TransferId id) {
 }
 
 void Client::State::stop_hop(Entry& entry) {
-  if (std::exchange(entry.is_running, false)) driver_.remove(entry.transfer->easy());
+  if (std::exchange(entry.is_running, false)) {
+    if (const auto shared = driver_.remove(entry.transfer->easy())) {
+      post([port = *shared](State& state) {
+        state.driver_.after([&state, port] { state.flush(port); });
+      });
+    }
+  }
   CurlEasy easy = entry.transfer->detach();
   if (!easy || spare_handles_.size() >= spare_handles_limit) return;
   curl_easy_reset(easy.get());
   spare_handles_.push_back(std::move(easy));
+}
+
+void Client::State::flush(long port) {
+  const auto other = std::find_if(transfers_.begin(), transfers_.end(), [port](const auto& row) {
+    const Entry& entry = row.second;
+    return entry.is_running && !entry.transfer->is_paused() &&
+           MultiDriver::local_port(entry.transfer->easy()) == port;
+  });
+  if (other == transfers_.end()) return;
+  CURL* easy = other->second.transfer->easy();
+  if (const CURLcode code = driver_.flush(easy); code != CURLE_OK) on_end(easy, code);
 }
 
 Client::State::Handler Client::State::drop(TransferId id) {

@@ -76,10 +76,33 @@ bool MultiDriver::add(CURL* easy) {
   return curl_multi_add_handle(multi_.get(), easy) == CURLM_OK;
 }
 
-void MultiDriver::remove(CURL* easy) {
+long MultiDriver::local_port(CURL* easy) {
+  long port = 0;
+  curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &port);
+  return port;
+}
+
+std::optional<long> MultiDriver::remove(CURL* easy) {
+  const long port = local_port(easy);
+  long version = 0;
+  curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
+  // libcurl tells the peer that a stream of HTTP/2 is over when it next sends something on the
+  // connection. One without other streams is closed, unless the transfer has let go of it already.
+  curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
   const bool before = std::exchange(inside_, true);
   curl_multi_remove_handle(multi_.get(), easy);
   inside_ = before;
+  const bool may_be_shared = version == CURL_HTTP_VERSION_NONE || version >= CURL_HTTP_VERSION_2_0;
+  return may_be_shared && port > 0 ? std::optional(port) : std::nullopt;
+}
+
+// To pause and to go on are told with what waits to be sent.
+CURLcode MultiDriver::flush(CURL* easy) {
+  const bool before = std::exchange(inside_, true);
+  CURLcode code = curl_easy_pause(easy, CURLPAUSE_RECV);
+  if (code == CURLE_OK) code = curl_easy_pause(easy, CURLPAUSE_CONT);
+  inside_ = before;
+  return code;
 }
 
 CURLcode MultiDriver::unpause(CURL* easy) {

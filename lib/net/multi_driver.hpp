@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "net/curl_handles.hpp"
 #include "net/kept_sockets.hpp"
@@ -31,13 +32,19 @@ class MultiDriver {
   // Makes `easy` close its sockets the way the driver needs it.
   void prepare(CURL* easy);
 
-  // These four must not be called inside(); after() brings a call there.
+  // These five must not be called inside(); after() brings a call there.
   [[nodiscard]] bool add(CURL* easy);
-  void remove(CURL* easy);
+  // Gives the local port of the connection where other streams of HTTP/2 may go on: the peer hears
+  // of the end when one of them is flushed.
+  [[nodiscard]] std::optional<long> remove(CURL* easy);
   CURLcode unpause(CURL* easy);
   // Runs `work` as if it were a callback of libcurl: what it asks for through after() waits.
   void as_inside(const std::function<void()>& work);
 
+  // Sends what waits on the connection of a transfer that is not paused.
+  CURLcode flush(CURL* easy);
+  // Of the connection of a transfer; 0 before it has one.
+  [[nodiscard]] static long local_port(CURL* easy);
   // What else comes of `easy` may lie for the pace; called while its bytes are handed over, and
   // without effect where its connection is not its own.
   void calm(CURL* easy);

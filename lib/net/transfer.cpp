@@ -102,6 +102,7 @@ Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
                                   .detail = curl_words_.data(),
                                   .is_connecting = deadlines_.is_connecting(),
                                   .is_in_head = !is_head_complete_,
+                                  .was_sent = is_sent_ && !is_repeatable(request_),
                                   .has_proxy = has_proxy(),
                                   .connect_status = static_cast<int>(connect_status),
                                   .ca_problem = roots.problem()},

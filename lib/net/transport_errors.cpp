@@ -35,8 +35,15 @@ constexpr std::array rows{
     Row{CURLE_HTTP2_STREAM, Errc::connection_lost},
 };
 
+constexpr std::array before_sending{Errc::name_resolution_failed, Errc::connect_failed,
+                                    Errc::proxy_failed, Errc::connect_timeout, Errc::tls_failed};
+
 // libcurl has one code for several failures; its words tell them apart.
 Errc refined(Errc error, const TransportFailure& failure) {
+  if (failure.was_sent &&
+      std::find(before_sending.begin(), before_sending.end(), error) != before_sending.end()) {
+    return Errc::connection_lost;
+  }
   const bool was_refused = failure.connect_status != 0 && failure.connect_status / 100 != 2;
   if (was_refused || (failure.has_proxy && error == Errc::connect_failed)) {
     return Errc::proxy_failed;

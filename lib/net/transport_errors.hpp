@@ -15,6 +15,9 @@ struct TransportFailure {
   std::string_view detail;     // libcurl's own words
   bool is_connecting = false;  // no request was sent yet
   bool is_in_head = false;     // the response head was not complete
+  // It was on its way on a kept connection, and must not be sent again: that libcurl tried to, and
+  // found nobody, says nothing of what became of it.
+  bool was_sent = false;
   bool has_proxy = false;
   int connect_status = 0;       // of the proxy's answer to CONNECT
   std::string_view ca_problem;  // see CaBundle

@@ -1,10 +1,11 @@
 // toAGUIResponse and pipeAGUI against the real clients of both lines, and foldEvents.
+import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 
 import { HttpAgent as Agent1 } from '@ag-ui/client';
 import { HttpAgent as Agent0 } from 'ag-ui-client-0.0';
-import type { RunOptions, RunSource } from 'millrace';
+import type { NodeResponse, RunOptions, RunSource } from 'millrace';
 import {
   anthropicAdapter,
   fetchLLM,
@@ -432,7 +433,7 @@ describe('a run of the engine', () => {
     expect(seen.match(/"code":"cancelled"/g)).toHaveLength(1);
   });
 
-  it.each(['left', 'piped to a client that is gone', 'aborted'])(
+  it.each(['left', 'piped to a client that is gone', 'piped to one of HTTP/2', 'aborted'])(
     'that is %s before it began closes its connection',
     async (how) => {
       const before = providerClosed.early;
@@ -444,9 +445,17 @@ describe('a run of the engine', () => {
         const list = await events(toAGUIResponse(source, { adapter, signal }));
         expect(list.map(({ type }) => type)).toEqual(['RUN_STARTED', 'RUN_ERROR']);
       } else {
-        const gone = new PassThrough().destroy();
-        const response = Object.assign(gone, { headersSent: true, writeHead: () => undefined });
-        await pipeAGUI(source, response, { adapter });
+        // The response of node:http2 has no `destroyed`, and its close is over.
+        const isOlder = how === 'piped to a client that is gone';
+        const gone = isOlder ? new PassThrough().destroy() : new EventEmitter();
+        const response = Object.assign(gone, {
+          headersSent: true,
+          writeHead: () => undefined,
+          ...(isOlder
+            ? {}
+            : { write: () => false, end: () => undefined, stream: { destroyed: true } }),
+        });
+        await pipeAGUI(source, response as unknown as NodeResponse, { adapter });
       }
       await until(() => providerClosed.early > before, 'the provider saw the connection close');
     },

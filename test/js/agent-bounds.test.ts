@@ -7,6 +7,7 @@ import type { SavedRun } from 'millrace';
 import { AgentRuntime, createAgent, GeneralChatAgent, tool } from 'millrace';
 
 import type { ScriptedModel, Turn } from '../support/scripted-model';
+import { until } from './support/server';
 import { startModel } from '../support/scripted-model';
 
 const models: ScriptedModel[] = [];
@@ -307,6 +308,19 @@ describe('a run that was stopped', () => {
       'What is it?',
       'The answer is',
     ]);
+  });
+
+  it('says nothing of the answers before its question', async () => {
+    const { agent, model } = await agentOf([{ hang: true }]);
+    const run = agent.run([
+      { id: '1', role: 'user', content: 'What was it?' },
+      { id: '2', role: 'assistant', content: 'Forty-one.' },
+      { id: '3', role: 'user', content: 'And now?' },
+    ]);
+    void run.text().catch(() => undefined);
+    await until(() => model.asked.length > 0, 'the model is asked');
+    run.stop();
+    expect(await run.result).toMatchObject({ status: 'cancelled', text: '' });
   });
 
   it('is paid for', async () => {

@@ -854,7 +854,12 @@ describe('stop', () => {
 });
 
 describe('another agent', () => {
-  const pair = async (turns: (task: string) => Turn, more: object = {}, tools: HostTool[] = []) => {
+  const pair = async (
+    turns: (task: string) => Turn,
+    more: object = {},
+    tools: HostTool[] = [],
+    own: object = {},
+  ) => {
     model = await startModel((body) => {
       const rows = body.messages;
       const isChild = rows.some(({ content }) => content === 'You help.');
@@ -865,7 +870,13 @@ describe('another agent', () => {
         : call('helper', { task: 'sum up' });
     });
     const provider = { baseURL: model.url, apiKey: 'k', maxRetries: 0 };
-    const helper = createAgent({ model: 'openai:m', provider, instructions: 'You help.', tools });
+    const helper = createAgent({
+      model: 'openai:m',
+      provider,
+      instructions: 'You help.',
+      tools,
+      ...own,
+    });
     return createAgent({
       model: 'openai:m',
       provider,
@@ -889,6 +900,14 @@ describe('another agent', () => {
     ]);
     const texts = events.filter((e) => e.type === 'TEXT_MESSAGE_START' && 'subagentRunId' in e);
     expect(texts).toHaveLength(1);
+  });
+
+  it('that ends without an answer tells why', async () => {
+    const look = tool({ name: 'look', description: 'Looks.', run: () => 'seen' });
+    const agent = await pair(() => call('look', {}), {}, [look], { limits: { maxTokens: 1 } });
+    expect((await agent.run('hello').result).text).toMatch(
+      /told: .*helper ended without an answer: /,
+    );
   });
 
   it('may inherit the conversation', async () => {

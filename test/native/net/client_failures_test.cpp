@@ -117,6 +117,24 @@ TEST(ClientFailures, ARequestIsNotSentTwiceWhenAKeptConnectionDies) {
   }
 }
 
+// libcurl tries to send it anew, and finds nobody.
+TEST(ClientFailures, ARequestWhoseServerIsGoneWasSentAllTheSame) {
+  for (const bool has_body : {false, true}) {
+    auto server = std::make_unique<RawServer>([&](Peer& peer) {
+      peer.read_request();
+      peer.write(test::response(200, "", "good"));
+      peer.read_request();
+      peer.close();
+    });
+    ClientRig rig;
+    const std::string url = server->url("/");
+    EXPECT_EQ(rig.get(url)->outcome(), "ok");
+    server->stop_listening();
+    const auto recorder = rig.start(once(url, has_body));
+    EXPECT_EQ(recorder->outcome(), has_body ? "connection_lost" : "connect_failed");
+  }
+}
+
 // What came on a kept connection while nobody asked is nobody's answer, and a broken one is not
 // asked. Also where HTTP/2 was offered and the server has answered in HTTP/1.1.
 class SpoiltConnections : public testing::TestWithParam<bool> {};

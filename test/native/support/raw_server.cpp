@@ -135,10 +135,14 @@ RawServer::~RawServer() {
     stopped_ = true;
     for (Connection& connection : connections_) connection.peer.interrupt();
   }
-  shutdown(listener_, SHUT_RDWR);
+  stop_listening();
   acceptor_.join();
   ::close(listener_);
   for (Connection& connection : connections_) connection.thread.join();
+}
+
+void RawServer::stop_listening() {
+  shutdown(listener_, SHUT_RDWR);
 }
 
 void RawServer::accept_all() {

@@ -85,6 +85,8 @@ class RawServer {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string url(std::string_view path, std::string_view host = "127.0.0.1") const;
   [[nodiscard]] int accepted() const { return accepted_; }
+  // Connections that stand go on; others are refused.
+  void stop_listening();
 
  private:
   struct Connection;
