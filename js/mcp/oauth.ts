@@ -1,6 +1,8 @@
 // OAuth 2.1 for MCP servers: discovery, registration, PKCE, tokens, and more rights when they are asked.
 // Source: Model Context Protocol 2025-11-25 and 2026-07-28, "Authorization"; RFC 6749, 7636, 7591,
 // 8414, 8707, 9207, 9728.
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { MillraceError } from '../errors';
 import { proxyFromEnvironment, routeOf } from '../transport/route';
 import type { MCPAuthorizer } from './authorization';
@@ -130,9 +132,8 @@ export class OAuth {
     let tokens: OAuthTokens | undefined;
     try {
       tokens = refresh && !wantsMore ? await refreshed(flow, refresh, this.#options) : undefined;
-      // A token that can be used once may have been used by another process with the same store.
-      const others = refresh && !tokens ? await this.#newer(url, refused) : undefined;
-      if (others && !wantsMore) return this.#given(url, others);
+      const others = refresh && !tokens && !wantsMore && (await this.#savedByOthers(url, refused));
+      if (others) return this.#given(url, others);
       if (!tokens) {
         // Authorization servers send people back only to where the registration said.
         const { redirect_uris: places } = flow.client;
@@ -154,6 +155,18 @@ export class OAuth {
   async #newer(url: string, refused: string | undefined): Promise<OAuthTokens | undefined> {
     const { tokens } = (await this.#store.load(url)) ?? {};
     return isUsable(tokens) && bearer(tokens) !== refused ? tokens : undefined;
+  }
+
+  // A token that can be used once may have been used by another holder of the store, who saves soon what it was given
+  // for it.
+  async #savedByOthers(url: string, refused: string | undefined): Promise<OAuthTokens | undefined> {
+    const waits = this.#options.store ? [0, 50, 100, 200, 400, 800] : [0];
+    for (const wait of waits) {
+      if (wait > 0) await sleep(wait);
+      const saved = await this.#newer(url, refused);
+      if (saved) return saved;
+    }
+    return undefined;
   }
 
   #given(url: string, tokens: OAuthTokens): Record<string, string> {

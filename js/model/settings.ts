@@ -133,6 +133,7 @@ export function checkOptionNames(owner: string, options: ProviderSettings): void
   checkSpelling(owner, options, optionNames);
   checkNames(`${owner}: limits`, options.limits, limitNames);
   checkNames(`${owner}: circuit`, options.circuit, circuitNames);
+  checkNames(`${owner}: proxy`, options.proxy, ['http', 'https', 'noProxy']);
 }
 
 // LobeHub has a class of its own for what Ollama is asked with.

@@ -15,6 +15,7 @@ class Guarded {
   readonly refreshes = new Set<string>();
   readonly grants: string[] = [];
   refreshAnswer: object | undefined;
+  refreshTime = 0; // milliseconds that an answer to a refresh takes
   persons = 0;
   registered = 0;
   #server!: Loopback;
@@ -84,7 +85,10 @@ class Guarded {
     response.writeHead(id === undefined ? 202 : 404).end();
   }
 
-  #token(form: URLSearchParams, send: (body: object, status?: number) => void): void {
+  async #token(
+    form: URLSearchParams,
+    send: (body: object, status?: number) => void,
+  ): Promise<void> {
     const grant = form.get('grant_type') ?? '';
     this.grants.push(grant);
     if (!this.clients.has(form.get('client_id') ?? ''))
@@ -98,6 +102,8 @@ class Guarded {
     const number = this.grants.length;
     this.tokens.add(`Bearer access-${number}`);
     this.refreshes.add(`refresh-${number}`);
+    const time = grant === 'refresh_token' ? this.refreshTime : 0;
+    if (time > 0) await new Promise((resolve) => setTimeout(resolve, time));
     send({ access_token: `access-${number}`, refresh_token: `refresh-${number}` });
   }
 }
@@ -133,6 +139,16 @@ describe('tokens of OAuth', () => {
     await clients[0]?.listTools();
     await clients[1]?.listTools();
     expect(guarded.grants).toEqual(['authorization_code', 'refresh_token']);
+  });
+
+  it('are waited for while another holder of the store refreshes them', async () => {
+    const store = inMemoryOAuthStore();
+    const [one, other] = [guarded.oauth(store), guarded.oauth(store)];
+    const clients = [await guarded.client(one), await guarded.client(other)];
+    guarded.tokens.clear();
+    guarded.refreshTime = 150;
+    await Promise.all(clients.map((client) => client.listTools()));
+    expect(guarded.persons).toBe(1);
   });
 
   it('are got anew, with a new registration, from a server that forgot the client', async () => {
