@@ -28,9 +28,13 @@ const makers = {
     });
     return async () => {
       let text = '';
+      let last;
       for await (const event of agent.run(question)) {
         if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
+        last = event;
       }
+      if (last?.type !== 'RUN_FINISHED')
+        throw new Error(`The run ended with ${JSON.stringify(last)}`);
       return text;
     };
   },
