@@ -103,6 +103,8 @@ export interface Addon {
   providers(): string;
   /** Whether a chat's payload has a member of this name that all dialects know. */
   isPayloadMember(name: string): boolean;
+  /** What to call a text that is an HTML page; empty for any other. */
+  htmlPage(text: string): string;
   /** The provider's id in the table, for settings that the engine takes. */
   checkProvider(settingsJson: string): string;
 

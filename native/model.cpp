@@ -7,6 +7,7 @@
 #include "exports.hpp"
 #include "guard.hpp"
 #include "model/config.hpp"
+#include "model/html_page.hpp"
 #include "model/payload.hpp"
 #include "model/providers.hpp"
 #include "object.hpp"
@@ -118,6 +119,13 @@ Napi::Value is_payload_member(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), model::is_payload_member(name.value()));
 }
 
+// htmlPage(text) -> what to call it where it is an HTML page, else ""
+Napi::Value html_page(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  return to_text(info.Env(), model::html_page(text.value()));
+}
+
 // checkProvider(settingsJson) -> the provider's id
 Napi::Value check_provider(const Napi::CallbackInfo& info) {
   const auto json = text_at(info, 0);
@@ -132,6 +140,7 @@ Napi::Value check_provider(const Napi::CallbackInfo& info) {
 void export_model(Napi::Env env, Napi::Object exports) {
   set_function<providers>(env, exports, "providers");
   set_function<is_payload_member>(env, exports, "isPayloadMember");
+  set_function<html_page>(env, exports, "htmlPage");
   set_function<check_provider>(env, exports, "checkProvider");
   set_class<ModelCallPipe>(env, exports,
                            {{"start", method<ModelCallPipe, start>},

@@ -147,9 +147,11 @@ export class Capabilities {
   async pullModel(payload: PullPayload, options: CapabilityOptions = {}): Promise<Response> {
     checkPayload('pullModel', payload);
     const call = this.#callOf('pull', payload, options);
-    const response = await this.#request(call);
-    if (!response.ok) await this.#fail(call, response);
-    return response;
+    return this.#tried(call, async () => {
+      const response = await this.#request(call);
+      if (!response.ok) await this.#fail(call, response);
+      return response;
+    });
   }
 
   async #call(
@@ -158,15 +160,20 @@ export class Capabilities {
     options: CapabilityOptions,
   ): Promise<Answer> {
     const call = this.#callOf(capability, payload, options);
-    const retries = options.maxRetries ?? this.#own.maxRetries ?? defaultRetries;
+    return this.#tried(call, () => this.#once(call));
+  }
+
+  // Whether an error may pass is the engine's to say, as for chats.
+  async #tried<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    const retries = call.maxRetries ?? this.#own.maxRetries ?? defaultRetries;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#once(call);
+        return await work();
       } catch (error) {
         const wait = waitFor(error, attempt);
         const again = MillraceError.is(error) && error.retryable && attempt < retries;
         if (!again || wait >= leftOf(call)) throw error;
-        await pause(wait, options.signal);
+        await pause(wait, call.signal);
       }
     }
   }

@@ -4,6 +4,7 @@ import { noListener, onAbort, throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
 import type { ChannelRequest, TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
+import { pageIn } from '../transport/said';
 import type { Source } from '../transport/source';
 import { openSource } from '../transport/source';
 import { messageOf } from '../thrown';
@@ -195,8 +196,12 @@ class ChatFetch {
     const { errorType, body = said } = said ?? {};
     const isType = typeof errorType === 'string' || typeof errorType === 'number';
     const type = isType ? errorType : response.status;
-    const sentence = this.#options.errorMessage?.(type) ?? sentenceOf(body) ?? text.trim();
-    const message = sentence || `Request failed: ${response.status} ${response.statusText}`.trim();
+    const failed = `Request failed: ${response.status} ${response.statusText}`.trim();
+    const told = sentenceOf(body) ?? text.trim();
+    const page = pageIn(told);
+    const words = page === undefined ? told : `${failed}, with ${page}`;
+    const sentence = this.#options.errorMessage?.(type) ?? words;
+    const message = sentence || failed;
     return body === undefined ? { type, message } : { type, message, body };
   }
 }

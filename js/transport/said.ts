@@ -1,4 +1,5 @@
 // What a server says about a request that failed.
+import { addon } from '../addon';
 
 const limit = 2048;
 
@@ -14,4 +15,9 @@ export function messageOf(body: string): string | undefined {
   const inner = (error as { message?: unknown } | null | undefined)?.message;
   const said = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
   return (said as string | undefined)?.slice(0, limit);
+}
+
+/** What to call a body that is a gateway's HTML page, which nobody wants to read in an error; undefined for any other. */
+export function pageIn(body: string): string | undefined {
+  return addon().htmlPage(body) || undefined;
 }

@@ -53,9 +53,15 @@ struct Error {
   std::optional<int> upstream_status;
   std::string detail;      // the peer's own words, capped and redacted by make_error
   std::string request_id;  // the peer's name of the request; may be empty
+  // The peer's own word on another attempt, which counts more than the code's row.
+  std::optional<bool> should_retry;
 
   [[nodiscard]] std::string_view code_name() const { return row_of(code).code; }
-  [[nodiscard]] RetryClass retry() const { return row_of(code).retry; }
+  [[nodiscard]] RetryClass retry() const {
+    const RetryClass by_code = row_of(code).retry;
+    if (!should_retry || *should_retry == (by_code != RetryClass::no)) return by_code;
+    return *should_retry ? RetryClass::yes : RetryClass::no;
+  }
   [[nodiscard]] std::string_view type_name() const { return row_of(row_of(code).type).name; }
 };
 

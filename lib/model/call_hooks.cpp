@@ -86,12 +86,12 @@ Error ModelCall::State::hooked_error(Error error, std::string_view json) {
     const Errc found = code_of(*code);
     if (row_of(found).code == *code) {
       error.code = found;
-      should_retry_.reset();
+      error.should_retry.reset();
     }
   } else if (const auto type = answer["errorType"].filled_string()) {
     if (const auto found = code_of_type(*type)) {
       error.code = *found;
-      should_retry_.reset();
+      error.should_retry.reset();
     }
     error_name_ = *type;
   }

@@ -46,7 +46,6 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   state.tool_intent = events_ && events_->tool_intent();
   state.has_fallback = has_fallback();
   state.left = time_left(now);
-  state.should_retry = should_retry_;
   const Decision decision = decide(policy, state, error, services_.chance.next());
   if (decision.kind == Decision::Kind::stop) return fail(error);
   if (state.shown) reset(error);

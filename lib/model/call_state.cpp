@@ -56,7 +56,6 @@ std::optional<milliseconds> ModelCall::State::time_left(Moment now) const {
 
 void ModelCall::State::begin_attempt(Moment now) {
   refusal_.reset();
-  should_retry_.reset();
   refusal_body_.clear();
   events_.reset();
   decoder_.reset();
@@ -285,7 +284,6 @@ Error ModelCall::State::of_provider(Error error) const {
 // The answer that was none.
 Error ModelCall::State::error_of_refusal(Moment now) {
   place_.body_json = error_body(refusal_body_, secrets_);
-  should_retry_ = should_retry_of(refusal_->headers);
   return error_from_response(*refusal_, refusal_body_, link().config.id, now.wall);
 }
 

@@ -140,8 +140,7 @@ class ModelCall::State {
   const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;
-  std::optional<bool> should_retry_;  // what the refusal says of another request
-  std::string refusal_body_;          // also of an exchange of credentials
+  std::string refusal_body_;  // also of an exchange of credentials
   int token_status_ = 0;
   ErrorPlace place_;  // nothing in it until a request is on its way
   // When something last came of an answer that was complete already.

@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "base/json.hpp"
+#include "model/html_page.hpp"
 #include "model/retry_after.hpp"
 
 namespace millrace::model {
@@ -20,8 +21,10 @@ struct Said {
   std::string codes;     // code, type, status and reason words, lower case, each between blanks
   std::string message;   // as it was said
   std::string sentence;  // lower case
+  std::string page;      // html_page of the answer, or of the message
   std::string request_id;
   std::optional<milliseconds> retry_after;
+  std::optional<bool> should_retry;
   bool finished = false;  // the code is a reason to finish an answer
 
   void add_code(std::string_view code) {
@@ -223,6 +226,14 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
              std::string_view detail) {
   constexpr std::size_t shown_bytes = 1024;
   std::string message(lead);
+  // A page is described, not copied.
+  if (said.page.empty()) said.page = html_page(said.message);
+  if (!said.page.empty()) {
+    if (lead.empty()) message = "The provider answered";
+    message.append(" with ").append(said.page);
+    lead = message;
+    said.message.clear();
+  }
   if (said.message.empty() && lead.empty()) {
     message = row_of(code).sentence;
   } else if (lead.empty()) {
@@ -236,6 +247,7 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
   if (said.status != 0) error.upstream_status = said.status;
   constexpr std::size_t id_bytes = 128;
   error.request_id = redacted(said.request_id, id_bytes);
+  error.should_retry = said.should_retry;
   if (error.retry() != RetryClass::no) {
     error.retry_after = said.retry_after ? said.retry_after : retry_after_in(said.sentence);
   }
@@ -249,6 +261,8 @@ Error error_from_response(const net::ResponseHead& head, std::string_view body,
   Said said;
   said.status = head.status;
   said.retry_after = retry_after_of(head.headers, now);
+  said.should_retry = should_retry_of(head.headers);
+  said.page = html_page(body);
   json::Document document;
   if (auto parsed = document.parse(body)) read_body(parsed.value(), said);
   read_headers(head.headers, said);

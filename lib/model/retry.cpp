@@ -44,9 +44,8 @@ Decision decide(const RetryPolicy& policy, const AttemptState& state, const Erro
   if (state.tool_intent) return {};
   const bool falls_back = state.has_fallback && allows_fallback(error);
   const bool has_retries = state.retries < policy.max_retries && state.spent < policy.budget;
-  const bool may_pass = state.should_retry.value_or(error.retry() != RetryClass::no);
-  const bool may_repeat = may_pass && error.code != Errc::circuit_open && has_retries &&
-                          (!state.shown || policy.after_first_token);
+  const bool may_repeat = error.retry() != RetryClass::no && error.code != Errc::circuit_open &&
+                          has_retries && (!state.shown || policy.after_first_token);
   const milliseconds told = error.retry_after.value_or(milliseconds{0});
   const bool too_long = told > policy.longest_retry_after && falls_back;
   if (may_repeat && !too_long) {

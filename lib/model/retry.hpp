@@ -29,7 +29,6 @@ struct AttemptState {
   bool has_fallback = false;
   // What is left of the time for all attempts with this provider; no limit where there is none.
   std::optional<std::chrono::milliseconds> left;
-  std::optional<bool> should_retry;  // what the provider itself says of it
 };
 
 struct Decision {

@@ -105,6 +105,7 @@ Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
                                   .was_sent = is_sent_ && !is_repeatable(request_),
                                   .has_proxy = has_proxy(),
                                   .connect_status = static_cast<int>(connect_status),
+                                  .has_authorities = has_authorities(),
                                   .ca_problem = roots.problem()},
                                  url_);
   }

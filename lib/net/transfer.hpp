@@ -130,6 +130,7 @@ class Transfer {
   void field_line(std::string_view line);
   void head_complete();
   [[nodiscard]] bool stays_at_origin() const;
+  [[nodiscard]] bool is_refused_by_proxy() const;
   void note_connection();
   void forget_request();
   void begin_body();
@@ -146,6 +147,9 @@ class Transfer {
     const Route& route = *request_.route;
     if (request_.guard && is_named(route.no_proxy, url_.host)) return none;
     return url_.scheme == "https" ? route.https_proxy : route.http_proxy;
+  }
+  [[nodiscard]] bool has_authorities() const {
+    return request_.route && !request_.route->authorities.empty();
   }
   template <class Work>
   bool guarded(Work work);

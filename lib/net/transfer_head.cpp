@@ -5,6 +5,7 @@
 
 #include "net/request_rules.hpp"
 #include "net/transfer.hpp"
+#include "net/transport_errors.hpp"
 
 namespace millrace::net {
 namespace {
@@ -81,6 +82,10 @@ void Transfer::head_complete() {
     fail(make_error(Errc::protocol_error, url_.origin() + " sent two different Content-Lengths."));
     return;
   }
+  if (is_refused_by_proxy()) {
+    fail(proxy_refusal(status_, url_));
+    return;
+  }
   is_head_complete_ = true;
   note_connection();
   received();
@@ -93,6 +98,16 @@ void Transfer::head_complete() {
   } else {
     hooks_.on_redirect();
   }
+}
+
+// A proxy answers requests for http: addresses itself, where it refuses to pass them on. Behind a
+// tunnel, and where no proxy is, that is the host's word.
+bool Transfer::is_refused_by_proxy() const {
+  constexpr int proxy_authentication_required = 407;
+  if (status_ != proxy_authentication_required || url_.scheme != "http" || !has_proxy()) {
+    return false;
+  }
+  return !proxy().starts_with("socks") && !is_named(request_.route->no_proxy, url_.host);
 }
 
 // What leads nowhere is told when it is followed.

@@ -63,18 +63,40 @@ Errc refined(Errc error, const TransportFailure& failure) {
   return error;
 }
 
+std::string proxy_sentence(int status, const std::string& origin) {
+  constexpr int authentication_required = 407;
+  std::string text = "The proxy on the way to " + origin;
+  if (status == 0) return text.append(" cannot be reached: check its address.");
+  text.append(" answered with status ").append(std::to_string(status));
+  return text.append(status == authentication_required
+                         ? ": put the right user and password into its address in the option "
+                           "`proxy` (or HTTPS_PROXY, http_proxy): http://user:password@host:port."
+                         : ": it does not allow this connection.");
+}
+
+// What is trusted is said by the caller, or by the process' environment.
+std::string tls_sentence(const TransportFailure& failure, const std::string& origin) {
+  std::string text = "The TLS connection to " + origin + " was refused. ";
+  const bool is_other_name = failure.detail.find("subject name") != std::string_view::npos &&
+                             failure.detail.find("match") != std::string_view::npos;
+  if (is_other_name) return text.append("Its certificate is for another name: check the address.");
+  if (failure.has_authorities) {
+    return text.append(
+        "Only the authorities in the option `ca` are trusted: check that the one of its "
+        "certificate is among them.");
+  }
+  return text
+      .append(
+          "If its certificate comes from a private authority, name the authority's PEM file in "
+          "NODE_EXTRA_CA_CERTS.")
+      .append(failure.ca_problem);
+}
+
 std::string sentence(Errc error, const TransportFailure& failure, const std::string& origin) {
   switch (error) {
     case Errc::connect_failed:
       return "No connection to " + origin + ": check that the server runs and can be reached.";
-    case Errc::proxy_failed:
-      return "The proxy on the way to " + origin +
-             (failure.connect_status == 0
-                  ? std::string(" cannot be reached: check its address.")
-                  : " answered with status " + std::to_string(failure.connect_status) +
-                        (failure.connect_status == 407
-                             ? ": put user and password into the proxy's address."
-                             : ": it does not allow this connection."));
+    case Errc::proxy_failed: return proxy_sentence(failure.connect_status, origin);
     case Errc::connect_timeout: return "The connection to " + origin + " was not made in time.";
     case Errc::connection_lost:
       return failure.is_in_head
@@ -82,16 +104,16 @@ std::string sentence(Errc error, const TransportFailure& failure, const std::str
                  : "The connection to " + origin + " broke before the answer was complete.";
     case Errc::protocol_error: return origin + " does not speak HTTP correctly.";
     case Errc::headers_too_large: return "The response headers of " + origin + " are too large.";
-    case Errc::tls_failed:
-      return "The TLS connection to " + origin +
-             " was refused. If its certificate comes from a private authority, name the "
-             "authority's PEM file in NODE_EXTRA_CA_CERTS." +
-             std::string(failure.ca_problem);
+    case Errc::tls_failed: return tls_sentence(failure, origin);
     default: return {};
   }
 }
 
 }  // namespace
+
+Error proxy_refusal(int status, const Url& url) {
+  return make_error(Errc::proxy_failed, proxy_sentence(status, url.origin()));
+}
 
 Error transport_error(const TransportFailure& failure, const Url& url) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) {

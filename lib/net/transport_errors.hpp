@@ -19,9 +19,13 @@ struct TransportFailure {
   // found nobody, says nothing of what became of it.
   bool was_sent = false;
   bool has_proxy = false;
-  int connect_status = 0;       // of the proxy's answer to CONNECT
-  std::string_view ca_problem;  // see CaBundle
+  int connect_status = 0;        // of the proxy's answer to CONNECT
+  bool has_authorities = false;  // the route names the only ones that are trusted
+  std::string_view ca_problem;   // see CaBundle
 };
+
+// The proxy on the way answered with this status instead of passing the request on.
+Error proxy_refusal(int status, const Url& url);
 
 // Names the origin but never the path or query, which can hold secrets.
 Error transport_error(const TransportFailure& failure, const Url& url);

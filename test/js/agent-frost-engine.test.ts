@@ -126,6 +126,7 @@ describe('a provider that fails', () => {
   it.each([
     [[500, 'busy'], 'API error (status 500): busy', true],
     [[400, 'bad'], 'API error (status 400): bad', false],
+    [[502, '<html><title>Bad Gateway</title>nginx</html>'], 'API error (status 502): an HTML page titled "Bad Gateway"', true], // prettier-ignore
     [[200, '{"error":{"message":"quota"}}'], 'API returned error: quota', true],
     [[200, '{"choices":[]}'], 'no choices in response', true],
     [[200, '<html>'], 'The answer of the provider is not JSON.', false],

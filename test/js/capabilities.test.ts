@@ -386,6 +386,29 @@ describe('Capabilities', () => {
     expect(usage).toEqual([{ totalInputTokens: 3, totalTokens: 3, source: 'reported' }]);
   });
 
+  it.each([
+    ['models', (one: Capabilities) => one.models()],
+    ['pullModel', (one: Capabilities) => one.pullModel({ model: 'm' })],
+  ])('follows the word of a refusal on another request: %s', async (_, ask) => {
+    const own = fake.answer;
+    const refuse = (status: number, word: string) => {
+      fake.answer = (response) => {
+        fake.answer = own;
+        response.writeHead(status, { 'x-should-retry': word, 'retry-after-ms': '1' }).end('{}');
+      };
+    };
+    refuse(418, 'true');
+    await ask(capabilitiesOf('ollama', { maxRetries: 1 }));
+    expect(fake.calls).toHaveLength(2);
+    refuse(503, 'false');
+    const asked = ask(capabilitiesOf('ollama', { maxRetries: 1 }));
+    await expect(asked).rejects.toMatchObject({ status: 503, retryable: false });
+    expect(fake.calls).toHaveLength(3);
+    refuse(503, 'perhaps');
+    await ask(capabilitiesOf('ollama', { maxRetries: 1 }));
+    expect(fake.calls).toHaveLength(5);
+  });
+
   it('keeps keys out of errors, also when the server echoes them', async () => {
     const own = fake.answer;
     fake.answer = (response) => {

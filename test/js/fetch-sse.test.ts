@@ -213,7 +213,14 @@ describe('errors of fetchSSE', () => {
       },
     ],
     ['{"error":"nope"}', { type: 401, message: 'nope', body: { error: 'nope' } }],
-    ['<html>', { type: 401, message: '<html>' }],
+    ['nginx', { type: 401, message: 'nginx' }],
+    [
+      '<html><head><title>401 No</title></head><body>nginx</body></html>',
+      {
+        type: 401,
+        message: 'Request failed: 401 No, with an HTML page titled "401 No"',
+      },
+    ],
     ['', { type: 401, message: 'Request failed: 401 No' }],
   ])('reads the error body %s', async (body, error) => {
     const all = await heard(new Response(body, { status: 401, statusText: 'No' }));

@@ -71,6 +71,27 @@ describe('a proxy', () => {
     expect(proxy.asked).toEqual(['CONNECT nowhere.invalid:443']);
   });
 
+  it('that wants a password is told as one, also for http: addresses', async () => {
+    const refusing = createServer((_, response) => {
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="x"' }).end('<html></html>');
+    });
+    await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+    const { port } = refusing.address() as AddressInfo;
+    const runtime = createModelRuntime('openai', {
+      apiKey: 'sk-test',
+      baseURL: 'http://nowhere.invalid/v1',
+      proxy: `http://me:secret@127.0.0.1:${port}`,
+      maxRetries: 0,
+    });
+    const refused = {
+      code: 'proxy_failed',
+      message: expect.stringMatching(/407.*`proxy`/) as string,
+    };
+    await expect(runtime.stream(request).text()).rejects.toMatchObject(refused);
+    await expect(runtime.models()).rejects.toMatchObject(refused);
+    refusing.close();
+  });
+
   it('that is no address is refused without showing it', () => {
     const settings = { apiKey: 'sk-test', proxy: 'ftp://me:secret@host' };
     expect(() => createModelRuntime('openai', settings)).toThrow(

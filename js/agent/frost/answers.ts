@@ -7,6 +7,7 @@ import { checkNames } from '../../known-names';
 import { messageOf } from '../../thrown';
 import { ask } from '../ask';
 import { errorRecord } from '../serialize';
+import { refusalWords } from './provider';
 import type { ChatResponse, EngineResult, EngineRunOptions, EngineTool } from './types';
 import { sendMessageTool, staySilentTool } from './tools';
 
@@ -179,8 +180,6 @@ export function upstreamError(error: unknown): unknown {
   if (!MillraceError.is(error)) return error;
   const { code, status = 200, retryable, detail, message } = error;
   const refused = status >= 400;
-  const words = refused
-    ? `API error (status ${status}): ${(detail ?? message).slice(0, 500)}`
-    : wordsOf[code]?.(message);
+  const words = refused ? refusalWords(status, detail ?? message) : wordsOf[code]?.(message);
   return words === undefined ? error : new MillraceError(code, words, { status, retryable });
 }

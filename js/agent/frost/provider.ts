@@ -1,17 +1,20 @@
 // Whole answers of OpenAI's chat completions, as a provider of the user's may give them.
 import { MillraceError } from '../../errors';
+import { pageIn } from '../../transport/said';
 import type { ChatResponse } from './types';
 
 /** The first message of a whole answer of chat completions; throws what is wrong with it. */
 export function completionOf(ok: boolean, status: number, text: string): ChatResponse {
   if (!ok) {
-    throw new MillraceError(
-      'provider_error',
-      `API error (status ${status}): ${text.slice(0, 500)}`,
-      { status, retryable: status >= 500 || status === 429 },
-    );
+    const retryable = status >= 500 || status === 429;
+    throw new MillraceError('provider_error', refusalWords(status, text), { status, retryable });
   }
   return firstChoice(parse(text));
+}
+
+/** FrostAgent's words for an answer with a bad status. */
+export function refusalWords(status: number, text: string): string {
+  return `API error (status ${status}): ${pageIn(text) ?? text.slice(0, 500)}`;
 }
 
 /** The first message of a completion; throws the provider's error, or that there is none. */
@@ -19,7 +22,7 @@ export function firstChoice(body: Body): ChatResponse {
   if (body?.error) {
     const { error } = body;
     const told = typeof error === 'string' ? error : (error.message ?? '');
-    throw new MillraceError('provider_error', `API returned error: ${told}`);
+    throw new MillraceError('provider_error', `API returned error: ${pageIn(told) ?? told}`);
   }
   const message = body?.choices?.[0]?.message;
   if (!message) throw new MillraceError('provider_error', 'no choices in response');

@@ -130,6 +130,37 @@ TEST(ResponseError, KeepsMessageRequestIdAndWait) {
   EXPECT_EQ(error_from_response(head, google_rate, "google").retry_after, std::chrono::seconds(34));
 }
 
+TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
+  const auto message_of = [](int status, std::string_view body) {
+    net::ResponseHead head;
+    head.status = status;
+    return error_from_response(head, body, "openai").message;
+  };
+  const std::string page =
+      "\xEF\xBB\xBF\n<!-- edge -->\n<!DOCTYPE html>\n<html><head><TITLE lang=en>502 Bad\n  Gateway"
+      "</TITLE></head><body><h1>nginx</h1></body></html>";
+  EXPECT_EQ(message_of(502, page).find(
+                R"(The provider answered 502 with an HTML page titled "502 Bad Gateway". )"),
+            0U)
+      << message_of(502, page);
+  EXPECT_EQ(message_of(502, page).find("nginx"), std::string::npos);
+  EXPECT_EQ(message_of(500, "<html>sk-0123456789</html>")
+                .find("The provider answered 500 with an HTML page. "),
+            0U);
+  // A gateway may put another one's page into its own JSON, or into an answer's stream.
+  const std::string inner =
+      R"({"error":{"message":"<html><title>Oops</title><p>gone</p></html>"}})";
+  EXPECT_NE(message_of(500, inner).find(R"(500 with an HTML page titled "Oops".)"),
+            std::string::npos);
+  const Error told = error_from_stream("502", "<html><title>Oops</title></html>", "openai");
+  EXPECT_NE(told.message.find(R"(an HTML page titled "Oops".)"), std::string::npos);
+  EXPECT_EQ(told.message.find('<'), std::string::npos);
+  // Others may speak of tags.
+  const std::string other = R"({"error":{"message":"<tool> is no tag that is known"}})";
+  EXPECT_NE(message_of(400, other).find("<tool> is no tag"), std::string::npos);
+  EXPECT_NE(message_of(500, "<title>never ends").find("an HTML page. "), std::string::npos);
+}
+
 TEST(ResponseError, ReadsErrorsInsideAnswers) {
   EXPECT_EQ(error_from_stream("overloaded_error", "Overloaded", "anthropic").code,
             Errc::provider_overloaded);

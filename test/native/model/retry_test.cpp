@@ -68,17 +68,25 @@ TEST(Retry, StopsWhenTheRequestItselfIsAtFault) {
 }
 
 TEST(Retry, FollowsTheProvidersOwnWord) {
-  AttemptState told;
+  AttemptState state;
+  Error told = error_of(Errc::provider_bad_request);
   told.should_retry = true;
-  EXPECT_EQ(decide({}, told, error_of(Errc::provider_bad_request), 0.5).kind, Kind::wait);
-  EXPECT_EQ(decide({}, told, error_of(Errc::circuit_open), 0.5).kind, Kind::stop);
-  told.retries = 2;
-  EXPECT_EQ(decide({}, told, error_of(Errc::provider_bad_request), 0.5).kind, Kind::stop);
-  AttemptState refused;
+  EXPECT_EQ(told.retry(), RetryClass::yes);
+  EXPECT_EQ(decide({}, state, told, 0.5).kind, Kind::wait);
+  Error open = error_of(Errc::circuit_open);
+  open.should_retry = true;
+  EXPECT_EQ(decide({}, state, open, 0.5).kind, Kind::stop);
+  Error refused = error_of(Errc::rate_limited);
+  refused.should_retry = true;
+  EXPECT_EQ(refused.retry(), row_of(Errc::rate_limited).retry);
   refused.should_retry = false;
-  EXPECT_EQ(decide({}, refused, error_of(Errc::rate_limited), 0.5).kind, Kind::stop);
-  refused.has_fallback = true;
-  EXPECT_EQ(decide({}, refused, error_of(Errc::rate_limited), 0.5).kind, Kind::fallback);
+  EXPECT_EQ(refused.retry(), RetryClass::no);
+  EXPECT_EQ(decide({}, state, refused, 0.5).kind, Kind::stop);
+  state.has_fallback = true;
+  EXPECT_EQ(decide({}, state, refused, 0.5).kind, Kind::fallback);
+  state.has_fallback = false;
+  state.retries = 2;
+  EXPECT_EQ(decide({}, state, told, 0.5).kind, Kind::stop);
 }
 
 TEST(RetryAfter, ReadsItsForms) {

@@ -100,6 +100,25 @@ TEST(ClientRoute, NamesTheFixWhenTheProxyAsksForAPassword) {
             std::string::npos);
 }
 
+TEST(ClientRoute, TellsARefusalOfTheProxyFromOneOfTheHost) {
+  constexpr std::string_view asks = "Proxy-Authenticate: Basic realm=\"x\"\r\n";
+  Proxy proxy(test::response(407, asks, "<html>no</html>"));
+  ClientRig rig;
+  const auto refused = get(rig, "http://nowhere.invalid/", over_http(proxy.address("me:hidden@")));
+  EXPECT_EQ(refused->outcome(), "proxy_failed");
+  EXPECT_FALSE(refused->has_head());
+  EXPECT_NE(refused->error().message.find("`proxy`"), std::string::npos);
+  EXPECT_EQ((refused->error().message + refused->error().detail).find("hidden"), std::string::npos);
+
+  RawServer server([&](Peer& peer) {
+    while (!peer.read_request().empty()) peer.write(test::response(407, asks, "direct"));
+  });
+  const auto past = get(rig, server.url("/"), over_http(proxy.address(), "127.0.0.1"));
+  EXPECT_EQ(past->outcome(), "ok");
+  EXPECT_EQ(past->body(), "direct");
+  EXPECT_EQ(rig.get(server.url("/"))->body(), "direct");
+}
+
 TEST(ClientRoute, ReachesHostsOfNoProxyDirectly) {
   RawServer server([](Peer& peer) {
     while (!peer.read_request().empty()) peer.write(test::response(200, "", "direct"));

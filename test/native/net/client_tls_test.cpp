@@ -75,7 +75,10 @@ TEST_F(ClientTls, RefusesACertificateForAnotherHost) {
     return Result<os::Addresses>(os::Addresses{"127.0.0.1"});
   };
   ClientRig rig(options);
-  EXPECT_EQ(rig.get(server_->url("/", "other.test"))->outcome(), "tls_failed");
+  const auto recorder = rig.get(server_->url("/", "other.test"));
+  EXPECT_EQ(recorder->outcome(), "tls_failed");
+  EXPECT_NE(recorder->error().message.find("another name"), std::string::npos)
+      << recorder->error().message << recorder->error().detail;
 }
 
 TEST_F(ClientTls, TrustsAnExtraAuthorityByTextAndReusesTheConnection) {
@@ -154,7 +157,11 @@ TEST_F(ClientTls, TrustsTheAuthoritiesOfARouteForItsRequestsAlone) {
   const TlsIdentity other;
   route.authorities = other.authority_pem();
   request.route = std::make_shared<const Route>(route);
-  EXPECT_EQ(rig.start(request)->outcome(), "tls_failed");
+  const auto refused = rig.start(request);
+  EXPECT_EQ(refused->outcome(), "tls_failed");
+  // What is set is named, and what would change nothing is not.
+  EXPECT_NE(refused->error().message.find("`ca`"), std::string::npos);
+  EXPECT_EQ(refused->error().message.find("NODE_EXTRA_CA_CERTS"), std::string::npos);
 }
 
 }  // namespace
