@@ -1,6 +1,6 @@
 // The engine's MCP client as promises: requests out, answers and the server's questions in.
 import type { MCPImplementation, MCPProgress, MCPRequestOptions } from '../../types/mcp';
-import { onAbort, throwIfAborted } from '../abort';
+import { noListener, onAbort, throwIfAborted } from '../abort';
 import type { Addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import { limitOf } from '../limits';
@@ -50,7 +50,7 @@ export interface RpcError {
 interface Waiting {
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
-  options: MCPRequestOptions;
+  options: MCPRequestOptions | undefined;
   settled: () => void;
 }
 
@@ -100,24 +100,23 @@ export class MCPConnection {
   request<T>(
     method: string,
     params: object,
-    options: MCPRequestOptions = {},
+    options?: MCPRequestOptions,
     list?: string,
   ): Promise<T> {
-    const { signal, onProgress } = options;
     return new Promise<T>((resolve, reject) => {
       if (this.#over) throw this.#over.error;
-      throwIfAborted(signal);
+      throwIfAborted(options?.signal);
       const text = requestText(method, params);
-      const timeoutMs = timeOf('timeoutMs', options.timeoutMs);
-      const maxTotalMs = timeOf('maxTotalMs', options.maxTotalMs);
+      const wishes = wishesText(method, options, list);
       const call = this.#nextCall++;
-      const settled = onAbort(signal, () =>
-        this.#command('cancel', call, messageOf(signal?.reason)),
-      );
+      const settled = options?.signal ? this.#cancelWith(options.signal, call) : noListener;
       this.#waiting.set(call, { resolve, reject, options, settled });
-      const wishes = { method, list, timeoutMs, totalMs: maxTotalMs, progress: !!onProgress };
-      this.#command('call', call, text, JSON.stringify(wishes));
+      this.#command('call', call, text, wishes);
     });
+  }
+
+  #cancelWith(signal: AbortSignal, call: number): () => void {
+    return onAbort(signal, () => this.#command('cancel', call, messageOf(signal.reason)));
   }
 
   notify(method: string, params: object): void {
@@ -152,7 +151,7 @@ export class MCPConnection {
         this.#settle(item);
         break;
       case 'progress':
-        quietly(() => this.#waiting.get(item.call)?.options.onProgress?.(item.params));
+        quietly(() => this.#waiting.get(item.call)?.options?.onProgress?.(item.params));
         break;
       case 'asked':
         void this.#answer(item);
@@ -179,7 +178,7 @@ export class MCPConnection {
     const { options, settled, resolve, reject } = waiting;
     settled();
     if (!error) resolve(result as never);
-    else if (options.signal?.aborted) reject(options.signal.reason);
+    else if (options?.signal?.aborted) reject(options.signal.reason);
     else reject(errorFromNative(JSON.stringify(error), rpc));
   }
 
@@ -244,6 +243,18 @@ function requestText(method: string, params: object): string {
   } catch (error) {
     throw wrong(`The parameters of ${method} cannot be sent: ${messageOf(error)}`, error);
   }
+}
+
+// What the engine is to know of a request beside its text.
+function wishesText(
+  method: string,
+  options: MCPRequestOptions | undefined,
+  list: string | undefined,
+): string {
+  if (!options && list === undefined) return JSON.stringify({ method });
+  const timeoutMs = timeOf('timeoutMs', options?.timeoutMs);
+  const totalMs = timeOf('maxTotalMs', options?.maxTotalMs);
+  return JSON.stringify({ method, list, timeoutMs, totalMs, progress: !!options?.onProgress });
 }
 
 // What is left of somebody's time may be less than nothing.
