@@ -113,6 +113,8 @@ interface NativeError {
   provider?: string;
   endpoint?: string;
   error?: unknown;
+  /** Why a fallback was asked at all. */
+  cause?: NativeError;
 }
 
 /** The number and the HTTP status that LobeHub's chat route gives a class of errors. */
@@ -122,8 +124,15 @@ export function errorTypeRow(type: ErrorType): { id: number; status: number } {
 
 /** The error that the engine described as JSON text. */
 export function errorFromNative(json: string, cause?: unknown): MillraceError {
-  const { code, message, retry, ...said } = JSON.parse(json) as NativeError;
+  return errorOf(JSON.parse(json) as NativeError, cause);
+}
+
+function errorOf(
+  { code, message, retry, cause: first, ...said }: NativeError,
+  given?: unknown,
+): MillraceError {
   const details = { ...said, retryable: retry !== 'no' };
+  const cause = given ?? (first && errorOf(first));
   return new MillraceError(code, message, cause === undefined ? details : { ...details, cause });
 }
 

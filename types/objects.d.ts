@@ -38,7 +38,7 @@ interface ObjectRequest {
   model: string;
   /** As `chat` and `stream` take them. */
   messages: readonly object[];
-  /** Without a schema: the calls that the model makes of these are the result. */
+  /** Instead of a schema: the calls that the model makes of these are the result. Both together are refused. */
   tools?: readonly object[] | undefined;
   /** Of the object, for the provider; letters, digits, `_` and `-`. */
   name?: string | undefined;

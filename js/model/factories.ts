@@ -10,6 +10,7 @@ import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/o
 import { MillraceError } from '../errors';
 import type { Chunks } from './custom-client';
 import { withSender } from './custom-client';
+import { checkAnthropicFactory, checkOpenAIFactory } from './factory-checks';
 import type { ContextPreFlight } from './factory-hooks';
 import { checkContext, withDebug, withMedia } from './factory-hooks';
 import type {
@@ -41,7 +42,7 @@ export type FactoryRuntimeOptions = ModelRuntimeOptions &
 
 /** A runtime class for a vendor that speaks OpenAI's chat completions. */
 export function openaiCompatibleFactory(options: OpenAICompatibleOptions): RuntimeClass {
-  checkFactory('openaiCompatibleFactory', options);
+  checkOpenAIFactory(options);
   const { chatCompletion: chat = {}, generateObject: object } = options;
   const { useResponse = false, useResponseModels = [] } = chat;
   const ofObjects = object?.useResponse === true || object?.useResponseModels !== undefined;
@@ -76,7 +77,7 @@ export function openaiCompatibleFactory(options: OpenAICompatibleOptions): Runti
 
 /** A runtime class for a vendor that speaks Anthropic's Messages. */
 export function anthropicCompatibleFactory(options: AnthropicCompatibleOptions): RuntimeClass {
-  checkFactory('anthropicCompatibleFactory', options);
+  checkAnthropicFactory(options);
   const { chatCompletion = {}, debug } = options;
   return runtimeClass(options, {
     row: { dialect: 'anthropic', auth: 'x_api_key', quirks: {} },
@@ -341,11 +342,3 @@ function checkKey(options: FactoryOptions, settings: ModelRuntimeOptions): void 
 }
 
 const provesIdentity = /key|token|auth|cookie|signature/i;
-
-function checkFactory(owner: string, options: unknown): void {
-  const { provider, baseURL } = (options ?? {}) as { provider?: unknown; baseURL?: unknown };
-  for (const [name, value] of Object.entries({ provider, baseURL })) {
-    if (typeof value === 'string' && value.trim() !== '') continue;
-    throw new MillraceError('invalid_option', `${owner}: ${name} must be a string.`);
-  }
-}

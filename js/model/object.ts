@@ -44,7 +44,8 @@ export async function generateObject(
   request: GenerateObjectRequest,
   options: GenerateObjectOptions = {},
 ): Promise<unknown> {
-  if (request.tools !== undefined && request.schema === undefined) {
+  const { schema, tools } = request;
+  if (tools !== undefined && (schema ?? undefined) === undefined) {
     return generateToolCalls(host, request, options);
   }
   return new ObjectRun(host, request, options).object();
@@ -81,6 +82,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
   #run: ObjectRunSource | undefined;
 
   constructor(host: ObjectHost, request: GenerateObjectRequest, options: GenerateObjectOptions) {
+    checkTools(request);
     this.#host = host;
     this.#request = request;
     this.#options = options;
@@ -205,6 +207,18 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     const problems = result.issues.map(({ path, message }) => `${pathOf(path)}: ${message}`);
     return { problems: problems.join('\n'), repair: repairOf(answer, problems.join('\n')) };
   }
+}
+
+// A schema's answer is an object and that of tools their calls: one of the two would be lost without a word.
+function checkTools({ tools, schema }: GenerateObjectRequest): void {
+  if ((tools ?? []).length === 0) return;
+  throw new MillraceError(
+    'invalid_argument',
+    schema
+      ? '`schema` and `tools` exclude each other: with a schema the result is an object, with tools their calls. ' +
+          'Leave one of them out, or let an agent call the tools first.'
+      : 'streamObject() needs a `schema`; the calls of `tools` are what generateObject() gives.',
+  );
 }
 
 async function generateToolCalls(

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/counts.hpp"
+
 namespace millrace::adapter {
 namespace {
 
@@ -91,8 +93,7 @@ constexpr std::array<Row, 9> rows{{
 std::optional<std::int64_t> count(const json::Value& usage, const Path& path) {
   if (path.key.empty()) return std::nullopt;
   const json::Value group = path.group.empty() ? usage : usage[path.group];
-  const auto value = group[path.key].integer();
-  return value && *value >= 0 ? value : std::nullopt;
+  return count_of(group[path.key]);
 }
 
 }  // namespace
@@ -142,7 +143,7 @@ std::string with_compactions(const json::Value& usage) {
   for (const json::Value iteration : usage["iterations"].items()) {
     if (iteration["type"].string() != "compaction") continue;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      more[i] += std::max<std::int64_t>(iteration[keys[i]].integer().value_or(0), 0);
+      more[i] += count_of(iteration[keys[i]]).value_or(0);
     }
   }
   std::string out = "{";
@@ -153,7 +154,7 @@ std::string with_compactions(const json::Value& usage) {
     if (added == 0) {
       json::append_member(out, member);
     } else {
-      json::append_member(out, member.key, member.value.integer().value_or(0) + added);
+      json::append_member(out, member.key, count_of(member.value).value_or(0) + added);
     }
   }
   out.push_back('}');
@@ -167,9 +168,10 @@ std::string sum_of(const json::Value& one, const json::Value& other, bool nested
   std::string out = "{";
   for (const json::Member& member : one.members()) {
     const json::Value more = other[member.key];
-    const auto count = member.value.integer();
-    if (count && more.integer()) {
-      json::append_member(out, member.key, *count + *more.integer());
+    const auto count = count_of(member.value);
+    const auto added = count_of(more);
+    if (count && added) {
+      json::append_member(out, member.key, *count + *added);
     } else if (nested && member.value.is_object() && more.is_object()) {
       json::append_raw_member(out, member.key, sum_of(member.value, more, false));
     } else {

@@ -4,6 +4,7 @@
 
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
+#include "base/counts.hpp"
 #include "base/json_canonical.hpp"
 
 namespace millrace::agent {
@@ -22,10 +23,16 @@ void add_number(Tree& holder, std::string_view member, double amount) {
   holder.set(member, Tree::number(holder[member].number_or(0) + amount));
 }
 
-// The first of several spellings that is a number.
+// What a model reports may be any number; one that is no count must not take back what others used.
+bool is_counted(const Tree& value) {
+  const double amount = value.number_or(-1);
+  return amount >= 0 && amount <= static_cast<double>(largest_count);
+}
+
+// The first of several spellings that is a count.
 double first_number(const Tree& usage, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    if (usage[name].is_number()) return usage[name].number_or(0);
+    if (is_counted(usage[name])) return usage[name].number_or(0);
   }
   return 0;
 }
@@ -196,7 +203,7 @@ void StepMachine::count_llm(const Tree& result, std::int64_t elapsed) {
   entry.set("model", model);
   add_number(entry, "totalCost", price);
   for (const auto& [name, value] : usage.members()) {
-    if (value.is_number()) add_number(entry.at("usage"), name, value.number_or(0));
+    if (is_counted(value)) add_number(entry.at("usage"), name, value.number_or(0));
   }
   add_number(cost.at("llm"), "total", price);
   add_number(cost, "total", price);

@@ -177,7 +177,8 @@ class ModelCall {
   // Why the call failed; nothing while it runs and when it succeeded.
   [[nodiscard]] const Seldom<Error>& error() const;
   // The same as JSON, or "": the shape of error_json, with "provider" and, where user code has
-  // named the class of the error, its "errorType".
+  // named the class of the error, its "errorType"; "cause" of a fallback's is how the first
+  // provider failed, in the same shape.
   [[nodiscard]] std::string failure_json() const;
   // What user code calls the class of the error, else `usual`.
   [[nodiscard]] std::string_view error_type_or(std::string_view usual) const;

@@ -53,6 +53,7 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   sink_.on_event({event::Retry{static_cast<std::int64_t>(attempts_.size()), decision.wait.count(),
                                shown.code_name(), shown.message}});
   if (decision.kind == Decision::Kind::fallback) {
+    if (!first_failure_) first_failure_ = FirstFailure{link().config.id, shown, place_};
     ++link_at_;
     return begin_link(now);
   }
@@ -89,6 +90,18 @@ void ModelCall::State::on_timer(Moment now) {
 
 void ModelCall::State::fail(Error error) {
   error_ = cleaned(std::move(error));
+  if (error_->code == Errc::cancelled) first_failure_.reset();
+  // A fallback that cannot be asked says nothing of why it had to be.
+  if (first_failure_) {
+    constexpr std::size_t shown_bytes = 512;
+    const auto& [provider, first, place] = *first_failure_;
+    error_->message.append(" It is the fallback: before, ")
+        .append(provider)
+        .append(" failed with ")
+        .append(first.code_name())
+        .append(": ")
+        .append(redacted(first.message, shown_bytes));
+  }
   end();
 }
 
@@ -112,6 +125,7 @@ void ModelCall::State::end() {
   if (!place_.endpoint.empty()) json::append_member(extra, "endpoint", place_.endpoint);
   if (!place_.body_json.empty()) json::append_raw_member(extra, "error", place_.body_json);
   json::append_member(extra, "attempts", static_cast<std::int64_t>(attempts_.size()));
+  if (first_failure_) json::append_raw_member(extra, "cause", first_failure_json());
   // The provider's own word is told beside the code that stands for it.
   const bool has_word = events_ && events_->failure() && !error_->detail.empty();
   if (has_word) json::append_member(extra, "providerCode", error_->detail);

@@ -32,8 +32,13 @@ std::string ModelCall::State::failure_json() const {
   const std::string_view usual = error_->type_name();
   const std::string_view type = error_type_or(usual);
   if (type != usual) json::append_member(out, "errorType", type);
+  if (first_failure_) json::append_raw_member(out, "cause", first_failure_json());
   out.push_back('}');
   return out;
+}
+
+std::string ModelCall::State::first_failure_json() const {
+  return error_json(first_failure_->error, first_failure_->provider, first_failure_->place);
 }
 
 std::string ModelCall::State::report_json() const {

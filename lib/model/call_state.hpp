@@ -40,6 +40,7 @@ class ModelCall::State {
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
   [[nodiscard]] const Seldom<Error>& error() const { return error_; }
   [[nodiscard]] std::string failure_json() const;
+  [[nodiscard]] std::string first_failure_json() const;
   [[nodiscard]] std::string_view error_type_or(std::string_view usual) const;
   [[nodiscard]] const std::vector<Attempt>& attempts() const { return attempts_; }
   [[nodiscard]] std::string_view wire() const { return wire_ == nullptr ? "" : wire_->name; }
@@ -91,6 +92,13 @@ class ModelCall::State {
   void conclude(std::optional<Error> error, Moment now);
   void conclude_events(Moment now);
   void book(const std::optional<Error>& error, Moment now);
+
+  // How the first of several providers failed.
+  struct FirstFailure {
+    std::string provider;
+    Error error;
+    ErrorPlace place;
+  };
 
   // What follows it.
   void settle(Error error, Moment now);
@@ -156,7 +164,8 @@ class ModelCall::State {
   std::size_t losses_told_ = 0;      // the first ones of them
   std::string finish_reason_;
   Seldom<Error> error_;
-  std::string error_name_;  // how a hook called the class of the last failure
+  Seldom<FirstFailure> first_failure_;  // once a fallback is asked
+  std::string error_name_;              // how a hook called the class of the last failure
 };
 
 }  // namespace millrace::model

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "base/counts.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -59,8 +61,7 @@ std::string_view name_of(UsageSource source) {
 ModelUsage read_usage(const json::Value& usage) {
   ModelUsage result;
   for (std::size_t index = 0; index < tokens_count; ++index) {
-    const auto count = usage[counter_names[index]].integer();
-    if (count && *count >= 0) result.counts[index] = count;
+    result.counts[index] = count_of(usage[counter_names[index]]);
   }
   const auto cost = usage["cost"].number();
   if (cost && *cost >= 0) result.cost = cost;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "base/counts.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::model {
@@ -12,8 +13,7 @@ namespace {
 using Count = std::optional<std::int64_t>;
 
 Count count(const json::Value& object, std::string_view key) {
-  const auto value = object[key].integer();
-  return value && *value >= 0 ? value : std::nullopt;
+  return count_of(object[key]);
 }
 
 std::int64_t number(const json::Value& object, std::string_view key) {
@@ -283,6 +283,14 @@ constexpr std::array<Vendor, 15> vendors{{
     {"output_tokens", input_tokens},
 }};
 
+// Whether anything of it counts: what is below zero, or text, was not reported.
+bool says_count(const json::Value& reported) {
+  return std::any_of(vendors.begin(), vendors.end(), [&](const Vendor& vendor) {
+    const json::Value value = reported[vendor.member];
+    return value.is_object() || count_of(value);
+  });
+}
+
 // What the provider says it cost, in US dollars.
 std::optional<double> reported_cost(const json::Value& v) {
   constexpr double dollars_per_tick = 1e-10;
@@ -302,7 +310,7 @@ ModelUsage read_vendor_usage(std::string_view provider, const json::Value& repor
     if (reported[vendor.member].is_nothing()) continue;
     ModelUsage usage = vendor.read(provider, reported);
     usage.cost = reported_cost(reported);
-    usage.source = UsageSource::reported;
+    usage.source = says_count(reported) ? UsageSource::reported : UsageSource::unknown;
     return usage;
   }
   return {};

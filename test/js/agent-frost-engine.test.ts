@@ -186,6 +186,19 @@ describe('a provider that fails', () => {
     expect(error?.message).toMatch(message);
   });
 
+  it('by counts that take back what others used', async () => {
+    const of = async (usage: object) => {
+      const message = { role: 'assistant', content: 'hi' };
+      const chat = () => Promise.resolve({ message, usage });
+      return (await new Engine({ model: 'm', provider: { chat } }).run('x')).usage;
+    };
+    const counted = { prompt: 0, completion: 3, total: 3 };
+    expect(await of({ prompt_tokens: -5, completion_tokens: 3, total_tokens: -2 })).toEqual(
+      counted,
+    );
+    expect(await of({ prompt_tokens: 9e18, completion_tokens: 3 })).toEqual(counted);
+  });
+
   it('by saying nothing of its usage, which is no zero', async () => {
     const chat = { message: { role: 'assistant', content: 'hi' } };
     const told = { ...chat, usage: { prompt_tokens: 2, completion_tokens: 1 } };

@@ -284,6 +284,22 @@ describe('callbacks', () => {
   });
 });
 
+describe('a fallback that cannot be asked', () => {
+  it('does not hide why it was to be', async () => {
+    provider.answer = answerWith(503, { error: { message: 'busy today' } });
+    const keyless = runtimeOf('openai', {
+      fallback: [{ provider: 'groq', model: 'b', apiKey: '' }],
+    });
+    for (const failed of [keyless.chat(payload), keyless.stream(payload).text()]) {
+      const error = await errorOf(failed);
+      expect(error).toMatchObject({ code: 'missing_api_key', provider: 'groq' });
+      expect(error.message).toMatch(/openai failed with provider_overloaded: .*busy today/);
+      expect(MillraceError.is(error.cause, 'provider_overloaded')).toBe(true);
+      expect(error.cause).toMatchObject({ status: 503, requestId: 'req-7', retryable: true });
+    }
+  });
+});
+
 describe('a refusal', () => {
   const words = 'I cannot help with that.';
   const chat = sse(

@@ -36,6 +36,62 @@ async function codeOf(work: () => unknown): Promise<string> {
   }
 }
 
+describe('a factory', () => {
+  const chat = (options: object) => ({ chatCompletion: options });
+  const object = (options: object) => ({ generateObject: options });
+  it.each([
+    [chat({ handlePayload: 5 }), 'chatCompletion: handlePayload must be a function'],
+    [chat({ handleStream: 'x' }), 'chatCompletion: handleStream must be a function'],
+    [chat({ handleError: {} }), 'chatCompletion: handleError must be a function'],
+    [chat({ handleStreamBizErrorType: true }), 'handleStreamBizErrorType must be a function'],
+    [chat({ handleTransformResponseToStream: [] }), 'handleTransformResponseToStream must be a'],
+    [chat({ excludeUsage: 'yes' }), 'chatCompletion: excludeUsage must be true or false'],
+    [
+      chat({ useResponseModels: 'gpt' }),
+      'useResponseModels must be a list of strings and patterns',
+    ],
+    [chat({ contextPreFlight: { models: [{}] } }), 'contextPreFlight: models must be a list'],
+    [chat({ contextPreFlight: {} }), 'contextPreFlight has no models'],
+    [{ chatCompletion: 5 }, 'chatCompletion must be an object'],
+    [{ responses: { handlePayload: 1 } }, 'responses: handlePayload must be a function'],
+    [object({ handleSchema: 1 }), 'generateObject: handleSchema must be a function'],
+    [object({ useToolsCalling: 1 }), 'generateObject: useToolsCalling must be true or false'],
+    [{ createImage: {} }, 'createImage must be a function'],
+    [{ customClient: {} }, 'customClient must be an object with the function createClient'],
+    [
+      { customClient: { createClient: () => 1, createChatCompletionStream: 1 } },
+      'must be a function',
+    ],
+    [{ models: true }, 'models must be a function, or an object with the function transformModel'],
+    [{ debug: { chatCompletion: true } }, 'debug: chatCompletion must be a function'],
+    [{ errorType: { bizError: 1 } }, 'errorType: bizError must be a string'],
+    [{ keyNames: 'KEY' }, 'keyNames must be a list of strings'],
+    [
+      { constructorOptions: { defaultHeaders: [1] } },
+      'defaultHeaders must be an object of strings',
+    ],
+    [{ constructorOptions: { timeout: '5' } }, 'constructorOptions: timeout must be a number'],
+    [{ apiKey: 5 }, 'apiKey must be a string'],
+  ] as [object, string][])('refuses %j when it is made', (options, words) => {
+    const refused = expect.objectContaining({
+      code: 'invalid_option',
+      message: expect.stringContaining(words) as string,
+    }) as Error;
+    expect(() => openaiCompatibleFactory({ ...vendor, ...options })).toThrow(refused);
+  });
+
+  it('of Messages does as well', () => {
+    const made = (options: object) => () => anthropicCompatibleFactory({ ...vendor, ...options });
+    expect(made(chat({ getPricingOptions: 5 }))).toThrow('getPricingOptions must be a function');
+    expect(made(chat({ handlePayload: 5 }))).toThrow('handlePayload must be a function');
+    expect(made({ generateObject: {} })).toThrow('generateObject must be a function');
+    expect(made({ models: { transformModel: 1 } })).toThrow('models must be a function');
+    expect(
+      made({ ...chat({ handlePayload: null }), models: undefined, debug: null }),
+    ).not.toThrow();
+  });
+});
+
 describe('openaiCompatibleFactory', () => {
   it('asks a client of the vendor', async () => {
     const sent: unknown[] = [];

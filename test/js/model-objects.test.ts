@@ -100,6 +100,21 @@ describe('ModelRuntime', () => {
     expect(fake.calls).toHaveLength(0);
   });
 
+  it('refuses tools beside a schema, and streams none', async () => {
+    const tools = [{ type: 'function', function: { name: 'look', parameters: {} } }];
+    const both = {
+      code: 'invalid_argument',
+      message: expect.stringContaining('`tools`') as string,
+    };
+    await expect(runtime().generateObject({ ...request, tools })).rejects.toMatchObject(both);
+    const { schema, ...without } = request;
+    void schema;
+    expect(() => runtime().streamObject({ ...without, tools })).toThrow(/generateObject\(\)/);
+    expect(fake.calls).toHaveLength(0);
+    texts = ['{"name":"Ada"}'];
+    expect(await runtime().generateObject({ ...request, tools: [] })).toEqual({ name: 'Ada' });
+  });
+
   it('says what is no schema, and what a validator must give', async () => {
     const circular: Record<string, unknown> = { type: 'object' };
     circular.properties = { again: circular };

@@ -233,6 +233,31 @@ TEST(ModelCall, AsksTheFallbackBeforeTheFirstToken) {
   EXPECT_FALSE(rig.log.has("millrace.reset"));
 }
 
+TEST(ModelCall, NamesTheFirstFailureWhereTheFallbackFails) {
+  CallLink keyless = link("anthropic", "b", 0);
+  keyless.config.api_keys.clear();
+  CallRig rig(chain({link("openai", "a", 0), keyless}));
+  rig.start();
+  rig.refuse(503, R"({"error":{"message":"busy today"}})");
+  ASSERT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+  EXPECT_EQ(rig.call.error()->code, Errc::missing_api_key);
+  EXPECT_NE(rig.call.error()->message.find("openai failed with provider_overloaded: "),
+            std::string::npos)
+      << rig.call.error()->message;
+  EXPECT_NE(rig.call.error()->message.find("busy today"), std::string::npos);
+  EXPECT_NE(rig.call.failure_json().find(R"("cause":{"code":"provider_overloaded",)"),
+            std::string::npos)
+      << rig.call.failure_json();
+  EXPECT_NE(rig.log.all().find(R"("cause":{"code":"provider_overloaded",)"), std::string::npos);
+
+  CallRig stopped(chain({link("openai", "a", 0), link("openai", "b", 0)}));
+  stopped.start();
+  stopped.refuse(503, "{}");
+  stopped.call.stop(stopped.now());
+  EXPECT_EQ(stopped.call.failure_json().find("cause"), std::string::npos);
+}
+
 TEST(ModelCall, TakesAnAbandonedAnswerBackForTheFallback) {
   CallRig rig(chain({link("openai", "a", 0), link("openai", "b", 0)}));
   rig.start();

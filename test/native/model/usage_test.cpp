@@ -58,6 +58,19 @@ TEST(ModelUsage, TakesAnAdaptersCountsWhenThereIsNoReport) {
                  R"("totalOutputTokens":7,"totalTokens":17,"source":"reported"})");
 }
 
+// Nobody uses less than nothing, and sums of what no counter reaches would turn around.
+TEST(ModelUsage, TakesNoCountsThatAreNone) {
+  EXPECT_EQ(read("", R"({"prompt_tokens":-5})"), R"({"source":"unknown"})");
+  EXPECT_EQ(read("", R"({"input_tokens":"5","output_tokens":1.5})"), R"({"source":"unknown"})");
+  EXPECT_EQ(read("", R"({"prompt_tokens":0,"completion_tokens":0})"), R"({"source":"reported"})");
+  EXPECT_EQ(read("", R"({"prompt_tokens":-5,"completion_tokens":3,"total_tokens":-2})"),
+            R"({"outputTextTokens":3,"totalOutputTokens":3,"totalTokens":3,"source":"reported"})");
+  EXPECT_EQ(
+      read("", R"({"prompt_tokens":9000000000000000000,"completion_tokens":9000000000000000000})"),
+      R"({"source":"unknown"})");
+  EXPECT_EQ(own(R"({"totalTokens":-1,"inputTextTokens":9000000000000000000})"), ModelUsage{});
+}
+
 TEST(ModelUsage, ReadsWhatItWrites) {
   for (const test::GoldenCase& golden : test::golden_cases("model/usage.md")) {
     std::string out;

@@ -1,0 +1,107 @@
+// What the factories are given, checked when a class is made: a hook that is none would be heard of with the first
+// call, or never.
+import { MillraceError } from '../errors';
+import type { Check } from '../value-checks';
+import { anything, atLeast, callback, checkHeaders, checkValues } from '../value-checks';
+import { flag, group, isRecord, text } from '../value-checks';
+
+type Checks = Readonly<Record<string, Check>>;
+
+const filledText: Check = ['a string', (value) => typeof value === 'string' && value.trim() !== ''];
+
+function listOf(what: string, isRight: (item: unknown) => boolean): Check {
+  return [`a list of ${what}`, (value) => Array.isArray(value) && value.every(isRight)];
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const patterns = listOf(
+  'strings and patterns',
+  (item) => isText(item) || Object.prototype.toString.call(item) === '[object RegExp]',
+);
+const limits = listOf(
+  'models with id and contextWindowTokens',
+  (item) => isRecord(item) && isText(item['id']) && Number(item['contextWindowTokens']) > 0,
+);
+const models: Check = [
+  'a function, or an object with the function transformModel',
+  (value) =>
+    typeof value === 'function' ||
+    (isRecord(value) && typeof value['transformModel'] === 'function'),
+];
+const client: Check = [
+  'an object with the function createClient',
+  (value) => isRecord(value) && typeof value['createClient'] === 'function',
+];
+
+const ofBoth: Checks = {
+  ...{ apiKey: text, constructorOptions: group, errorType: group, chatCompletion: group },
+  ...{ keyNames: listOf('strings', isText), customClient: client, models, debug: group },
+};
+const hooks: Checks = { handlePayload: callback, handleStream: callback, handleError: callback };
+
+// The groups of options, and what belongs to each.
+const groups: Readonly<Record<string, Checks>> = {
+  constructorOptions: {
+    defaultHeaders: anything,
+    defaultQuery: anything,
+    timeout: atLeast(0),
+    maxRetries: atLeast(0),
+  },
+  errorType: { bizError: text, invalidAPIKey: text },
+  customClient: { createClient: callback, createChatCompletionStream: callback },
+  debug: { chatCompletion: callback, responses: callback },
+};
+const openaiGroups: Readonly<Record<string, Checks>> = {
+  ...groups,
+  chatCompletion: {
+    ...{ ...hooks, handleStreamBizErrorType: callback, handleTransformResponseToStream: callback },
+    ...{ excludeUsage: flag, noUserId: flag, supportsAudioInput: flag, useResponse: flag },
+    ...{ forceImageBase64: flag, forceVideoBase64: flag, useResponseModels: patterns },
+    contextPreFlight: group,
+  },
+  responses: { handlePayload: callback },
+  generateObject: {
+    ...{ handleSchema: callback, handlePayload: callback, useToolsCalling: flag },
+    ...{ useResponse: flag, useResponseModels: patterns },
+  },
+};
+
+export function checkOpenAIFactory(options: unknown): void {
+  const owner = 'openaiCompatibleFactory';
+  const own = { responses: group, generateObject: group, createImage: callback };
+  checkFactory(owner, options, own, openaiGroups);
+  const { chatCompletion } = options as { chatCompletion?: { contextPreFlight?: unknown } };
+  const ofContext = { models: limits, minOutputTokens: atLeast(0) };
+  const preFlight = chatCompletion?.contextPreFlight;
+  checkValues(`${owner}: chatCompletion.contextPreFlight`, preFlight, ofContext);
+  if (isRecord(preFlight) && preFlight['models'] === undefined) {
+    throw new MillraceError('invalid_option', `${owner}: contextPreFlight has no models.`);
+  }
+}
+
+export function checkAnthropicFactory(options: unknown): void {
+  const chatCompletion = { ...hooks, getPricingOptions: callback };
+  const own = { generateObject: callback };
+  checkFactory('anthropicCompatibleFactory', options, own, { ...groups, chatCompletion });
+}
+
+function checkFactory(
+  owner: string,
+  options: unknown,
+  own: Checks,
+  inside: Readonly<Record<string, Checks>>,
+): void {
+  const { provider, baseURL } = (options ?? {}) as { provider?: unknown; baseURL?: unknown };
+  for (const [name, value] of Object.entries({ provider, baseURL })) {
+    if (filledText[1](value)) continue;
+    throw new MillraceError('invalid_option', `${owner}: ${name} must be ${filledText[0]}.`);
+  }
+  checkValues(owner, options, { ...ofBoth, ...own });
+  for (const [name, checks] of Object.entries(inside)) {
+    checkValues(`${owner}: ${name}`, (options as Record<string, unknown>)[name], checks);
+  }
+  const { constructorOptions: made } = options as { constructorOptions?: Record<string, unknown> };
+  for (const name of ['defaultHeaders', 'defaultQuery']) {
+    checkHeaders(owner, made?.[name] ?? undefined, name);
+  }
+}
