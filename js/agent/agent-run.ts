@@ -14,11 +14,12 @@ import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
 import type { Call } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
-import { eventsOf, isEvent, KeptItems } from '../runs/engine-items';
+import { eventsOf, isEvent } from '../runs/engine-items';
 import { KeptEvents } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
+import { Wakes } from '../runs/wakes';
 import type { HostRequest } from '../model/fetch-transfer';
 import { type AskedTools, rememberAsked } from './asked-tools';
 import type { AgentResult, AgentResultBase } from './agent-result';
@@ -83,7 +84,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   readonly #events: KeptEvents;
   #over = false;
   #waiters = 0;
-  #wake: (() => void)[] = [];
+  readonly #wakes = new Wakes();
   #room: (() => void) | undefined;
   #failure: MillraceError | undefined;
   #result: ToldResult | undefined;
@@ -173,7 +174,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       },
       isOver: () => this.#over,
       error: () => undefined,
-      wait: (wake) => void this.#wake.push(wake),
+      wait: (wake) => this.#wakes.add(wake),
       took: () => this.#room?.(),
     };
   }
@@ -190,7 +191,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#over = true;
     this.#calls.end();
     this.#fetches?.end();
-    this.#wakeAll();
+    this.#wakes.call();
     return this.#ended();
   }
 
@@ -220,12 +221,8 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     const items = JSON.parse(output) as Item[];
     const events = eventsOf(items, this.#reader);
     for (const item of items) if (!isEvent(item)) this.#takeOwn(item);
-    this.#events.add({
-      events,
-      size: output.length,
-      kept: new KeptItems(output, mark),
-    });
-    this.#wakeAll();
+    this.#events.add({ events, output, mark });
+    this.#wakes.call();
   }
 
   #takeOwn(item: Exclude<Item, AGUIEvent | string>): void {
@@ -266,12 +263,6 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#saved = saved;
     const { onStep } = this.#host;
     if (onStep) this.#scope.runInAsyncScope(() => queueMicrotask(() => onStep(saved)));
-  }
-
-  #wakeAll(): void {
-    const waiting = this.#wake;
-    this.#wake = [];
-    for (const wake of waiting) wake();
   }
 }
 

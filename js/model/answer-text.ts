@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ChatImageChunk, MessageToolCall } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import { MillraceError } from '../errors';
-import { GrowingText } from './growing-text';
+import { GrowingText } from '../growing-text';
 import { providerCallOf } from './provider-calls';
 
 type EncryptedValue = Extract<AGUIEvent, { type: 'REASONING_ENCRYPTED_VALUE' }>;
@@ -31,13 +31,14 @@ export class AnswerText {
   #texts: Part[] = [];
   #thoughts: Part[] = [];
   #calls: Call[] = [];
-  #signatures = new Map<string, string>();
-  #callSignatures = new Map<string, string>();
+  // Most answers have none: made when there is one.
+  #signatures: Map<string, string> | undefined;
+  #callSignatures: Map<string, string> | undefined;
   #ownSignature: string | undefined;
   #images: ChatImageChunk[] = [];
   #issuer = '';
   #citations: unknown[] = [];
-  readonly #providers = new Set<string>();
+  #providers: Set<string> | undefined;
 
   constructor(limit: number = mostAnswer) {
     this.#limit = limit;
@@ -64,15 +65,15 @@ export class AnswerText {
    */
   get signature(): string | undefined {
     const last = this.#thoughts.at(-1);
-    const value = (last && this.#signatures.get(last.id)) ?? this.#ownSignature;
+    const value = (last && this.#signatures?.get(last.id)) ?? this.#ownSignature;
     if (value === undefined) return undefined;
-    const isOwn = last === undefined || !this.#signatures.has(last.id);
+    const isOwn = last === undefined || !this.#signatures?.has(last.id);
     if (isOwn || this.#issuer === '' || last.id.startsWith('rs_'))
       return scoped(this.#issuer, value);
     if (this.#thoughts.length === 1) return scoped(this.#issuer, value);
     const blocks = this.#thoughts.map(({ id, content }) => ({
       length: Buffer.byteLength(content.text),
-      value: this.#signatures.get(id) ?? '',
+      value: this.#signatures?.get(id) ?? '',
     }));
     return scoped(this.#issuer, JSON.stringify({ blocks }));
   }
@@ -86,7 +87,7 @@ export class AnswerText {
     const items: object[] = [];
     for (const { id, content } of this.#thoughts) {
       const { text } = content;
-      const value = this.#signatures.get(id);
+      const value = this.#signatures?.get(id);
       if (!id.startsWith('rs_') || value === undefined) continue;
       const encrypted = scoped(this.#issuer, value);
       const summary = text === '' ? [] : [{ type: 'summary_text', text }];
@@ -101,11 +102,11 @@ export class AnswerText {
 
   /** The calls that the provider did not run itself. */
   get openCalls(): MessageToolCall[] {
-    return this.toolCalls.filter(({ id }) => !this.#providers.has(id));
+    return this.toolCalls.filter(({ id }) => !this.isProviders(id));
   }
 
   isProviders(callId: string): boolean {
-    return this.#providers.has(callId);
+    return this.#providers?.has(callId) === true;
   }
 
   get citations(): unknown[] {
@@ -115,7 +116,7 @@ export class AnswerText {
   add(event: AGUIEvent): void {
     if (this.#size > this.#limit) return;
     const theirs = providerCallOf(event);
-    if (theirs !== undefined) this.#providers.add(theirs);
+    if (theirs !== undefined) (this.#providers ??= new Set()).add(theirs);
     switch (event.type) {
       case 'TEXT_MESSAGE_START':
         this.#texts.push({ id: event.messageId, content: new GrowingText() });
@@ -153,18 +154,18 @@ export class AnswerText {
 
   #sign({ entityId, subtype, encryptedValue }: EncryptedValue): void {
     if (subtype === 'tool-call') {
-      this.#callSignatures.set(entityId, encryptedValue);
+      (this.#callSignatures ??= new Map()).set(entityId, encryptedValue);
       const call = this.#calls.findLast(({ id }) => id === entityId);
       if (call) call.shown = undefined;
     } else if (this.#thoughts.some(({ id }) => id === entityId)) {
-      this.#signatures.set(entityId, encryptedValue);
+      (this.#signatures ??= new Map()).set(entityId, encryptedValue);
     } else {
       this.#ownSignature = encryptedValue;
     }
   }
 
   #show(call: Call): MessageToolCall {
-    const value = this.#callSignatures.get(call.id);
+    const value = this.#callSignatures?.get(call.id);
     const { id, name, arguments: args } = call;
     return {
       id,
@@ -195,8 +196,7 @@ export class AnswerText {
     this.#calls = [];
     this.#citations = [];
     this.#images = [];
-    this.#signatures.clear();
-    this.#callSignatures.clear();
+    this.#signatures = this.#callSignatures = undefined;
     this.#ownSignature = undefined;
   }
 
@@ -222,7 +222,7 @@ export class AnswerText {
     this.#thoughts = this.#thoughts.filter(stays);
     this.#citations = [];
     this.#calls = [];
-    this.#callSignatures.clear();
+    this.#callSignatures = undefined;
     this.#ownSignature = undefined;
     this.#images = [];
   }

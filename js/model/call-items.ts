@@ -4,21 +4,16 @@ import type { AGUIEvent } from '../../types/events';
 import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '../../types/model';
 import { EngineEventReader } from '../adapters/engine-events';
 import { MillraceError, errorFromNative } from '../errors';
-import { isEvent, KeptItems } from '../runs/engine-items';
-import type { KeptOutput } from '../runs/kept-events';
+import { isEvent } from '../runs/engine-items';
+import type { KeptBatch } from '../runs/kept-events';
 import type { Taker } from '../runs/taker';
 import type { Output } from '../transport/source';
 import type { Call } from './call';
 
 /** What came at once. */
-export interface CallBatch {
-  events: AGUIEvent[];
+export interface CallBatch extends KeptBatch {
   /** Of the protocol; "" when there are none. */
-  text: string;
-  /** How much it was, in characters. */
-  size: number;
-  /** What is kept of the events. */
-  readonly kept: KeptOutput;
+  readonly text: string;
 }
 
 interface Question {
@@ -60,16 +55,17 @@ export class CallItems {
 
   readonly #outputs: Taker<Output> = {
     take: (output) => {
-      const questions: Question[] = [];
+      let items: Item[];
       let batch: CallBatch;
       try {
-        batch = this.#take(output as string, questions);
+        items = JSON.parse(output as string) as Item[];
+        batch = this.#take(items, output as string);
       } catch (error) {
         this.#waiting().fail(error);
         return;
       }
       // Whoever stops the call does not wait for user code.
-      for (const question of questions) void this.#answer(question);
+      for (const item of items) if (isQuestion(item)) void this.#answer(item);
       this.#waiting().take(batch);
     },
     end: () => {
@@ -85,20 +81,22 @@ export class CallItems {
     return taker;
   }
 
-  #take(output: string, questions: Question[]): CallBatch {
-    const kept = new KeptItems(output, this.#reader.mark);
-    const events: AGUIEvent[] = [];
+  #take(items: Item[], output: string): CallBatch {
+    const { mark } = this.#reader;
+    // Mostly there is one, and a list that is filled takes room for many.
+    let events: AGUIEvent[] | undefined;
     let text = '';
-    for (const item of JSON.parse(output) as Item[]) {
+    for (const item of items) {
       if (isEvent(item)) {
         const event = this.#reader.read(item);
-        if (event) events.push(event);
+        if (!event) continue;
+        if (events) events.push(event);
+        else events = [event];
       } else if (item.type === '@bytes') text += item.text;
       else if (item.type === '@report') this.report = reportOf(item);
       else if (item.type === '@failed') this.failure = errorFromNative(JSON.stringify(item.error));
-      else if (item.type === '@ask') questions.push(item);
     }
-    return { events, text, size: output.length, kept };
+    return { events: events ?? [], output, mark, text };
   }
 
   // A hook that fails ends the call: what it was to change must not go on unchanged.
@@ -155,6 +153,10 @@ function checkAnswer(hook: Question['hook'], answer: unknown): void {
     'invalid_option',
     `The hook ${hookNames[hook]} must give ${wanted}, or undefined to leave things as they are; it gave ${given}.`,
   );
+}
+
+function isQuestion(item: Item): item is { type: '@ask' } & Question {
+  return typeof item !== 'string' && item.type === '@ask';
 }
 
 function reportOf({ type, ...report }: { type: string } & CallReport): CallReport {

@@ -4,7 +4,7 @@ import type { AGUIEvent } from '../../types/events';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { isRefusal, mostAnswer } from './answer-text';
-import { GrowingText } from './growing-text';
+import { GrowingText } from '../growing-text';
 
 /** A chat as an object needs it: events, a text, tokens. */
 export interface ObjectRunSource extends AsyncIterable<AGUIEvent> {
@@ -99,7 +99,7 @@ export class GatheredAnswer {
     }
     const more = object.length - this.#readLength;
     if (more === 0 || more < (object.length - shortObject) / steps) return '';
-    const rest = object.text.slice(this.#readLength);
+    const rest = object.from(this.#readLength);
     this.#readLength += rest.length;
     return this.#partial.feed(rest);
   }

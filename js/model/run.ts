@@ -9,6 +9,7 @@ import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { Taker } from '../runs/taker';
+import { Wakes } from '../runs/wakes';
 import type { CallBatch } from './call-items';
 import { AnswerText, mostAnswer } from './answer-text';
 
@@ -62,7 +63,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
   readonly #events: KeptEvents;
   #waiters = 0;
   #pulling = false;
-  #wake: (() => void)[] = [];
+  readonly #wakes = new Wakes();
   #over = false;
   #error: { value: unknown } | undefined;
 
@@ -178,7 +179,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   // Reads one batch for all who wait.
   #pull(wake: () => void): void {
-    this.#wake.push(wake);
+    this.#wakes.add(wake);
     if (this.#pulling) return;
     this.#pulling = true;
     this.#call.items.next(this.#taker);
@@ -212,9 +213,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
 
   #wakeAll(): void {
     this.#pulling = false;
-    const waiting = this.#wake;
-    this.#wake = [];
-    for (const wake of waiting) wake();
+    this.#wakes.call();
   }
 
   #end(): void {

@@ -1,7 +1,6 @@
 // What the engine gives of a run: events, and items of another kind beside them.
 import type { AGUIEvent } from '../../types/events';
 import { EngineEventReader, type ReaderMark } from '../adapters/engine-events';
-import type { KeptOutput } from './kept-events';
 
 // Other types that begin so are events in the engine's short form.
 const own = new Set([
@@ -27,17 +26,8 @@ export function eventsOf<Own extends { type: string }>(
   return events;
 }
 
-/** The text of items, with what a reader has to know to read them again. */
-export class KeptItems implements KeptOutput {
-  readonly #output: string;
-  readonly #mark: ReaderMark;
-
-  constructor(output: string, mark: ReaderMark) {
-    this.#output = output;
-    this.#mark = mark;
-  }
-
-  again(): AGUIEvent[] {
-    return eventsOf(JSON.parse(this.#output) as AGUIEvent[], EngineEventReader.from(this.#mark));
-  }
+/** The events of outputs, one a line; the mark is where a reader stood before the first. */
+export function readAgain(lines: readonly string[], mark: ReaderMark): AGUIEvent[] {
+  const reader = EngineEventReader.from(mark);
+  return lines.flatMap((line) => eventsOf(JSON.parse(line) as AGUIEvent[], reader));
 }

@@ -1,27 +1,30 @@
 // The events of a run, for readers at their own pace. What was read once is kept as the text it came
 // as, a tenth of what its events weigh, and only so much of it.
 import type { AGUIEvent } from '../../types/events';
+import type { ReaderMark } from '../adapters/engine-events';
 import { MillraceError } from '../errors';
+import { GrowingText } from '../growing-text';
+import { readAgain } from './engine-items';
 
 /** Events that came at once. */
 export interface KeptBatch {
-  readonly events: readonly AGUIEvent[];
-  /** How much they were, in characters. */
-  readonly size: number;
-  /** What is kept of them. */
-  readonly kept: KeptOutput;
+  /** The keeper's own from then on. */
+  readonly events: AGUIEvent[];
+  /** The text that they came as; it is what is kept. */
+  readonly output: string;
+  /** Where their reader stood before. */
+  readonly mark: ReaderMark;
 }
 
-/** The text of events that came at once. */
-export interface KeptOutput {
-  /** The events once more. */
-  again(): AGUIEvent[];
-}
-
-/** Some batches of a run, at least so many events. */
+/** Some outputs of a run, at least so many events. */
 interface Chunk {
   readonly number: number;
-  batches: KeptOutput[];
+  /** Texts of one or more lines. */
+  outputs: string[];
+  /** Small ones behind those, a line each: by themselves they would weigh more than their text. */
+  lines: GrowingText | undefined;
+  /** Where the reader stood before the first of them. */
+  mark: ReaderMark | undefined;
   count: number;
   /** Of the newest chunk while somebody reads it: all readers have the same list. */
   events: AGUIEvent[] | undefined;
@@ -66,15 +69,16 @@ export class KeptEvents {
   add(batch: KeptBatch): void {
     if (this.#last.count >= chunkEvents) this.#beginChunk();
     const chunk = this.#last;
-    chunk.batches.push(batch.kept);
-    chunk.count += batch.events.length;
+    const { events, output, mark } = batch;
+    chunk.mark ??= mark;
+    keep(chunk, output);
+    chunk.count += events.length;
     if (this.#cursors.length === 0) forgetEvents(chunk);
-    if (chunk.events) {
-      this.#trim(chunk, chunk.events);
-      for (const event of batch.events) chunk.events.push(event);
+    if (chunk.events && !this.#replace(chunk, chunk.events, events)) {
+      for (const event of events) chunk.events.push(event);
     }
-    chunk.size += batch.size;
-    this.#size += batch.size;
+    chunk.size += output.length;
+    this.#size += output.length;
     this.#drop();
   }
 
@@ -89,19 +93,20 @@ export class KeptEvents {
     this.#cursors = this.#cursors.filter((one) => one !== cursor);
   }
 
-  // Objects that live no longer than it takes to read them are all but free.
-  #trim(chunk: Chunk, events: AGUIEvent[]): void {
-    for (const cursor of this.#cursors) if (!cursor.isAtEndOf(events)) return;
+  // What every reader has read goes: objects that live no longer than that are all but free.
+  #replace(chunk: Chunk, events: AGUIEvent[], newer: AGUIEvent[]): boolean {
+    for (const cursor of this.#cursors) if (!cursor.isAtEndOf(events)) return false;
     chunk.gone += events.length;
-    events.length = 0;
-    for (const cursor of this.#cursors) cursor.rewind();
+    chunk.events = newer;
+    for (const cursor of this.#cursors) cursor.goOnIn(newer);
+    return true;
   }
 
   // For a reader that begins with the chunk.
   readonly #eventsOf = (chunk: Chunk): AGUIEvent[] => {
     if (chunk.dropped) throw new MillraceError('run_not_kept', tooLong);
     if (chunk.events && chunk.gone === 0) return chunk.events;
-    const all = chunk.batches.flatMap((kept) => kept.again());
+    const all = chunk.mark ? readAgain(linesOf(chunk), chunk.mark) : [];
     if (chunk.next) return all;
     if (chunk.events) {
       for (const cursor of this.#cursors) cursor.shift(chunk.events, all, chunk.gone);
@@ -126,7 +131,8 @@ export class KeptEvents {
     const most = this.#waits ? Infinity : Math.max(this.#limit, leastLag);
     while (this.#first.next && (this.#first.number < needed || this.#size > most)) {
       this.#size -= this.#first.size;
-      this.#first.batches = [];
+      this.#first.outputs = [];
+      this.#first.lines = undefined;
       this.#first.events = undefined;
       this.#first.dropped = true;
       this.#first = this.#first.next;
@@ -156,8 +162,8 @@ export class EventCursor {
 
   /** The chunk that it has not read to its end, if there is one. */
   get unread(): Chunk | undefined {
-    const { next, batches } = this.#chunk;
-    const at = this.#events ? this.#events.length : batches.length === 0 ? 0 : Infinity;
+    const { next, mark } = this.#chunk;
+    const at = this.#events ? this.#events.length : mark === undefined ? 0 : Infinity;
     return this.#at < at ? this.#chunk : next;
   }
 
@@ -166,8 +172,9 @@ export class EventCursor {
     return this.#events === events && this.#at === events.length;
   }
 
-  /** The list that it reads is empty now. */
-  rewind(): void {
+  /** The list that it has read is followed by another. */
+  goOnIn(events: AGUIEvent[]): void {
+    this.#events = events;
     this.#at = 0;
   }
 
@@ -207,7 +214,9 @@ const dropped = { events: undefined, dropped: true };
 function newChunk(number: number): Chunk {
   return {
     number,
-    batches: [],
+    outputs: [],
+    lines: undefined,
+    mark: undefined,
     count: 0,
     events: undefined,
     gone: 0,
@@ -216,6 +225,27 @@ function newChunk(number: number): Chunk {
     dropped: false,
   };
 }
+
+function keep(chunk: Chunk, output: string): void {
+  if (output.length <= mostSmall) {
+    chunk.lines ??= new GrowingText();
+    chunk.lines.add(output);
+    chunk.lines.add('\n');
+    return;
+  }
+  const { lines } = chunk;
+  chunk.lines = undefined;
+  if (lines) chunk.outputs.push(lines.text);
+  chunk.outputs.push(output);
+}
+
+// JSON has no line breaks in its strings, and the engine writes none between them.
+function linesOf({ outputs, lines }: Chunk): string[] {
+  const texts = lines ? [...outputs, lines.text] : outputs;
+  return texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+}
+
+const mostSmall = 128;
 
 function forgetEvents(chunk: Chunk): void {
   chunk.events = undefined;

@@ -25,8 +25,9 @@ interface Waiting {
 export class RunReader implements AsyncIterableIterator<AGUIEvent> {
   readonly #run: ReadRun;
   readonly #cursor: EventCursor;
-  // Usually one: who asks again before the answer is here is answered after it.
-  #waiting: Waiting[] = [];
+  #waiting: Waiting | undefined;
+  // Who asks again before the answer is here is answered after it.
+  #later: Waiting[] = [];
   #done = false;
 
   constructor(run: ReadRun) {
@@ -40,9 +41,12 @@ export class RunReader implements AsyncIterableIterator<AGUIEvent> {
 
   next(): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const first = this.#waiting.length === 0;
-      this.#waiting.push({ resolve, reject });
-      if (first) this.#goOn();
+      if (this.#waiting) {
+        this.#later.push({ resolve, reject });
+        return;
+      }
+      this.#waiting = { resolve, reject };
+      this.#goOn();
     });
   }
 
@@ -53,16 +57,15 @@ export class RunReader implements AsyncIterableIterator<AGUIEvent> {
 
   // Answers those who wait, in their order, as far as there is something.
   readonly #goOn = (): void => {
-    for (let waiting = this.#waiting[0]; waiting; waiting = this.#waiting[0]) {
+    for (let waiting = this.#waiting; waiting; waiting = this.#waiting) {
       try {
         const result = this.#step();
         if (!result) return this.#run.wait(this.#goOn);
-        this.#waiting.shift();
         waiting.resolve(result);
       } catch (error) {
-        this.#waiting.shift();
         waiting.reject(error);
       }
+      this.#waiting = this.#later.length > 0 ? this.#later.shift() : undefined;
     }
   };
 

@@ -66,7 +66,7 @@ class TurnWaker final : public Waker {
   using Span = std::chrono::microseconds;
   static constexpr Span patience{1'000};
   static constexpr Span shortest{4'000};
-  static constexpr Span longest{32'000};
+  static constexpr Span longest{64'000};
   // Outputs in the shortest span from which on there is a pace. From there it grows with the
   // outputs, up to the longest at busiest.
   static constexpr std::uint64_t busy = 8;

@@ -51,13 +51,16 @@ it('gives the same events to every loop, whenever it begins', async () => {
 
 it('gives the same events to a loop that begins behind one that has read all there was', async () => {
   const pieces = 60;
+  // Short and long, of one byte a character and of more.
+  const words = ['word', 'f\u00fcr', '\u{1f600}', 'lang '.repeat(60), '\\n'];
   let more = (): void => undefined;
   const slow = await startProvider((response) => {
     let sent = 0;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     more = () => {
-      if (sent++ < pieces) response.write(piece.replace('word', `word-${sent}`));
-      else response.end('data: [DONE]\n\n');
+      if (sent++ < pieces) response.write(piece.replace('word', words[sent % words.length] ?? ''));
+      else
+        response.end(`${piece.replace('"word "}', '""},"finish_reason":"stop"')}data: [DONE]\n\n`);
     };
     more();
   });
@@ -78,6 +81,7 @@ it('gives the same events to a loop that begins behind one that has read all the
     expect(others.length).toBeGreaterThan(3);
     for (const other of others) expect(await other).toEqual(first);
     expect(await read(one)).toEqual(first);
+    expect(await one.text()).toBe(textOf(first));
   } finally {
     await slow.close();
   }
