@@ -245,6 +245,8 @@ export interface AgentState {
   operationToolSet?: Record<string, unknown>;
   activatedStepTools?: unknown[];
   modelRuntimeConfig?: ModelRuntimeConfig;
+  /** A compression that failed: it is tried again when the conversation has grown by a quarter of its tokens. */
+  failedCompression?: { tokens: number; rows: number; last: string; grown?: number };
   usage: AgentUsage;
   cost: AgentCost;
   costLimit?: AgentCostLimit;

@@ -9,6 +9,11 @@
 namespace millrace::adapter {
 namespace {
 
+constexpr std::string_view unreadable_sentence =
+    "The answer of the provider cannot be read: its `content` has to be a text or a list of parts.";
+constexpr std::string_view silent_sentence =
+    "The answer of the provider has neither a text nor a call that can be run.";
+
 // The choice that counts: the one with index 0, or the only one when it has no index.
 json::Value first_choice(const json::Value& record) {
   for (const json::Value choice : record["choices"].items()) {
@@ -113,12 +118,26 @@ void OpenAiChat::on_message(const json::Value& message, bool last) {
   }
   const bool has_calls = last && calls_seen_ > 0;
   only_message_ = choices_ == 1;
+  const json::Value content = message["content"];
+  if (only_message_ && !content.is_nothing() && !content.is_string() && !content.is_array()) {
+    return services_.parts.fail(row_of(Errc::provider_error).code, unreadable_sentence);
+  }
   on_delta(message, given);
   if (!has_calls) {
     on_tool_calls(message["tool_calls"], true);
     on_function_call(message);
   }
   on_annotations(message["annotations"]);
+  is_silent_ = only_message_ && says_nothing(message);
+}
+
+// A model that has nothing to say gives an empty content, or a reason to finish.
+bool OpenAiChat::says_nothing(const json::Value& message) const {
+  const bool has_calls =
+      std::any_of(calls_.begin(), calls_.end(), [](const Call& call) { return call.named; });
+  if (has_calls || given_.text || given_.thoughts || given_.images) return false;
+  if (message["audio"].is_object()) return false;
+  return !message["content"].exists() || message["tool_calls"].size() > 0;
 }
 
 void OpenAiChat::open_message() {
@@ -328,6 +347,9 @@ void OpenAiChat::on_end() {
   tagged_.flush(*this);
   flush_usage();
   // Some servers give a whole answer without a reason to finish.
+  if (!finished_ && is_silent_ && choices_ == 1) {
+    return services_.parts.fail(row_of(Errc::provider_error).code, silent_sentence);
+  }
   finished_ = finished_ || (only_message_ && choices_ == 1);
   if (cut_reason_.empty()) return;
   services_.parts.fail(cut_reason_, *stop_sentence(cut_reason_));

@@ -57,6 +57,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
 
   void on_choice(const json::Value& choice);
   void on_message(const json::Value& message, bool last);
+  [[nodiscard]] bool says_nothing(const json::Value& message) const;
   void on_delta(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);
   void on_tool_calls(const json::Value& calls, bool whole);
@@ -99,6 +100,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   bool finished_ = false;
   bool refused_ = false;  // the message is a refusal
   bool saw_citations_ = false;
+  bool is_silent_ = false;     // and that one holds neither words nor a call
   bool only_message_ = false;  // the first record with a choice had a whole message
 };
 

@@ -7,6 +7,7 @@
 
 #include "agent/approval_list.hpp"
 #include "agent/approvals.hpp"
+#include "agent/call_schema.hpp"
 #include "agent/intervention.hpp"
 #include "agent/state.hpp"
 
@@ -121,7 +122,9 @@ class Decision {
         return make_error(Errc::invalid_argument,
                           "editedArguments must be an object, or the JSON text of one.");
       }
-      edit(call, approval, edited.is_string() ? std::string(edited.string()) : edited.to_json());
+      const std::string text = edited.is_string() ? std::string(edited.string()) : edited.to_json();
+      MILLRACE_TRY(check_call_arguments(state_, call, text));
+      edit(call, approval, text);
     }
     if (approval != nullptr) {
       approval->set("status", "approved");

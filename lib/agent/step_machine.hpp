@@ -176,7 +176,10 @@ class StepMachine {
   void mark_group(Tree& row) const;
   void keep_partial_answer();
   void finish_llm(const Tree& payload, std::int64_t started);
+
+  // Compression (step_compression.cpp)
   void compress_context(const Tree& instruction);
+  bool is_worth_a_summary(const Tree& messages);
   [[nodiscard]] std::int64_t room_in(std::int64_t window) const;
   // Units: tokens. A window that is known is one that texts may be cut for.
   struct Window {

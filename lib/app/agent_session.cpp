@@ -208,6 +208,7 @@ void AgentSession::take_events(Tree& events) {
   for (const Tree& event : events.items()) {
     const std::string_view type = event["type"].string();
     if (type == "done" || type == "interrupted") reason_ = event["reason"].string();
+    if (type == "compression_error" && owner_ != nullptr) warn_of(event["error"]);
     if (type != "tool_result") continue;
     const std::string id(event["id"].string());
     if (told_.contains(id)) continue;
@@ -221,6 +222,13 @@ void AgentSession::take_events(Tree& events) {
                                            : result.to_json();
     tell_result(id, outcome);
   }
+}
+
+// The run goes on without a summary; why, its readers would never hear.
+void AgentSession::warn_of(const Tree& error) {
+  const std::string message = "The conversation was not compressed and goes on as it is: " +
+                              std::string(error["message"].string());
+  owner_->on_event({event::Warning{error["type"].string(), message}, {}});
 }
 
 void AgentSession::take_outcome(Tree outcome) {

@@ -129,6 +129,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void pump();
   void perform(const Tree& action);
   void take_events(Tree& events);
+  void warn_of(const json::Tree& error);
   void take_outcome(Tree outcome);
   void finish();
   void end(AgentOutcome outcome);

@@ -60,6 +60,32 @@ describe('an approval with other arguments', () => {
     expect(paid).toEqual([]);
   });
 
+  const parameters = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+  const definition = { type: 'function', function: { name: 'pay', parameters } };
+  it.each([
+    ['a definition', { tools: [definition] }],
+    ['a definition of a plugin', { tools: [{ name: 'pay____pay____default', parameters }] }],
+    ['a manifest', { toolManifestMap: { pay: { api: [{ name: 'pay', parameters }] } } }],
+    ['a set of tools', { operationToolSet: { tools: [definition] } }],
+    ['a manifest of a set', { operationToolSet: { manifestMap: { pay: { api: [{ name: 'pay', parameters }] } } } }], // prettier-ignore
+  ])('is held to the schema that the state has: %s', async (_, more) => {
+    const paid: unknown[] = [];
+    const { runtime, newState } = await asking(paid);
+    const state: any = { ...newState, ...more };
+    const decision: any = { action: 'approve', toolCallId: 'c', editedArguments: { n: 'nine' } };
+    await expect(runtime.decide(state, decision)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringMatching(/^The arguments of pay are not valid: .*n/s) as string,
+    });
+    await expect(
+      runtime.decide(state, { ...decision, editedArguments: '{}' }),
+    ).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(paid).toEqual([]);
+    // The question is open still.
+    await runtime.decide(state, { ...decision, editedArguments: { n: 9 } });
+    expect(paid).toEqual([{ n: 9 }]);
+  });
+
   it('is refused when they are no arguments', async () => {
     const paid: unknown[] = [];
     const { runtime, newState } = await asking(paid);

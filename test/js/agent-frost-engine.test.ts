@@ -122,6 +122,24 @@ describe('the environment', () => {
   });
 });
 
+const silent = 'The answer of the provider has neither a text nor a call that can be run.';
+const unreadable =
+  'The answer of the provider cannot be read: its `content` has to be a text or a list of parts.';
+
+describe('an answer without words', () => {
+  it.each([
+    '{"message":{"content":""},"finish_reason":"stop"}',
+    '{"message":{"content":""}}',
+    '{"message":{"content":null},"finish_reason":"stop"}',
+    '{"message":{"content":null,"reasoning_content":"Hm."}}',
+  ])('is one: %s', async (choice) => {
+    const { baseURL, close } = await upstream(() => [200, `{"choices":[${choice}]}`]);
+    const result = await new Engine({ baseURL, model: 'm' }).run('x');
+    close();
+    expect(result).toMatchObject({ status: 'completed', text: '' });
+  });
+});
+
 describe('a provider that fails', () => {
   it.each([
     [[500, 'busy'], 'API error (status 500): busy', true],
@@ -129,6 +147,9 @@ describe('a provider that fails', () => {
     [[502, '<html><title>Bad Gateway</title>nginx</html>'], 'API error (status 502): an HTML page titled "Bad Gateway"', true], // prettier-ignore
     [[200, '{"error":{"message":"quota"}}'], 'API returned error: quota', true],
     [[200, '{"choices":[]}'], 'no choices in response', true],
+    [[200, '{"choices":[{"message":{}}]}'], `API returned error: ${silent}`, true],
+    [[200, '{"choices":[{"message":{"content":null,"tool_calls":[{}]}}]}'], `API returned error: ${silent}`, true], // prettier-ignore
+    [[200, '{"choices":[{"message":{"content":5},"finish_reason":"stop"}]}'], `API returned error: ${unreadable}`, true], // prettier-ignore
     [[200, '<html>'], 'The answer of the provider is not JSON.', false],
   ] as [[number, string], string, boolean][])('with %j', async (answer, message, retryable) => {
     const { baseURL, close } = await upstream(() => answer);
