@@ -13,9 +13,9 @@ afterEach(async () => {
 
 const long = 'word '.repeat(2000);
 const rows = [
-  { role: 'user' as const, content: long },
-  { role: 'assistant' as const, content: 'So it is.' },
-  { role: 'user' as const, content: 'And now?' },
+  { id: 'm1', role: 'user' as const, content: long },
+  { id: 'm2', role: 'assistant' as const, content: 'So it is.' },
+  { id: 'm3', role: 'user' as const, content: 'And now?' },
 ];
 const isSummary = ({ messages }: { messages: { content: unknown }[] }): boolean =>
   String(messages[0]?.content).startsWith('Condense the conversation');
@@ -87,10 +87,10 @@ describe('a compression that fails', () => {
         yield { content: 'In short.' };
       },
     });
-    const runtime = new AgentRuntime(agent as never, { history: 'engine' });
+    const runtime = new AgentRuntime(agent, { history: 'engine' });
     const errorsOf = (events: { type: string }[]): number =>
       events.filter(({ type }) => type === 'compression_error').length;
-    const first = await runtime.run(AgentRuntime.createInitialState({ messages: rows } as never));
+    const first = await runtime.run(AgentRuntime.createInitialState({ messages: rows }));
     expect([summaries, errorsOf(first.events), first.newState.status]).toEqual([1, 1, 'done']);
     expect(first.newState.failedCompression).toMatchObject({ rows: 3 });
 
