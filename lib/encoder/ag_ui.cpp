@@ -56,6 +56,10 @@ AgUiEncoder::AgUiEncoder(AgUiOptions options)
   spelling_.tool_result_parts = modern_;
   // Clients from before 1.0 keep members they do not know; OpenUI's reads these.
   spelling_.tool_error_members = !modern_;
+  // For ids as providers give them: a delta, also the first of a call, finds its room.
+  constexpr std::size_t usual_id_bytes = 64;
+  delta_id_.reserve(usual_id_bytes);
+  delta_head_.reserve(usual_id_bytes + 64);
 }
 
 void AgUiEncoder::start() {
