@@ -37,6 +37,7 @@ export interface Body {
 
 export interface Operation {
   id: string;
+  /** Empty for a path whose operations are not in the document. */
   method: string;
   path: string;
   /** The address that the path is below, when the document says one. */
@@ -56,8 +57,11 @@ const ownHeaders = new Set(['accept', 'authorization', 'content-type']);
 
 export function operationsOf(document: Json): Operation[] {
   const found: { path: string; method: string; item: Json; operation: Json }[] = [];
+  const lost: Operation[] = [];
   for (const [path, given] of Object.entries(objectOf(document.paths))) {
     const item = resolved(document, given);
+    const { $ref: reference } = objectOf(given);
+    if (typeof reference === 'string' && leadsNowhere(item)) lost.push(lostPath(path, reference));
     for (const method of methods) {
       if (item[method] === undefined || item[method] === null) continue;
       found.push({ path, method, item, operation: objectOf(item[method]) });
@@ -67,7 +71,7 @@ export function operationsOf(document: Json): Operation[] {
   for (const { operation } of found) {
     uses.set(operation.operationId, (uses.get(operation.operationId) ?? 0) + 1);
   }
-  return found.map(({ path, method, item, operation }) => {
+  const operations = found.map(({ path, method, item, operation }): Operation => {
     const { operationId } = operation;
     const isOwn = typeof operationId === 'string' && uses.get(operationId) === 1;
     const description = [operation.summary, operation.description].filter(Boolean).join('. ');
@@ -80,6 +84,15 @@ export function operationsOf(document: Json): Operation[] {
       ...inputOf(document, item, operation),
     };
   });
+  return [...operations, ...lost];
+}
+
+const leadsNowhere = (found: Json): boolean => '$ref' in found || Object.keys(found).length === 0;
+
+// Which operations a path has is not known where its item is lost: it stands for them.
+function lostPath(path: string, reference: string): Operation {
+  const none = { parameters: [], body: undefined, input: {}, server: undefined, description: '' };
+  return { ...none, id: path, method: '', path, lost: [reference] };
 }
 
 // The nearest that names one counts; its variables have their defaults.
@@ -135,7 +148,7 @@ function lostIn(document: Json, item: Json, operation: Json): string[] {
   const given = [...listOf(item.parameters), ...listOf(operation.parameters)];
   const lost = given.filter((one) => !isNamed(one));
   const request = resolved(document, body);
-  if ('$ref' in request || Object.keys(request).length === 0) lost.push(body);
+  if (leadsNowhere(request)) lost.push(body);
   return lost.map((one) => objectOf(one).$ref).filter((reference) => typeof reference === 'string');
 }
 

@@ -90,10 +90,11 @@ export function openApiTools(options: OpenApiOptions): OpenApiTool[] {
   );
 }
 
-function checkReferences({ id, lost }: Operation): void {
+function checkReferences({ id, method, lost }: Operation): void {
   if (lost.length === 0) return;
+  const what = method === '' ? `The path ${id} is` : `${id} takes`;
   invalid(
-    `${id} takes ${lost.map((reference) => `'${reference}'`).join(' and ')}, which is not in the document: ` +
+    `${what} ${lost.map((reference) => `'${reference}'`).join(' and ')}, which is not in the document: ` +
       'bundle its files into one, mend the reference, or leave the operation out with deny or filter.',
   );
 }

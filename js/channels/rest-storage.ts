@@ -52,21 +52,22 @@ export function restStorage(options: RestStorageOptions): RestStorage {
         return (await json(await call('POST', `${base}/create`, body))) as Thread;
       },
       async getMessages(threadId) {
-        const answer = await call('GET', `${base}/get/${segment(threadId)}`);
+        const answer = await call('GET', `${base}/get/${segment('threadId', threadId)}`);
         return format.fromApi(await json(answer));
       },
       async updateThread(thread) {
-        const url = `${base}/update/${segment(thread.id)}`;
+        const url = `${base}/update/${segment('thread.id', idOf(thread))}`;
         const answer = await call('PATCH', url, JSON.stringify(thread));
         // A service that answers with nothing has taken the thread as it is.
         return ((await json(answer, true)) ?? thread) as Thread;
       },
       async deleteThread(id) {
-        const answer = await call('DELETE', `${base}/delete/${segment(id)}`);
+        const answer = await call('DELETE', `${base}/delete/${segment('id', id)}`);
         await finish(answer);
       },
       async updateMessage(threadId, message) {
-        const url = `${base}/messages/${segment(threadId)}/${segment(message.id)}`;
+        const place = `${segment('threadId', threadId)}/${segment('message.id', idOf(message))}`;
+        const url = `${base}/messages/${place}`;
         await finish(await call('PATCH', url, messagesBody(format, [message])));
       },
     },
@@ -98,11 +99,20 @@ function caller(transport: Transport, given: Record<string, string> = {}): Call 
   };
 }
 
+const idOf = (one: { id: string } | undefined): unknown => one?.id;
+
 // '.' and '..' would be path segments of their own, however they are written.
-function segment(id: string): string {
+function segment(argument: string, id: unknown): string {
   // A service may count its threads.
-  if (id !== '.' && id !== '..') return encodeURIComponent(Buffer.from(String(id)).toString());
-  throw new MillraceError('invalid_argument', `restStorage: '${id}' cannot be the id of a thread.`);
+  const isId = typeof id === 'string' ? id !== '' : Number.isFinite(id) || typeof id === 'bigint';
+  if (isId && id !== '.' && id !== '..') {
+    return encodeURIComponent(Buffer.from(String(id)).toString());
+  }
+  const given = typeof id === 'string' ? `'${id}'` : id === null ? 'null' : typeof id;
+  throw new MillraceError(
+    'invalid_argument',
+    `restStorage: ${argument} must be the id that the service gave, a text or a number; it is ${given}.`,
+  );
 }
 
 // True for what stands in for a Response in tests with json() alone, or less.

@@ -17,6 +17,19 @@ export type MCPAuthorization =
   | { type: 'oauth2'; accessToken: string }
   | { authorize: MCPAuthorizer; headers?: (url: string) => Promise<Record<string, string>> };
 
+/** What `authorize` gives; where it throws nothing, which says nothing, an error in the place of it. */
+export async function told<T>(owner: string, authorize: () => T | Promise<T>): Promise<T> {
+  try {
+    return await authorize();
+  } catch (thrown) {
+    if (thrown !== undefined && thrown !== null) throw thrown;
+    throw new MillraceError(
+      'mcp_unauthorized',
+      `\`authorize\` of ${owner} failed without a reason: it threw ${thrown}, and should throw an Error.`,
+    );
+  }
+}
+
 const isText = (value: unknown): boolean => typeof value === 'string';
 
 /** The function that answers refusals of one client, which began with `headers`; none without `auth`. */
@@ -28,7 +41,8 @@ export function authorizationOf(
   if (!auth || !('authorize' in auth)) return undefined;
   let refused = headers['Authorization'];
   return async (status, challenge) => {
-    const given = await auth.authorize({ status, challenge, url, ...(refused && { refused }) });
+    const refusal = { status, challenge, url, ...(refused && { refused }) };
+    const given = await told('the MCP server', () => auth.authorize(refusal));
     if (typeof given !== 'object' || given === null || !Object.values(given).every(isText)) {
       throw new MillraceError(
         'mcp_unauthorized',

@@ -1,6 +1,6 @@
 // Which authorization server is responsible for an MCP server, and where its endpoints are.
-// Source: RFC 9728, RFC 8414, OpenID Connect Discovery 1.0; Model Context Protocol 2025-03-26 for servers
-// without either.
+// Source: RFC 9728, RFC 8414, OpenID Connect Discovery 1.0; Model Context Protocol 2025-11-25, "Authorization Code
+// Protection", and 2025-03-26 for servers without either.
 import { MillraceError } from '../errors';
 import { type AddressGuard, engineFetch, type EngineRequest } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
@@ -40,8 +40,8 @@ const longestText = 256 * 1024;
 
 const refused = (message: string): MillraceError => new MillraceError('mcp_unauthorized', message);
 
-// What others wrote, short enough for a message.
-const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 200);
+/** What others wrote, short enough for a message. */
+export const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 200);
 
 /** One request whose answer is small JSON. */
 export async function fetchJson(fetcher: Fetcher, request: EngineRequest): Promise<JsonAnswer> {
@@ -178,6 +178,21 @@ function withLists<T extends object>(document: T): T {
   return Object.fromEntries(entries) as T;
 }
 
+// A server that ignores the challenge would give its tokens to whoever caught the code: a client has to be told that it
+// does not, by either kind of metadata.
+function checkPkce({
+  issuer,
+  code_challenge_methods_supported: methods,
+}: AuthorizationServer): void {
+  if (methods?.includes('S256')) return;
+  throw refused(
+    methods
+      ? `The authorization server ${issuer} does not support PKCE with S256.`
+      : `The metadata of the authorization server ${issuer} does not say that it supports PKCE, without which MCP ` +
+          'clients must not go on: it has to list `code_challenge_methods_supported: ["S256"]`.',
+  );
+}
+
 async function metadataOf(
   fetcher: Fetcher,
   issuer: string,
@@ -192,7 +207,9 @@ async function metadataOf(
     );
   }
   checkEndpoints(found);
-  return withLists(found);
+  const metadata = withLists(found);
+  checkPkce(metadata);
+  return metadata;
 }
 
 // The first that answers; when none does, why the first did not.

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { MillraceError } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
+import { told } from './authorization';
 import { applicationType, methodOf } from './oauth-client';
 import {
   type AuthorizationServer,
@@ -12,8 +13,10 @@ import {
   fetchJson,
   type JsonAnswer,
   type ProtectedResource,
+  shown,
 } from './oauth-discovery';
 import {
+  foreignType,
   isUsable,
   type OAuthClientInformation,
   type OAuthStore,
@@ -126,18 +129,14 @@ export async function refreshed(
       answer.text,
     );
   }
-  const tokens = answer.json as OAuthTokens | undefined;
-  return answer.ok && isUsable(tokens) ? { refresh_token: token, ...tokens } : undefined;
+  const tokens = tokensOf(answer, flow);
+  return tokens && { refresh_token: token, ...tokens };
 }
 
 /** Sends a person to the authorization server and takes the tokens of the code that comes back. */
 export async function grantedByPerson(flow: Flow, options: OAuthOptions): Promise<OAuthTokens> {
   const { metadata, client, scope, issuer } = flow;
   const { redirectUrl, authorize } = options;
-  const methods = metadata.code_challenge_methods_supported;
-  if (methods && !methods.includes('S256')) {
-    throw refused(`The authorization server ${issuer} does not support PKCE with S256.`);
-  }
   const verifier = base64url(randomBytes(48));
   const state = base64url(randomBytes(24));
   const url = new URL(metadata.authorization_endpoint);
@@ -153,18 +152,32 @@ export async function grantedByPerson(flow: Flow, options: OAuthOptions): Promis
     ...(scope?.split(' ').includes('offline_access') && { prompt: 'consent' }),
   };
   for (const [name, value] of Object.entries(wanted)) url.searchParams.set(name, value);
-  const code = codeOf(addressOf(await authorize(url), redirectUrl), state, flow);
+  const code = codeOf(
+    addressOf(await told('OAuth', () => authorize(url)), redirectUrl),
+    state,
+    flow,
+  );
   const answer = await askForToken(flow, options, {
     grant_type: 'authorization_code',
     code,
     code_verifier: verifier,
     redirect_uri: redirectUrl,
   });
-  const tokens = answer.json as OAuthTokens | undefined;
-  if (!answer.ok || !isUsable(tokens)) {
-    throw refused(`The authorization server ${issuer} gives no token.`, answer.text);
-  }
+  const tokens = tokensOf(answer, flow);
+  if (!tokens) throw refused(`The authorization server ${issuer} gives no token.`, answer.text);
   return tokens;
+}
+
+// What is no bearer would be refused by the MCP server, or worse, taken for one on the way.
+function tokensOf({ ok, json }: JsonAnswer, { issuer }: Flow): OAuthTokens | undefined {
+  const tokens = (json ?? undefined) as OAuthTokens | undefined;
+  const type = ok && tokens ? foreignType(tokens) : undefined;
+  if (type !== undefined) {
+    throw refused(
+      `The authorization server ${issuer} gives a token of the type ${shown(type)}; only Bearer can be sent.`,
+    );
+  }
+  return ok && isUsable(tokens) ? tokens : undefined;
 }
 
 async function askForToken(

@@ -42,9 +42,17 @@ export function inMemoryOAuthStore(): OAuthStore {
   };
 }
 
+/** The type of tokens that cannot be sent, since they want a proof beside them; undefined for bearers. */
+export function foreignType({ token_type: type }: OAuthTokens): unknown {
+  // Servers that leave it out have always given bearers.
+  const isBearer = typeof type === 'string' && type.toLowerCase() === 'bearer';
+  return (type ?? undefined) === undefined || isBearer ? undefined : type;
+}
+
 /** Whether an answer or a store holds tokens that can be sent. */
 export function isUsable(tokens: OAuthTokens | undefined): tokens is OAuthTokens {
-  return typeof tokens?.access_token === 'string' && tokens.access_token !== '';
+  const has = typeof tokens?.access_token === 'string' && tokens.access_token !== '';
+  return has && foreignType(tokens) === undefined;
 }
 
 /** Whether a registration has not ended. */

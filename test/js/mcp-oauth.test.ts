@@ -48,7 +48,8 @@ async function protectedServer(
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', urls.authorization);
     asked.push(pathname);
-    if (pathname === '/.well-known/oauth-authorization-server') return send(response, words());
+    const place = words()['is_oidc'] ? 'openid-configuration' : 'oauth-authorization-server';
+    if (pathname === `/.well-known/${place}`) return send(response, words());
     if (pathname === '/register') return send(response, { client_id: 'registered' }, 201);
     if (pathname === '/authorize') {
       challenges.set('code', searchParams.get('code_challenge') ?? '');
@@ -75,7 +76,8 @@ async function protectedServer(
     if (pathname !== '/token' || hash !== challenges.get('code')) {
       return send(response, { error: 'invalid_grant' }, 400);
     }
-    return send(response, { access_token: 'token', token_type: 'Bearer', expires_in: 3600 });
+    const { token_type = 'Bearer' } = words();
+    return send(response, { access_token: 'token', token_type, expires_in: 3600 });
   }
 
   const server = await loopback((request, response) => void serve(request, response));
@@ -259,10 +261,87 @@ describe('OAuth', () => {
     });
   });
 
+  it.each([
+    [
+      'OAuth metadata without PKCE',
+      { code_challenge_methods_supported: undefined },
+      'does not say',
+    ],
+    [
+      'a discovery document of OpenID Connect without PKCE',
+      { code_challenge_methods_supported: undefined, is_oidc: true },
+      'does not say that it supports PKCE',
+    ],
+    [
+      'a text in the place of its methods',
+      { code_challenge_methods_supported: 'S256' },
+      'does not',
+    ],
+    ['plain PKCE', { code_challenge_methods_supported: ['plain'] }, 'not support PKCE with S256'],
+    ['no method', { code_challenge_methods_supported: [], is_oidc: true }, 'with S256'],
+  ])('asks nobody by %s', async (_what, words, message) => {
+    const { server, asked } = await protectedServer(() => words);
+    await expect(connect(server.url)).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining(message) as string,
+    });
+    expect(asked).not.toContain('/register');
+    expect(asked).not.toContain('/authorize');
+  });
+
+  it('takes a discovery document of OpenID Connect that lists S256', async () => {
+    const { server } = await protectedServer(() => ({ is_oidc: true }));
+    expect(await (await connect(server.url)).listTools()).toHaveLength(1);
+  });
+
+  it.each(['bearer', 'BEARER', undefined, null])('takes tokens of the type %j', async (type) => {
+    const { server } = await protectedServer(() => ({ token_type: type }));
+    expect(await (await connect(server.url)).listTools()).toHaveLength(1);
+  });
+
+  it.each(['mac', 'DPoP', 5, ''])('sends no token of the type %j', async (type) => {
+    const { server, authorization } = await protectedServer(() => ({ token_type: type }));
+    const refused = {
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining(`a token of the type ${JSON.stringify(type)}`) as string,
+    };
+    await expect(connect(server.url)).rejects.toMatchObject(refused);
+    // Nor one that was kept.
+    const tokens = { access_token: 'token', token_type: type as string };
+    const record = { issuer: authorization.url, tokens };
+    const store = { load: () => record, save: () => undefined };
+    const auth = new OAuth({ redirectUrl, authorize: visit, proxy: '', store });
+    expect(await auth.headers(`${server.url}/mcp`)).toEqual({});
+  });
+
+  it.each([null, undefined])('tells that nothing says why where %p is thrown', async (thrown) => {
+    const { server } = await protectedServer();
+    const told = (owner: string) => ({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining(
+        `\`authorize\` of ${owner} failed without a reason`,
+      ) as string,
+    });
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    const authorize = () => Promise.reject(thrown);
+    await expect(connect(server.url, { authorize })).rejects.toMatchObject(told('OAuth'));
+    const url = `${server.url}/mcp`;
+    const bare = createMCPClient({ url, type: 'http', auth: { authorize }, proxy: '' });
+    await expect(bare).rejects.toMatchObject(told('the MCP server'));
+    const because = () => Promise.reject(new Error('the person left'));
+    await expect(connect(server.url, { authorize: because })).rejects.toThrow('the person left');
+  });
+
+  it('goes to the address 0.0.0.0 where it is allowed', async () => {
+    const { server, authorization } = await protectedServer();
+    const guard = { allow: [hostOf(elsewhere(server.url)), hostOf(authorization.url)] };
+    const client = await connect(elsewhere(server.url), { guard });
+    expect(await client.listTools()).toHaveLength(1);
+  });
+
   it('does without lists that are none', async () => {
     const { server } = await protectedServer(() => ({
       scopes_supported: 'a b',
-      code_challenge_methods_supported: 'S256',
       token_endpoint_auth_methods_supported: 'none',
     }));
     expect(await (await connect(server.url)).listTools()).toHaveLength(1);

@@ -269,6 +269,23 @@ describe('references of OpenAPI documents that lead nowhere', () => {
     expect(openApiTools({ document, deny: ['x'] })).toHaveLength(1);
   });
 
+  it.each(['#/paths/none', 'paths.yaml#/x', '#/components/parameters/loop'])(
+    'are named where a path stands behind them: %s',
+    (reference) => {
+      const document = documentOf({ '/x': { $ref: reference }, '/y': { get: {} } }, more);
+      expect(() => toolsOf(document)).toThrow(
+        expect.objectContaining({
+          code: 'invalid_option',
+          message: expect.stringContaining(
+            `The path /x is '${reference}', which is not in the document`,
+          ) as string,
+        }) as Error,
+      );
+      expect(openApiTools({ document, deny: ['/x'] })).toHaveLength(1);
+      expect(openApiTools({ document, filter: ({ path }) => path !== '/x' })).toHaveLength(1);
+    },
+  );
+
   it('are named where a body stands behind them', () => {
     const reference = '#/components/requestBodies/none';
     const paths = { '/x': { post: { operationId: 'x', requestBody: { $ref: reference } } } };

@@ -152,6 +152,32 @@ describe('restStorage()', () => {
   });
 
   // Tests of users replace fetch by what has only the members they know of.
+  it.each([undefined, null, '', NaN, {}, true])('sends no id that is none: %p', async (id) => {
+    const asked: unknown[] = [];
+    const send = ((url: unknown) => {
+      asked.push(url);
+      return Promise.resolve(Response.json({}));
+    }) as typeof fetch;
+    const { thread } = restStorage({ baseUrl: 'https://api.example', fetch: send });
+    const message = { id: 'm', role: 'user' as const, content: 'x' };
+    const wrong = id as string;
+    const ways: [string, () => Promise<unknown>][] = [
+      ['threadId', () => thread.getMessages(wrong)],
+      ['thread.id', () => thread.updateThread({ id: wrong, title: 't', createdAt: 1 })],
+      ['id', () => thread.deleteThread(wrong)],
+      ['threadId', () => thread.updateMessage(wrong, message)],
+      ['message.id', () => thread.updateMessage('t', { ...message, id: wrong })],
+    ];
+    for (const [argument, ask] of ways) {
+      await expect(ask()).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(`restStorage: ${argument} must be the id`) as string,
+      });
+    }
+    await expect(thread.updateThread(undefined as never)).rejects.toThrow('thread.id must be');
+    expect(asked).toEqual([]);
+  });
+
   it('is content with a fetch that answers with json() alone', async () => {
     const list = { threads: [{ id: '1', title: 't', createdAt: 1 }] };
     const asked: [url: string, init: RequestInit][] = [];

@@ -94,6 +94,24 @@ TEST(AddressGuard, CanBeNarrowed) {
   EXPECT_FALSE(closed.check_addresses(url, {"93.184.216.34"}));
 }
 
+// The system connects 0.0.0.0 and [::] to this machine.
+TEST(AddressGuard, AllowsWhatAnAllowedAddressLeadsTo) {
+  GuardOptions options;
+  options.allow = {"0.0.0.0", "[::]:81"};
+  const AddressGuard guard = guard_of(options);
+  const auto leads = [&](std::string_view text, const std::string& address) {
+    const Url url = parse_url(text).value();
+    return guard.check_url(url).ok() && guard.check_addresses(url, {address}).ok();
+  };
+  EXPECT_TRUE(leads("http://0.0.0.0:80/", "127.0.0.1"));
+  EXPECT_TRUE(leads("http://[::]:81/", "::1"));
+  EXPECT_FALSE(leads("http://[::]:80/", "::1"));
+  EXPECT_FALSE(leads("http://127.0.0.1:80/", "127.0.0.1"));
+  const Url named = parse_url("http://example.com/").value();
+  EXPECT_FALSE(guard.check_addresses(named, {"127.0.0.1"}));
+  EXPECT_TRUE(guard.check_addresses(named, {"0.0.0.0"}));
+}
+
 TEST(AddressGuard, RefusesUnreadableEntries) {
   for (const char* entry : {"", "a b", "10.0.0.0/33", "10.0.0.0/", "fd00::/129", "a:0", "a:65536",
                             "a:x", "http://a/", "*", "*.", "a/8", "[::1", "a@b"}) {
