@@ -14,7 +14,8 @@ export function messageOf(body: string): string | undefined {
   const { error, message } = (value ?? {}) as { error?: unknown; message?: unknown };
   const inner = (error as { message?: unknown } | null | undefined)?.message;
   const said = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
-  return (said as string | undefined)?.slice(0, limit);
+  const text = said as string | undefined;
+  return text && (pageIn(text) ?? text.slice(0, limit));
 }
 
 /** What to call a body that is a gateway's HTML page, which nobody wants to read in an error; undefined for any other. */

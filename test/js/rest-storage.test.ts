@@ -108,6 +108,7 @@ describe('restStorage()', () => {
     [404, '{"error":{"message":"no such thread"}}', 'no such thread', false],
     [403, '{"message":"not yours"}', 'not yours', false],
     [502, '<html>', undefined, true],
+    [502, '{"error":"<html><title>Gone</title></html>"}', 'an HTML page titled "Gone"', true],
   ])('rejects with status %d and what the server says', async (status, body, said, retryable) => {
     answer = { status, body };
     const error = await failureOf(storage().getMessages('1'));
