@@ -19,8 +19,6 @@ using message::JsonBuilder;
 
 constexpr std::string_view default_name = "answer";
 constexpr std::size_t name_limit = 64;
-// Rounds of removing members that only the dialect asked for: one a level of nesting.
-constexpr int removal_rounds = 8;
 
 // How a dialect is asked, best first.
 struct ModeRow {
@@ -209,7 +207,7 @@ std::optional<Value> read_answer(json::Document& document, std::string_view text
 
 // The value again without the members at `paths` that are null.
 void write_without(JsonBuilder& out, const Value& value, std::string& path,
-                   const std::vector<std::string>& paths, bool& changed) {
+                   const std::vector<std::string>& paths) {
   const std::size_t size = path.size();
   if (value.is_object()) {
     out.open_object();
@@ -218,10 +216,9 @@ void write_without(JsonBuilder& out, const Value& value, std::string& path,
       for (const char c : key) path.append(c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c));
       const bool drop =
           member.is_null() && std::find(paths.begin(), paths.end(), path) != paths.end();
-      changed = changed || drop;
       if (!drop) {
         JsonBuilder inner(json::Surrogates::keep);
-        write_without(inner, member, path, paths, changed);
+        write_without(inner, member, path, paths);
         out.raw(key, inner.take());
       }
       path.resize(size);
@@ -233,7 +230,7 @@ void write_without(JsonBuilder& out, const Value& value, std::string& path,
     for (const Value item : value.items()) {
       path.append("/").append(std::to_string(index++));
       JsonBuilder inner(json::Surrogates::keep);
-      write_without(inner, item, path, paths, changed);
+      write_without(inner, item, path, paths);
       out.raw(inner.take());
       path.resize(size);
     }
@@ -249,33 +246,38 @@ struct Checked {
   std::string format_problems = {};  // worth a repair, but no reason to refuse the answer
 };
 
-// Validates; members that are null and must not be are removed first, since a dialect that knows no
-// optional members made the model write them.
+// The value without the members that a dialect which knows no optional members made the model
+// write as null, if there are such.
+Result<std::optional<std::string>> without_nulls(const schema::Schema& schema, const Value& value) {
+  std::vector<std::string> paths;
+  schema::Limits leaving_out;
+  leaving_out.left_out = &paths;
+  auto violations = schema.validate(value, leaving_out);
+  if (!violations) return std::move(violations).error();
+  if (paths.empty()) return std::optional<std::string>();
+  JsonBuilder out(json::Surrogates::keep);
+  std::string path;
+  write_without(out, value, path, paths);
+  return std::optional(out.take());
+}
+
 Result<Checked> check(const schema::Schema& schema, std::string json) {
-  for (int round = 0;; ++round) {
-    json::Document document(message::depth_limit);
-    auto parsed = document.parse(json);
-    if (!parsed) return std::move(parsed).error();
-    auto violations = schema.validate(parsed.value());
-    if (!violations) return std::move(violations).error();
-    if (violations.value().empty()) {
-      schema::Limits with_formats;
-      with_formats.formats = true;
-      const auto formats = schema.validate(parsed.value(), with_formats);
-      std::string problems = formats ? schema::describe(formats.value()) : std::string();
-      return Checked{std::move(json), {}, std::move(problems)};
-    }
-    std::vector<std::string> paths;
-    for (const schema::Violation& one : violations.value()) paths.push_back(one.path);
-    JsonBuilder out(json::Surrogates::keep);
-    std::string path;
-    bool changed = false;
-    write_without(out, parsed.value(), path, paths, changed);
-    if (!changed || round >= removal_rounds) {
-      return Checked{std::move(json), schema::describe(violations.value())};
-    }
-    json = out.take();
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(json);
+  if (!parsed) return std::move(parsed).error();
+  auto violations = schema.validate(parsed.value());
+  if (!violations) return std::move(violations).error();
+  if (!violations.value().empty()) {
+    auto shorter = without_nulls(schema, parsed.value());
+    if (!shorter) return std::move(shorter).error();
+    if (shorter.value()) return check(schema, std::move(*shorter.value()));
+    return Checked{std::move(json), schema::describe(violations.value())};
   }
+  schema::Limits with_formats;
+  with_formats.formats = true;
+  const auto formats = schema.validate(parsed.value(), with_formats);
+  std::string problems = formats ? schema::describe(formats.value()) : std::string();
+  return Checked{std::move(json), {}, std::move(problems)};
 }
 
 std::string verdict_of(std::string_view answer, const Checked& checked) {

@@ -1,6 +1,7 @@
 #include "schema/evaluate.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "schema/keywords.hpp"
@@ -56,6 +57,7 @@ Result<std::vector<Violation>> Evaluation::run(const json::Value& value) {
   violations_ = &violations;
   check(program_.root, value, nullptr);
   if (stopped()) return make_error(Errc::schema_too_complex, stopped_);
+  if (limits_.left_out != nullptr) *limits_.left_out = std::move(left_out_);
   return violations;
 }
 
@@ -77,6 +79,7 @@ bool Evaluation::check(NodeId id, const json::Value& value, Evaluated* evaluated
     if (!applies_to(one.keyword->applies, value)) continue;
     good = one.keyword->holds(*this, one, value, tracks() ? &own : nullptr) && good;
   }
+  if (good && !left_out_.empty()) good = keeps_required(node);
   if (enters) scope_.pop_back();
   --depth_;
   if (stopped()) return false;
@@ -95,9 +98,17 @@ bool Evaluation::check_at(std::string_view step, NodeId node, const json::Value&
   return good;
 }
 
+bool Evaluation::check_member(std::string_view step, NodeId node, const json::Value& value) {
+  const bool may_leave_out = leaves_out() && value.is_null();
+  if (may_leave_out && !holds(node, value, nullptr) && leave_out(step, value)) return true;
+  return check_at(step, node, value);
+}
+
 bool Evaluation::holds(NodeId node, const json::Value& value, Evaluated* evaluated) {
   auto* told = std::exchange(violations_, nullptr);
+  const bool strictly = std::exchange(strictly_, true);
   const bool good = check(node, value, evaluated);
+  strictly_ = strictly;
   violations_ = told;
   return good;
 }
@@ -115,6 +126,37 @@ void Evaluation::tell(const std::vector<Violation>& violations) {
   for (const Violation& violation : violations) {
     if (wants_more()) violations_->push_back(violation);
   }
+}
+
+bool Evaluation::leave_out(std::string_view step, const json::Value& value) {
+  if (!leaves_out() || stopped() || !value.is_null()) return false;
+  left_out_.push_back(path_ + "/" + pointer_step(step));
+  return !spend(violation_work);
+}
+
+std::vector<std::string> Evaluation::take_left_out(std::size_t mark) {
+  const auto first = std::next(left_out_.begin(), static_cast<std::ptrdiff_t>(mark));
+  std::vector<std::string> taken(first, left_out_.end());
+  left_out_.resize(mark);
+  return taken;
+}
+
+void Evaluation::leave_out(const std::vector<std::string>& paths) {
+  left_out_.insert(left_out_.end(), paths.begin(), paths.end());
+}
+
+// What is demanded cannot be left out, whichever of the two keywords stands first.
+bool Evaluation::keeps_required(const Node& node) {
+  bool good = true;
+  for (const Check& one : node.checks) {
+    if (one.keyword->name != "required" || stopped()) continue;
+    for (const std::string& name : one.names) {
+      if (spend(left_out_.size())) return false;
+      if (std::erase(left_out_, path_ + "/" + pointer_step(name)) == 0) continue;
+      good = fail(one, "the member \"" + name + "\" must not be null");
+    }
+  }
+  return good;
 }
 
 bool Evaluation::fail(const Check& check, std::string message) {

@@ -35,12 +35,21 @@ class Evaluation {
   bool check(NodeId node, const json::Value& value, Evaluated* evaluated);
   // The same for a part of the value at hand.
   bool check_at(std::string_view step, NodeId node, const json::Value& value);
+  // The same for a member, which may count as left out.
+  bool check_member(std::string_view step, NodeId node, const json::Value& value);
   // The same without telling.
   bool holds(NodeId node, const json::Value& value, Evaluated* evaluated);
   // The same; what is wrong is given instead of told.
   bool try_branch(NodeId node, const json::Value& value, Evaluated* evaluated,
                   std::vector<Violation>& violations);
   void tell(const std::vector<Violation>& violations);
+  // Whether a null member that a schema refuses counts as left out; if so, it is noted.
+  bool leave_out(std::string_view step, const json::Value& value);
+  // What was left out since `mark`, which is forgotten; and what a branch left out, noted again.
+  std::vector<std::string> take_left_out(std::size_t mark);
+  void leave_out(const std::vector<std::string>& paths);
+  [[nodiscard]] bool leaves_out() const { return limits_.left_out != nullptr && !strictly_; }
+  [[nodiscard]] std::size_t left_out_count() const { return left_out_.size(); }
 
   // Tells that the check is not met; always false.
   bool fail(const Check& check, std::string message);
@@ -61,6 +70,7 @@ class Evaluation {
 
  private:
   void stop(std::string why);
+  bool keeps_required(const Node& node);
 
   const Program& program_;
   const Limits& limits_;
@@ -68,6 +78,8 @@ class Evaluation {
   std::vector<std::uint32_t> scope_;
   std::string path_;
   std::string stopped_;
+  std::vector<std::string> left_out_;
+  bool strictly_ = false;  // nothing may be left out
   std::size_t depth_ = 0;
   std::size_t work_ = 0;
 };

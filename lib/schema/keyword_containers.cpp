@@ -185,7 +185,7 @@ bool holds_properties(Evaluation& evaluation, const Check& check, const Value& v
   bool good = true;
   for (std::size_t i = 0; i < check.nodes.size(); ++i) {
     if (!has_member(evaluation, value, check.names[i])) continue;
-    good = evaluation.check_at(check.names[i], check.nodes[i], value[check.names[i]]) && good;
+    good = evaluation.check_member(check.names[i], check.nodes[i], value[check.names[i]]) && good;
     if (evaluated != nullptr) evaluated->names.push_back(check.names[i]);
     if (!good && !evaluation.wants_more()) return false;
   }
@@ -198,7 +198,7 @@ bool holds_pattern_properties(Evaluation& evaluation, const Check& check, const 
   for (const auto& [key, member] : value.members()) {
     for (std::size_t i = 0; i < check.patterns.size(); ++i) {
       if (!check.patterns[i].is_known() || !evaluation.matches(check.patterns[i], key)) continue;
-      good = evaluation.check_at(key, check.nodes[i], member) && good;
+      good = evaluation.check_member(key, check.nodes[i], member) && good;
       if (evaluated != nullptr) evaluated->names.push_back(key);
     }
     if (evaluation.stopped()) return false;
@@ -221,9 +221,10 @@ bool covers(Evaluation& evaluation, const Check& check, std::string_view key) {
 bool check_member(Evaluation& evaluation, const Check& check, std::string_view key,
                   const Value& member) {
   if (check.value.is(json::Type::boolean_false)) {
+    if (evaluation.leave_out(key, member)) return true;
     return evaluation.fail_at(key, check, "this member is not allowed");
   }
-  return evaluation.check_at(key, check.nodes.front(), member);
+  return evaluation.check_member(key, check.nodes.front(), member);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What keywords demand of any value, of numbers and of strings.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,12 +103,32 @@ void tell_closest(Evaluation& evaluation, const std::vector<std::vector<Violatio
   }
 }
 
+// The branch that takes the value with the fewest members left out.
+bool holds_sparing(Evaluation& evaluation, const Check& check, const Value& value,
+                   Evaluated* evaluated, std::vector<std::vector<Violation>>& branches) {
+  const std::size_t mark = evaluation.left_out_count();
+  std::optional<std::vector<std::string>> best;
+  for (const NodeId node : check.nodes) {
+    const bool good = evaluation.try_branch(node, value, evaluated, branches.emplace_back());
+    std::vector<std::string> left_out = evaluation.take_left_out(mark);
+    if (good && (!best || left_out.size() < best->size())) best = std::move(left_out);
+    if (best && best->empty() && evaluated == nullptr) break;
+  }
+  if (best) evaluation.leave_out(*best);
+  return best.has_value();
+}
+
 }  // namespace
 
 bool holds_any(Evaluation& evaluation, const Check& check, const Value& value,
                Evaluated* evaluated) {
   bool any = false;
   std::vector<std::vector<Violation>> branches;
+  if (evaluation.leaves_out()) {
+    any = holds_sparing(evaluation, check, value, evaluated, branches);
+    if (!any) tell_closest(evaluation, branches);
+    return any;
+  }
   for (const NodeId node : check.nodes) {
     any = evaluation.try_branch(node, value, evaluated, branches.emplace_back()) || any;
     if (any && evaluated == nullptr) return true;
@@ -121,6 +142,7 @@ bool holds_any(Evaluation& evaluation, const Check& check, const Value& value,
 
 bool holds_one(Evaluation& evaluation, const Check& check, const Value& value,
                Evaluated* evaluated) {
+  if (evaluation.leaves_out()) return holds_any(evaluation, check, value, evaluated);
   std::size_t count = 0;
   Evaluated of_match;
   std::vector<std::vector<Violation>> branches;

@@ -32,6 +32,10 @@ struct Limits {
   std::size_t work = 10'000'000;  // values looked at, roughly
   std::size_t violations = 16;    // that are told
   bool formats = false;           // a text must be of its `format`, where that is a known one
+  // Where it is given, members that are null and may be left out, but not be null, count as left
+  // out: of alternatives the one that takes the value with the fewest of them. Their paths are put
+  // here. Of `oneOf` several may then follow.
+  std::vector<std::string>* left_out = nullptr;
 };
 
 struct Program;

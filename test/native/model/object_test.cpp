@@ -172,6 +172,41 @@ TEST(ObjectVerdict, RemovesNullsThatTheDialectAskedFor) {
             R"({"object":{"b":{"d":null}}})");
 }
 
+// Which members may be null is said by the branch that the rest of the value follows.
+TEST(ObjectVerdict, RemovesNullsForTheBranchThatTheValueFollows) {
+  constexpr std::string_view a =
+      R"({"type":"object","properties":{"t":{"const":"a"},"x":{"type":["string","null"]}},)"
+      R"("required":["t","x"]})";
+  constexpr std::string_view b =
+      R"({"type":"object","required":["t"],"properties":{"t":{"const":"b"},)"
+      R"("x":{"type":"string"},"y":{"type":"number"}}})";
+  constexpr std::string_view closed =
+      R"({"type":"object","properties":{"c":{"type":"number"},"e":{"type":"string"}},)"
+      R"("required":["c"],"additionalProperties":false})";
+  for (const char* keyword : {"anyOf", "oneOf"}) {
+    std::string schema = R"({"type":"object","properties":{"d":{")";
+    schema.append(keyword).append("\":[").append(a).append(",").append(b).append(",");
+    schema.append(closed).append(R"(]},"n":{"type":"number"}},"required":["d"]})");
+    EXPECT_EQ(judged(schema, R"({"d":{"t":"b","x":null,"y":null}})"),
+              R"({"object":{"d":{"t":"b"}}})");
+    EXPECT_EQ(judged(schema, R"({"d":{"t":"b","y":1,"x":null},"n":null})"),
+              R"({"object":{"d":{"t":"b","y":1}}})");
+    EXPECT_EQ(judged(schema, R"({"d":{"t":"a","x":null},"n":null})"),
+              R"({"object":{"d":{"t":"a","x":null}}})");
+    EXPECT_EQ(judged(schema, R"({"d":{"c":5,"e":null}})"), R"({"object":{"d":{"c":5}}})");
+    EXPECT_NE(judged(schema, R"({"d":{"c":null,"e":null}})").find("problems"), std::string::npos);
+  }
+}
+
+TEST(ObjectVerdict, KeepsNullsThatAreDemanded) {
+  constexpr std::string_view schema =
+      R"({"type":"object","required":["a"],"properties":{"a":{"type":"string"},)"
+      R"("b":{"type":"string"}}})";
+  EXPECT_EQ(judged(schema, R"({"a":null,"b":null})", false, false), R"({"object":{"a":null}})");
+  EXPECT_NE(judged(schema, R"({"a":null,"b":null})").find("/a: type: must be of type string"),
+            std::string::npos);
+}
+
 TEST(ObjectVerdict, AsksForABetterAnswer) {
   constexpr std::string_view schema =
       R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]})";
