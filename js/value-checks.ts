@@ -12,6 +12,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 export const text: Check = ['a string', (value) => typeof value === 'string'];
 export const flag: Check = ['true or false', (value) => typeof value === 'boolean'];
 export const group: Check = ['an object', isRecord];
+export const list: Check = ['a list', Array.isArray];
 export const callback: Check = ['a function', (value) => typeof value === 'function'];
 export const count: Check = [
   'a whole number of at least 1',
@@ -49,6 +50,23 @@ export function checkValues(
     if (value === undefined || isRight(value)) continue;
     throw new MillraceError('invalid_option', `${owner}: ${name} must be ${wanted}.`);
   }
+}
+
+/** Throws for an argument that is no object. */
+export function checkArgument(owner: string, value: unknown, name = 'the argument'): void {
+  if (!isRecord(value))
+    throw new MillraceError('invalid_argument', `${owner}: ${name} must be an object.`);
+}
+
+/** Throws for an argument that is not what it has to be. */
+export function checkMember(
+  owner: string,
+  name: string,
+  value: unknown,
+  [wanted, isRight]: Check,
+): void {
+  if (!isRight(value))
+    throw new MillraceError('invalid_argument', `${owner}: ${name} must be ${wanted}.`);
 }
 
 /** Throws for headers that are no object of strings. */

@@ -1,7 +1,7 @@
 // The least that can be between a provider's first delta and its reader: chats on raw sockets and
 // one epoll loop, without HTTP, JSON or events. What the table about first tokens is measured by.
 //
-// Usage: bare_reader PORT CHATS SPREAD_MS COUNT RATE
+// Usage: bare_reader PORT PATH CHATS SPREAD_MS COUNT RATE
 // Begins that many chats of [paced COUNT RATE], evenly spread over the time, and prints one JSON
 // line:
 // {"chats":N,"p50":ms,"p99":ms}, from the time in the first stamped delta to its arrival here.
@@ -32,14 +32,16 @@ double quantile(std::vector<double>& values, double q) {
 
 class Reader {
  public:
-  Reader(std::uint16_t port, std::size_t chats, double spread_ms, const std::string& words)
+  Reader(std::uint16_t port, const std::string& path, std::size_t chats, double spread_ms,
+         const std::string& words)
       : port_(port), chats_(chats), gap_(spread_ms / static_cast<double>(chats)) {
     const std::string body =
-        R"({"model":"example","stream":true,"messages":[{"role":"user","content":")" + words +
-        R"("}]})";
+        R"({"model":"example","stream":true,"threadId":"t","messages":[{"id":"m","role":"user",)"
+        R"("content":")" +
+        words + R"("}]})";
     request_ =
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "
-        "application/json\r\nContent-Length: " +
+        "POST " + path +
+        " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: " +
         std::to_string(body.size()) + "\r\n\r\n" + body;
   }
 
@@ -103,14 +105,14 @@ class Reader {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fputs("usage: bare_reader PORT CHATS SPREAD_MS COUNT RATE\n", stderr);
+  if (argc != 7) {
+    std::fputs("usage: bare_reader PORT PATH CHATS SPREAD_MS COUNT RATE\n", stderr);
     return 2;
   }
   alarm(120);
-  Reader(static_cast<std::uint16_t>(std::strtoul(argv[1], nullptr, 10)),
-         std::strtoul(argv[2], nullptr, 10), std::strtod(argv[3], nullptr),
-         "[paced " + std::string(argv[4]) + " " + argv[5] + "]")
+  Reader(static_cast<std::uint16_t>(std::strtoul(argv[1], nullptr, 10)), argv[2],
+         std::strtoul(argv[3], nullptr, 10), std::strtod(argv[4], nullptr),
+         "[paced " + std::string(argv[5]) + " " + argv[6] + "]")
       .run();
   return 0;
 }

@@ -47,9 +47,11 @@ export async function startLoad(port, path) {
   return load;
 }
 
-// First tokens at a reader that does nothing else; see native/bare_reader.cpp.
-export async function readBare({ port }, { chats, spread, deltas, rate }) {
-  const reader = startProgram('bare_reader', [port, chats, spread, deltas, rate]);
+// First tokens of a provider, or of a server in front of it, at a reader that does nothing else; see
+// native/bare_reader.cpp.
+export async function readBare({ port, path = '/v1/chat/completions' }, plan) {
+  const { chats, spread, deltas, rate } = plan;
+  const reader = startProgram('bare_reader', [port, path, chats, spread, deltas, rate]);
   const seen = await reader.answer();
   await reader.stop();
   return seen;

@@ -1,5 +1,6 @@
 // When a conversation has to be compressed: its tokens, counted or estimated, against a share of the window.
 import type { AgentMessage } from '../../types/agent';
+import { checkMember, list } from '../value-checks';
 import { ask } from './ask';
 import { countContextTokens } from './vocabulary';
 
@@ -25,6 +26,7 @@ export function shouldCompress(
   messages: AgentMessage[],
   options: CompressionOptions = {},
 ): CompressionCheck {
+  checkMember('shouldCompress()', 'messages', messages, list);
   const countedTokens = countContextTokens(messages, options.tools);
   return ask('checkCompression', { messages, options: { ...options, countedTokens } });
 }

@@ -1,6 +1,7 @@
 // Context engineering: what a model is sent for a turn, made by the engine from an agent's configuration.
 import type { AgentMessage } from '../../types/agent';
 import { modelCard } from '../model/usage';
+import { checkArgument } from '../value-checks';
 import { ask } from './ask';
 
 /** What a model can do; what is absent is taken for granted. */
@@ -54,6 +55,7 @@ export interface BuiltContext {
 
 /** Makes the payload of a model call. Pure: the same input gives the same payload. */
 export function contextEngineering(input: ContextInput): BuiltContext {
+  checkArgument('contextEngineering()', input);
   const { now, ...rest } = input;
   const { provider, model } = input.agent ?? {};
   const known = provider !== undefined && model !== undefined && modelCard(provider, model);

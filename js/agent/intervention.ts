@@ -6,6 +6,7 @@ import type {
   SecurityBlacklistConfig,
   SecurityCheckResult,
 } from '../../types/agent';
+import { checkArgument } from '../value-checks';
 import { ask } from './ask';
 
 let defaults: SecurityBlacklistConfig | undefined;
@@ -56,6 +57,7 @@ export interface ShouldInterveneParams {
 export class InterventionChecker {
   /** `never`, `required` or `always`; a hit of the blacklist gives `required`. */
   static shouldIntervene(params: ShouldInterveneParams): HumanInterventionPolicy {
+    checkArgument('shouldIntervene()', params);
     return ask('shouldIntervene', {
       config: params.config,
       blacklist: listFor(params.securityBlacklist),

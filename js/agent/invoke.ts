@@ -5,6 +5,7 @@ import { MillraceError } from '../errors';
 import type { MCPFileStore } from '../mcp/attachments';
 import type { MCPClient } from '../mcp/client';
 import { invokeMCPTypePlugin } from '../mcp/plugin';
+import { checkArgument } from '../value-checks';
 import { resultText } from './http-tools';
 import { payloadArguments, toolFailure } from './payload';
 import { type PluginOptions, invokeDefaultTypePlugin } from './plugins';
@@ -87,6 +88,7 @@ export async function invokeBuiltinTool(
   const began = Date.now();
   const { signal, maxLength = defaultLength } = options;
   try {
+    checkArgument('invokeBuiltinTool()', payload, 'the payload');
     const tool = found(payload, tools);
     const args = payloadArguments(payload.arguments) as never;
     const limit = options.timeoutMs ?? tool.timeoutMs ?? defaultTimeoutMs;
@@ -161,6 +163,7 @@ export async function invokeTool(
 ): Promise<ToolInvocation> {
   const began = Date.now();
   try {
+    checkArgument('invokeTool()', payload, 'the payload');
     const { type = 'default' } = payload;
     const invoke = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
     return await (invoke ?? invokePlugin)(payload, sources, options);

@@ -5,6 +5,7 @@ import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
 import { fetchSSE } from '../model/fetch-sse';
 import { ModelRuntime } from '../model/runtime';
+import { callback, checkArgument, checkMember, text as aString } from '../value-checks';
 import { ask } from './ask';
 import type { BuiltinToolResult, Citation } from './builtin-tools';
 import type { PresetTask, PresetTaskInput, PresetTaskName } from './preset-prompts';
@@ -119,10 +120,12 @@ export interface PresetTaskOptions<Name extends PresetTaskName = PresetTaskName>
  * what the provider says, and with the signal's reason.
  */
 export async function runPresetTask(options: PresetTaskOptions): Promise<string | undefined> {
+  checkArgument('runPresetTask()', options);
   const task: PresetTask = presetTasks[options.task];
   if ((task as PresetTask | undefined) === undefined) {
     throw new MillraceError('invalid_option', `There is no preset task '${options.task}'.`);
   }
+  checkArgument('runPresetTask()', options.input, 'input');
   const locales = options.locales ?? supportedLocales;
   const messages: object[] = [
     { role: 'system', content: task.system },
@@ -201,6 +204,9 @@ export interface SearchFallbackResult {
 export async function answerWithSearch(
   options: SearchFallbackOptions,
 ): Promise<SearchFallbackResult> {
+  checkArgument('answerWithSearch()', options);
+  checkMember('answerWithSearch()', 'question', options.question, aString);
+  checkMember('answerWithSearch()', 'search', options.search, callback);
   const { question, messages = [], search, onMessageHandle, locale, ...asking } = options;
   const abortController = asking.abortController ?? new AbortController();
   const common = { ...asking, abortController };

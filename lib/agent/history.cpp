@@ -10,6 +10,7 @@
 #include "base/partial_json.hpp"
 #include "base/token_estimate.hpp"
 #include "base/utf8.hpp"
+#include "message/tool_name.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -89,21 +90,11 @@ std::int64_t shorten(Tree& row, std::int64_t kept, std::int64_t tokens) {
 
 // A model may have called what no tool can be called; providers refuse to read such a name again.
 void name_calls(Tree& row) {
-  constexpr std::size_t name_limit = 64;
   const std::size_t count = std::as_const(row)["tool_calls"].items().size();
   for (std::size_t at = 0; at < count; ++at) {
     const std::string_view given =
         std::as_const(row)["tool_calls"].items()[at]["function"]["name"].string();
-    std::string name(given);
-    std::replace_if(
-        name.begin(), name.end(),
-        [](char c) {
-          return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                   c == '_' || c == '-');
-        },
-        '_');
-    if (name.size() > name_limit) name.resize(name_limit);
-    if (name.empty()) name = "unknown";
+    const std::string name = given.empty() ? "unknown" : message::sendable_name(given);
     if (name != given) row.at("tool_calls").items()[at].at("function").set("name", name);
     mend_arguments(row, at);
   }

@@ -34,12 +34,18 @@ Result<void> AgUiRun::push(std::string_view events_json) {
   for (const json::Value event : parsed.value().items()) {
     if (parts_.failed()) break;
     // The adapter itself warns of what it cannot use.
-    static_cast<void>(adapter_->on_record("", event));
+    (adapter_->on_record("", event) ? has_event_ : has_other_) = true;
   }
   return {};
 }
 
 void AgUiRun::finish() {
+  if (has_other_ && !has_event_ && !parts_.failed()) {
+    return fail(
+        row_of(Errc::not_a_stream).code,
+        "Nothing that the source gave is an AG-UI event. A stream of another kind becomes one "
+        "through its adapter: give its Response and the option `adapter`.");
+  }
   if (!parts_.failed()) {
     adapter_->on_end();
     parts_.close_all();

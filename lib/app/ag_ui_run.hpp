@@ -24,7 +24,8 @@ class AgUiRun {
   // Takes the JSON text of an array of events; one that is none becomes a warning.
   // Errors: invalid_json, json_too_deep, invalid_argument; the run goes on.
   Result<void> push(std::string_view events_json);
-  // Closes what is open and ends the run, unless it has ended.
+  // Closes what is open and ends the run, unless it has ended. One that was given things and not
+  // one event among them fails.
   void finish();
   void fail(std::string_view code, std::string_view message);
   [[nodiscard]] bool ended() const { return encoder_.ended(); }
@@ -37,6 +38,8 @@ class AgUiRun {
   event::PartTracker parts_;
   std::unique_ptr<adapter::Adapter> adapter_;
   json::Document document_;
+  bool has_event_ = false;
+  bool has_other_ = false;
 };
 
 // Shape: {"threadId", "runId", "parentRunId", "protocolVersion": string}.

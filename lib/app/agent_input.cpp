@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/json.hpp"
@@ -58,6 +59,23 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
   return format::from_api(*format, adopted.value(), ids);
 }
 
+// The tools of the client as the text of an array, "" without any. A model is offered each by its
+// name, and the name of a call tells whose it is.
+Result<std::string> read_tools(const json::Value& tools) {
+  if (tools.is_nothing()) return std::string();
+  if (!tools.is_array()) return wrong_body("`tools` must be an array");
+  std::set<std::string_view> names;
+  for (const json::Value tool : tools.items()) {
+    const std::string_view name =
+        (tool["function"].is_object() ? tool["function"] : tool)["name"].string();
+    if (name.empty()) return wrong_body("`tools` must consist of objects with a `name`");
+    if (!names.insert(name).second) {
+      return wrong_body("`tools` holds `" + std::string(name) + "` twice");
+    }
+  }
+  return tools.size() > 0 ? tools.to_json() : std::string();
+}
+
 // What the client's page knows, as a system message of its own.
 Result<std::string> context_message(const json::Value& context, IdSource& ids) {
   if (context.is_nothing() || (context.is_array() && context.size() == 0)) return std::string();
@@ -103,9 +121,9 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   if (input.thread_id.empty()) input.thread_id = ids.next_id();
   if (input.run_id.empty()) input.run_id = ids.next_id();
 
-  const json::Value tools = body["tools"];
-  if (!tools.is_nothing() && !tools.is_array()) return wrong_body("`tools` must be an array");
-  if (tools.size() > 0) input.tools_json = tools.to_json();
+  auto tools = read_tools(body["tools"]);
+  if (!tools) return std::move(tools).error();
+  input.tools_json = std::move(tools).value();
 
   const json::Value resume = body["resume"];
   if (!resume.is_nothing() && !resume.is_array()) return wrong_body("`resume` must be an array");

@@ -70,6 +70,11 @@ bool AgentSession::goes_on() {
   return false;
 }
 
+std::string name_of_client_tool(const Tree& tool) {
+  const Tree& function = tool["function"];
+  return std::string((function.is_object() ? function : tool)["name"].string());
+}
+
 void AgentSession::prepare_state() {
   const std::int64_t now = now_ms();
   context_ = std::move(task_.context);
@@ -96,8 +101,8 @@ void AgentSession::prepare_state() {
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
   for (const Tree& tool : task_.client_tools.items()) {
-    const std::string name(tool["name"].string());
-    if (!tool::is_tool_name(name) || plan_->tools.find(name) != nullptr) continue;
+    const std::string name = name_of_client_tool(tool);
+    if (name.empty() || plan_->tools.find(name) != nullptr) continue;
     client_names_.insert(name);
     state_.at("toolManifestMap").set(name, free_manifest(name));
     state_.at("toolExecutorMap").set(name, "client");

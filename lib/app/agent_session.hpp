@@ -43,6 +43,9 @@ struct AgentTask {
   std::vector<std::string> strays;
 };
 
+// AG-UI names a tool of the client at its top, OpenAI's shape in `function`.
+std::string name_of_client_tool(const json::Tree& tool);
+
 // How a run ended.
 struct AgentOutcome {
   enum class Kind : std::uint8_t {

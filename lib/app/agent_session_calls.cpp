@@ -59,7 +59,7 @@ std::string AgentSession::tools_json() const {
   if (client_names_.empty()) return plan_->definitions_json;
   Tree tools = plan_->definitions;
   for (const Tree& tool : task_.client_tools.items()) {
-    if (client_names_.contains(tool["name"].string())) tools.push(tool);
+    if (client_names_.contains(name_of_client_tool(tool))) tools.push(tool);
   }
   return tools.to_json();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/scope.hpp"
+#include "model/tool_names.hpp"
 
 namespace millrace::model {
 namespace {
@@ -96,6 +97,14 @@ void AttemptEvents::release() {
 }
 
 void AttemptEvents::show(const event::Event& event) {
+  const auto* call = std::get_if<event::ToolStart>(&event.body);
+  if (call == nullptr || call->hosted) return hand_over(event);
+  event::ToolStart named = *call;
+  named.name = given_tool_name(tools_, call->name);
+  hand_over({named, event.extra});
+}
+
+void AttemptEvents::hand_over(const event::Event& event) {
   if (void_ids_.empty()) {
     note(event.body);
     claim(event.body);

@@ -14,6 +14,7 @@
 #include "base/seldom.hpp"
 #include "base/token_estimate.hpp"
 #include "event/event.hpp"
+#include "model/payload.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::model {
@@ -37,8 +38,9 @@ struct BookedUsage {
 using VoidIds = std::unordered_set<std::string>;
 
 // Opaque state names its issuer before it comes, so that nobody else gets it back (scope.hpp).
+// Tools are called what whoever asked calls them (tool_names.hpp).
 // Thread: any, one at a time.
-// Lifetime: `out`, `ids`, `void_ids` and the text of `issuer` outlive it.
+// Lifetime: `out`, `ids`, `void_ids`, `tools` and the text of `issuer` outlive it.
 class AttemptEvents final : public event::EventSink {
  public:
   struct Failure {
@@ -47,8 +49,14 @@ class AttemptEvents final : public event::EventSink {
   };
 
   AttemptEvents(event::EventSink& out, IdSource& ids, const VoidIds& void_ids,
-                std::string_view issuer, std::string_view model)
-      : out_(out), ids_(ids), void_ids_(void_ids), issuer_(issuer), said_(model), thought_(model) {}
+                const std::vector<Tool>& tools, std::string_view issuer, std::string_view model)
+      : out_(out),
+        ids_(ids),
+        void_ids_(void_ids),
+        tools_(tools),
+        issuer_(issuer),
+        said_(model),
+        thought_(model) {}
 
   void on_event(const event::Event& event) override;
   // Hands over what waited for a first part, since none comes.
@@ -78,6 +86,7 @@ class AttemptEvents final : public event::EventSink {
   bool keep(const event::Body& body);
   bool hold(const event::Body& body);
   void show(const event::Event& event);
+  void hand_over(const event::Event& event);
   void note(const event::Body& body);
   void claim(const event::Body& body);
   std::string_view fresh(std::string_view id);
@@ -86,6 +95,7 @@ class AttemptEvents final : public event::EventSink {
   event::EventSink& out_;
   IdSource& ids_;
   const VoidIds& void_ids_;
+  const std::vector<Tool>& tools_;
   std::string_view issuer_;
   std::vector<Held> held_;
   Rare<std::unordered_map<std::string, std::string>> renamed_;

@@ -196,8 +196,8 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
     return;
   }
   services_.circuits.began(link().config, key_);
-  events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, link().config.id,
-                                            attempts_.back().model);
+  events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
+                                            link().config.id, attempts_.back().model);
   adapter::DecoderOptions decoding = options_.decoder;
   if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_thoughts = false;
   decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);

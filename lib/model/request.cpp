@@ -10,6 +10,7 @@
 #include "model/body/left_out.hpp"
 #include "model/dialects.hpp"
 #include "model/scope.hpp"
+#include "model/tool_names.hpp"
 #include "net/request_rules.hpp"
 #include "net/url.hpp"
 
@@ -135,6 +136,35 @@ bool is_custom(const message::ToolCall& call) {
          call.metadata.find(format::openai::items_provider, format::openai::custom_kind) != nullptr;
 }
 
+bool says_nothing(const message::Message& message) {
+  using Kind = message::Content::Kind;
+  const message::Content& content = message.content;
+  // Who asks nothing in so many words may mean it.
+  const bool is_said = content.kind == Kind::text
+                           ? !content.text.empty() || message.role == message::Role::user
+                           : content.kind != Kind::absent && content.text != "[]";
+  return !is_said && message.tool_calls.empty() && message.metadata.provider_state.empty() &&
+         !message.encrypted_value;
+}
+
+// An answer that was stopped before its first word, a question whose parts are none: providers
+// refuse the whole history for one. Reasoning belongs to the answer behind it, which stays.
+void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<Note>& notes) {
+  using message::Role;
+  Role before = Role::system;
+  const auto is_silent = [&](const message::Message& message) {
+    const bool may_be = message.role == Role::user ||
+                        (message.role == Role::assistant && before != Role::reasoning &&
+                         !quirks.has(Quirk::blank_assistant_content));
+    before = message.role;
+    return may_be && says_nothing(message);
+  };
+  const std::size_t dropped = std::erase_if(messages, is_silent);
+  if (dropped == 0) return;
+  notes.push_back(
+      {"messages", "Messages that say nothing are left out: " + std::to_string(dropped) + "."});
+}
+
 // Servers that read OpenAI's calls of a history parse their arguments.
 void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
   for (message::Message& message : messages) {
@@ -161,8 +191,10 @@ void note_repairs(message::Messages& messages, IdSource& ids, message::Strays st
 
 }  // namespace
 
-Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& payload,
+Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
                                IdSource& ids, const Credential& credential) {
+  const std::optional<ChatPayload> renamed = with_sent_tool_names(given);
+  const ChatPayload& payload = renamed ? *renamed : given;
   auto way = way_to(config, payload);
   if (!way) return std::move(way).error();
   if (!credential.base_url.empty() && !config.own_base_url) {
@@ -184,6 +216,8 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   const bool to_claude = is_claude(chat.dialect);
   note_repairs(messages, ids, to_claude ? message::Strays::told_by_user : message::Strays::dropped,
                chat.notes);
+  drop_silent(messages, config.quirks, chat.notes);
+  if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
   if (to_claude) fill_empty_results(messages);
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 

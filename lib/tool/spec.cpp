@@ -10,8 +10,6 @@ namespace millrace::tool {
 namespace {
 
 constexpr std::size_t name_limit = 64;
-// Parts the name of a plugin from that of its function (agent/state.hpp).
-constexpr std::string_view reserved = "____";
 
 constexpr std::array<std::pair<std::string_view, Effect>, 4> effects{{
     {"read", Effect::read},
@@ -43,7 +41,7 @@ std::optional<Effect> find_effect(std::string_view name) {
 bool is_tool_name(std::string_view name) {
   return !name.empty() && name.size() <= name_limit &&
          std::all_of(name.begin(), name.end(), is_name_character) &&
-         name.find(reserved) == std::string_view::npos;
+         name.find(name_joint) == std::string_view::npos;
 }
 
 std::string definition_json(const Spec& spec) {

@@ -301,7 +301,8 @@ describe('toAGUIResponse()', () => {
   });
 
   it('turns a value that is no event into a warning', async () => {
-    const list = await events(toAGUIResponse([null, { no: 'type' }, 5] as never));
+    const step = { type: 'STEP_STARTED', stepName: 'one' };
+    const list = await events(toAGUIResponse([null, { no: 'type' }, 5, step] as never));
     expect(list.filter(({ type }) => type === 'CUSTOM')).toHaveLength(3);
     expect(list.at(-1)?.type).toBe('RUN_FINISHED');
   });

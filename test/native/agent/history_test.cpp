@@ -161,7 +161,7 @@ TEST(ProviderRows, CanBeSent) {
   ASSERT_EQ(rows.items().size(), 7U);
   EXPECT_EQ(rows.items()[1]["role"].string(), "user");
   const auto& calls = rows.items()[2]["tool_calls"].items();
-  EXPECT_EQ(calls[0]["function"]["name"].string(), "no_name_");
+  EXPECT_EQ(calls[0]["function"]["name"].string(), "no_name_90d8e8ab");
   EXPECT_EQ(calls[1]["function"]["name"].string(), "unknown");
   EXPECT_EQ(calls[2]["function"]["name"].string(), "good-name_1");
   EXPECT_EQ(rows.items()[6]["role"].string(), "user");

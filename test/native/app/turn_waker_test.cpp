@@ -100,7 +100,7 @@ TEST(TurnWaker, HasAPaceWhileMuchComes) {
     return is_so();
   };
   EXPECT_EQ(pace().count(), 0);
-  EXPECT_TRUE(gives_until(1000, [&] { return pace() == std::chrono::milliseconds(32); }));
+  EXPECT_TRUE(gives_until(1000, [&] { return pace() == std::chrono::milliseconds(64); }));
   EXPECT_TRUE(gives_until(1, [&] { return pace().count() == 0; }));
   loop.stop();
 }

@@ -74,7 +74,7 @@ const std::vector<Case>& cases() {
       {"blank_assistant_content",
        talk(
            R"([{"role":"user","content":"a"},{"role":"assistant","content":""},{"role":"user","content":"b"}])"),
-       R"("content":" ")", R"("content":"")"},
+       R"("content":" ")", "Messages that say nothing are left out: 1."},
       {"images_by_value",
        talk(
            R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://e/x.png"}}]}])"),
