@@ -229,6 +229,11 @@ std::string text_or_json(const json::Value& value) {
   return value.is_string() ? std::string(value.string()) : value.to_json(keep);
 }
 
+bool is_foreign(const json::Value& item) {
+  const auto role = item["role"].filled_string();
+  return item["type"].string() == "message" && role && *role != "assistant";
+}
+
 std::string arguments_of(const ItemType& type, const json::Value& item) {
   json::Value value = item[type.arguments];
   // Newer computer calls hold a list of actions.

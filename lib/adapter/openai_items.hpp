@@ -48,6 +48,9 @@ const ItemType& item_type(std::string_view type);
 // elsewhere.
 const ItemType& item_type(const json::Value& item);
 
+// True for a message of somebody else than the model.
+bool is_foreign(const json::Value& item);
+
 // The id by which a reader knows the call, or "".
 std::string call_id_of(const ItemType& type, const json::Value& item,
                        std::optional<std::int64_t> output_index);

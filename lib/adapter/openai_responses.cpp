@@ -17,12 +17,6 @@ constexpr std::string_view responses_provider = "openai_responses";
 constexpr std::string_view prefix = "response.";
 constexpr std::ptrdiff_t items_limit = 1024;
 
-// True for a message of somebody else than the model.
-bool is_foreign(const json::Value& item) {
-  const auto role = item["role"].filled_string();
-  return item["type"].string() == "message" && role && *role != "assistant";
-}
-
 bool is_refusal(const json::Value& part) {
   return part["type"].string() == refusal_kind;
 }
@@ -133,7 +127,7 @@ OpenAiResponses::Item& OpenAiResponses::add(const ItemType& type, std::string_vi
 
 void OpenAiResponses::on_item_added(const json::Value& record, const Row& /*row*/) {
   const json::Value value = record["item"];
-  if (!value.is_object() || is_foreign(value)) return;
+  if (!value.is_object() || openai::is_foreign(value)) return;
   const auto index = record["output_index"].integer();
   const Item* known = find_same(openai::item_type(value), value, index);
   if (known == nullptr || known->done) announce(value, index);
@@ -143,7 +137,10 @@ OpenAiResponses::Item& OpenAiResponses::announce(const json::Value& value,
                                                  std::optional<std::int64_t> index) {
   Item& item = add(openai::item_type(value), value["id"].string(), index);
   if (item.type->group == ItemGroup::message) services_.parts.text_open(item.key, item.id);
-  if (item.type->group == ItemGroup::call) open_call(item, value);
+  if (item.type->group == ItemGroup::call) {
+    open_call(item, value);
+    if (!item.ended) item.announced = openai::arguments_of(*item.type, value);
+  }
   if (item.type->type == "function_call_output") give_output(item, value);
   return item;
 }
@@ -153,7 +150,7 @@ void OpenAiResponses::on_item_done(const json::Value& record, const Row& /*row*/
 }
 
 void OpenAiResponses::finish_item(const json::Value& value, std::optional<std::int64_t> index) {
-  if (!value.is_object() || is_foreign(value)) return;
+  if (!value.is_object() || openai::is_foreign(value)) return;
   const ItemType& type = openai::item_type(value);
   Item* known = find_same(type, value, index);
   if (known != nullptr && known->done) return;
@@ -331,7 +328,7 @@ void OpenAiResponses::give_items(const json::Value& response) {
   std::int64_t index = 0;
   for (const json::Value item : response["output"].items()) {
     // Each is an item of its own, also where two have one id.
-    if (item.is_object() && !is_foreign(item)) end_item(announce(item, index), item);
+    if (item.is_object() && !openai::is_foreign(item)) end_item(announce(item, index), item);
     ++index;
   }
 }
@@ -339,6 +336,7 @@ void OpenAiResponses::give_items(const json::Value& response) {
 void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/) {
   const json::Value response = record["response"];
   give_items(response);
+  finish_open(response);
   services_.parts.close_all();
   services_.parts.pass(event::Finish{refused_ ? refusal_kind : "completed"});
   give_usage(response);

@@ -34,6 +34,7 @@ class OpenAiResponses final : public Adapter {
     std::string key;          // the tracker's
     std::string call_id;
     std::string tool;
+    std::string announced;  // arguments that came with the item, until it is known who gives them
     // The highest number of each kind of part whose text was given.
     std::array<std::int64_t, 3> given{-1, -1, -1};
     Part thought = Part::text;  // the reasoning part that was begun last: its kind
@@ -99,12 +100,15 @@ class OpenAiResponses final : public Adapter {
   void open_call(Item& item, const json::Value& value);
   void end_call(Item& item);
   void finish_call(Item& item, const json::Value& value);
+  void give_announced(Item& item, bool more_follow);
+  void give_whole(Item& item, std::string_view arguments);
   void give_result(std::string_view id, std::string_view call_id, std::string_view content,
                    const std::optional<std::string>& failure);
   void give_output(Item& item, const json::Value& value);
   void give_state(std::string_view kind, std::string_view entity, const std::string& state);
   bool on_whole(const json::Value& response);
   void give_items(const json::Value& response);
+  void finish_open(const json::Value& response);
   void give_usage(const json::Value& response);
   std::string_view call_holder();
   void part_calls();

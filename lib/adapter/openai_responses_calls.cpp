@@ -41,6 +41,24 @@ void OpenAiResponses::open_call(Item& item, const json::Value& value) {
   }
 }
 
+// Arguments that came with the item are the call's when nobody else gives them, and their beginning
+// when deltas go on with them. Deltas behind a whole value say it again, or take its place.
+void OpenAiResponses::give_announced(Item& item, bool more_follow) {
+  if (item.announced.empty()) return;
+  const std::string text = std::exchange(item.announced, {});
+  if (more_follow && json::Document().parse(text).ok()) return;
+  item.has_arguments = true;
+  services_.parts.tool_args(item.key, text);
+}
+
+// Arguments of an event that ends the call, when no delta brought any.
+void OpenAiResponses::give_whole(Item& item, std::string_view arguments) {
+  if (item.has_arguments) return;
+  if (arguments.empty()) return give_announced(item, false);
+  item.has_arguments = true;
+  services_.parts.tool_args(item.key, arguments);
+}
+
 void OpenAiResponses::end_call(Item& item) {
   item.ended = true;
   services_.parts.tool_close(item.key);
@@ -50,6 +68,7 @@ void OpenAiResponses::on_arguments_delta(const json::Value& record, const Row& /
   Item* item = find(record, ItemGroup::call);
   if (item == nullptr || item->ended) return;
   const json::Value delta = record["delta"];
+  if (delta.truthy()) give_announced(*item, true);
   item->has_arguments = item->has_arguments || delta.truthy();
   if (delta.is_string()) {
     services_.parts.tool_args(item->key, delta.string());
@@ -65,18 +84,28 @@ void OpenAiResponses::on_arguments_done(const json::Value& record, const Row& ro
     item->tool = *name;
     services_.parts.tool_open(item->key, item->call_id, *name);
   }
-  if (!item->has_arguments) {
-    services_.parts.tool_args(item->key, openai::text_or_json(record[row.member]));
-  }
+  give_whole(*item, openai::text_or_json(record[row.member]));
   end_call(*item);
+}
+
+// The items whose own end did not come.
+void OpenAiResponses::finish_open(const json::Value& response) {
+  if (services_.mode != event::Mode::strict) return;
+  std::int64_t index = 0;
+  for (const json::Value value : response["output"].items()) {
+    Item* known = value.is_object() ? find_same(openai::item_type(value), value, index) : nullptr;
+    if (known != nullptr && !known->done && !openai::is_foreign(value)) end_item(*known, value);
+    ++index;
+  }
+  for (Item& item : items_) {
+    if (!item.done && !item.ended && !item.has_arguments) give_announced(item, false);
+  }
 }
 
 void OpenAiResponses::finish_call(Item& item, const json::Value& value) {
   if (!item.ended) {
     open_call(item, value);  // its id or its name may be known only now
-    if (!item.has_arguments) {
-      services_.parts.tool_args(item.key, openai::arguments_of(*item.type, value));
-    }
+    give_whole(item, openai::arguments_of(*item.type, value));
     // In strict mode the result ends the call, so that nothing comes between them.
     if (!item.type->hosted || services_.mode == event::Mode::as_received) end_call(item);
   }

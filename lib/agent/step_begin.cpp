@@ -126,6 +126,27 @@ bool StepMachine::pass_gate() {
   return true;
 }
 
+// The rows that asked about these calls are answered by them: each gets the result of its call, and
+// nobody is asked about it again.
+void StepMachine::answer_rows(Tree& payload) {
+  const bool single = !payload["approvedToolCalls"].is_array();
+  const auto answer = [&](const Tree& call) {
+    const std::string_view id = call["id"].string();
+    Tree* row = find_tool_row(state_, id);
+    if (row == nullptr || (*row)["pluginIntervention"]["status"].string() != "pending") return;
+    row->at("pluginIntervention").set("status", "approved");
+    if (!(*row)["id"].is_string()) return;
+    if (!single) {
+      payload.at("existingToolMessageIds").set(id, (*row)["id"]);
+    } else if (!payload["skipCreateToolMessage"].truthy()) {
+      payload.set("parentMessageId", (*row)["id"]);
+      payload.set("skipCreateToolMessage", Tree::flag(true));
+    }
+  };
+  if (single) return answer(chat_tool_call(payload["approvedToolCall"]));
+  for (const Tree& call : payload["approvedToolCalls"].items()) answer(chat_tool_call(call));
+}
+
 // The instruction that an approval stands for; ends the step when the approval is not valid.
 Tree StepMachine::approved_call() {
   const Tree payload = context_["payload"];
@@ -140,6 +161,7 @@ Tree StepMachine::approved_call() {
   }
   Tree instruction = Tree::object();
   Tree made = payload;
+  answer_rows(made);
   if (payload["approvedToolCalls"].is_array()) {
     instruction.set("type", "call_tools_batch");
     made.erase("approvedToolCalls");

@@ -132,6 +132,7 @@ class StepMachine {
 
   // How a step begins (step_begin.cpp)
   bool pass_gate();
+  void answer_rows(Tree& payload);
   Tree approved_call();
 
   // The frame of a step (step_machine.cpp)

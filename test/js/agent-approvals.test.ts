@@ -134,6 +134,64 @@ describe("an approval of a call in OpenAI's shape", () => {
   });
 });
 
+describe('an approval without a decision', () => {
+  const paused = async (paid: unknown[]) => {
+    const answers = [{ tool_calls: toolTurn('a', 'c1').tool_calls }, { content: 'done' }];
+    const agent: any = new GeneralChatAgent({
+      operationId: 'op',
+      modelRuntimeConfig: { model: 'm', provider: 'p' },
+    });
+    agent.tools = { pay: (args: never) => paid.push(args) && 'paid' };
+    agent.modelRuntime = () => says(answers.shift()!);
+    const runtime = new AgentRuntime(agent, { history: 'engine' });
+    const manifest = { identifier: 'pay', humanIntervention: 'required', api: [{ name: 'pay' }] };
+    const state = stateOf([{ role: 'user', content: 'x' }], { toolManifestMap: { pay: manifest } });
+    const { newState } = await runtime.run(state);
+    expect(newState.status).toBe('waiting_for_human');
+    return { runtime, newState: newState as any };
+  };
+  const step = (approvedToolCall: any, more: object): any => ({
+    phase: 'human_approved_tool',
+    payload: { approvedToolCall, ...more },
+    session: { sessionId: 's', messageCount: 1, status: 'waiting_for_human', stepCount: 1 },
+  });
+
+  it.each([
+    ['approveToolCall', undefined],
+    ['a step', () => ({ parentMessageId: 'other' })],
+    ['a step on the row', (id: string) => ({ parentMessageId: id, skipCreateToolMessage: true })],
+  ])('answers the row that asked, once, by %s', async (_name, more) => {
+    const paid: unknown[] = [];
+    const { runtime, newState } = await paused(paid);
+    const [made] = newState.pendingToolsCalling;
+    const asked = newState.messages.at(-1);
+    const approved = await (more
+      ? runtime.step(newState, step(made, more(asked.id)))
+      : runtime.approveToolCall(newState, made));
+    const rows = approved.newState.messages.filter((row: any) => row.role === 'tool');
+    expect(rows).toMatchObject([
+      { id: asked.id, content: 'paid', pluginIntervention: { status: 'approved' } },
+    ]);
+    const end = await runtime.run(approved.newState, approved.nextContext);
+    expect(end.newState.status).toBe('done');
+    expect(paid).toHaveLength(1);
+    const { events } = await runtime.approveToolCall(end.newState, made);
+    expect(events).toMatchObject([{ type: 'error', error: { type: 'approval_answered' } }]);
+    expect(paid).toHaveLength(1);
+  });
+
+  it('answers the rows of several calls', async () => {
+    const paid: unknown[] = [];
+    const { runtime, newState } = await paused(paid);
+    const payload: any = { approvedToolCalls: newState.pendingToolsCalling };
+    const approved = await runtime.step(newState, { ...step(undefined, {}), payload });
+    expect(approved.newState.messages.filter((row: any) => row.role === 'tool')).toMatchObject([
+      { content: 'paid', pluginIntervention: { status: 'approved' } },
+    ]);
+    expect(paid).toHaveLength(1);
+  });
+});
+
 describe('rows that wait for approval', () => {
   const request = (calls: any[], more = {}) => ({
     type: 'request_human_approve',
