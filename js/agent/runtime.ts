@@ -137,7 +137,10 @@ export class AgentRuntime {
     return { events: [event], newState };
   }
 
-  /** Goes on after an interruption; with a context it runs a step at once. */
+  /**
+   * Goes on after an interruption; with a context it runs a step at once. A run that waited waits
+   * again, and tells for what.
+   */
   async resume(
     state: AgentState,
     reason = 'User resumed execution',
@@ -154,7 +157,8 @@ export class AgentRuntime {
     const newState = clone(state);
     const resumedAt = new Date().toISOString();
     delete newState.interruption;
-    newState.status = 'running';
+    const waiting = context ? '' : ask<AgentState['status'] | ''>('waitingStatus', { state });
+    newState.status = waiting || 'running';
     newState.lastModified = resumedAt;
     const event: AgentEvent = {
       type: 'resumed',
@@ -163,7 +167,7 @@ export class AgentRuntime {
       resumedFromStep: newState.stepCount,
     };
     tell(options.onEvent ?? this.#config.onEvent, event);
-    if (context) {
+    if (context || waiting) {
       const result = await this.step(newState, context, options);
       return { ...result, events: [event, ...result.events] };
     }

@@ -10,6 +10,7 @@
 #include "agent/call_schema.hpp"
 #include "agent/intervention.hpp"
 #include "agent/state.hpp"
+#include "agent/waiting.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -216,7 +217,7 @@ class Decision {
       interrupt("human_rejected");
       return {};
     }
-    if (state_["pendingToolsCalling"].items().empty()) {
+    if (waiting_status(state_, {}).empty()) {
       state_.set("status", "running");
       go_on("user_input", Tree::object());
     }
@@ -288,6 +289,8 @@ class Decision {
     payload.set("kind", select ? "select" : "prompt");
     state_.at("messages").push(std::move(row));
     state_.erase(select ? "pendingHumanSelect" : "pendingHumanPrompt");
+    if (call.is_string()) approval_list::drop_pending(state_, call.string());
+    if (keep_waiting(state_, "waiting_for_async_tool", now_ms_)) return {};
     state_.set("status", "running");
     go_on("human_response", std::move(payload));
     return {};
@@ -317,7 +320,7 @@ class Decision {
   Result<void> tool_result() {
     const std::string_view id = decision_["toolCallId"].string();
     Tree* found = approval_list::find_in(state_, "pendingToolsCalling", "id", id);
-    if (found == nullptr || state_["status"].string() != "waiting_for_async_tool") {
+    if (found == nullptr || !waits_for_result(state_, *found)) {
       return approval_list::unknown(id);
     }
     const Tree call = *found;
@@ -342,7 +345,8 @@ class Decision {
     event.set("result", result);
     events_.push(std::move(event));
     approval_list::drop_pending(state_, id);
-    if (!state_["pendingToolsCalling"].items().empty()) return {};
+    const std::string status(state_["status"].string());
+    if (keep_waiting(state_, status, now_ms_)) return {};
     state_.set("status", "running");
     Tree payload = Tree::object();
     payload.set("toolCall", call);

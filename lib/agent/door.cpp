@@ -12,6 +12,7 @@
 #include "agent/history.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
+#include "agent/waiting.hpp"
 #include "base/json_depth.hpp"
 #include "base/token_estimate.hpp"
 #include "schema/schema.hpp"
@@ -95,6 +96,12 @@ Answer on_apply_decision(const Tree& question, const Surroundings& around) {
   return apply_decision(question["state"], question["decision"], around.now_ms, around.ids);
 }
 
+// A call that was not asked for was begun.
+Answer on_waiting_status(const Tree& question, const Surroundings&) {
+  Tree state = question["state"];
+  return Tree::text(waiting_status(state, "waiting_for_async_tool"));
+}
+
 Answer on_decide_group(const Tree& question, const Surroundings&) {
   return decide_group(question["config"], question["memory"], question["result"]);
 }
@@ -148,6 +155,7 @@ constexpr std::array functions{Function{"matchPattern", on_match_pattern},
                                Function{"checkCompression", on_check_compression},
                                Function{"estimateTokens", on_estimate_tokens},
                                Function{"applyDecision", on_apply_decision},
+                               Function{"waitingStatus", on_waiting_status},
                                Function{"decideGroup", on_decide_group},
                                Function{"repairRows", on_repair_rows},
                                Function{"trimRows", on_trim_rows},

@@ -6,6 +6,7 @@
 #include "agent/approvals.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
+#include "agent/waiting.hpp"
 
 namespace millrace::agent {
 
@@ -51,7 +52,9 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
     }
     state_ = std::move(loaded).value();
   }
-  step_count_ = state_["stepCount"].integer_or(0) + 1;
+  step_count_ = state_["stepCount"].integer_or(0);
+  if (!context.is_object() && is_still_waiting()) return;
+  ++step_count_;
   state_.set("stepCount", Tree::integer(step_count_));
   state_.set("lastModified", iso_time(now_ms));
   if (context.is_object()) {
@@ -79,6 +82,20 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   payload.set("context", context_);
   payload.set("state", state_);
   request("runner", std::move(payload), [this](Tree answer) { take_answer(std::move(answer)); });
+}
+
+// A run that waits is not walked past what is open: whoever steps it without a context gets it back
+// as it is, and is told again what it waits for.
+bool StepMachine::is_still_waiting() {
+  const std::string_view status = state_["status"].string();
+  if (status != "waiting_for_human" && status != "waiting_for_async_tool") return false;
+  Tree events = open_questions_of(state_);
+  if (events.items().empty()) return false;
+  for (Tree& event : events.items()) emit(std::move(event));
+  const Tree modified = state_["lastModified"];
+  settle(Tree());
+  outcome_.at("newState").set("lastModified", modified);
+  return true;
 }
 
 // Instructions; with `@rows` those that the runner wrote to the end of its copy of the history, as

@@ -4,11 +4,17 @@
 
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
+#include "agent/waiting.hpp"
 
 namespace millrace::agent {
 
 void StepMachine::end_step() {
   if (finish_seen_ && counts_) step_count_ = std::max<std::int64_t>(0, step_count_ - 1);
+  // However the approved call was carried out, the others are open still.
+  const bool approved = context_["phase"].string() == "human_approved_tool";
+  if (approved && !is_blocked(state_["status"].string())) {
+    keep_waiting(state_, "waiting_for_human", now_ms_);
+  }
   Tree next = is_blocked(state_["status"].string()) ? Tree() : std::move(next_context_);
   settle(std::move(next));
 }

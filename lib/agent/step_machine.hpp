@@ -131,6 +131,7 @@ class StepMachine {
   static std::span<const Builtin> builtins();
 
   // How a step begins (step_begin.cpp)
+  bool is_still_waiting();
   bool pass_gate();
   void answer_rows(Tree& payload);
   Tree approved_call();

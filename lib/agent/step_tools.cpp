@@ -5,6 +5,7 @@
 #include "agent/deltas.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
+#include "agent/waiting.hpp"
 
 namespace millrace::agent {
 
@@ -25,15 +26,6 @@ std::string lane_of(const Tree& state, const Tree& call) {
     return "by " + std::string(identifier) + ' ' + value.to_json();
   }
   return {};
-}
-
-bool runs_at_client(const Tree& state, const Tree& call) {
-  const std::string_view identifier = call["identifier"].string();
-  return call["executor"].string() == "client" || call["source"].string() == "client" ||
-         state["toolSourceMap"][identifier].string() == "client" ||
-         state["toolExecutorMap"][identifier].string() == "client" ||
-         state["operationToolSet"]["sourceMap"][identifier].string() == "client" ||
-         state["operationToolSet"]["executorMap"][identifier].string() == "client";
 }
 
 // A result in LobeHub's shape may end the run, unless it hands over to sub-agents. A value that
@@ -221,8 +213,7 @@ void StepMachine::finish_tools() {
     state_.set("status", "waiting_for_async_tool");
   } else if (!state_["pendingToolsCalling"].items().empty()) {
     // An approved call ran while others still wait.
-    state_.set("status", "waiting_for_human");
-    state_.set("humanWaitingSince", Tree::integer(now_ms_));
+    keep_waiting(state_, "waiting_for_human", now_ms_);
   } else if (stop && options_.history) {
     end_by_tool();
   }

@@ -1,0 +1,31 @@
+// What a run waits for: a person's word on calls and questions, and results of calls that run
+// elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/json_tree.hpp"
+
+namespace millrace::agent {
+
+// Whether the client runs the call, by its own words or by the run's maps of sources and
+// executors.
+bool runs_at_client(const json::Tree& state, const json::Tree& call);
+
+// The status of a run with what is open in `state`: waiting_for_human before
+// waiting_for_async_tool, or "" when nothing is open. `unknown` is that of calls about which the
+// state tells nothing more.
+std::string_view waiting_status(json::Tree& state, std::string_view unknown);
+
+// Sets that status where something is open still; false when nothing is.
+// Units: milliseconds since 1970.
+bool keep_waiting(json::Tree& state, std::string_view unknown, std::int64_t now_ms);
+
+// Whether a call of `pendingToolsCalling` waits for its result, not for its approval.
+bool waits_for_result(json::Tree& state, const json::Tree& call);
+
+// The events that name what is open, as when it was asked for first.
+json::Tree open_questions_of(json::Tree& state);
+
+}  // namespace millrace::agent
