@@ -21,6 +21,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "message/message.hpp"
+#include "message/parts.hpp"
 
 namespace millrace::format {
 
@@ -31,6 +32,9 @@ void write_anthropic(message::JsonBuilder& out, std::span<const message::Message
 void write_anthropic_system(message::JsonBuilder& out, std::span<const message::Message> messages);
 void write_anthropic_messages(message::JsonBuilder& out,
                               std::span<const message::Message> messages);
+
+// Whether the API takes a document: a PDF, text by value, an upload.
+bool anthropic_takes(const message::Media& document);
 
 // Errors: invalid_messages when `data` holds no array of messages.
 Result<message::Messages> read_anthropic(const json::Value& data, IdSource& ids);

@@ -5,6 +5,7 @@
 
 #include "base/base64.hpp"
 #include "base/utf8.hpp"
+#include "format/anthropic.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -21,9 +22,13 @@ void write_base64_source(JsonBuilder& out, const Media& media, std::string_view 
   out.text("data", media.value);
 }
 
+bool is_pdf(const Media& media) {
+  return media.mime_type.empty() || media.mime_type == "application/pdf";
+}
+
 // A document by value is a PDF, or text that the API takes as text. False when it is neither.
 bool write_document_data(JsonBuilder& out, const Media& media) {
-  if (media.mime_type.empty() || media.mime_type == "application/pdf") {
+  if (is_pdf(media)) {
     write_base64_source(out, media, "application/pdf");
     return true;
   }
@@ -53,6 +58,13 @@ bool write_source(JsonBuilder& out, const Media& media) {
 }
 
 }  // namespace
+
+bool anthropic_takes(const Media& document) {
+  if (is_pdf(document) || document.source == Media::Source::file) return true;
+  if (document.source == Media::Source::url) return false;
+  const auto text = base64::decode(document.value);
+  return text && utf8::is_valid(*text);
+}
 
 void write_text_block(JsonBuilder& out, std::string_view text, const json::Value& cache_control) {
   out.open_object();

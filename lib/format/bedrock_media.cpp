@@ -66,6 +66,10 @@ std::string document_name(std::string_view filename) {
 
 }  // namespace
 
+bool knows_format(const Media& media) {
+  return find_row(media) != nullptr;
+}
+
 std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   JsonBuilder out(surrogates);
   if (part["type"].string() == "text") {

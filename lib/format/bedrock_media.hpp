@@ -5,8 +5,12 @@
 
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
+#include "message/parts.hpp"
 
 namespace millrace::format::bedrock {
+
+// Whether the kind has a format for the medium's type.
+bool knows_format(const message::Media& media);
 
 // A content part as the JSON text of a block, or "" for one that the API cannot take.
 std::string block_of(const json::Value& part, json::Surrogates surrogates);

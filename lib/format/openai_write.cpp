@@ -41,12 +41,13 @@ void write_image(JsonBuilder& out, const Media& media, std::string_view type = "
 // Files and sounds of Mistral's API.
 bool write_mistral_part(JsonBuilder& out, const Media& media) {
   const bool is_sound = media.kind == Media::Kind::audio && media.source == Media::Source::data;
-  if (!is_sound && media.kind != Media::Kind::document) return false;
+  const bool by_id = media.source == Media::Source::file;
+  if (!is_sound && !by_id && media.kind != Media::Kind::document) return false;
   out.open_object();
   if (is_sound) {
     out.text("type", "input_audio");
     out.text("input_audio", media.value);
-  } else if (media.source == Media::Source::file) {
+  } else if (by_id) {
     out.text("type", "file");
     out.text("file_id", media.value);
   } else {

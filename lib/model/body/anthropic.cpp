@@ -8,6 +8,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -28,6 +29,9 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   if (media.kind == Media::Kind::audio) return "it takes no audio.";
   if (media.kind == Media::Kind::video) return "it takes no videos.";
   if (media.mime_type == svg_type) return no_svg;
+  if (media.kind == Media::Kind::document && !format::anthropic_takes(media)) {
+    return "documents are PDFs, or text by value.";
+  }
   constexpr std::array<std::string_view, 4> images{"image/jpeg", "image/png", "image/gif",
                                                    "image/webp"};
   const bool is_data = media.kind == Media::Kind::image && media.source == Media::Source::data;

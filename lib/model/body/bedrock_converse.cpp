@@ -5,9 +5,11 @@
 #include <array>
 
 #include "format/bedrock_converse.hpp"
+#include "format/bedrock_media.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -28,7 +30,14 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   if (media.source != Media::Source::data && !is_s3) {
     return "media go by value (a data: URL) or from S3 (s3://...), not by address.";
   }
-  return std::nullopt;
+  if (format::bedrock::knows_format(media)) return std::nullopt;
+  switch (media.kind) {
+    case Media::Kind::image: return "images are PNG, JPEG, GIF or WebP.";
+    case Media::Kind::video: return "videos are MP4, MOV, WebM, MKV, MPEG, FLV, WMV or 3GP.";
+    case Media::Kind::audio:
+    case Media::Kind::document: break;
+  }
+  return "documents are PDF, text, Markdown, HTML, CSV, Word or Excel.";
 }
 
 // The system blocks, a point of the cache behind them.

@@ -3,6 +3,7 @@
 #include "format/openai.hpp"
 #include "message/parts.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 
 namespace millrace::model {
 namespace {
@@ -38,6 +39,7 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
       return "files go by value or by the id of an upload, not by address.";
     case Media::Kind::image:
       if (draft.has(Quirk::no_images)) return "it takes no images.";
+      if (media.mime_type == svg_type) return no_svg;
       if (media.source == Media::Source::url && draft.has(Quirk::images_by_value)) {
         return "images go by value (a data: URL), not by address.";
       }
@@ -188,8 +190,9 @@ Result<std::string> with_cache_marks(const std::string& messages) {
 }  // namespace
 
 Result<std::string> chat_messages(const Draft& draft) {
-  MILLRACE_TRY(check_media(draft, refusal));
   const bool is_mistral = draft.config.provider->dialect == Dialect::mistral;
+  const FileNames names = is_mistral ? FileNames::optional : FileNames::demanded;
+  MILLRACE_TRY(check_media(draft, refusal, names));
   format::OpenAiWishes wishes;
   wishes.video_parts = true;  // others were refused above
   wishes.mistral_parts = is_mistral;

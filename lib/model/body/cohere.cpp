@@ -7,6 +7,7 @@
 #include "format/cohere.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -21,6 +22,8 @@ constexpr std::array<std::string_view, 5> known_extra{"documents", "citation_opt
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind != Media::Kind::image) return "it takes images, no other media.";
+  if (media.mime_type == svg_type) return no_svg;
+  if (media.source == Media::Source::file) return "images go by value or by address.";
   return std::nullopt;
 }
 

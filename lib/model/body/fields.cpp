@@ -71,62 +71,6 @@ void note_extra(const Draft& draft, std::span<const std::string_view> names) {
   }
 }
 
-namespace {
-
-// What of the content cannot be given, in words; nothing for what can.
-std::optional<std::string> refusal_of(const json::Value& part, const Draft& draft,
-                                      MediaCheck check) {
-  message::Media media;
-  if (message::read_media(media, part)) {
-    const auto sentence = check(media, draft);
-    if (!sentence) return std::nullopt;
-    return std::string(message::name_of(media.kind)).append(" left out: ").append(*sentence);
-  }
-  if (part["text"].is_string()) return std::nullopt;
-  return "part left out: its type, \"" + redacted(part["type"].string(), 64) + "\", is not known.";
-}
-
-// A text takes the place of each part that cannot be given; most messages have none.
-void leave_out(message::Message& message, const Draft& draft, MediaCheck check) {
-  const message::Parts parts(message.content);
-  bool is_whole = true;
-  for (const json::Value part : parts.items()) {
-    is_whole = is_whole && !refusal_of(part, draft, check);
-  }
-  if (is_whole) return;
-  message::JsonBuilder out(json::Surrogates::keep);
-  out.open_array();
-  for (const json::Value part : parts.items()) {
-    const auto refusal = refusal_of(part, draft, check);
-    if (!refusal) {
-      out.value(part);
-      continue;
-    }
-    message::write_text_part(out, "[" + *refusal + "]");
-    draft.notes.push_back({"messages", *refusal, true});
-  }
-  out.close_array();
-  message.content = message::Content::of_parts(out.take());
-}
-
-}  // namespace
-
-Result<void> check_media(const Draft& draft, MediaCheck check) {
-  for (message::Message& message : draft.messages) {
-    if (draft.payload.leaves_out) {
-      leave_out(message, draft, check);
-      continue;
-    }
-    const message::Parts parts(message.content);
-    for (const json::Value part : parts.items()) {
-      message::Media media;
-      if (!message::read_media(media, part)) continue;
-      if (const auto sentence = check(media, draft)) return not_supported(draft, *sentence);
-    }
-  }
-  return {};
-}
-
 Error not_supported(const Draft& draft, std::string_view sentence) {
   return make_error(
       Errc::capability_not_supported,

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "message/json_builder.hpp"
-#include "message/parts.hpp"
 #include "model/dialects.hpp"
 
 namespace millrace::model {
@@ -30,18 +29,6 @@ void note_extra(const Draft& draft, std::span<const std::string_view> names);
 
 // The payload's further member of this name as JSON text, or "".
 std::string_view extra_of(const ChatPayload& payload, std::string_view name);
-
-// The parts of all messages, for checks of what a provider takes.
-using MediaCheck = std::optional<std::string_view> (*)(const message::Media& media,
-                                                       const Draft& draft);
-// Errors: capability_not_supported with the sentence that the check gives for a medium, unless the
-// payload leaves out what cannot be given.
-Result<void> check_media(const Draft& draft, MediaCheck check);
-
-// Drawings that models read as text, if at all.
-inline constexpr std::string_view svg_type = "image/svg+xml";
-inline constexpr std::string_view no_svg =
-    "it takes no SVG: send the drawing as PNG, or its source as text.";
 
 // The error for something the provider cannot do; `sentence` says what and what it can.
 Error not_supported(const Draft& draft, std::string_view sentence);

@@ -7,6 +7,7 @@
 #include "format/gemini.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 

@@ -6,6 +6,7 @@
 #include "format/ollama.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -23,6 +24,7 @@ constexpr std::array<std::string_view, 7> all_extra{
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind != Media::Kind::image) return "it takes images, no other media.";
+  if (media.mime_type == svg_type) return no_svg;
   if (media.source != Media::Source::data)
     return "images go by value (a data: URL), not by address.";
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include "format/openai_conversation.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -35,6 +36,7 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   if (media.kind == Media::Kind::audio)
     return "the Responses API takes no audio. Use `apiMode: 'chat'`.";
   if (media.kind == Media::Kind::video) return "it takes no videos.";
+  if (media.mime_type == svg_type) return no_svg;
   return std::nullopt;
 }
 
@@ -145,7 +147,7 @@ void write_user(JsonBuilder& out, const Draft& draft) {
 
 Result<std::string> openai_responses_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
-  MILLRACE_TRY(check_media(draft, refusal));
+  MILLRACE_TRY(check_media(draft, refusal, FileNames::demanded));
   JsonBuilder items(json::Surrogates::replace);
   format::write_openai_conversation(items, draft.messages);
   std::string truncation = draft.payload.truncation;

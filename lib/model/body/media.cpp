@@ -1,0 +1,177 @@
+#include "model/body/media.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "model/body/fields.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::Media;
+
+struct Extension {
+  std::string_view mime_type;
+  std::string_view name;
+};
+constexpr std::array extensions{
+    Extension{"text/plain", "txt"},
+    Extension{"text/markdown", "md"},
+    Extension{"application/msword", "doc"},
+    Extension{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"},
+    Extension{"application/vnd.ms-excel", "xls"},
+    Extension{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"},
+    Extension{"application/vnd.ms-powerpoint", "ppt"},
+    Extension{"application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"},
+};
+
+// Of most types the second half is the extension: pdf, csv, html, json.
+std::string_view extension_of(std::string_view mime_type) {
+  constexpr std::size_t longest = 5;
+  const auto* row = std::find_if(extensions.begin(), extensions.end(),
+                                 [&](const Extension& e) { return e.mime_type == mime_type; });
+  if (row != extensions.end()) return row->name;
+  const std::string_view second = mime_type.substr(std::min(mime_type.find('/'), mime_type.size()));
+  const bool plain = second.size() > 1 && second.size() <= longest + 1 &&
+                     std::all_of(second.begin() + 1, second.end(), [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+                     });
+  if (plain) return second.substr(1);
+  return mime_type.starts_with("text/") ? "txt" : "bin";
+}
+
+// OpenAI refuses a file without a name, and goes by its extension.
+// Source: https://github.com/openai/openai-agents-python/issues/1513 (2026-07).
+std::string file_name(const Media& media) {
+  if (media.filename.find('.') != std::string_view::npos) return std::string(media.filename);
+  std::string name(media.filename.empty() ? "document" : media.filename);
+  return name.append(".").append(extension_of(media.mime_type));
+}
+
+// The kind that a medium is: clients send PDFs as images, and pictures as documents.
+Media::Kind true_kind(const Media& media) {
+  if (media.mime_type.empty() || media.mime_type == "application/octet-stream") return media.kind;
+  const Media::Kind told = message::kind_of_mime(media.mime_type);
+  const bool doubtful = media.kind == Media::Kind::image || media.kind == Media::Kind::document;
+  return doubtful ? told : media.kind;
+}
+
+void write_settled(message::JsonBuilder& out, const Media& media, std::string_view filename) {
+  message::JsonBuilder metadata(json::Surrogates::keep);
+  metadata.open_object();
+  for (const auto& [key, value] : media.metadata.members()) {
+    if (key != "filename") metadata.value(key, value);
+  }
+  metadata.filled("filename", filename);
+  metadata.close_object();
+  const std::string text = metadata.take();
+  message::write_media(out, media, text == "{}" ? std::string_view() : std::string_view(text));
+}
+
+// A medium as it ought to be.
+struct Settled {
+  Media media;
+  std::string filename;
+  bool changed = false;
+};
+
+std::optional<Settled> settled(const json::Value& part, FileNames names) {
+  Settled out;
+  Media& media = out.media;
+  if (!message::read_media(media, part)) return std::nullopt;
+  out.changed = part["type"].string() == "binary";
+  message::DataUrl data;
+  if (media.source == Media::Source::url && message::read_data_url(data, media.value)) {
+    media.source = Media::Source::data;
+    media.value = data.data;
+    media.mime_type = data.mime_type.substr(0, data.mime_type.find(';'));
+    out.changed = true;
+  }
+  const Media::Kind kind = true_kind(media);
+  const bool is_file = kind == Media::Kind::document && media.source == Media::Source::data;
+  const bool named = is_file && names == FileNames::demanded;
+  out.filename = named ? file_name(media) : std::string(media.filename);
+  out.changed = out.changed || kind != media.kind || out.filename != media.filename;
+  media.kind = kind;
+  return out;
+}
+
+// Most messages stay as they are, and media may be large.
+void settle(message::Message& message, FileNames names) {
+  const message::Parts parts(message.content);
+  bool changed = false;
+  for (const json::Value part : parts.items()) {
+    const auto medium = settled(part, names);
+    changed = changed || (medium && medium->changed);
+  }
+  if (!changed) return;
+  message::JsonBuilder out(json::Surrogates::keep);
+  out.open_array();
+  for (const json::Value part : parts.items()) {
+    if (const auto medium = settled(part, names); medium && medium->changed) {
+      write_settled(out, medium->media, medium->filename);
+    } else {
+      out.value(part);
+    }
+  }
+  out.close_array();
+  message.content = message::Content::of_parts(out.take());
+}
+
+// What of the content cannot be given, in words; nothing for what can.
+std::optional<std::string> refusal_of(const json::Value& part, const Draft& draft,
+                                      MediaCheck check) {
+  Media media;
+  if (message::read_media(media, part)) {
+    const auto sentence = check(media, draft);
+    if (!sentence) return std::nullopt;
+    return std::string(message::name_of(media.kind)).append(" left out: ").append(*sentence);
+  }
+  if (part["text"].is_string()) return std::nullopt;
+  return "part left out: its type, \"" + redacted(part["type"].string(), 64) + "\", is not known.";
+}
+
+// A text takes the place of each part that cannot be given; most messages have none.
+void leave_out(message::Message& message, const Draft& draft, MediaCheck check) {
+  const message::Parts parts(message.content);
+  bool is_whole = true;
+  for (const json::Value part : parts.items()) {
+    is_whole = is_whole && !refusal_of(part, draft, check);
+  }
+  if (is_whole) return;
+  message::JsonBuilder out(json::Surrogates::keep);
+  out.open_array();
+  for (const json::Value part : parts.items()) {
+    const auto refusal = refusal_of(part, draft, check);
+    if (!refusal) {
+      out.value(part);
+      continue;
+    }
+    message::write_text_part(out, "[" + *refusal + "]");
+    draft.notes.push_back({"messages", *refusal, true});
+  }
+  out.close_array();
+  message.content = message::Content::of_parts(out.take());
+}
+
+}  // namespace
+
+Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names) {
+  for (message::Message& message : draft.messages) {
+    settle(message, names);
+    if (draft.payload.leaves_out) {
+      leave_out(message, draft, check);
+      continue;
+    }
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) {
+      Media media;
+      if (!message::read_media(media, part)) continue;
+      if (const auto sentence = check(media, draft)) return not_supported(draft, *sentence);
+    }
+  }
+  return {};
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,185 @@
+// What each wire makes of each medium: nothing may go as what it is not, or go missing unsaid.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/json.hpp"
+#include "model/build.hpp"
+
+namespace millrace::model {
+namespace {
+
+struct Wire {
+  std::string_view provider;
+  std::string_view more;  // members of the payload
+};
+constexpr std::array<Wire, 8> wires{{{"openai", ""},
+                                     {"openai", R"("apiMode":"responses",)"},
+                                     {"mistral", ""},
+                                     {"anthropic", ""},
+                                     {"google", ""},
+                                     {"bedrock", ""},
+                                     {"ollama", ""},
+                                     {"cohere", ""}}};
+
+// A medium and what the wires write for it, in their order; "-" where it is refused.
+struct Row {
+  std::string_view part;
+  std::array<std::string_view, 8> written;
+};
+
+// "/+A=" is no text.
+constexpr std::array rows{
+    Row{R"({"type":"image","source":{"type":"data","value":"AAAA","mimeType":"image/png"}})",
+        {"image_url", "input_image", "image_url", "image", "inlineData image/png", "image png",
+         "images", "image_url"}},
+    Row{R"({"type":"image","source":{"type":"url","value":"https://e/a.png"}})",
+        {"image_url", "input_image", "image_url", "image", "fileData image/jpeg", "-", "-",
+         "image_url"}},
+    Row{R"({"type":"image","source":{"type":"url","value":"data:image/png;base64,AAAA"}})",
+        {"image_url", "input_image", "image_url", "image", "inlineData image/png", "image png",
+         "images", "image_url"}},
+    Row{R"({"type":"document","source":{"type":"data","value":"AAAA","mimeType":"image/png"}})",
+        {"image_url", "input_image", "image_url", "image", "inlineData image/png", "image png",
+         "images", "image_url"}},
+    Row{R"({"type":"image","source":{"type":"data","value":"AAAA","mimeType":"image/bmp"}})",
+        {"image_url", "input_image", "image_url", "-", "inlineData image/bmp", "-", "images",
+         "image_url"}},
+    Row{R"({"type":"image","source":{"type":"data","value":"AAAA","mimeType":"image/svg+xml"}})",
+        {"-", "-", "-", "-", "-", "-", "-", "-"}},
+    Row{R"({"type":"image","source":{"type":"file","value":"f1"}})",
+        {"file", "input_image", "file", "image", "fileData image/jpeg", "-", "-", "-"}},
+    Row{R"({"type":"audio","source":{"type":"data","value":"AAAA","mimeType":"audio/wav"}})",
+        {"input_audio", "-", "input_audio", "-", "inlineData audio/wav", "-", "-", "-"}},
+    Row{R"({"type":"audio","source":{"type":"data","value":"AAAA","mimeType":"audio/webm"}})",
+        {"-", "-", "-", "-", "inlineData audio/webm", "-", "-", "-"}},
+    Row{R"({"type":"binary","mimeType":"audio/wav","data":"AAAA","filename":"a.wav"})",
+        {"input_audio", "-", "input_audio", "-", "inlineData audio/wav", "-", "-", "-"}},
+    Row{R"({"type":"video","source":{"type":"data","value":"AAAA","mimeType":"video/mp4"}})",
+        {"-", "-", "-", "-", "inlineData video/mp4", "video mp4", "-", "-"}},
+    Row{R"({"type":"binary","mimeType":"video/mp4","url":"https://e/a.mp4"})",
+        {"-", "-", "-", "-", "fileData video/mp4", "-", "-", "-"}},
+    Row{R"({"type":"document","source":{"type":"data","value":"AAAA","mimeType":"application/pdf"}})",
+        {"file document.pdf", "input_file document.pdf", "document_url", "document",
+         "inlineData application/pdf", "document pdf", "-", "-"}},
+    Row{R"({"type":"binary","mimeType":"application/pdf","data":"AAAA","filename":"b.pdf"})",
+        {"file b.pdf", "input_file b.pdf", "document_url b.pdf", "document b.pdf",
+         "inlineData application/pdf", "document pdf", "-", "-"}},
+    Row{R"({"type":"binary","mimeType":"application/pdf","data":"AAAA"})",
+        {"file document.pdf", "input_file document.pdf", "document_url", "document",
+         "inlineData application/pdf", "document pdf", "-", "-"}},
+    Row{R"({"type":"image","source":{"type":"url","value":"data:application/pdf;base64,AAAA"}})",
+        {"file document.pdf", "input_file document.pdf", "document_url", "document",
+         "inlineData application/pdf", "document pdf", "-", "-"}},
+    Row{R"({"type":"document","source":{"type":"url","value":"https://e/a.pdf"}})",
+        {"-", "input_file", "document_url", "document", "fileData application/pdf", "-", "-", "-"}},
+    Row{R"({"type":"document","source":{"type":"data","value":"YSxi","mimeType":"text/plain"},)"
+        R"("metadata":{"filename":"notes","k":1}})",
+        {"file notes.txt", "input_file notes.txt", "document_url notes", "document notes",
+         "inlineData text/plain", "document txt", "-", "-"}},
+    Row{R"({"type":"document","source":{"type":"url","value":"https://e/a.txt",)"
+        R"("mimeType":"text/plain"}})",
+        {"-", "input_file", "document_url", "-", "fileData text/plain", "-", "-", "-"}},
+    Row{R"({"type":"binary","data":"/+A=","mimeType":)"
+        R"("application/vnd.openxmlformats-officedocument.wordprocessingml.document"})",
+        {"file document.docx", "input_file document.docx", "document_url", "-",
+         "inlineData application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+         "document docx", "-", "-"}},
+    Row{R"({"type":"document","source":{"type":"data","value":"/+A=","mimeType":"application/zip"}})",
+        {"file document.zip", "input_file document.zip", "document_url", "-",
+         "inlineData application/zip", "-", "-", "-"}},
+};
+
+Result<ChatRequest> ask(const Wire& wire, std::string_view part, bool leaves_out) {
+  std::string payload = R"({"model":"m",)";
+  payload.append(wire.more).append(R"("format":"canonical","messages":[{"id":"u","role":"user",)");
+  payload.append(R"("content":[{"type":"text","text":"see"},)").append(part).append("]}]}");
+  CountingIds ids("id-");
+  const bool signs = wire.provider == "bedrock";
+  auto config = read_config(test::settings_of(
+      wire.provider, signs ? R"("apiKey":"","accessKeyId":"A","secretAccessKey":"s")" : ""));
+  if (!config) return std::move(config).error();
+  auto read = read_payload(payload, ids);
+  if (!read) return std::move(read).error();
+  read.value().leaves_out = leaves_out;
+  return build_chat(config.value(), read.value(), ids, {test::test_time, 0, "test-token"});
+}
+
+std::string named(std::string_view kind, std::string_view more) {
+  std::string text(kind);
+  if (!more.empty()) text.append(" ").append(more);
+  return text;
+}
+
+// The second part of the message: its type, and what it says of name or format.
+std::string written(const ChatRequest& request) {
+  json::Document document(64);
+  const auto body = document.parse(request.request.body);
+  if (!body) return "no JSON";
+  json::Value message;
+  for (const std::string_view key : {"messages", "input", "contents"}) {
+    for (const json::Value one : body.value()[key].items()) message = one;
+  }
+  if (message["images"].size() == 1) return "images";
+  json::Value part;
+  const json::Value content = message["parts"].exists() ? message["parts"] : message["content"];
+  if (content.size() != 2) return "gone";
+  for (const json::Value one : content.items()) part = one;
+  if (const std::string_view type = part["type"].string(); !type.empty()) {
+    std::string name;
+    for (const std::string_view key : {"filename", "document_name", "title"}) {
+      name.append(part[key].string()).append(part["file"][key].string());
+    }
+    return named(type, name);
+  }
+  for (const auto& [key, value] : part.members()) {
+    return named(key, std::string(value["mimeType"].string()).append(value["format"].string()));
+  }
+  return "empty";
+}
+
+TEST(Media, GoAsWhatTheyAreOrAreRefused) {
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < wires.size(); ++i) {
+      const auto built = ask(wires.at(i), row.part, false);
+      const bool refused = !built && built.error().code == Errc::capability_not_supported;
+      EXPECT_EQ(refused ? "-"
+                : built ? written(built.value())
+                        : built.error().message,
+                row.written.at(i))
+          << wires.at(i).provider << wires.at(i).more << " " << row.part;
+    }
+  }
+}
+
+// An agent's run goes on: the model reads that something is missing, and the client is told.
+TEST(Media, AreNotLeftOutUnsaid) {
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < wires.size(); ++i) {
+      const auto built = ask(wires.at(i), row.part, true);
+      ASSERT_TRUE(built) << built.error().message;
+      const bool told = built.value().request.body.find(" left out: ") != std::string::npos;
+      bool noted = false;
+      for (const Note& note : built.value().notes) noted = noted || note.what == "messages";
+      const bool missing = row.written.at(i) == "-";
+      EXPECT_EQ(told, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
+      EXPECT_EQ(noted, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
+    }
+  }
+}
+
+TEST(Media, KeepWhatTheirMetadataSays) {
+  const auto built = ask(wires[0],
+                         R"({"type":"image","source":{"type":"url","value":)"
+                         R"("data:image/png;base64,AAAA"},"metadata":{"detail":"low"}})",
+                         false);
+  EXPECT_NE(test::body_of(built).find(R"("image_url":{"url":"data:image/png;base64,AAAA",)"
+                                      R"("detail":"low"})"),
+            std::string::npos)
+      << test::body_of(built);
+}
+
+}  // namespace
+}  // namespace millrace::model
