@@ -156,6 +156,13 @@ function checkTool(given: HostTool | NamelessTool | undefined): void {
       `${named}: \`input\` must be a JSON Schema or a Standard Schema validator.`,
     );
   }
+  const { type } = (isStandard(input) ? {} : (input ?? {})) as { type?: unknown };
+  if (type !== undefined && ![type].flat().includes('object')) {
+    throw new MillraceError(
+      'invalid_option',
+      `${named}: \`input\` must describe an object; a model gives arguments by name.`,
+    );
+  }
   if (effect !== undefined && !effects.includes(effect)) {
     throw new MillraceError(
       'invalid_option',

@@ -101,7 +101,8 @@ async function useEverything(client: MCPClient, context: Context): Promise<void>
 /** The `mcp conformance-client` command. */
 export async function conformanceClient(args: readonly string[]): Promise<number> {
   const [url] = args;
-  if (url === undefined) throw new UsageError('Name the url of the MCP server.');
+  if (url === undefined || !URL.canParse(url))
+    throw new UsageError('Name the url of the MCP server.');
   const {
     MCP_CONFORMANCE_SCENARIO: scenario = '',
     MCP_CONFORMANCE_PROTOCOL_VERSION: protocol,

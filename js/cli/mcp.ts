@@ -303,8 +303,9 @@ export const mcp: Command = {
   summary: 'try an MCP server',
   run([name, ...args]) {
     if (name === 'test') return test(args);
-    if (name === 'conformance-client') return conformanceClient(args);
-    if (name === '--help' || name === '-h') {
+    const isHelp = [name, args[0]].some((word) => word === '--help' || word === '-h');
+    if (name === 'conformance-client' && !isHelp) return conformanceClient(args);
+    if (isHelp) {
       process.stdout.write(help);
       return Promise.resolve(0);
     }

@@ -60,15 +60,26 @@ export interface Flow {
 
 /** A client that registered itself, and that its authorization server does not know any more. */
 export class ForgottenClient extends MillraceError {
-  constructor(issuer: string, detail: string) {
-    super('mcp_unauthorized', `The authorization server ${issuer} does not know the client.`, {
-      detail,
-    });
+  constructor(issuer: string, said: string, detail: string) {
+    super(
+      'mcp_unauthorized',
+      `The authorization server ${issuer} does not know the client${said}.`,
+      {
+        detail,
+      },
+    );
   }
 }
 
 function refused(message: string, detail?: string): MillraceError {
   return new MillraceError('mcp_unauthorized', message, { detail });
+}
+
+// What the authorization server says of its refusal (RFC 6749, 5.2), else the status.
+function saidIn({ status, json }: JsonAnswer): string {
+  const { error, error_description: reason } = (json ?? {}) as Record<string, unknown>;
+  const words = [error, reason].filter((word) => typeof word === 'string').map(shown);
+  return words.length > 0 ? `: ${words.join(', ')}` : ` (status ${status})`;
 }
 
 const base64url = (bytes: Buffer): string => bytes.toString('base64url');
@@ -105,7 +116,10 @@ export async function registered(
   });
   const client = answer.json as OAuthClientInformation | undefined;
   if (!answer.ok || typeof client?.client_id !== 'string') {
-    throw refused(`The authorization server ${issuer} refuses the registration.`, answer.text);
+    throw refused(
+      `The authorization server ${issuer} refuses the registration${saidIn(answer)}.`,
+      answer.text,
+    );
   }
   // The way back that was registered counts, also where the answer does not repeat it.
   return { client: { redirect_uris: [redirectUrl], ...client }, isNew: true };
@@ -164,7 +178,11 @@ export async function grantedByPerson(flow: Flow, options: OAuthOptions): Promis
     redirect_uri: redirectUrl,
   });
   const tokens = tokensOf(answer, flow);
-  if (!tokens) throw refused(`The authorization server ${issuer} gives no token.`, answer.text);
+  if (!tokens)
+    throw refused(
+      `The authorization server ${issuer} gives no token${saidIn(answer)}.`,
+      answer.text,
+    );
   return tokens;
 }
 
@@ -213,7 +231,7 @@ async function askForToken(
   const { error } = (answer.json ?? {}) as { error?: unknown };
   const isUnknown = error === 'invalid_client' || error === 'unauthorized_client';
   if (isUnknown && client !== options.client && client.client_id !== options.clientMetadataUrl) {
-    throw new ForgottenClient(flow.issuer, answer.text);
+    throw new ForgottenClient(flow.issuer, saidIn(answer), answer.text);
   }
   return answer;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "agent/approvals.hpp"
@@ -10,6 +11,7 @@
 #include "agent/state.hpp"
 #include "app/agent_questions.hpp"
 #include "app/agent_rows.hpp"
+#include "base/json_canonical.hpp"
 
 namespace millrace::app {
 namespace {
@@ -48,6 +50,16 @@ Tree parsed(std::string_view json) {
   return tree ? std::move(tree).value() : Tree();
 }
 
+// An answer that was sent twice, word for word, is one.
+Tree without_repeats(const Tree& resume) {
+  Tree answers = Tree::array();
+  std::set<std::string> known;
+  for (const Tree& entry : resume.items()) {
+    if (known.insert(json::canonical_json(entry)).second) answers.push(entry);
+  }
+  return answers;
+}
+
 // Applies the answers to one state.
 class Answers {
  public:
@@ -59,7 +71,8 @@ class Answers {
     existing_ = Tree::object();
   }
 
-  Result<Answered> run(const Tree& resume) {
+  Result<Answered> run(const Tree& given) {
+    const Tree resume = without_repeats(given);
     MILLRACE_TRY(take_client_results());
     // Refusals first: an approval lets the run go on.
     for (const bool approvals : {false, true}) {

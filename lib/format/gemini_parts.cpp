@@ -3,6 +3,7 @@
 #include <array>
 
 #include "format/support.hpp"
+#include "message/media_type.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format::gemini {
@@ -55,10 +56,12 @@ std::string part_of(const json::Value& part, json::Surrogates surrogates) {
     media.value = data.data;
     media.mime_type = data.mime_type;
   }
-  const std::string_view type = media.mime_type.empty() || media.mime_type.ends_with("/*")
-                                    ? default_types[static_cast<std::size_t>(media.kind)]
-                                    : media.mime_type;
   const bool inlined = media.source == Media::Source::data;
+  std::string_view type = media.mime_type;
+  if (type.empty() || type.ends_with("/*")) {
+    const auto named = inlined ? "" : message::type_by_address(media.value, media.kind);
+    type = named.empty() ? default_types[static_cast<std::size_t>(media.kind)] : named;
+  }
   out.open_object();
   out.open_object(inlined ? "inlineData" : "fileData");
   out.text("mimeType", type);

@@ -116,6 +116,22 @@ it('does not accept an answer of another thread', async () => {
   expect(sent).toEqual([]);
 });
 
+it('takes an answer that is sent twice for one', async () => {
+  const url = await start();
+  const agent = new Agent1({ url, threadId: 't', initialMessages: [question] });
+  await agent.runAgent();
+  const interruptId = agent.pendingInterrupts[0]?.id ?? '';
+  const yes = { interruptId, status: 'resolved', payload: { approved: true } };
+  const ask = async (resume: unknown[]): Promise<string | undefined> => {
+    const body = { threadId: 't', runId: 'r', messages: [question], resume };
+    return readEvents(await (await post(url, JSON.stringify(body))).text()).at(-1)?.type;
+  };
+  expect(await ask([yes, { ...yes, payload: { approved: false } }])).toBe('RUN_ERROR');
+  expect(sent).toEqual([]);
+  expect(await ask([yes, yes])).toBe('RUN_FINISHED');
+  expect(sent).toEqual(['Ada']);
+});
+
 it.each([
   ['{', 400, 'invalid_json'],
   ['[]', 400, 'invalid_body'],

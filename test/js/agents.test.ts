@@ -1192,6 +1192,7 @@ describe('createAgent', () => {
     [{ model: 'openai:m', agents: [{ name: 'a', agent: {} }] }, /agents\[0\].agent must be/],
     [{ model: 'openai:m', agents: [{ inheritMessage: true }] }, /no member 'inheritMessage'/],
     [{ model: 'openai:m', tools: [{ name: 'x', input: 5, run }] }, /`input` must be/],
+    [{ model: 'openai:m', tools: [{ name: 'x', input: { type: 'string' }, run }] }, /an object/],
     [{ model: 'openai:m', tools: [{ name: 'x', effect: 'reed', run }] }, /`effect` must be one of/],
   ])('refuses %j', async (options, expected) => {
     model = await startModel([]);

@@ -74,7 +74,8 @@ async function protectedServer(
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
     if (pathname !== '/token' || hash !== challenges.get('code')) {
-      return send(response, { error: 'invalid_grant' }, 400);
+      const told = { error: 'invalid_grant', error_description: 'The code is too old.' };
+      return send(response, told, 400);
     }
     const { token_type = 'Bearer' } = words();
     return send(response, { access_token: 'token', token_type, expires_in: 3600 });
@@ -337,6 +338,20 @@ describe('OAuth', () => {
     const guard = { allow: [hostOf(elsewhere(server.url)), hostOf(authorization.url)] };
     const client = await connect(elsewhere(server.url), { guard });
     expect(await client.listTools()).toHaveLength(1);
+  });
+
+  it.each([
+    ['/other', ': "invalid_grant", "The code is too old."'],
+    ['/elsewhere-too', ': "invalid_grant"'],
+    ['/busy', ': "temporarily_unavailable"'],
+  ])('tells what the token endpoint %s says of its refusal', async (path, words) => {
+    const { server } = await protectedServer(({ authorization }) => ({
+      token_endpoint: `${authorization}${path}`,
+    }));
+    await expect(connect(server.url)).rejects.toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining(`gives no token${words}`) as string,
+    });
   });
 
   it('does without lists that are none', async () => {
