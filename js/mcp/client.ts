@@ -35,11 +35,11 @@ export class MCPClient {
 
   private constructor(options: MCPClientOptions) {
     this.#options = options;
-    const { roots, onElicitation, onSampling } = options;
+    const { roots, onElicitation, onSampling, samplingTools } = options;
     const capabilities = {
       ...(roots && { roots: { listChanged: true } }),
       ...(onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
-      ...(onSampling && { sampling: {} }),
+      ...(onSampling && { sampling: samplingTools ? { tools: {} } : {} }),
     };
     const auth =
       'url' in options

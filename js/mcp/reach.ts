@@ -73,6 +73,8 @@ export interface MCPCommonOptions {
   onSampling?:
     | ((request: Record<string, unknown>, context: { signal: AbortSignal }) => Awaitable<object>)
     | undefined;
+  /** onSampling reads `tools` and `toolChoice` of a request, and may answer with calls (protocol 2025-11-25). */
+  samplingTools?: boolean | undefined;
   /** A line that the server's program writes to standard error; lines are lost while this process lags behind. */
   onStderr?: ((line: string) => void) | undefined;
   onLog?: ((message: { level: string; logger?: string; data: unknown }) => void) | undefined;
@@ -167,6 +169,7 @@ const clientOptions: Record<
   name: [(value) => typeof value === 'string' && value !== '', 'a text'],
   clientInfo: [(value) => typeof value === 'object' && value !== null, 'an object'],
   trusted: [(value) => typeof value === 'boolean', 'true or false'],
+  samplingTools: [(value) => typeof value === 'boolean', 'true or false'],
   roots: [(value) => Array.isArray(value) || isFunction(value), 'a list or a function'],
   protocolVersion: [
     (value) => protocolVersions.includes(value as string),

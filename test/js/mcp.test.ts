@@ -177,6 +177,17 @@ describe('an MCP client of a program', () => {
     }
   });
 
+  it('announces what it answers, tools of a sampling where they are wanted', async () => {
+    const onSampling = (): object => ({ role: 'assistant', content: { type: 'text', text: 'a' } });
+    const plain = await connect('good', { onSampling });
+    expect(JSON.parse(await textOf(plain, 'capabilities'))).toEqual({ sampling: {} });
+    const client = await connect('good', { onSampling, samplingTools: true, roots: [] });
+    expect(JSON.parse(await textOf(client, 'capabilities'))).toEqual({
+      sampling: { tools: {} },
+      roots: { listChanged: true },
+    });
+  });
+
   const unreadable = {
     get code(): number {
       throw new Error('no code');
