@@ -37,7 +37,7 @@ async function startServe(provider) {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     },
   );
-  const ended = new Promise((resolve) => child.on('close', resolve));
+  const ended = new Promise((resolve) => child.on('exit', resolve));
   const port = await new Promise((resolve, reject) => {
     let said = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -51,6 +51,8 @@ async function startServe(provider) {
   });
   const stop = async () => {
     child.kill('SIGTERM');
+    // The channel that the tether listens to would keep it waiting.
+    child.disconnect();
     const late = setTimeout(() => child.kill('SIGKILL'), 5000);
     await ended;
     clearTimeout(late);

@@ -66,32 +66,30 @@ export async function run({ quick }) {
     rows.push({ label, model: where, together, ...figures });
   try {
     const address = await model.answer();
-    const own = await best(rounds, () => engine(quick ? 1000 : 5000, 1));
+    const own = await best(rounds, () => engine(quick ? 500 : 5000, 1));
     add('Millrace, engine', 'inside', 1, own);
     for (const [who, label] of Object.entries(peers)) {
-      const figures = (where) => best(rounds, () => library(who, where, quick ? 20 : 200));
-      // In a sample side by side: most of their time is loading, and what counts is CPU.
-      const inside = figures('inside');
-      if (!quick) await inside;
-      const [one, other] = await Promise.all([inside, figures('object')]);
-      add(label, 'inside', 1, one);
-      add(label, 'object', 1, other);
+      for (const where of quick ? ['inside'] : ['inside', 'object']) {
+        const figures = await best(rounds, () => library(who, where, quick ? 10 : 200));
+        add(label, where, 1, figures);
+      }
     }
-    const many = await best(rounds, () => engine(quick ? 2000 : 10_000, 1000));
+    const many = await best(rounds, () => engine(quick ? 1000 : 10_000, 1000));
     add('Millrace, engine', 'inside', 1000, many);
     for (const [who, label] of [
       ['millrace', 'Millrace'],
       ['ai', peers.ai],
     ]) {
-      add(label, 'HTTP', 1, await best(rounds, () => library(who, address, quick ? 40 : 200)));
+      add(label, 'HTTP', 1, await best(rounds, () => library(who, address, quick ? 20 : 200)));
     }
     const runs = quick ? 300 : 1000;
     const crowd = await best(rounds, () => library('millrace', address, runs, runs));
     add('Millrace', 'HTTP', runs, crowd);
-    const kilobytes = await memoryOf({ address, runs: 3 * runs, question: 'Take ten steps.' });
-    add('Millrace', 'HTTP', `${3 * runs} waiting`, { kilobytes });
-    const long = { address, runs: 120, question: 'x'.repeat(100 * 1024) };
-    add('Millrace, a question of 100 KB', 'HTTP', '120 waiting', {
+    const waiting = quick ? 500 : 3000;
+    const kilobytes = await memoryOf({ address, runs: waiting, question: 'Take ten steps.' });
+    add('Millrace', 'HTTP', `${waiting} waiting`, { kilobytes });
+    const long = { address, runs: quick ? 60 : 120, question: 'x'.repeat(100 * 1024) };
+    add('Millrace, a question of 100 KB', 'HTTP', `${long.runs} waiting`, {
       kilobytes: await memoryOf(long),
     });
     return { rows, goals: goalsOf(rows, own.cpu, kilobytes) };

@@ -33,9 +33,9 @@ export const notes = [
 export async function run({ seconds }) {
   const rows = [];
   for (const wire of wires) {
-    rows.push(await row(wire, 'made up', madeFiles(wire), seconds(1.5, 0.2)));
+    rows.push(await row(wire, 'made up', madeFiles(wire), seconds(1.5, 0.15)));
     const recorded = recordedFiles(wire);
-    if (recorded.length > 0) rows.push(await row(wire, 'recorded', recorded, seconds(1.5, 0.1)));
+    if (recorded.length > 0) rows.push(await row(wire, 'recorded', recorded, seconds(1.5, 0.05)));
   }
   return { rows, goals: goalsOf(rows.filter((one) => one.source === 'made up')) };
 }

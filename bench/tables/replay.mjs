@@ -38,8 +38,8 @@ export async function run({ seconds, quick }) {
       const settings = {
         client,
         url: provider.url,
-        seconds: seconds(5, 0.8),
-        warmSeconds: seconds(10, 2),
+        seconds: seconds(5, 0.5),
+        warmSeconds: seconds(10, 1),
       };
       const spent = await measure('workers/replay.mjs', settings);
       if (!(spent.letters > deltas))

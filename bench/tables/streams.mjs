@@ -8,8 +8,8 @@ import { subjects } from '../support/subjects.mjs';
 import { startLoad, startProvider } from '../support/traffic.mjs';
 
 const perSecond = 50;
-const full = { streams: 1000, deltas: 200, window: 12_000, idle: [100, 1000] };
-const quick = { streams: 60, deltas: 25, window: 1_000, idle: [50, 250] };
+const full = { streams: 1000, deltas: 200, window: 12_000, idle: [100, 1000], rest: 500 };
+const quick = { streams: 60, deltas: 25, window: 800, idle: [50, 250], rest: 150 };
 
 export const name = 'streams';
 export const title = 'Many streams at 50 deltas a second through one process';
@@ -93,10 +93,10 @@ async function measureBusy(server, { streams, deltas, window }) {
   };
 }
 
-async function measureIdle(server, { idle: [few, many] }) {
+async function measureIdle(server, { idle: [few, many], rest }) {
   const load = await startLoad(server.port, server.path);
   const settle = async () => {
-    await sleep(500);
+    await sleep(rest);
     await server.ask?.({ collect: true });
     return residentBytes(server.pid);
   };
@@ -106,7 +106,7 @@ async function measureIdle(server, { idle: [few, many] }) {
   const after = await settle();
   await load.ask('release');
   await load.stop();
-  await sleep(500);
+  await sleep(rest);
   return (after - before) / 1024 / (many - few);
 }
 
