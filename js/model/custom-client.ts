@@ -30,13 +30,15 @@ export function withSender(
   custom: CustomClient | undefined,
   toStream: ((answer: unknown) => Chunks) | undefined,
   instance: FactoryInstance,
+  dialect: string,
 ): ModelRuntimeOptions {
   const create = custom?.createChatCompletionStream;
   if (!create && !toStream) return options;
   const send = options.fetch ?? fetch;
+  const endMark = dialect === 'openai_chat' ? 'data: [DONE]\n\n' : '';
   const asking: typeof fetch = async (url, init) => {
     const body = create && jsonOf(init);
-    if (!create || !body) return restreamed(await send(url, init), toStream);
+    if (!create || !body) return restreamed(await send(url, init), toStream, endMark);
     const { signal } = init ?? {};
     let given: Chunks | Response;
     try {
@@ -44,7 +46,9 @@ export function withSender(
     } catch (error) {
       return refusalOf(error);
     }
-    return given instanceof Response ? given : new Response(bytesOf(given), { headers: stream });
+    return given instanceof Response
+      ? given
+      : new Response(bytesOf(given, endMark), { headers: stream });
   };
   return { ...options, fetch: asking };
 }
@@ -102,23 +106,31 @@ function jsonOf(init: RequestInit | undefined): Record<string, unknown> | undefi
 async function restreamed(
   response: Response,
   toStream: ((answer: unknown) => Chunks) | undefined,
+  endMark: string,
 ): Promise<Response> {
   const type = response.headers.get('content-type') ?? '';
   if (!toStream || !response.ok || !type.includes('json')) return response;
-  return new Response(bytesOf(toStream(await response.json())), { headers: stream });
+  return new Response(bytesOf(toStream(await response.json()), endMark), { headers: stream });
 }
 
-// Text is taken as it is; anything else is a chunk.
-function bytesOf(chunks: Chunks): ReadableStream<Uint8Array> {
+// Text is taken as it is; anything else is a chunk. Chunks that ended without an error are all there are, which the
+// vendor's stream says by its mark.
+function bytesOf(chunks: Chunks, endMark: string): ReadableStream<Uint8Array> {
   const source =
     Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : iteratorOf(chunks);
   const encoder = new TextEncoder();
+  let isChunk = false;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { value, done } = (await source.next()) as IteratorResult<unknown, unknown>;
-        if (done === true) controller.close();
-        else if (value instanceof Uint8Array) controller.enqueue(value);
+        if (done === true) {
+          if (isChunk && endMark) controller.enqueue(encoder.encode(endMark));
+          controller.close();
+          return;
+        }
+        isChunk = typeof value !== 'string' && !(value instanceof Uint8Array);
+        if (value instanceof Uint8Array) controller.enqueue(value);
         else if (typeof value === 'string') controller.enqueue(encoder.encode(value));
         else controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`));
       },

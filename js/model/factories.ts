@@ -211,7 +211,7 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       }
       super(options.provider, {
         ...plan.hooks,
-        ...withSender(settings, options.customClient, plan.toStream, instance),
+        ...withSender(settings, options.customClient, plan.toStream, instance, plan.row.dialect),
       });
       this.#instance = instance;
     }

@@ -48,6 +48,9 @@ class Adapter {
   // Takes one record. `name` is the SSE event name or "". False when the record is not of this
   // wire.
   virtual bool on_record(std::string_view name, const json::Value& record) = 0;
+  // The wire's sentinel came, which says of some that nothing of the answer is missing. Strict
+  // mode.
+  virtual void on_sentinel() {}
   // The body ended. In strict mode the Decoder closes what is open afterwards.
   virtual void on_end() {}
   // True when the wire has said that the answer is complete.

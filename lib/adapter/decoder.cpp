@@ -179,6 +179,7 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
   if (done() || payload.empty()) return;
   if (!wire_.sentinel.empty() && payload == wire_.sentinel) {
     ++sentinels_;
+    if (strict()) adapter_->on_sentinel();
     return;
   }
   if (strict() && sentinels_ > 0 && is_complete()) return;

@@ -343,6 +343,21 @@ void OpenAiChat::flush_usage() {
   }
 }
 
+// Gateways leave out the reason to finish and end the stream as one that is whole. Arguments that
+// are not whole were cut all the same.
+void OpenAiChat::on_sentinel() {
+  if (finished_) return;
+  tagged_.flush(*this);
+  const bool is_cut = std::any_of(calls_.begin(), calls_.end(),
+                                  [](const Call& call) { return !call.arguments.is_whole(); });
+  const bool has_given = given_.text || given_.images || !calls_.empty();
+  if (is_cut || !has_given) return;
+  finished_ = true;
+  drop_nameless_calls();
+  services_.parts.close_all();
+  give_state();
+}
+
 void OpenAiChat::on_end() {
   tagged_.flush(*this);
   flush_usage();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/json_balance.hpp"
 #include "adapter/reasoning_details.hpp"
 #include "adapter/tagged_text.hpp"
 
@@ -31,6 +32,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
       : services_(services), tagged_(thought_tags(services), TaggedText::Tags::as_text) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
+  void on_sentinel() override;
   void on_end() override;
   [[nodiscard]] bool is_complete() const override { return finished_; }
 
@@ -41,6 +43,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::string id;
     std::string key;
     std::string extra_json;  // extra_content
+    JsonBalance arguments;
     bool named = false;
   };
 

@@ -92,11 +92,12 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   if (call.id.empty()) call.id = entry["id"].string();
   call.named = call.named || function["name"].filled_string().has_value();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
-  if (arguments.is_object()) {
-    services_.parts.tool_args(call.key, arguments.to_json(json::Surrogates::keep));
-  } else {
-    services_.parts.tool_args(call.key, arguments.string());
-  }
+  const auto give = [&](std::string_view text) {
+    call.arguments.feed(text);
+    services_.parts.tool_args(call.key, text);
+  };
+  arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
+                        : give(arguments.string());
   const json::Value extra = entry["extra_content"];
   const auto signature = entry["thoughtSignature"].filled_string();
   if (extra.is_object() && services_.mode == event::Mode::strict) {

@@ -119,3 +119,39 @@ it.each([
   expect([error.status, error.retryAfterMs]).toEqual([status, retryAfterMs]);
   expect(judged.code).toBe(code);
 });
+
+describe("chunks of a vendor's client without a reason to finish", () => {
+  const tell = async (chunks: () => unknown) => {
+    const Acme = openaiCompatibleFactory({
+      provider: 'acme',
+      baseURL: 'https://acme.test/v1',
+      customClient: {
+        createClient: () => ({}),
+        createChatCompletionStream: (() => chunks()) as never,
+      },
+    });
+    return new Acme({ apiKey: 'k', maxRetries: 0 }).stream(payload).text();
+  };
+  const said = (delta: object) => ({ choices: [{ index: 0, delta }] });
+
+  it('are an answer when they end by themselves', async () => {
+    const text = tell(async function* () {
+      yield said({ content: 'Hel' });
+      yield said({ content: 'lo' });
+    });
+    expect(await text).toBe('Hello');
+  });
+
+  it('are none when arguments are not whole, or an error ends them', async () => {
+    const made = { index: 0, id: 'c', function: { name: 'f', arguments: '{"a":' } };
+    const cut = tell(async function* () {
+      yield said({ content: 'a', tool_calls: [made] });
+    });
+    await expect(cut).rejects.toMatchObject({ code: 'stream_truncated' });
+    const broken = tell(async function* () {
+      yield said({ content: 'a' });
+      throw new Error('the line broke');
+    });
+    await expect(broken).rejects.toMatchObject({ code: 'connection_lost' });
+  });
+});
