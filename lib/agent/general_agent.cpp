@@ -18,6 +18,9 @@ constexpr std::string_view after_tasks =
     "Every task above has ended. Sum up the results, or go on with your answer, in the language of "
     "the user's request.";
 
+constexpr std::string_view queued_message =
+    "A message of the user waits; it is answered in a run of its own";
+
 Tree finish(std::string_view reason, std::string_view detail = {}) {
   Tree made = typed("finish");
   made.set("reason", reason);
@@ -151,7 +154,7 @@ class Decider {
 
   Tree on_tasks() {
     if (context_["stepContext"]["hasQueuedMessages"].truthy()) {
-      return done(finish("queued_message_interrupt"));
+      return done(finish("queued_message_interrupt", queued_message));
     }
     Tree messages = state_["messages"];
     Tree row = Tree::object();
@@ -316,7 +319,7 @@ class Decider {
       return done(std::move(made));
     }
     if (context_["stepContext"]["hasQueuedMessages"].truthy()) {
-      return done(finish("queued_message_interrupt"));
+      return done(finish("queued_message_interrupt", queued_message));
     }
     return on_continue();
   }

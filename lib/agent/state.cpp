@@ -35,6 +35,17 @@ void list_from_map(Tree& holder, std::string_view member, std::string_view name)
   *map = std::move(list);
 }
 
+// Their counts by model have no other name than `provider/model`.
+void name_models(Tree& llm) {
+  for (Tree& entry : llm.at("byModel").items()) {
+    const std::string id(std::as_const(entry)["id"].string());
+    const std::size_t slash = id.find('/');
+    if (slash == std::string::npos) continue;
+    if (std::as_const(entry)["provider"].is_null()) entry.set("provider", id.substr(0, slash));
+    if (std::as_const(entry)["model"].is_null()) entry.set("model", id.substr(slash + 1));
+  }
+}
+
 void modernize(Tree& state) {
   if (state["operationId"].is_null() && state["sessionId"].is_string()) {
     state.set("operationId", state["sessionId"]);
@@ -46,7 +57,10 @@ void modernize(Tree& state) {
     list_from_map(usage->at("tools"), "byTool", "name");
   }
   if (Tree* cost = state.find("cost")) {
-    if (cost->find("llm") != nullptr) list_from_map(cost->at("llm"), "byModel", "id");
+    if (Tree* llm = cost->find("llm"); llm != nullptr && llm->find("byModel") != nullptr) {
+      list_from_map(*llm, "byModel", "id");
+      name_models(*llm);
+    }
     if (cost->find("tools") != nullptr) list_from_map(cost->at("tools"), "byTool", "name");
   }
 }

@@ -209,6 +209,7 @@ describe('GeneralChatAgent', () => {
       expect(await agent().runner({ ...queued, phase }, running())).toEqual({
         type: 'finish',
         reason: 'queued_message_interrupt',
+        reasonDetail: expect.any(String) as string,
       });
     }
     const task = { type: 'execSubAgent', parentMessageId: 'p', task: { instruction: 'x' } };

@@ -1147,7 +1147,9 @@ describe('states of older generations', () => {
     expect(newState.usage.tools.byTool).toEqual([
       { name: 'rm', calls: 1, errors: 0, totalTimeMs: 4 },
     ]);
-    expect(newState.cost.llm.byModel).toEqual([{ id: 'openai/x', totalCost: 1 }]);
+    expect(newState.cost.llm.byModel).toEqual([
+      { id: 'openai/x', provider: 'openai', model: 'x', totalCost: 1 },
+    ]);
     expect(newState.toolManifestMap).toEqual({});
   });
 
