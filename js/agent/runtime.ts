@@ -13,6 +13,7 @@ import type {
   ChatToolPayload,
   HumanDecision,
   InstructionExecutor,
+  ModelRuntimeConfig,
   OpenAIToolCall,
   SubAgentTask,
 } from '../../types/agent';
@@ -259,6 +260,7 @@ export class AgentRuntime {
         concurrency: config.concurrency,
         approvalTimeoutMs: this.#approvalMs,
         operationId: config.operationId,
+        modelRuntimeConfig: modelConfig(agent),
       }),
     );
     const host: StepHost = {
@@ -344,6 +346,13 @@ interface SubAgentAction {
   parentMessageId?: string;
   depth: number;
   timeoutMs: number;
+}
+
+// The model that the agent was made with.
+function modelConfig(agent: Agent): unknown {
+  const { config } = agent as { config?: { modelRuntimeConfig?: ModelRuntimeConfig } };
+  const { model, provider, compressionModel } = config?.modelRuntimeConfig ?? {};
+  return { model, provider, compressionModel };
 }
 
 // A compression of an agent that knows its window is measured by it.

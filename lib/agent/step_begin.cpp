@@ -32,6 +32,7 @@ StepOptions StepOptions::from(const Tree& options) {
   made.sub_agents = options["subAgents"].truthy();
   made.history = options["history"].truthy();
   made.operation_id = options["operationId"].string();
+  made.model_config = options["modelRuntimeConfig"];
   made.approval_ms = std::max<std::int64_t>(0, options["approvalTimeoutMs"].integer_or(0));
   made.concurrency = static_cast<std::size_t>(
       std::clamp<std::int64_t>(options["concurrency"].integer_or(8), 1, 256));

@@ -59,10 +59,9 @@ void StepMachine::compress_context(const Tree& instruction) {
   const Tree& payload = instruction["payload"];
   Tree messages = payload["messages"].is_array() ? payload["messages"] : state_["messages"];
   const std::size_t cut = compression_cut(messages, payload["preserveTailTokens"].integer_or(0));
-  const Tree& config = state_["modelRuntimeConfig"];
   constexpr std::int64_t usual_window = 128000;
   const std::int64_t size =
-      payload["maxWindowToken"].integer_or(config["contextWindowTokens"].integer_or(0));
+      payload["maxWindowToken"].integer_or(model_setting("contextWindowTokens").integer_or(0));
   const Window window{room_in(size > 0 ? size : usual_window), size > 0};
   const Tree& parent = payload["parentMessageId"];
   if (!parent.is_null()) context_.at("payload").set("parentMessageId", parent);
@@ -76,21 +75,24 @@ void StepMachine::compress_context(const Tree& instruction) {
   answer_.set("content", "");
   answer_.set("tool_calls", Tree::array());
   answer_.set("compresses", Tree::flag(true));
-  const Tree& model = config["compressionModel"].is_object() ? config["compressionModel"] : config;
-  Tree call = Tree::object();
-  call.set("messages", request_rows);
+  const Tree& own = model_setting("compressionModel");
+  Tree model = Tree::object();
   for (const std::string_view member : {"model", "provider"}) {
-    if (!model[member].is_null()) call.set(member, model[member]);
+    const Tree& value = own.is_object() ? own[member] : model_setting(member);
+    if (!value.is_null()) model.set(member, value);
   }
+  Tree call = model;
+  call.set("messages", request_rows);
   call.set("purpose", "compression");
   Tree action = Tree::object();
   action.set("payload", std::move(call));
   const std::int64_t started = now_ms_;
   request(
       "model", std::move(action),
-      [this, messages, cut, window, started](const Tree&) {
+      [this, messages, cut, window, started, model](const Tree&) {
         std::string summary(answer_["content"].string());
         Tree result = std::move(answer_);
+        for (const auto& [name, value] : model.members()) result.set(name, value);
         account("llm", std::move(result), now_ms_ - started,
                 [this, messages, cut, window, summary] {
                   finish_compression(messages, cut, window, summary, Tree());

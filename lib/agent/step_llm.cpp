@@ -109,13 +109,17 @@ Tree StepMachine::with_system_role(Tree messages) const {
   return messages;
 }
 
-// What an instruction leaves open is the run's.
+// Of the agent's modelRuntimeConfig, or else of the state's.
+const Tree& StepMachine::model_setting(std::string_view member) const {
+  const Tree& own = options_.model_config[member];
+  return own.is_null() ? state_["modelRuntimeConfig"][member] : own;
+}
+
+// What an instruction leaves open is the agent's or the run's.
 void StepMachine::fill_call(Tree& payload) {
-  const Tree& configured = state_["modelRuntimeConfig"];
   for (const std::string_view member : {"model", "provider"}) {
-    if (payload[member].is_null() && !configured[member].is_null()) {
-      payload.set(member, configured[member]);
-    }
+    const Tree& configured = model_setting(member);
+    if (payload[member].is_null() && !configured.is_null()) payload.set(member, configured);
   }
   if (payload["tools"].is_null() && !tools_of(state_).items().empty()) {
     payload.set("tools", tools_of(state_));

@@ -30,7 +30,7 @@
 namespace millrace::agent {
 
 // What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
-// history, concurrency, approvalTimeoutMs, operationId}`.
+// history, concurrency, approvalTimeoutMs, operationId, modelRuntimeConfig}`.
 struct StepOptions {
   std::vector<std::string> custom;                        // instructions that custom executors take
   std::shared_ptr<const std::vector<std::string>> tools;  // their names; null is none
@@ -45,6 +45,8 @@ struct StepOptions {
   // Units: milliseconds.
   std::int64_t approval_ms = 0;
   std::string operation_id;  // of contexts that name none
+  // The agent's own `{model, provider, compressionModel?}`, before that of the state.
+  json::Tree model_config = json::Tree();
   // Events hold no states, payloads or pieces of answers, and the outcome holds no events: for a
   // host that has them.
   bool lean = false;
@@ -173,6 +175,7 @@ class StepMachine {
 
   // Model turns (step_llm.cpp)
   void call_llm(const Tree& instruction);
+  [[nodiscard]] const Tree& model_setting(std::string_view member) const;
   void fill_call(Tree& payload);
   Tree write_answer(const Tree& payload, const Tree& result);
   void mark_group(Tree& row) const;

@@ -328,3 +328,69 @@ describe('a context that a compression did not make shorter', () => {
     expect(sizes[0]).toBeLessThan(window * 8);
   });
 });
+
+describe("the agent's own modelRuntimeConfig", () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  const chunk = (delta: object, finish_reason?: string) => ({
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta, finish_reason }],
+    ...(finish_reason && { usage }),
+  });
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const turns = [
+    [chunk({ tool_calls: [call] }, 'tool_calls')],
+    [chunk({ content: 'done' }, 'stop')],
+  ];
+  const own = { model: 'gpt-4o', provider: 'openai' };
+  const start = (more: object = {}) =>
+    AgentRuntime.createInitialState({
+      messages: [{ role: 'user', content: 'hi' }],
+      toolManifestMap: { f: { identifier: 'f', humanIntervention: 'never' } },
+      ...more,
+    });
+
+  it.each([
+    ['without another', {}],
+    ["before the state's", { modelRuntimeConfig: { model: 'gpt-5', provider: 'azure' } }],
+  ])('holds from the first turn on, %s', async (_name, more) => {
+    const asked: unknown[] = [];
+    const modelRuntime = createModelRuntime('openai', {
+      apiKey: 'k',
+      fetch: async (_url, init) => {
+        asked.push(JSON.parse(init?.body as string).model);
+        return answered(turns[asked.length - 1] ?? []);
+      },
+    });
+    const agent = Object.assign(new GeneralChatAgent({ modelRuntimeConfig: own }), {
+      tools: { f: () => 'made' },
+      modelRuntime,
+    });
+    const { newState } = await new AgentRuntime(agent, { history: 'engine' }).run(start(more));
+    expect(newState.error).toBeUndefined();
+    expect(asked).toEqual(['gpt-4o', 'gpt-4o']);
+    expect(newState.cost.llm.byModel).toMatchObject([{ id: 'openai/gpt-4o', ...own }]);
+  });
+
+  it('gives way to the instruction, and counts its compression', async () => {
+    const asked: unknown[] = [];
+    const modelRuntime = async function* ({ model, provider }: any) {
+      asked.push(`${provider}/${model}`);
+      yield { content: 'x', usage: { totalTokens: 2, cost: 0.5 } };
+    };
+    const runner = jest.fn().mockResolvedValue({ type: 'finish', reason: 'completed' });
+    const small = { model: 'small', provider: 'openai' };
+    const config = { modelRuntimeConfig: { ...own, compressionModel: small } };
+    const agent: any = { config, modelRuntime, runner };
+    const messages = Array.from({ length: 6 }, (_value, index) => ({
+      role: index % 2 ? 'assistant' : 'user',
+      content: 'many words of a long conversation '.repeat(20),
+    }));
+    runner.mockResolvedValueOnce([
+      { type: 'compress_context', payload: {} },
+      { type: 'call_llm', payload: { model: 'other', provider: 'acme' } },
+    ]);
+    const { newState } = await new AgentRuntime(agent).step(start({ messages }));
+    expect(asked).toEqual(['openai/small', 'acme/other']);
+    expect(newState.cost.llm.byModel.map(({ id }) => id)).toEqual(asked);
+  });
+});
