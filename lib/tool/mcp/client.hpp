@@ -113,7 +113,7 @@ class Client final : public std::enable_shared_from_this<Client>,
   void session_lost(RequestId id, std::string_view words) override;
   void answers_lost(RequestId refused) override;
   void unauthorized(int status, std::string_view challenge) override;
-  void broken(Error error) override;
+  void broken(Error why) override;
   void closed() override;
 
   void connect();

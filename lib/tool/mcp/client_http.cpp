@@ -62,7 +62,8 @@ void Client::unauthorized(int status, std::string_view challenge) {
   if (host_ != nullptr) host_->unauthorized(status, challenge);
 }
 
-void Client::broken(Error error) {
+void Client::broken(Error why) {
+  const Error error = session_.first_failure(std::move(why));
   if (was_open_) {
     session_.disconnected(error);
   } else {

@@ -83,7 +83,7 @@ void Client::end_program() {
 
 // The connection cannot be used any more.
 void Client::lost(Error why) {
-  const Error error = explained(std::move(why));
+  const Error error = explained(session_.first_failure(std::move(why)));
   end_program();
   ++failures_;
   if (was_open_) {

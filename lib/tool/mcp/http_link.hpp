@@ -123,7 +123,9 @@ class HttpLink {
   void on_stream_head(LegId id, Leg& leg, const std::vector<HttpField>& headers);
   bool redirect(LegId id, Leg& leg, const std::vector<HttpField>& headers);
   bool hold(LegId id, Leg& leg, const std::vector<HttpField>& headers);
+  [[nodiscard]] bool may_be_legacy(const Leg& leg) const;
   bool fall_back(LegId id, Leg& leg);
+  void begin_legacy(Outgoing first);
   void on_accepted(const Outgoing& message);
   void on_event(LegId id, const framing::Frame& frame);
   void on_endpoint(std::string_view address);

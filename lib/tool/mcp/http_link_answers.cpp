@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t failure_bytes = std::size_t{64} << 10U;
 constexpr int most_redirects = 5;
+constexpr int method_not_allowed = 405;
 // The rest of an answer to a message without one, after its head.
 constexpr std::chrono::milliseconds acceptance_time{1000};
 // What a stream's head may take while requests wait for it.
@@ -173,19 +174,19 @@ bool HttpLink::hold(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
 
 // Servers of 2024-11-05 do not take posts at the address of their stream.
 bool HttpLink::fall_back(LegId id, Leg& leg) {
-  const bool is_refused = leg.status == 400 || leg.status == 404 || leg.status == 405;
-  if (!is_refused || !options_.allows_legacy || is_legacy_ || leg.message.method != "initialize") {
-    return false;
-  }
-  // A refusal of 400 may be an answer in JSON-RPC; its body tells.
-  if (leg.status == 400) return false;
+  // A refusal of 400 or 404 may be an answer in JSON-RPC; its body tells.
+  if (leg.status != method_not_allowed || !may_be_legacy(leg)) return false;
   auto dropped = take(id);
   host_.abandon(id);
+  begin_legacy(std::move(dropped->message));
+  return true;
+}
+
+void HttpLink::begin_legacy(Outgoing first) {
   is_legacy_ = true;
   post_url_.clear();
-  unaddressed_.push_back(std::move(dropped->message));
+  unaddressed_.push_back(std::move(first));
   listen();
-  return true;
 }
 
 void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& headers) {
@@ -326,6 +327,13 @@ bool HttpLink::is_lost(const Leg& leg, const json::Value& error, std::string_vie
          names_lost_session(words);
 }
 
+// The first message of a server that speaks the older pair only is refused in this way.
+bool HttpLink::may_be_legacy(const Leg& leg) const {
+  const bool is_refused =
+      leg.status == 400 || leg.status == 404 || leg.status == method_not_allowed;
+  return is_refused && options_.allows_legacy && !is_legacy_ && leg.message.method == "initialize";
+}
+
 // The body of a refusal may hold the error of JSON-RPC.
 void HttpLink::explain(const Leg& leg) {
   json::Document document;
@@ -339,15 +347,10 @@ void HttpLink::explain(const Leg& leg) {
   if (is_lost(leg, error, words)) {
     return host_.session_lost(id, words.empty() ? status_words(leg.status) : words);
   }
-  if (!error.is_object()) {
-    // The first message of a server that speaks the older pair only.
-    if (leg.status == 400 && leg.message.method == "initialize" && options_.allows_legacy &&
-        !is_legacy_) {
-      is_legacy_ = true;
-      post_url_.clear();
-      unaddressed_.push_back(leg.message);
-      return listen();
-    }
+  // Pages that are not there have bodies with an `error` as well.
+  const bool is_answer = error.is_object() && (leg.status != 404 || body["jsonrpc"].is_string());
+  if (!is_answer) {
+    if (may_be_legacy(leg)) return begin_legacy(leg.message);
     return fail(leg, status_error(leg.status, leg.body));
   }
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);

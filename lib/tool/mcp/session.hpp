@@ -141,6 +141,9 @@ class Session {
   void disconnected(const Error& error);
   // Ends everything with this error.
   void close(const Error& error);
+  // Why the session cannot be opened: the server's own refusal, where another way was tried after
+  // it, else `why`.
+  Error first_failure(Error why);
 
   // No limit runs while a person authorizes; each begins anew after that.
   void hold(TimePoint now);
@@ -236,6 +239,7 @@ class Session {
   std::string version_;
   bool was_open_ = false;
   bool version_corrected_ = false;
+  std::optional<Error> refusal_;  // of the handshake, while discovery is tried in its stead
   RequestId next_request_ = 1;
   RequestId opening_ = 0;    // the request that opens the session
   RequestId opened_by_ = 0;  // the last of these; requests below it belong to an earlier session

@@ -28,6 +28,7 @@ void Session::open(TimePoint now) {
   is_doubtful_ = false;
   version_.clear();
   tool_headers_.clear();
+  refusal_.reset();
   if (options_.protocol == per_request_version) {
     begin_discovery();
   } else {
@@ -112,6 +113,7 @@ void Session::on_opening_result(const json::Value& result, TimePoint now) {
 void Session::finish_opening(std::string info_json, TimePoint now) {
   state_ = State::open;
   opening_deadline_.reset();
+  refusal_.reset();
   if (era_ == Era::handshake) {
     send_text(MessageKind::notification, "notifications/initialized",
               notification_text("notifications/initialized", {}));
@@ -135,14 +137,12 @@ void Session::on_opening_error(const json::Value& error) {
   for (const json::Value version : error["data"]["supported"].items()) {
     offers_discovery = offers_discovery || version.string() == per_request_version;
   }
-  if (state_ == State::shaking_hands && options_.protocol.empty() &&
-      (offers_discovery || said.code == rpc_code::method_not_found ||
-       said.code == rpc_code::unsupported_protocol_version)) {
+  const bool may_turn = state_ == State::shaking_hands && options_.protocol.empty();
+  if (may_turn && (offers_discovery || said.code == rpc_code::unsupported_protocol_version)) {
     return begin_discovery();
   }
   const std::string_view older = offered_handshake(error);
-  if (state_ == State::shaking_hands && options_.protocol.empty() && !older.empty() &&
-      older != latest_handshake_version && !version_corrected_) {
+  if (may_turn && !older.empty() && older != latest_handshake_version && !version_corrected_) {
     version_corrected_ = true;
     return begin_handshake(older);
   }
@@ -150,17 +150,30 @@ void Session::on_opening_error(const json::Value& error) {
     version_corrected_ = true;
     return begin_discovery();
   }
-  fail_opening(make_error(Errc::mcp_connection_failed,
-                          "The MCP server refused the connection: " + redacted(said.message, 500),
-                          error.to_json()));
+  Error refusal = make_error(
+      Errc::mcp_connection_failed,
+      "The MCP server refused the connection: " + redacted(said.message, 500), error.to_json());
+  // Servers without a handshake refuse it with whatever code their checks come to first.
+  // Source: Model Context Protocol 2026-07-28, basic/versioning and basic/transports (2026-09).
+  if (may_turn && !version_corrected_) {
+    refusal_ = std::move(refusal);
+    return begin_discovery();
+  }
+  fail_opening(std::move(refusal));
 }
 
 // The first failure is final; later a call may try again.
 void Session::fail_opening(Error why) {
-  const Error error = host_.explained(std::move(why));
+  const Error error = host_.explained(first_failure(std::move(why)));
   if (!was_open_) return close(error);
   disconnected(error);
   host_.reopen_failed(error);
+}
+
+Error Session::first_failure(Error why) {
+  Error first = refusal_ ? std::move(*refusal_) : std::move(why);
+  refusal_.reset();
+  return first;
 }
 
 }  // namespace millrace::mcp

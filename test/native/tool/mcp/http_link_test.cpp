@@ -388,6 +388,35 @@ TEST(McpHttpLink, HandsOnTheErrorInARefusal) {
                            "\n"));
 }
 
+TEST(McpHttpLink, ReadsARefusedHandshakeBeforeItTakesTheServerForAnOlderOne) {
+  struct Row {
+    int status;
+    std::string_view body;
+    bool is_legacy;
+  };
+  constexpr std::string_view error = R"({"jsonrpc":"2.0","id":1,"error":{"code":-32020}})";
+  for (const Row& row :
+       {Row{400, error, false}, Row{404, error, false}, Row{405, error, true},
+        Row{400, "Bad Request", true}, Row{404, "<html>", true}, Row{404, "", true},
+        Row{404, R"({"error":{"message":"Not Found"}})", true}}) {
+    Rig rig;
+    rig.request(1, "initialize");
+    rig.take();
+    rig.head(1, row.status, "application/json");
+    if (row.status != 405) {
+      rig.data(1, row.body);
+      rig.done(1);
+    }
+    const std::string said = rig.take();
+    EXPECT_EQ(said.find("GET http://host/mcp") != std::string::npos, row.is_legacy)
+        << row.status << " " << row.body << "\n"
+        << said;
+    EXPECT_EQ(said.find(R"(got {"jsonrpc":"2.0","id":1,"error":{"code":-32020}})") == 0,
+              !row.is_legacy)
+        << said;
+  }
+}
+
 TEST(McpHttpLink, FollowsRedirectsOnlyWithinTheOrigin) {
   for (const char* location : {"http://other/mcp", "//host/x", "https://host/mcp", ""}) {
     Rig rig;

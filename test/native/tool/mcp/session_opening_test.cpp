@@ -75,6 +75,49 @@ TEST(McpSession, DiscoversAServerWithoutHandshake) {
   EXPECT_EQ(rig.take_sent(), "") << "that era has no initialized notification";
 }
 
+// Servers without a handshake refuse it with the code that their first check gives.
+TEST(McpSession, DiscoversAServerThatRefusesTheHandshakeForWhateverReason) {
+  for (const int code : {-32020, -32022, -32600, -32601, -32602, -32000, 1}) {
+    SessionRig rig;
+    rig.session.open(rig.now);
+    rig.take_sent();
+    rig.receive(R"({"jsonrpc":"2.0","id":1,"error":{"message":"no","code":)" +
+                std::to_string(code) + "}}");
+    EXPECT_NE(rig.take_sent().find(R"("id":2,"method":"server/discover")"), std::string::npos)
+        << code;
+    rig.result(2, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
+    EXPECT_TRUE(rig.session.is_open()) << code;
+  }
+}
+
+TEST(McpSession, TellsTheFirstRefusalWhereDiscoveryFailsToo) {
+  const auto plays = [](const auto& fails) {
+    SessionRig rig;
+    rig.session.open(rig.now);
+    rig.receive(
+        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"a licence is missing"}})");
+    rig.take_sent();
+    fails(rig);
+    EXPECT_EQ(rig.take_sent(), "") << "one try";
+    EXPECT_EQ(rig.take(), "failed mcp_connection_failed\n");
+    return rig.failure;
+  };
+  const std::string told = "The MCP server refused the connection: a licence is missing";
+  EXPECT_EQ(plays([](SessionRig& rig) {
+              rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}})");
+            }),
+            told);
+  EXPECT_EQ(plays([](SessionRig& rig) {
+              rig.session.request_failed(2, make_error(Errc::mcp_protocol_error), rig.now);
+            }),
+            told);
+  EXPECT_EQ(plays([](SessionRig& rig) { rig.wait(1h); }), told);
+  EXPECT_EQ(plays([](SessionRig& rig) {
+              rig.session.close(rig.session.first_failure(make_error(Errc::mcp_session_lost)));
+            }),
+            told);
+}
+
 TEST(McpSession, TakesTheNewestVersionThatARefusalNames) {
   const std::string refusal =
       R"("error":{"code":-32602,"message":"Unsupported protocol version",)"

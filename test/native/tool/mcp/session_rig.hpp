@@ -44,7 +44,10 @@ class SessionRig final : public mcp::SessionHost {
   void reopen_failed(Error error) override {
     log("reopen failed " + std::string(error.code_name()));
   }
-  void failed(Error error) override { log("failed " + std::string(error.code_name())); }
+  void failed(Error error) override {
+    log("failed " + std::string(error.code_name()));
+    failure = error.message;
+  }
 
   // Opens in the era of handshakes; request 1 is used up by it.
   void open(std::string_view version = "2025-11-25") {
@@ -89,6 +92,7 @@ class SessionRig final : public mcp::SessionHost {
   mcp::Session session;
   std::vector<std::string> sent;
   std::vector<std::string> events;
+  std::string failure;
   mcp::Outgoing last;
 
  private:
