@@ -26,8 +26,8 @@ export function eventsOf<Own extends { type: string }>(
   return events;
 }
 
-/** The events of outputs, one a line; the mark is where a reader stood before the first. */
-export function readAgain(lines: readonly string[], mark: ReaderMark): AGUIEvent[] {
+/** The events of outputs that follow each other; the mark is where a reader stood before the first. */
+export function readAgain(outputs: readonly string[], mark: ReaderMark): AGUIEvent[] {
   const reader = EngineEventReader.from(mark);
-  return lines.flatMap((line) => eventsOf(JSON.parse(line) as AGUIEvent[], reader));
+  return outputs.flatMap((output) => eventsOf(JSON.parse(output) as AGUIEvent[], reader));
 }

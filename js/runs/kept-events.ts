@@ -19,10 +19,8 @@ export interface KeptBatch {
 /** Some outputs of a run, at least so many events. */
 interface Chunk {
   readonly number: number;
-  /** Texts of one or more lines. */
-  outputs: string[];
-  /** Small ones behind those, a line each: by themselves they would weigh more than their text. */
-  lines: GrowingText | undefined;
+  /** Small ones stand together, a line each: by themselves they would weigh more than their text. */
+  outputs: (string | GrowingText)[];
   /** Where the reader stood before the first of them. */
   mark: ReaderMark | undefined;
   count: number;
@@ -106,7 +104,7 @@ export class KeptEvents {
   readonly #eventsOf = (chunk: Chunk): AGUIEvent[] => {
     if (chunk.dropped) throw new MillraceError('run_not_kept', tooLong);
     if (chunk.events && chunk.gone === 0) return chunk.events;
-    const all = chunk.mark ? readAgain(linesOf(chunk), chunk.mark) : [];
+    const all = chunk.mark ? readAgain(textsOf(chunk), chunk.mark) : [];
     if (chunk.next) return all;
     if (chunk.events) {
       for (const cursor of this.#cursors) cursor.shift(chunk.events, all, chunk.gone);
@@ -132,7 +130,6 @@ export class KeptEvents {
     while (this.#first.next && (this.#first.number < needed || this.#size > most)) {
       this.#size -= this.#first.size;
       this.#first.outputs = [];
-      this.#first.lines = undefined;
       this.#first.events = undefined;
       this.#first.dropped = true;
       this.#first = this.#first.next;
@@ -215,7 +212,6 @@ function newChunk(number: number): Chunk {
   return {
     number,
     outputs: [],
-    lines: undefined,
     mark: undefined,
     count: 0,
     events: undefined,
@@ -226,23 +222,21 @@ function newChunk(number: number): Chunk {
   };
 }
 
-function keep(chunk: Chunk, output: string): void {
-  if (output.length <= mostSmall) {
-    chunk.lines ??= new GrowingText();
-    chunk.lines.add(output);
-    chunk.lines.add('\n');
+function keep({ outputs }: Chunk, output: string): void {
+  if (output.length > mostSmall || output.includes('\n')) {
+    outputs.push(output);
     return;
   }
-  const { lines } = chunk;
-  chunk.lines = undefined;
-  if (lines) chunk.outputs.push(lines.text);
-  chunk.outputs.push(output);
+  let lines = outputs.at(-1);
+  if (!(lines instanceof GrowingText)) outputs.push((lines = new GrowingText()));
+  lines.add(output);
+  lines.add('\n');
 }
 
-// JSON has no line breaks in its strings, and the engine writes none between them.
-function linesOf({ outputs, lines }: Chunk): string[] {
-  const texts = lines ? [...outputs, lines.text] : outputs;
-  return texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+function textsOf({ outputs }: Chunk): string[] {
+  return outputs.flatMap((output) =>
+    typeof output === 'string' ? output : output.text.split('\n').slice(0, -1),
+  );
 }
 
 const mostSmall = 128;
