@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the fuzzers with clang and runs each for an equal share of the time (60 seconds in all).
+# Builds the fuzzers with clang and runs each for an equal share of the time (60 seconds of fuzzing in all).
 # Usage: fuzz/quick-check.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,15 +13,19 @@ ninja -C "$build" -j"$(nproc)" fuzzers >"$build/ninja.log" 2>&1 || { tail -40 "$
 mapfile -t fuzzers < <(find "$build/fuzz" -maxdepth 1 -type f -name '*_fuzzer' | sort)
 share=$((seconds / ${#fuzzers[@]}))
 [ "$share" -ge 1 ] || share=1
-for fuzzer in "${fuzzers[@]}"; do
-  name=$(basename "$fuzzer")
-  corpus="$build/corpus/$name"
-  mkdir -p "$corpus" "$build/failures"
-  seeds=()
+export build share
+
+fuzz() {
+  local name seeds=()
+  name=$(basename "$1")
+  mkdir -p "$build/corpus/$name" "$build/failures"
   [ -d "fuzz/seeds/$name" ] && seeds=("fuzz/seeds/$name")
-  echo "$name: $share s"
-  "$fuzzer" "$corpus" "${seeds[@]}" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+  "$1" "$build/corpus/$name" "${seeds[@]}" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
     -artifact_prefix="$build/failures/$name-" -print_final_stats=1 >"$build/$name.log" 2>&1 ||
-    { tail -60 "$build/$name.log"; exit 1; }
-  grep -E 'stat::number_of_executed_units' "$build/$name.log" || true
-done
+    { tail -60 "$build/$name.log"; return 1; }
+  echo "$name: $share s, $(grep -E 'stat::number_of_executed_units' "$build/$name.log" || true)"
+}
+export -f fuzz
+
+# Each has one thread: as many at a time as there are cores.
+printf '%s\0' "${fuzzers[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'fuzz "$0"'
