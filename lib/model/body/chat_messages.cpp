@@ -24,6 +24,9 @@ bool is_sound_taken(const Media& media) {
 }
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& draft) {
+  if (draft.has(Quirk::no_images)) {
+    return media.kind == Media::Kind::image ? "it takes no images." : "it takes text, no media.";
+  }
   switch (media.kind) {
     case Media::Kind::audio:
       if (draft.has(Quirk::no_audio)) return "it takes no audio.";
@@ -38,7 +41,6 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
       if (draft.config.provider->dialect == Dialect::mistral) return std::nullopt;
       return "files go by value or by the id of an upload, not by address.";
     case Media::Kind::image:
-      if (draft.has(Quirk::no_images)) return "it takes no images.";
       if (media.mime_type == svg_type) return no_svg;
       if (media.source == Media::Source::url && draft.has(Quirk::images_by_value)) {
         return "images go by value (a data: URL), not by address.";

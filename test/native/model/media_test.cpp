@@ -35,8 +35,11 @@ constexpr std::array rows{
     Row{R"({"type":"image","source":{"type":"data","value":"AAAA","mimeType":"image/png"}})",
         {"image_url", "input_image", "image_url", "image", "inlineData image/png", "image png",
          "images", "image_url"}},
-    Row{R"({"type":"image","source":{"type":"url","value":"https://e/a.png"}})",
+    Row{R"({"type":"image","source":{"type":"url","value":"https://e/a"}})",
         {"image_url", "input_image", "image_url", "image", "fileData image/jpeg", "-", "-",
+         "image_url"}},
+    Row{R"({"type":"image","source":{"type":"url","value":"https://e/a.png"}})",
+        {"image_url", "input_image", "image_url", "image", "fileData image/png", "-", "-",
          "image_url"}},
     Row{R"({"type":"image","source":{"type":"url","value":"data:image/png;base64,AAAA"}})",
         {"image_url", "input_image", "image_url", "image", "inlineData image/png", "image png",
@@ -167,6 +170,14 @@ TEST(Media, AreNotLeftOutUnsaid) {
       EXPECT_EQ(told, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
       EXPECT_EQ(noted, missing) << wires.at(i).provider << wires.at(i).more << " " << row.part;
     }
+  }
+}
+
+TEST(Media, GoNowhereWhereOnlyTextIsTaken) {
+  for (const Row& row : rows) {
+    const auto built = ask({"deepseek", ""}, row.part, false);
+    ASSERT_FALSE(built) << row.part;
+    EXPECT_EQ(built.error().code, Errc::capability_not_supported) << row.part;
   }
 }
 
