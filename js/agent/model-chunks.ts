@@ -42,7 +42,7 @@ function requestOf(payload: Record<string, unknown>): never {
 
 // What an answer holds beside its text and thoughts, which the next request has to bring back.
 function restOf(answer: AnswerText): ModelChunk {
-  const { thinking, signature, responseItems, openCalls, citations, images } = answer;
+  const { thinking, signature, responseItems, openCalls, grounding, images } = answer;
   const reasoning = {
     ...(thinking === '' ? {} : { content: thinking }),
     ...(signature === undefined ? {} : { signature }),
@@ -51,7 +51,7 @@ function restOf(answer: AnswerText): ModelChunk {
   return {
     tool_calls: openCalls as OpenAIToolCall[],
     ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
-    ...(citations.length === 0 ? {} : { grounding: { citations } }),
+    ...(grounding ? { grounding } : {}),
     ...(images.length === 0 ? {} : { images }),
   };
 }

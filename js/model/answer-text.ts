@@ -1,11 +1,12 @@
 // What an answer says, gathered from its events; what a reset takes back is left out.
 import { randomUUID } from 'node:crypto';
 
-import type { ChatImageChunk, MessageToolCall } from '../../types/chat-stream';
+import type { ChatImageChunk, Grounding, MessageToolCall } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import { MillraceError } from '../errors';
 import { GrowingText } from '../growing-text';
 import { providerCallOf } from './provider-calls';
+import { Sources } from './sources';
 
 type EncryptedValue = Extract<AGUIEvent, { type: 'REASONING_ENCRYPTED_VALUE' }>;
 
@@ -37,7 +38,7 @@ export class AnswerText {
   #ownSignature: string | undefined;
   #images: ChatImageChunk[] = [];
   #issuer = '';
-  #citations: unknown[] = [];
+  #sources = new Sources();
   #providers: Set<string> | undefined;
 
   constructor(limit: number = mostAnswer) {
@@ -109,8 +110,9 @@ export class AnswerText {
     return this.#providers?.has(callId) === true;
   }
 
-  get citations(): unknown[] {
-    return this.#citations;
+  /** The sources so far. */
+  get grounding(): Grounding | undefined {
+    return this.#sources.grounding;
   }
 
   add(event: AGUIEvent): void {
@@ -194,7 +196,7 @@ export class AnswerText {
     this.#texts = [];
     this.#thoughts = [];
     this.#calls = [];
-    this.#citations = [];
+    this.#sources = new Sources();
     this.#images = [];
     this.#signatures = this.#callSignatures = undefined;
     this.#ownSignature = undefined;
@@ -203,7 +205,7 @@ export class AnswerText {
   #onCustom(name: string, value: unknown): void {
     if (name === 'millrace.citation') {
       const { citation } = value as { citation: unknown };
-      this.#citations.push(citation);
+      this.#sources.add(citation);
       this.#grow(JSON.stringify(citation).length);
     }
     if (name === 'millrace.provider_state') this.#onState(value as Record<string, unknown>);
@@ -220,7 +222,7 @@ export class AnswerText {
     const stays = ({ id }: Part): boolean => messageIds?.includes(id) === false;
     this.#texts = this.#texts.filter(stays);
     this.#thoughts = this.#thoughts.filter(stays);
-    this.#citations = [];
+    this.#sources = new Sources();
     this.#calls = [];
     this.#callSignatures = undefined;
     this.#ownSignature = undefined;

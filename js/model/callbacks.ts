@@ -17,6 +17,7 @@ export class CallbackDriver {
   #firstAt: number | undefined;
   #lastAt = 0;
   #started = false;
+  #grounding: Grounding | undefined;
 
   constructor(callbacks: ChatCallbacks) {
     this.#callbacks = callbacks;
@@ -73,7 +74,10 @@ export class CallbackDriver {
 
   async #tellCustom(name: string, value: unknown): Promise<void> {
     if (name === 'millrace.citation') {
-      await this.#callbacks.onGrounding?.(this.#grounding());
+      const { grounding } = this.#answer;
+      if (grounding === this.#grounding) return;
+      this.#grounding = grounding;
+      if (grounding) await this.#callbacks.onGrounding?.(grounding);
     } else if (name === 'millrace.reset') {
       this.#indexes.clear();
       await this.#callbacks.onReset?.(value as Parameters<Required<ChatCallbacks>['onReset']>[0]);
@@ -125,12 +129,8 @@ export class CallbackDriver {
     this.#firstAt ??= this.#lastAt;
   }
 
-  #grounding(): Grounding {
-    return { citations: this.#answer.citations as NonNullable<Grounding['citations']> };
-  }
-
   #finish(report: CallReport | undefined, error: unknown): ChatFinish {
-    const { text, thinking, signature, responseItems, toolCalls, citations, images } = this.#answer;
+    const { text, thinking, signature, responseItems, toolCalls, grounding, images } = this.#answer;
     const reasoning = {
       ...(thinking === '' ? {} : { content: thinking }),
       ...(signature === undefined ? {} : { signature }),
@@ -143,7 +143,7 @@ export class CallbackDriver {
       ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
       ...(images.length === 0 ? {} : { images }),
       ...(toolCalls.length === 0 ? {} : { toolsCalling: toolCalls }),
-      ...(citations.length === 0 ? {} : { grounding: this.#grounding() }),
+      ...(grounding ? { grounding } : {}),
       ...(report ? { usage: report.usage } : {}),
       ...(report?.finishReason === undefined ? {} : { finishReason: report.finishReason }),
       ...(speed ? { speed } : {}),

@@ -51,17 +51,20 @@ export function openaiCompatibleFactory(options: OpenAICompatibleOptions): Runti
     no_stream_options: chat.excludeUsage ?? false,
     no_user: chat.noUserId ?? false,
     no_audio: chat.supportsAudioInput === false,
-    responses_api: useResponse || useResponseModels.length > 0 || ofObjects,
+    // A call may ask for it wherever the vendor's options do not say that there is none.
+    responses_api: chat.useResponse !== false || useResponseModels.length > 0 || ofObjects,
   };
   // The user's word comes first, but never asks a model by an API that it has not got.
-  const apiMode = ({ apiMode: wanted, model }: ChatStreamPayload): string | undefined => {
+  const apiMode: Plan['apiMode'] = ({ apiMode: wanted, model }, baseURL) => {
     if (!quirks.responses_api) return wanted;
     if (wanted === 'responses') {
       const any = useResponseModels.length === 0 || ofObjects;
       return any || matches(useResponseModels, model) ? 'responses' : 'chatCompletion';
     }
     const byResponses = useResponse || matches(useResponseModels, model);
-    return wanted ?? (byResponses ? 'responses' : 'chatCompletion');
+    if (wanted !== undefined || byResponses) return wanted ?? 'responses';
+    // The engine knows such an address to be one of Anthropic's API.
+    return baseURL.endsWith('/anthropic') ? undefined : 'chatCompletion';
   };
   return runtimeClass(options, {
     row: { dialect: 'openai_chat', auth: 'bearer', quirks },
@@ -98,7 +101,7 @@ interface Row {
 interface Plan {
   row: Row;
   hooks: ModelHooks;
-  apiMode: (payload: ChatStreamPayload) => string | undefined;
+  apiMode: (payload: ChatStreamPayload, baseURL: string) => string | undefined;
   pricing?: PricingHook | undefined;
   preFlight?: ContextPreFlight | undefined;
   objectRequest?: ((request: GenerateObjectRequest) => ObjectAsked) | undefined;
@@ -175,8 +178,12 @@ function changedSchema(
   return change(schema);
 }
 
-function withMode(plan: Plan, payload: ChatStreamPayload): ChatStreamPayload {
-  const mode = plan.apiMode(payload);
+function withMode(
+  plan: Plan,
+  payload: ChatStreamPayload,
+  { baseURL }: FactoryInstance,
+): ChatStreamPayload {
+  const mode = plan.apiMode(payload, baseURL);
   return mode === undefined ? payload : { ...payload, apiMode: mode };
 }
 
@@ -219,13 +226,13 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
       checkPayload(payload);
       checkContext(plan.preFlight, payload);
-      return super.chat(withMode(plan, payload), withPrices(plan, payload, call));
+      return super.chat(withMode(plan, payload, this.#instance), withPrices(plan, payload, call));
     }
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
       checkPayload(payload);
       checkContext(plan.preFlight, payload);
-      return super.stream(withMode(plan, payload), withPrices(plan, payload, call));
+      return super.stream(withMode(plan, payload, this.#instance), withPrices(plan, payload, call));
     }
 
     override async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {

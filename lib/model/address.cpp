@@ -90,6 +90,12 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
   const Provider& row = *config.provider;
   const bool is_openai = row.dialect == Dialect::openai_chat;
   const bool has_responses = is_openai && config.quirks.has(Quirk::responses_api);
+  // OpenAI's own address has no other API for them, whatever a switch of the provider says.
+  const bool is_own = row.id == "openai" && !config.own_base_url;
+  const bool only_responses = traits_of(payload.model).has(Trait::responses_only);
+  if (is_own && has_responses && only_responses && !has_sound(payload)) {
+    return Dialect::openai_responses;
+  }
   if (mode == "responses") {
     if (has_responses || row.dialect == Dialect::openai_responses) return Dialect::openai_responses;
     return cannot(config, "does not serve the Responses API. Leave `apiMode` out.");
@@ -97,8 +103,7 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
   if (mode.empty() && is_openai) {
     if (config.own_base_url && config.base_url.ends_with("/anthropic")) return Dialect::anthropic;
     const bool searches = payload.search && config.quirks.has(Quirk::search_responses);
-    const bool first = config.quirks.has(Quirk::responses_first) || searches ||
-                       traits_of(payload.model).has(Trait::responses_only);
+    const bool first = config.quirks.has(Quirk::responses_first) || searches || only_responses;
     if (has_responses && first && !has_sound(payload)) return Dialect::openai_responses;
   }
   if (!mode.empty() && mode != "chat" && mode != row_of(row.dialect).name) {

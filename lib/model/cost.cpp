@@ -99,11 +99,6 @@ Count cache_read(const PriceCard& card, const ModelUsage& usage) {
   return std::max<std::int64_t>(0, *cached);
 }
 
-Count text_output(const PriceCard& /*card*/, const ModelUsage& usage) {
-  const std::int64_t said = sum(usage, {Tokens::output_text, Tokens::output_reasoning});
-  return said > 0 ? Count(said) : usage[Tokens::total_output];
-}
-
 template <Tokens tokens>
 Count plain(const PriceCard& /*card*/, const ModelUsage& usage) {
   return usage[tokens];
@@ -116,6 +111,18 @@ Count generated_video(const PriceCard& card, const ModelUsage& usage) {
         return unit.name == "videoGeneration" && unit.unit == "millionTokens";
       });
   return by_token ? usage[Tokens::output_video] : std::nullopt;
+}
+
+// An answer of images or sound alone says nothing of text: what has a price of its own is paid
+// once.
+Count text_output(const PriceCard& card, const ModelUsage& usage) {
+  const std::int64_t said = sum(usage, {Tokens::output_text, Tokens::output_reasoning});
+  Count total = usage[Tokens::total_output];
+  if (said > 0 || !total) return said > 0 ? Count(said) : total;
+  if (has_unit(card, "imageOutput")) *total -= usage[Tokens::output_image].value_or(0);
+  if (has_unit(card, "audioOutput")) *total -= usage[Tokens::output_audio].value_or(0);
+  *total -= generated_video(card, usage).value_or(0);
+  return std::max<std::int64_t>(0, *total);
 }
 
 struct Quantity {
@@ -145,9 +152,19 @@ Count quantity_of(const PriceUnit& unit, const PriceCard& card, const ModelUsage
 
 // ---- Rates
 
+// Callers that count by themselves may leave the total out.
+std::int64_t total_input(const ModelUsage& usage) {
+  if (const Count total = usage[Tokens::total_input]) return *total;
+  const std::int64_t by_cache =
+      sum(usage, {Tokens::input_cache_miss, Tokens::input_cached, Tokens::input_write_cache});
+  const std::int64_t by_kind = sum(
+      usage, {Tokens::input_text, Tokens::input_image, Tokens::input_audio, Tokens::input_video});
+  return std::max(by_cache, by_kind) + usage[Tokens::input_tool].value_or(0);
+}
+
 // The whole quantity is charged at the rate of the tier in which the call's input lies.
 std::optional<double> tier_rate(const PriceUnit& unit, const ModelUsage& usage) {
-  const auto input = static_cast<double>(usage[Tokens::total_input].value_or(0));
+  const auto input = static_cast<double>(total_input(usage));
   for (const PriceUnit::Tier& tier : unit.tiers) {
     if (!tier.up_to || input <= *tier.up_to) return tier.rate;
   }

@@ -97,6 +97,24 @@ describe('openaiCompatibleFactory', () => {
   });
 
   it.each([
+    [{}, 'responses', '/responses'],
+    [{}, undefined, '/chat/completions'],
+    [{ useResponse: false }, undefined, '/chat/completions'],
+    [{ useResponse: false }, 'responses', undefined],
+  ])('serves the Responses API to who asks for it: %j %s -> %s', async (chat, apiMode, path) => {
+    const options = { provider: 'acme', baseURL: provider.url, apiKey: 'k', chatCompletion: chat };
+    const Acme = openaiCompatibleFactory(options);
+    const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
+    const asked = { model: 'o1-pro', messages, ...(apiMode === undefined ? {} : { apiMode }) };
+    await runtime.stream(asked).report.catch(() => undefined);
+    expect(provider.calls[0]?.url).toBe(path);
+    if (apiMode === undefined) return;
+    const object = { model: 'm', messages, responseApi: true, schema: { type: 'object' } };
+    await runtime.generateObject(object).catch(() => undefined);
+    expect(provider.calls.map(({ url }) => url)).toEqual(path === undefined ? [] : [path, path]);
+  });
+
+  it.each([
     ['nothing', {}],
     ['an empty key', { apiKey: ' ' }],
     ['a list of empty keys', { apiKey: ['', ' '] }],

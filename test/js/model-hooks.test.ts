@@ -155,3 +155,63 @@ describe("chunks of a vendor's client without a reason to finish", () => {
     await expect(broken).rejects.toMatchObject({ code: 'connection_lost' });
   });
 });
+
+test.each([
+  [
+    { citations: ['https://a.example', 'https://a.example'] },
+    [{ title: 'https://a.example', url: 'https://a.example' }],
+  ],
+  [
+    { search_results: [{ title: 'T', url: 'https://b.example' }] },
+    [{ title: 'T', url: 'https://b.example' }],
+  ],
+  [
+    {
+      choices: [
+        {
+          delta: {
+            content: 'x',
+            annotations: [
+              { type: 'url_citation', url_citation: { title: 'U', url: 'https://c.example' } },
+            ],
+          },
+        },
+      ],
+    },
+    [{ title: 'U', url: 'https://c.example' }],
+  ],
+])('tells the sources of an answer in one shape: %j', async (more, citations) => {
+  const told: unknown[] = [];
+  const first = { choices: [{ delta: { content: 'x' } }], ...more };
+  const runtime = createModelRuntime('perplexity', {
+    apiKey: 'k',
+    fetch: async () =>
+      new Response(sse(first, { choices: [{ delta: {}, finish_reason: 'stop' }], ...more }), {
+        headers: { 'content-type': 'text/event-stream' },
+      }),
+  });
+  const callback = {
+    onGrounding: (grounding: unknown) => void told.push(grounding),
+    onFinal: ({ grounding }: { grounding?: unknown }) => void told.push(grounding),
+  };
+  await (await runtime.chat(payload, { callback })).text();
+  expect(told).toEqual([{ citations }, { citations }]);
+});
+
+test('tells what was searched for', async () => {
+  const told: unknown[] = [];
+  const web = { webSearchQueries: ['q'], groundingChunks: [{ web: { uri: 'https://d.example' } }] };
+  const content = { role: 'model', parts: [{ text: 'x' }] };
+  const runtime = createModelRuntime('google', {
+    apiKey: 'k',
+    fetch: async () =>
+      new Response(
+        sse({ candidates: [{ content, finishReason: 'STOP', groundingMetadata: web }] }),
+        { headers: { 'content-type': 'text/event-stream' } },
+      ),
+  });
+  const callback = { onGrounding: (grounding: unknown) => void told.push(grounding) };
+  await (await runtime.chat({ ...payload, model: 'gemini-2.5-flash' }, { callback })).text();
+  const citations = [{ title: 'https://d.example', url: 'https://d.example' }];
+  expect(told).toEqual([{ citations, searchQueries: ['q'] }]);
+});

@@ -103,3 +103,32 @@ it('knows providers by the names that they have elsewhere', () => {
   const found = configFromEnvironment({ GEMINI_API_KEY: 'g' }).settingsOf('gemini');
   expect(found).toMatchObject({ apiKey: 'g' });
 });
+
+it.each([
+  [{}, 'gpt-5-pro', 'chatCompletion', 'https://api.openai.com/v1/responses'],
+  [{}, 'gpt-4o', 'chatCompletion', 'https://api.openai.com/v1/chat/completions'],
+  [
+    { baseURL: 'https://g.test/v1' },
+    'gpt-5-pro',
+    'chatCompletion',
+    'https://g.test/v1/chat/completions',
+  ],
+  [{ baseURL: 'https://g.test/v1' }, 'gpt-5-pro', undefined, 'https://g.test/v1/responses'],
+])(
+  'asks OpenAI for models of the Responses API by it: %j %s %s',
+  async (own, model, apiMode, url) => {
+    const asked: string[] = [];
+    const runtime = createModelRuntime('openai', {
+      apiKey: 'k',
+      maxRetries: 0,
+      ...own,
+      fetch: async (address) => {
+        asked.push(address as string);
+        return Response.json({ error: { message: 'enough' } }, { status: 400 });
+      },
+    });
+      const mode = apiMode === undefined ? {} : { apiMode };
+    await runtime.stream({ model, messages, ...mode }).report.catch(() => undefined);
+    expect(asked).toEqual([url]);
+  },
+);
