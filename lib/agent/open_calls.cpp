@@ -59,7 +59,27 @@ bool holds_call(const Tree& calls, const Tree& call) {
                      [&](const Tree& other) { return other["id"] == call["id"]; });
 }
 
+const Tree* call_in(const Tree& turn, std::string_view id) {
+  for (const std::string_view member : {"tools", "tool_calls"}) {
+    for (const Tree& call : turn[member].items()) {
+      if (call["id"].string() == id) return &call;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+CallOwner owner_of(const Tree& messages, std::string_view call_id) {
+  const auto& rows = messages.items();
+  for (auto row = rows.rbegin(); row != rows.rend() && !call_id.empty(); ++row) {
+    if (const Tree* call = call_in(*row, call_id)) return {&*row, &*row, call};
+    for (const Tree& turn : (*row)["children"].items()) {
+      if (const Tree* call = call_in(turn, call_id)) return {&*row, &turn, call};
+    }
+  }
+  return {};
+}
 
 Tree open_calls(const Tree& messages) {
   const auto& rows = messages.items();

@@ -1,6 +1,8 @@
 // Calls that wait for approval, as the rows of a conversation show them.
 #pragma once
 
+#include <string_view>
+
 #include "base/json_tree.hpp"
 
 namespace millrace::agent {
@@ -10,5 +12,14 @@ json::Tree open_calls(const json::Tree& messages);
 
 // Those of all turns.
 json::Tree all_open_calls(const json::Tree& messages);
+
+// The turn that asked for a call; all null where no row shows it.
+// Lifetime: of the conversation.
+struct CallOwner {
+  const json::Tree* row = nullptr;
+  const json::Tree* turn = nullptr;  // the row, or a turn in it where the row is a group
+  const json::Tree* call = nullptr;  // as the turn shows it
+};
+CallOwner owner_of(const json::Tree& messages, std::string_view call_id);
 
 }  // namespace millrace::agent

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/approvals.hpp"
+#include "agent/open_calls.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
 
@@ -17,6 +18,14 @@ Tree copy_of(const Tree& instruction, std::initializer_list<std::string_view> me
     if (const Tree* value = instruction.find(member)) made.set(member, *value);
   }
   return made;
+}
+
+const Tree* row_of(const Tree& messages, std::string_view id) {
+  const auto& rows = messages.items();
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Tree& row) {
+    return !id.empty() && row["id"].string() == id;
+  });
+  return found == rows.end() ? nullptr : &*found;
 }
 
 Tree event_of(std::string_view type, const Tree& content, const Tree& operation) {
@@ -86,6 +95,11 @@ void StepMachine::bind_rows(const Tree& calls, const std::string& parent,
       if (!parent.empty()) made.set("parentId", parent);
       made.set("plugin", call);
       mark_group(made);
+      const CallOwner owner = owner_of(state_["messages"], call["id"].string());
+      const Tree* turn = owner.row != nullptr ? owner.row : row_of(state_["messages"], parent);
+      if (turn != nullptr && (*turn)["groupId"].is_string()) {
+        made.set("groupId", (*turn)["groupId"]);
+      }
       row = &state_.at("messages").push(std::move(made));
     }
     if (row == nullptr) continue;
@@ -99,21 +113,69 @@ void StepMachine::bind_rows(const Tree& calls, const std::string& parent,
   }
 }
 
+// A question about rows that nobody has could not be answered in them.
+// Errors: invalid_instruction naming the call.
+Result<void> StepMachine::check_rows(const Tree& calls) {
+  for (const Tree& call : calls.items()) {
+    const std::string_view id = call["id"].string();
+    if (find_tool_row(state_, id) != nullptr) continue;
+    // A group shows the row of a call's result within the turn.
+    const Tree* shown = owner_of(state_["messages"], id).call;
+    const bool folded = shown != nullptr && ((*shown)["result_msg_id"].is_string() ||
+                                             (*shown)["intervention"].is_object());
+    if (folded) continue;
+    return make_error(Errc::invalid_instruction,
+                      "Missing durable tool message: no row is for the result of call '" +
+                          std::string(id) + "'; leave skipCreateToolMessage out to have it made.");
+  }
+  return {};
+}
+
+// The row of the assistant that the calls are of.
+std::string StepMachine::parent_of(const Tree& instruction) {
+  const Tree& calls = instruction["pendingToolsCalling"];
+  const Tree* first = calls.items().empty() ? nullptr : &calls.items().front();
+  const std::string_view id = first == nullptr ? "" : (*first)["id"].string();
+  // Rows that are there know the turn that they are of.
+  if (instruction["skipCreateToolMessage"].truthy()) {
+    const Tree* row = find_tool_row(state_, id);
+    if (row != nullptr && (*row)["parentId"].is_string()) {
+      return std::string((*row)["parentId"].string());
+    }
+  }
+  if (instruction["parentMessageId"].is_string()) {
+    return std::string(instruction["parentMessageId"].string());
+  }
+  const Tree* turn = owner_of(state_["messages"], id).turn;
+  const bool named = turn != nullptr && (*turn)["id"].is_string();
+  return std::string((named ? (*turn)["id"] : context_["payload"]["parentMessageId"]).string());
+}
+
+// No answer comes that could fill the row that was made for it; the next one gets its own, behind
+// the calls.
+void StepMachine::retire_placeholder() {
+  const Tree placeholder = state_["pendingAssistantMessageId"];
+  state_.erase("pendingAssistantMessageId");
+  if (!options_.history || !placeholder.is_string()) return;
+  std::erase_if(state_.at("messages").items(), [&](const Tree& row) {
+    return row["id"] == placeholder && row["role"].string() == "assistant" &&
+           row["content"].string().empty() && row["tool_calls"].items().empty() &&
+           row["tools"].items().empty();
+  });
+}
+
 void StepMachine::request_human_approve(const Tree& instruction) {
   const Tree& calls = instruction["pendingToolsCalling"];
   const bool make = !instruction["skipCreateToolMessage"].truthy();
-  const Tree& given = instruction["parentMessageId"].is_null()
-                          ? context_["payload"]["parentMessageId"]
-                          : instruction["parentMessageId"];
-  std::string parent(given.string());
-  // Rows that are there know the turn that they are of.
-  if (!make && !calls.items().empty()) {
-    const Tree* row = find_tool_row(state_, calls.items().front()["id"].string());
-    if (row != nullptr && (*row)["parentId"].is_string()) parent = (*row)["parentId"].string();
+  const std::string parent = parent_of(instruction);
+  if (!make && options_.history) {
+    const auto kept = check_rows(calls);
+    if (!kept) return fail_step(error_tree(kept.error()));
   }
   auto before = batch_of(calls);
   if (!before) return fail_step(error_tree(before.error()));
   wait_for_human("approvalRequests");
+  retire_placeholder();
   state_.set("pendingToolsCalling", calls);
   open_approvals(state_, calls, options_.approval_ms > 0 ? now_ms_ + options_.approval_ms : 0);
   std::string batch_id(state_["operationId"].string());

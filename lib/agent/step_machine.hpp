@@ -226,6 +226,9 @@ class StepMachine {
   Result<Tree> batch_of(const Tree& calls);
   void bind_rows(const Tree& calls, const std::string& parent, const std::string& batch_id,
                  bool make);
+  Result<void> check_rows(const Tree& calls);
+  [[nodiscard]] std::string parent_of(const Tree& instruction);
+  void retire_placeholder();
   void request_human_approve(const Tree& instruction);
   void request_human_prompt(const Tree& instruction);
   void request_human_select(const Tree& instruction);

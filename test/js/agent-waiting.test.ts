@@ -223,3 +223,65 @@ it('a status alone keeps nothing from going on', async () => {
   const state = AgentRuntime.createInitialState({ status: 'waiting_for_human' });
   expect((await runtime.run(state)).newState.status).toBe('done');
 });
+
+describe('a question about calls', () => {
+  const call = (id: string): any => ({ id, identifier: 'x', apiName: 'ask', arguments: '{}' });
+  const turn = (id: string, callId: string, more: object = {}) => ({
+    id,
+    role: 'assistant',
+    content: '',
+    tool_calls: calls(callId),
+    ...more,
+  });
+  const asked = (messages: object[], instruction: object = {}, more: object = {}) => {
+    const ask = {
+      type: 'request_human_approve',
+      pendingToolsCalling: [call('c1')],
+      ...instruction,
+    };
+    const runtime = new AgentRuntime({ runner: async () => ask } as any, { history: 'engine' });
+    return runtime.step(
+      AgentRuntime.createInitialState({ operationId: 'op', messages, ...more } as any),
+      { phase: 'tool_result', payload: { parentMessageId: 't0' } } as any,
+    );
+  };
+
+  it.each([
+    ['a turn', [turn('a1', 'c1', { groupId: 'g' }), turn('a2', 'c2')]],
+    ['a group', [{ id: 'a0', role: 'assistantGroup', groupId: 'g', children: [{ id: 'a1', tools: [call('c1')] }] }]], // prettier-ignore
+  ])('belongs to the turn that made them: %s', async (_name, messages) => {
+    const { newState } = await asked(messages);
+    expect(newState.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      parentId: 'a1',
+      groupId: 'g',
+      pluginIntervention: { status: 'pending', batchId: 'op:1:a1' },
+    });
+    expect(newState.pendingApprovalBatch).toMatchObject({ assistantMessageId: 'a1' });
+  });
+
+  it('without their rows is an error', async () => {
+    const skip = { skipCreateToolMessage: true };
+    const { newState, events } = await asked([turn('a1', 'c1')], skip);
+    expect(newState.status).toBe('error');
+    expect(events).toMatchObject([
+      {
+        type: 'error',
+        error: { type: 'invalid_instruction', message: expect.stringContaining("'c1'") as string },
+      },
+    ]);
+    // A group holds them within its turns.
+    const shown = { ...call('c1'), intervention: { status: 'pending' } };
+    const group = { id: 'g', role: 'assistantGroup', children: [{ id: 'a1', tools: [shown] }] };
+    const { newState: waiting } = await asked([group], skip);
+    expect(waiting.status).toBe('waiting_for_human');
+    expect(waiting.messages).toHaveLength(1);
+  });
+
+  it('leaves no row for an answer that does not come', async () => {
+    const messages = [turn('a1', 'c1'), { id: 'empty', role: 'assistant', content: '' }];
+    const { newState } = await asked(messages, {}, { pendingAssistantMessageId: 'empty' });
+    expect(newState).not.toHaveProperty('pendingAssistantMessageId');
+    expect(newState.messages.map(({ role }) => role)).toEqual(['assistant', 'tool']);
+  });
+});
