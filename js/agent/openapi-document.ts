@@ -3,6 +3,7 @@ import {
   type Json,
   ToolSchemas,
   freeName,
+  isFound,
   listOf,
   objectOf,
   plainKey,
@@ -61,7 +62,8 @@ export function operationsOf(document: Json): Operation[] {
   for (const [path, given] of Object.entries(objectOf(document.paths))) {
     const item = resolved(document, given);
     const { $ref: reference } = objectOf(given);
-    if (typeof reference === 'string' && leadsNowhere(item)) lost.push(lostPath(path, reference));
+    if (typeof reference === 'string' && !isFound(document, given))
+      lost.push(lostPath(path, reference));
     for (const method of methods) {
       if (item[method] === undefined || item[method] === null) continue;
       found.push({ path, method, item, operation: objectOf(item[method]) });
@@ -86,8 +88,6 @@ export function operationsOf(document: Json): Operation[] {
   });
   return [...operations, ...lost];
 }
-
-const leadsNowhere = (found: Json): boolean => '$ref' in found || Object.keys(found).length === 0;
 
 // Which operations a path has is not known where its item is lost: it stands for them.
 function lostPath(path: string, reference: string): Operation {
@@ -147,8 +147,7 @@ function lostIn(document: Json, item: Json, operation: Json): string[] {
   const body = operation.requestBody;
   const given = [...listOf(item.parameters), ...listOf(operation.parameters)];
   const lost = given.filter((one) => !isNamed(one));
-  const request = resolved(document, body);
-  if (leadsNowhere(request)) lost.push(body);
+  if (!isFound(document, body)) lost.push(body);
   return lost.map((one) => objectOf(one).$ref).filter((reference) => typeof reference === 'string');
 }
 

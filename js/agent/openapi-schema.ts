@@ -24,10 +24,13 @@ const stepsOf = (reference: string): string[] => reference.slice(2).split('/').m
 
 // A reference within the document; others are not followed.
 function target(document: Json, reference: string): unknown {
-  if (!reference.startsWith('#/')) return {};
+  if (!reference.startsWith('#/')) return undefined;
   let at: unknown = document;
   for (const key of stepsOf(reference)) {
-    at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Json)[key] : {};
+    at =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+        ? (at as Json)[key]
+        : undefined;
   }
   return at;
 }
@@ -37,6 +40,13 @@ export function resolved(document: Json, value: unknown, depth = 0): Json {
   const { $ref: reference } = objectOf(value);
   if (typeof reference !== 'string' || depth > 20) return objectOf(value);
   return resolved(document, target(document, reference), depth + 1);
+}
+
+/** Whether a value is there, or the reference that it is leads to one, over whatever others. */
+export function isFound(document: Json, value: unknown, depth = 0): boolean {
+  const { $ref: reference } = objectOf(value);
+  if (typeof reference !== 'string') return typeof value === 'object' && value !== null;
+  return depth <= 20 && isFound(document, target(document, reference), depth + 1);
 }
 
 // Keywords by what they hold; all others hold data, which is copied.

@@ -22,6 +22,7 @@ import {
   type OAuthStore,
   type OAuthTokens,
 } from './oauth-records';
+import { withoutSecrets } from './oauth-secrets';
 
 export interface OAuthOptions extends RouteOptions {
   /** Where the authorization server sends people back; read anew for each authorization. */
@@ -116,9 +117,10 @@ export async function registered(
   });
   const client = answer.json as OAuthClientInformation | undefined;
   if (!answer.ok || typeof client?.client_id !== 'string') {
+    const told = withoutSecrets(answer);
     throw refused(
-      `The authorization server ${issuer} refuses the registration${saidIn(answer)}.`,
-      answer.text,
+      `The authorization server ${issuer} refuses the registration${saidIn(told)}.`,
+      told.text,
     );
   }
   // The way back that was registered counts, also where the answer does not repeat it.
@@ -223,6 +225,9 @@ async function askForToken(
   };
   // What the form holds is for the place that the metadata named.
   const answer = await fetchJson(flow.fetcher, { ...request, sameOrigin: true });
+  const { client_secret: secret } = client;
+  const { code, code_verifier: verifier, refresh_token: token } = wanted;
+  const told = withoutSecrets(answer, [secret, code, verifier, token, headers[1]?.[1]]);
   if (answer.status >= 300 && answer.status < 400) {
     throw refused(
       `The token endpoint ${metadata.token_endpoint} redirects elsewhere, which is not followed.`,
@@ -231,9 +236,9 @@ async function askForToken(
   const { error } = (answer.json ?? {}) as { error?: unknown };
   const isUnknown = error === 'invalid_client' || error === 'unauthorized_client';
   if (isUnknown && client !== options.client && client.client_id !== options.clientMetadataUrl) {
-    throw new ForgottenClient(flow.issuer, saidIn(answer), answer.text);
+    throw new ForgottenClient(flow.issuer, saidIn(told), told.text);
   }
-  return answer;
+  return answer.ok ? { ...answer, text: told.text } : told;
 }
 
 // A person may be sent back to a path of the application.

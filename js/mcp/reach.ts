@@ -197,6 +197,13 @@ export function checkClientOptions(options: object): void {
     if (isOne(value)) continue;
     throw new MillraceError('invalid_option', `\`${name}\` of an MCP client must be ${what}.`);
   }
+  const { samplingTools, onSampling } = options as MCPCommonOptions;
+  if (samplingTools && !onSampling) {
+    throw new MillraceError(
+      'invalid_option',
+      '`samplingTools` is for an MCP client with `onSampling`.',
+    );
+  }
 }
 
 /** How a server is reached, as the engine takes it. */

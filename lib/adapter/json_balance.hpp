@@ -11,6 +11,7 @@ namespace millrace::adapter {
 class JsonBalance {
  public:
   void feed(std::string_view piece) {
+    has_any_ = has_any_ || !piece.empty();
     for (const char c : piece) {
       if (in_string_) {
         read_in_string(c);
@@ -26,6 +27,8 @@ class JsonBalance {
   }
 
   [[nodiscard]] bool is_whole() const { return begun_ && depth_ == 0 && !in_string_; }
+  // Something came, and it is not the whole.
+  [[nodiscard]] bool is_cut() const { return has_any_ && !is_whole(); }
 
  private:
   void read_in_string(char c) {
@@ -40,6 +43,7 @@ class JsonBalance {
 
   std::size_t depth_ = 0;
   bool begun_ = false;
+  bool has_any_ = false;
   bool in_string_ = false;
   bool is_escaped_ = false;
 };

@@ -349,7 +349,7 @@ void OpenAiChat::on_sentinel() {
   if (finished_) return;
   tagged_.flush(*this);
   const bool is_cut = std::any_of(calls_.begin(), calls_.end(),
-                                  [](const Call& call) { return !call.arguments.is_whole(); });
+                                  [](const Call& call) { return call.arguments.is_cut(); });
   const bool has_given = given_.text || given_.images || !calls_.empty();
   if (is_cut || !has_given) return;
   finished_ = true;

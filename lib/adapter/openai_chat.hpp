@@ -103,8 +103,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   bool finished_ = false;
   bool refused_ = false;  // the message is a refusal
   bool saw_citations_ = false;
-  bool is_silent_ = false;     // and that one holds neither words nor a call
   bool only_message_ = false;  // the first record with a choice had a whole message
+  bool is_silent_ = false;     // and that one holds neither words nor a call
 };
 
 }  // namespace millrace::adapter

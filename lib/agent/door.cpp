@@ -99,7 +99,7 @@ Answer on_apply_decision(const Tree& question, const Surroundings& around) {
 // A call that was not asked for was begun.
 Answer on_waiting_status(const Tree& question, const Surroundings&) {
   Tree state = question["state"];
-  return Tree::text(waiting_status(state, "waiting_for_async_tool"));
+  return Tree::text(resumed_status(state));
 }
 
 Answer on_decide_group(const Tree& question, const Surroundings&) {

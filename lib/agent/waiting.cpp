@@ -67,6 +67,16 @@ std::string_view waiting_status(Tree& state, std::string_view unknown) {
   return any ? for_human : for_result;
 }
 
+std::string_view resumed_status(Tree& state) {
+  if (!state["humanWaitingSince"].is_null()) return waiting_status(state, for_human);
+  const std::string_view status = waiting_status(state, for_result);
+  const Tree calls = state["pendingToolsCalling"];
+  const bool runs = std::any_of(calls.items().begin(), calls.items().end(), [&](const Tree& call) {
+    return status_of(state, call, for_result) == for_result;
+  });
+  return runs ? for_result : status;
+}
+
 bool keep_waiting(Tree& state, std::string_view unknown, std::int64_t now_ms) {
   const std::string_view status = waiting_status(state, unknown);
   if (status.empty()) return false;

@@ -18,6 +18,10 @@ bool runs_at_client(const json::Tree& state, const json::Tree& call);
 // state tells nothing more.
 std::string_view waiting_status(json::Tree& state, std::string_view unknown);
 
+// The status that an interrupted run goes on with: as before, what nobody asked a person for is a
+// call that runs elsewhere.
+std::string_view resumed_status(json::Tree& state);
+
 // Sets that status where something is open still; false when nothing is.
 // Units: milliseconds since 1970.
 bool keep_waiting(json::Tree& state, std::string_view unknown, std::int64_t now_ms);

@@ -11,26 +11,36 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n\f";
 
-std::string_view without_lead(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  // Notes and declarations may stand before the page itself.
+// A note or a declaration that the text begins with; 0 when it begins with neither.
+std::size_t length_of_lead(std::string_view text) {
   for (const auto& [begin, end] : {std::pair<std::string_view, std::string_view>{"<!--", "-->"},
                                    std::pair<std::string_view, std::string_view>{"<?xml", "?>"}}) {
     if (!text.starts_with(begin)) continue;
     const std::size_t at = text.find(end);
-    if (at == std::string_view::npos) return text;
-    return without_lead(text.substr(at + end.size()));
+    return at == std::string_view::npos ? 0 : at + end.size();
   }
-  return text;
+  return 0;
+}
+
+std::string_view without_lead(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    const std::size_t lead = length_of_lead(text);
+    if (lead == 0) return text;
+    text.remove_prefix(lead);
+  }
 }
 
 bool begins_page(std::string_view text) {
   constexpr std::array<std::string_view, 6> tags{"<!doctype html", "<html",  "<head",
                                                  "<body",          "<title", "<center"};
   return std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) {
-    return equal_ignoring_case(text.substr(0, tag.size()), tag);
+    const std::string_view rest = text.substr(std::min(tag.size(), text.size()));
+    const bool is_whole = rest.empty() || rest[0] == '>' || rest[0] == '/' ||
+                          blanks.find(rest[0]) != std::string_view::npos;
+    return is_whole && equal_ignoring_case(text.substr(0, tag.size()), tag);
   });
 }
 

@@ -90,6 +90,22 @@ describe('calls that wait for approval', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('are asked for again when an interrupted run goes on whose list of approvals is lost', async () => {
+    const { runtime, state, ran } = chat(required, () => 'ok');
+    const { newState } = await runtime.run(state);
+    const { pendingApprovals: _lost, ...bare } = stored(newState);
+    bare.messages = bare.messages.filter(({ role }: any) => role !== 'tool');
+    const { newState: interrupted } = runtime.interrupt(bare, 'restart');
+    const again = await runtime.resume(stored(interrupted));
+    expect(again.newState.status).toBe('waiting_for_human');
+    expect(again.events.map(({ type }) => type)).toEqual([
+      'resumed',
+      'human_approve_required',
+      'tool_pending',
+    ]);
+    expect(ran).not.toHaveBeenCalled();
+  });
+
   it('wait also where an executor of the host runs the first', async () => {
     const { sent, runtime, state } = chat(required, () => 'ok');
     const asked = await runtime.run(state);

@@ -3,7 +3,13 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { createMCPClient, type MCPClient, OAuth, type OAuthOptions } from 'millrace';
+import {
+  createMCPClient,
+  type MCPClient,
+  type MillraceError,
+  OAuth,
+  type OAuthOptions,
+} from 'millrace';
 
 import { bodyOf, type Loopback, loopback } from './support/server';
 
@@ -73,6 +79,11 @@ async function protectedServer(
     const hash = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
+    if (pathname === '/echo') {
+      const [code, secret] = [form.get('code_verifier'), form.get('client_secret')];
+      const told = { error: 'invalid_grant', error_description: `${code} and ${secret} of yours` };
+      return send(response, { ...told, refresh_token: 'its-own-token' }, 400);
+    }
     if (pathname !== '/token' || hash !== challenges.get('code')) {
       const told = { error: 'invalid_grant', error_description: 'The code is too old.' };
       return send(response, told, 400);
@@ -352,6 +363,25 @@ describe('OAuth', () => {
       code: 'mcp_unauthorized',
       message: expect.stringContaining(`gives no token${words}`) as string,
     });
+  });
+
+  it('tells nothing that the authorization server repeats of the secrets that it was sent', async () => {
+    const secret = 'the "secret" of the client';
+    const { server } = await protectedServer(({ authorization }) => ({
+      token_endpoint: `${authorization}/echo`,
+      token_endpoint_auth_methods_supported: ['client_secret_post'],
+    }));
+    const client = { client_id: 'known', client_secret: secret };
+    const error: unknown = await connect(server.url, { client }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'mcp_unauthorized',
+      message: expect.stringContaining('"invalid_grant", "[redacted] and [redacted] of') as string,
+    });
+    const { message, detail = '' } = error as MillraceError;
+    for (const told of [message, String(detail)]) {
+      expect(told).not.toContain('of the client');
+      expect(told).not.toContain('its-own-token');
+    }
   });
 
   it('does without lists that are none', async () => {

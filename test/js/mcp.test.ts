@@ -181,6 +181,9 @@ describe('an MCP client of a program', () => {
     const onSampling = (): object => ({ role: 'assistant', content: { type: 'text', text: 'a' } });
     const plain = await connect('good', { onSampling });
     expect(JSON.parse(await textOf(plain, 'capabilities'))).toEqual({ sampling: {} });
+    await expect(connect('good', { samplingTools: true })).rejects.toMatchObject({
+      code: 'invalid_option',
+    });
     const client = await connect('good', { onSampling, samplingTools: true, roots: [] });
     expect(JSON.parse(await textOf(client, 'capabilities'))).toEqual({
       sampling: { tools: {} },

@@ -127,7 +127,7 @@ it.each([
         return Response.json({ error: { message: 'enough' } }, { status: 400 });
       },
     });
-      const mode = apiMode === undefined ? {} : { apiMode };
+    const mode = apiMode === undefined ? {} : { apiMode };
     await runtime.stream({ model, messages, ...mode }).report.catch(() => undefined);
     expect(asked).toEqual([url]);
   },

@@ -286,6 +286,12 @@ describe('references of OpenAPI documents that lead nowhere', () => {
     },
   );
 
+  it('are none where what they lead to is empty', () => {
+    const components = { ...more.components, pathItems: { empty: {} } };
+    const paths = { '/x': { $ref: '#/components/pathItems/empty' }, '/y': { get: {} } };
+    expect(toolsOf(documentOf(paths, { components }))).toHaveLength(1);
+  });
+
   it('are named where a body stands behind them', () => {
     const reference = '#/components/requestBodies/none';
     const paths = { '/x': { post: { operationId: 'x', requestBody: { $ref: reference } } } };

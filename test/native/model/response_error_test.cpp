@@ -164,7 +164,13 @@ TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
   // Others may speak of tags.
   const std::string other = R"({"error":{"message":"<tool> is no tag that is known"}})";
   EXPECT_NE(message_of(400, other).find("<tool> is no tag"), std::string::npos);
+  EXPECT_EQ(message_of(500, "<header-x> is none").find("an HTML page"), std::string::npos);
+  EXPECT_EQ(message_of(500, "<body_error>bad</body_error>").find("an HTML page"),
+            std::string::npos);
   EXPECT_NE(message_of(500, "<title>never ends").find("an HTML page. "), std::string::npos);
+  std::string notes;
+  for (int i = 0; i < 100'000; ++i) notes += "<!---->";
+  EXPECT_NE(message_of(500, notes + "<html/>").find("an HTML page. "), std::string::npos);
 }
 
 TEST(ResponseError, ReadsErrorsInsideAnswers) {
