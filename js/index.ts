@@ -116,6 +116,7 @@ export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
 export { createRouterRuntime } from './model/router';
 export type {
   ChannelOptions,
+  FailedRoute,
   RouteAttempt,
   Router,
   RouterOptions,

@@ -91,7 +91,9 @@ export class ChatReader {
   context(): ChatFinishContext {
     const context: ChatFinishContext = { type: this.#type };
     const reasoning: ChatReasoning = {};
-    if (this.#reasoning !== '') reasoning.content = this.#reasoning;
+    const thoughts =
+      this.#reasoning || this.#responseItems.map(summaryOf).filter(Boolean).join('\n\n');
+    if (thoughts !== '') reasoning.content = thoughts;
     if (this.#signature !== undefined) reasoning.signature = this.#signature;
     if (this.#responseItems.length > 0) reasoning.responseItems = this.#responseItems;
     if (Object.keys(reasoning).length > 0) context.reasoning = reasoning;
@@ -226,4 +228,12 @@ function chunkError(chunk: string, error: unknown): ChatMessageError {
       context: { chunk, error: { name: memberOf(error, 'name'), message: messageOf(error) } },
     },
   };
+}
+
+// What a reasoning item of the Responses API tells of its thoughts.
+function summaryOf(item: unknown): string {
+  const { summary } = (item ?? {}) as { summary?: unknown };
+  if (!Array.isArray(summary)) return '';
+  const texts = (summary as { text?: unknown }[]).map((part) => part?.text);
+  return texts.filter((text) => typeof text === 'string').join('\n\n');
 }

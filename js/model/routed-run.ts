@@ -15,7 +15,7 @@ export interface RoutedChannel {
   /** How it went. */
   tell(failed?: { error: unknown }): void;
   /** True when nobody else shall be asked after this error. */
-  stops(error: unknown): boolean;
+  stops(error: unknown): Promise<boolean>;
 }
 
 /** The outputs of the first channel that shows something, or of the last one. */
@@ -107,7 +107,7 @@ export class RoutedItems implements RunItems {
     const failed = thrown ? { error: thrown.value } : failure && { error: failure };
     const goesOn = failed !== undefined && !this.#settled && !this.#isLeft();
     this.#settle(channel, failed);
-    if (goesOn && !isLast && !channel.stops(failed.error)) {
+    if (goesOn && !isLast && !(await channel.stops(failed.error))) {
       this.#goOn();
       return false;
     }

@@ -62,7 +62,17 @@ export interface RouteAttempt {
   model: string;
   success: boolean;
   durationMs: number;
+  /** Of the call's options. */
+  metadata?: unknown;
   error?: unknown;
+}
+
+/** How one channel failed. */
+export interface FailedRoute {
+  error: unknown;
+  model: string;
+  /** Which of the router's `options`, from 0. */
+  optionIndex: number;
 }
 
 type Routers =
@@ -83,8 +93,10 @@ export interface RouterOptions {
     | ((options: ModelRuntimeOptions) => ProviderModel[] | Promise<ProviderModel[]>)
     | undefined;
   defaultHeaders?: Record<string, string> | undefined;
-  /** True ends the search for a channel with this error. */
-  shouldStopFallback?: ((error: unknown) => boolean) | undefined;
+  /** True ends the search for a channel with this error; it is instead of the runtime's own judgement. */
+  shouldStopFallback?: ((failed: FailedRoute) => boolean | Promise<boolean>) | undefined;
+  /** `handleError` gives what chat() rejects with; undefined leaves the error as it is. */
+  chatCompletion?: { handleError?: ((error: unknown) => unknown) | undefined } | undefined;
   /** Told of each channel that was asked; what it throws is ignored. */
   onRouteAttempt?: ((attempt: RouteAttempt) => void) | undefined;
 }
@@ -152,7 +164,12 @@ class Routed implements RouterRuntime {
 
   async chat(payload: ChatStreamPayload, call: ChatOptions = {}): Promise<Response> {
     checkPayload(payload);
-    return this.#first(payload.model, call.signal, (runtime) => runtime.chat(payload, call));
+    const { chatCompletion } = this.#options;
+    try {
+      return await this.#first(payload.model, call, (runtime) => runtime.chat(payload, call));
+    } catch (error) {
+      throw chatCompletion?.handleError?.(error) ?? error;
+    }
   }
 
   stream(payload: ChatStreamPayload, call: StreamOptions = {}): ModelRun {
@@ -169,8 +186,9 @@ class Routed implements RouterRuntime {
             started = performance.now();
             return ModelRun.callOf(channel.open().stream(payload, { ...call, ...ids }));
           },
-          tell: (failed) => tell(this.#options, channel, index, model, started, failed),
-          stops: (error) => stops(this.#options, error),
+          tell: (failed) =>
+            tell(this.#options, channel, index, { model, started, ...call }, failed),
+          stops: (error) => stops(this.#options, { error, model, optionIndex: index }),
         };
       });
     const items = new RoutedItems(open(), signal);
@@ -195,16 +213,14 @@ class Routed implements RouterRuntime {
     call: GenerateObjectOptions = {},
   ): Promise<T> {
     checkPayload(request);
-    return this.#first(request.model, call.signal, (runtime) =>
-      runtime.generateObject<T>(request, call),
-    );
+    return this.#first(request.model, call, (runtime) => runtime.generateObject<T>(request, call));
   }
 
   async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {
     const { models } = this.#options;
     if (typeof models === 'function') return models(this.#own);
     if (models) return [...models];
-    return this.#first('', call.signal, (runtime) => runtime.models(call));
+    return this.#first('', call, (runtime) => runtime.models(call));
   }
 
   embeddings(payload: EmbeddingsPayload, call?: CapabilityOptions): Promise<number[][]> {
@@ -229,25 +245,25 @@ class Routed implements RouterRuntime {
     work: (runtime: ModelRuntime) => Promise<T>,
   ): Promise<T> {
     checkModel(payload);
-    return this.#first(payload.model, call?.signal, work);
+    return this.#first(payload.model, call ?? {}, work);
   }
 
   async #first<T>(
     model: string,
-    signal: AbortSignal | null | undefined,
+    { signal, metadata }: { signal?: AbortSignal | null | undefined; metadata?: unknown },
     work: (runtime: ModelRuntime) => Promise<T>,
   ): Promise<T> {
     const channels = await channelsFor(this.#options, this.#own, model);
     for (const [index, channel] of channels.entries()) {
-      const started = performance.now();
+      const asked = { model, started: performance.now(), metadata };
       try {
         const answer = await work(channel.open());
-        tell(this.#options, channel, index, model, started);
+        tell(this.#options, channel, index, asked);
         return answer;
       } catch (error) {
-        tell(this.#options, channel, index, model, started, { error });
+        tell(this.#options, channel, index, asked, { error });
         if (index === channels.length - 1 || signal?.aborted) throw error;
-        if (stops(this.#options, error)) throw error;
+        if (await stops(this.#options, { error, model, optionIndex: index })) throw error;
       }
     }
     throw noChannel(this.#options.id, model);
@@ -270,7 +286,9 @@ async function channelsFor(
   const list = typeof routers === 'function' ? await routers(own, { model }) : routers;
   const router = chosen(list, own.baseURL, model);
   if (!router) {
-    throw new MillraceError('unknown_provider', `The router ${options.id} has no routers.`);
+    throw new MillraceError('unknown_provider', `The router ${options.id} has no routers.`, {
+      provider: options.id,
+    });
   }
   const given = Array.isArray(router.options)
     ? (router.options as readonly ChannelOptions[])
@@ -308,8 +326,9 @@ function chosen(
   return byURL ?? routers.find(({ models }) => models?.includes(model)) ?? routers.at(-1);
 }
 
-function stops({ shouldStopFallback }: RouterOptions, error: unknown): boolean {
-  if (shouldStopFallback) return shouldStopFallback(error);
+async function stops({ shouldStopFallback }: RouterOptions, failed: FailedRoute): Promise<boolean> {
+  if (shouldStopFallback) return shouldStopFallback(failed);
+  const { error } = failed;
   const { errorType, error: said } = (error ?? {}) as { errorType?: unknown; error?: unknown };
   if (typeof errorType !== 'string') return false;
   return requestErrors.has(errorType) || (errorType === 'ProviderBizError' && isRefusal(said));
@@ -317,16 +336,24 @@ function stops({ shouldStopFallback }: RouterOptions, error: unknown): boolean {
 
 // What a provider says of a request that it refuses for what stands in it.
 function isRefusal(said: unknown): boolean {
-  const { type, body } = (said ?? {}) as { type?: unknown; body?: { httpStatusCode?: unknown } };
-  return type === 'invalid_request_error' && (body?.httpStatusCode ?? 400) === 400;
+  const { type, body, message } = (said ?? {}) as {
+    type?: unknown;
+    body?: { httpStatusCode?: unknown };
+    message?: unknown;
+  };
+  if (type === 'invalid_request_error' && (body?.httpStatusCode ?? 400) === 400) return true;
+  return typeof message === 'string' && refusalWords.test(message);
 }
+
+// Of runtimes of somebody else, whose errors have no more than a sentence.
+const refusalWords =
+  /\binvalid schema for\b|\bdoes not support parameter\b|\bunsupported parameter\b/i;
 
 function tell(
   { id, onRouteAttempt }: RouterOptions,
   { router, apiType, id: channelId }: Channel,
   channelIndex: number,
-  model: string,
-  started: number,
+  { model, started, metadata }: { model: string; started: number; metadata?: unknown },
   failed?: { error: unknown },
 ): void {
   try {
@@ -338,6 +365,7 @@ function tell(
       model,
       success: failed === undefined,
       durationMs: Math.round(performance.now() - started),
+      ...(metadata === undefined ? {} : { metadata }),
       ...failed,
     });
   } catch {
@@ -349,5 +377,6 @@ function noChannel(id: string, model: string): MillraceError {
   return new MillraceError(
     'no_available_channel',
     `The router ${id} has no channel for '${model}'.`,
+    { provider: id },
   );
 }

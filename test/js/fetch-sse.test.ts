@@ -117,6 +117,20 @@ describe('fetchSSE', () => {
     expect([all.errors, all.aborted]).toEqual([[], []]);
   });
 
+  it('takes thoughts from the items that they were summed up in where nothing else told them', async () => {
+    const items = [
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'First.' }] },
+      { type: 'reasoning', id: 'rs_2', summary: [] },
+      { type: 'reasoning', id: 'rs_3', summary: [{ type: 'summary_text', text: 'Then.' }] },
+    ];
+    const events = items.map((item): [string, unknown] => ['reasoning_response_item', item]);
+    const all = await heard(responseOf([streamOf(...events, ['text', 'Done'])]));
+    expect(all.finished[0]?.context.reasoning).toEqual({
+      content: 'First.\n\nThen.',
+      responseItems: items,
+    });
+  });
+
   it('adds the text of parts, and passes parts on', async () => {
     const all = await heard(
       responseOf([

@@ -1,5 +1,5 @@
 // The router in front of several runtimes.
-import type { RouteAttempt } from 'millrace';
+import type { FailedRoute, RouteAttempt } from 'millrace';
 import { MillraceError, createRouterRuntime, openaiCompatibleFactory } from 'millrace';
 
 import { answer, claude, messages, refuse } from '../support/chat-answers';
@@ -76,6 +76,60 @@ describe('createRouterRuntime', () => {
     }
   });
 
+  const failing = (error: unknown) =>
+    class {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+      chat = (): Promise<Response> => Promise.reject(error);
+    };
+  const two = [{ apiKey: '1' }, { apiKey: '2' }];
+
+  it.each([
+    ["Invalid schema for response_format 'json_schema'", 1],
+    ['400 Model x does not support parameter presencePenalty.', 1],
+    ['Server error', 2],
+  ])('judges an error that has nothing but the sentence: %s', async (message, asked) => {
+    const error = { errorType: 'ProviderBizError', error: { message } };
+    const attempts: RouteAttempt[] = [];
+    const Routed = createRouterRuntime({
+      id: 'mine',
+      routers: [{ apiType: 'openai', runtime: failing(error) as never, options: two }],
+      onRouteAttempt: (attempt) => attempts.push(attempt),
+    });
+    const metadata = { trigger: 'chat' };
+    await expect(new Routed().chat({ model: 'm', messages }, { metadata })).rejects.toBe(error);
+    expect(attempts).toHaveLength(asked);
+    expect(attempts[0]).toMatchObject({ model: 'm', metadata, success: false });
+  });
+
+  it('asks whether to go on, and has its own error in the end', async () => {
+    const error = { errorType: 'ProviderBizError', error: { message: 'Content violates' } };
+    const failed: FailedRoute[] = [];
+    const Routed = createRouterRuntime({
+      id: 'mine',
+      routers: [{ apiType: 'openai', runtime: failing(error) as never, options: two }],
+      shouldStopFallback: async (one) => {
+        failed.push(one);
+        await Promise.resolve();
+        return one.optionIndex === 1;
+      },
+      chatCompletion: { handleError: () => ({ errorType: 'Mine' }) },
+    });
+    await expect(new Routed().chat({ model: 'm', messages })).rejects.toEqual({
+      errorType: 'Mine',
+    });
+    expect(failed).toEqual([{ error, model: 'm', optionIndex: 0 }]);
+    failed.length = 0;
+    provider.answer = refuse(500, 'broken');
+    const channels = [1, 2].map(() => ({ ...channel, baseURL: provider.url }));
+    const Streamed = createRouterRuntime({
+      id: 'mine',
+      routers: [{ apiType: 'openai', options: channels }],
+      shouldStopFallback: (one) => Promise.resolve(failed.push(one) > 0),
+    });
+    await expect(new Streamed().stream({ model: 'm', messages }).text()).rejects.toBeDefined();
+    expect(failed).toMatchObject([{ model: 'm', optionIndex: 0 }]);
+  });
+
   it('prefers the router whose pattern matches the base URL', async () => {
     provider.answer = stream([claude]);
     const Routed = createRouterRuntime({
@@ -94,6 +148,7 @@ describe('createRouterRuntime', () => {
     const runtime = new Routed();
     await expect(runtime.chat({ model: 'm', messages })).rejects.toMatchObject({
       errorType: 'NoAvailableProvider',
+      provider: 'mine',
     });
     const empty = [{ apiType: 'openai', options: [] }];
     const Empty = createRouterRuntime({ id: 'mine', routers: empty });

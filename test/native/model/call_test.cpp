@@ -340,7 +340,8 @@ TEST(ModelCall, ShowsAnIdOfAnAbandonedAnswerNeverAgain) {
   CountingIds ids("fresh-");
   test::EventLog log;
   const VoidIds void_ids{"m1"};
-  AttemptEvents events(log, ids, void_ids, {}, "openai", "m");
+  const std::vector<Tool> no_tools;
+  AttemptEvents events(log, ids, void_ids, no_tools, "openai", "m");
   events.on_event({event::TextStart{"m1"}});
   events.on_event({event::TextDelta{"m1", "again"}});
   events.on_event({event::ToolStart{"t1", "pay", "m1"}});
