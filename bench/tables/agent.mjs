@@ -60,7 +60,7 @@ async function memoryOf(waiting) {
 
 export async function run({ quick }) {
   const rounds = quick ? 1 : 3;
-  const model = start('servers/scripted-model.mjs');
+  const model = start('servers/scripted-model.mjs', {}, { seconds: 600 });
   const rows = [];
   const add = (label, where, together, figures) =>
     rows.push({ label, model: where, together, ...figures });
