@@ -96,7 +96,6 @@ Answer on_apply_decision(const Tree& question, const Surroundings& around) {
   return apply_decision(question["state"], question["decision"], around.now_ms, around.ids);
 }
 
-// A call that was not asked for was begun.
 Answer on_waiting_status(const Tree& question, const Surroundings&) {
   Tree state = question["state"];
   return Tree::text(resumed_status(state));
