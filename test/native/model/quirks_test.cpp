@@ -178,6 +178,14 @@ TEST(Quirks, ChooseTheResponsesApi) {
   EXPECT_NE(x.find(R"({"type":"x_search"})"), std::string::npos) << x;
 }
 
+// Groq makes 1e-8 of it; without it its own default would hold.
+// Source: https://console.groq.com/docs/openai (2026-11).
+TEST(Quirks, LeaveGroqATemperatureOfZero) {
+  const std::string body = test::body_of(
+      test::build(test::settings_of("groq"), ask(R"("temperature":0)", "llama-3.3-70b")));
+  EXPECT_NE(body.find(R"("temperature":0)"), std::string::npos) << body;
+}
+
 TEST(Quirks, AllHaveACase) {
   std::set<std::string_view> tested{"responses_api", "responses_first", "search_responses",
                                     "search_x", "plain_think_tags"};  // the last is of answers
