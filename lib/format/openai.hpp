@@ -35,6 +35,8 @@ struct OpenAiWishes {
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
   // Mistral's own: files by value go as `document_url`, sounds as bare base64.
   bool mistral_parts = false;
+  bool file_url_parts = false;  // files go as `file_url`, those by value as bare base64
+  bool audio_urls = false;      // sounds go as `data:` URLs and by address, too
   // Reasoning goes as a part `thinking` before the text.
   // Source: @mistralai/mistralai 2.2.5, examples/src/reasoning_multi_turn.ts.
   bool mistral_thoughts = false;

@@ -73,6 +73,37 @@ bool write_sound(JsonBuilder& out, const Media& media) {
   return true;
 }
 
+// Sounds of servers that fetch them, and take more kinds than have a name above.
+// Source: https://www.alibabacloud.com/help/en/model-studio/qwen-omni (2026-10).
+void write_sound_url(JsonBuilder& out, const Media& media) {
+  const auto* sound = std::find_if(sounds.begin(), sounds.end(),
+                                   [&](const Sound& s) { return s.mime_type == media.mime_type; });
+  std::string_view format = media.mime_type;
+  format.remove_prefix(format.starts_with("audio/") ? 6 : format.size());
+  out.open_object();
+  out.text("type", "input_audio");
+  out.open_object("input_audio");
+  if (media.source == Media::Source::url) {
+    out.text("data", media.value);
+  } else {
+    out.joined("data", "data:;base64,", media.value);
+  }
+  out.filled("format", sound == sounds.end() ? format : sound->format);
+  out.close_object();
+  out.close_object();
+}
+
+// Source: https://docs.perplexity.ai/docs/sonar/media, https://docs.z.ai/openapi.json (2026).
+void write_file_url(JsonBuilder& out, const Media& media) {
+  out.open_object();
+  out.text("type", "file_url");
+  out.open_object("file_url");
+  out.text("url", media.value);
+  out.close_object();
+  out.filled("file_name", media.filename);
+  out.close_object();
+}
+
 void write_file(JsonBuilder& out, const Media& media) {
   out.open_object();
   out.text("type", "file");
@@ -99,7 +130,12 @@ void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& w
   const bool is_binary = part["type"].string() == "binary";
   const bool is_data_document =
       media.kind == Media::Kind::document && media.source == Media::Source::data;
-  if (media.source == Media::Source::file || (!is_binary && is_data_document)) {
+  const bool by_id = media.source == Media::Source::file;
+  if (wishes.audio_urls && media.kind == Media::Kind::audio && !by_id) {
+    write_sound_url(out, media);
+  } else if (wishes.file_url_parts && media.kind == Media::Kind::document && !by_id) {
+    write_file_url(out, media);
+  } else if (by_id || (!is_binary && is_data_document)) {
     write_file(out, media);
   } else if (wishes.video_parts && media.kind == Media::Kind::video) {
     write_image(out, media, "video_url");

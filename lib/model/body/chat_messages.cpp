@@ -23,29 +23,51 @@ bool is_sound_taken(const Media& media) {
           type == "audio/mpeg" || type == "audio/mp3");
 }
 
+// Uploads of the vendor's own have addresses, too.
+bool is_far(const Media& media) {
+  return media.source == Media::Source::url && !media.value.starts_with("ms://");
+}
+
+std::optional<std::string_view> refusal_of_sound(const Media& media, const Draft& draft) {
+  if (draft.has(Quirk::no_audio)) return "it takes no audio.";
+  if (media.value.size() > most_audio_base64) return "audio is of 20 MB at most.";
+  if (draft.has(Quirk::audio_urls) && media.source != Media::Source::file) return std::nullopt;
+  if (!is_sound_taken(media)) return "audio goes by value, as WAV or MP3.";
+  return std::nullopt;
+}
+
+std::optional<std::string_view> refusal_of_file(const Media& media, const Draft& draft) {
+  if (draft.has(Quirk::files_by_address) && media.source == Media::Source::data) {
+    return "files go by address or by the id of an upload, not by value.";
+  }
+  const bool takes_addresses =
+      draft.has(Quirk::file_url_parts) || draft.config.provider->dialect == Dialect::mistral;
+  if (media.source != Media::Source::url || takes_addresses) return std::nullopt;
+  return "files go by value or by the id of an upload, not by address.";
+}
+
 std::optional<std::string_view> refusal(const Media& media, const Draft& draft) {
+  const bool is_image = media.kind == Media::Kind::image;
   if (draft.has(Quirk::no_images)) {
-    return media.kind == Media::Kind::image ? "it takes no images." : "it takes text, no media.";
+    return is_image ? "it takes no images." : "it takes text, no media.";
+  }
+  const bool is_file = media.kind == Media::Kind::document || media.source == Media::Source::file;
+  if (is_file && draft.has(Quirk::no_files)) {
+    return "it takes no files, by value or by id: send their text.";
   }
   switch (media.kind) {
-    case Media::Kind::audio:
-      if (draft.has(Quirk::no_audio)) return "it takes no audio.";
-      if (!is_sound_taken(media)) return "audio goes by value, as WAV or MP3.";
-      if (media.value.size() > most_audio_base64) return "audio is of 20 MB at most.";
-      return std::nullopt;
+    case Media::Kind::audio: return refusal_of_sound(media, draft);
+    case Media::Kind::document: return refusal_of_file(media, draft);
     case Media::Kind::video:
-      if (draft.has(Quirk::video_parts)) return std::nullopt;
-      return "it takes no videos.";
-    case Media::Kind::document:
-      if (media.source != Media::Source::url) return std::nullopt;
-      if (draft.config.provider->dialect == Dialect::mistral) return std::nullopt;
-      return "files go by value or by the id of an upload, not by address.";
+      if (!draft.has(Quirk::video_parts)) return "it takes no videos.";
+      break;
     case Media::Kind::image:
       if (media.mime_type == svg_type) return no_svg;
-      if (media.source == Media::Source::url && draft.has(Quirk::images_by_value)) {
-        return "images go by value (a data: URL), not by address.";
-      }
-      return std::nullopt;
+      break;
+  }
+  if (draft.has(Quirk::images_by_value) && is_far(media)) {
+    return is_image ? "images go by value (a data: URL), not by address."
+                    : "videos go by value (a data: URL), not by address.";
   }
   return std::nullopt;
 }
@@ -198,6 +220,8 @@ Result<std::string> chat_messages(const Draft& draft) {
   format::OpenAiWishes wishes;
   wishes.video_parts = true;  // others were refused above
   wishes.mistral_parts = is_mistral;
+  wishes.file_url_parts = draft.has(Quirk::file_url_parts);
+  wishes.audio_urls = draft.has(Quirk::audio_urls);
   // Only models that reason read such parts.
   wishes.mistral_thoughts =
       is_mistral && (draft.model.find("magistral") != draft.model.npos ||

@@ -173,6 +173,73 @@ TEST(Media, AreNotLeftOutUnsaid) {
   }
 }
 
+// Chat completions of vendors who take other media than OpenAI, or in other words.
+constexpr std::array<std::string_view, 5> servers{"groq", "perplexity", "zhipu", "moonshot",
+                                                  "qwen"};
+struct ServerRow {
+  std::string_view part;
+  std::array<std::string_view, 5> last;  // the part as it is sent, "-" where it is refused
+};
+constexpr std::array server_rows{
+    ServerRow{
+        R"({"type":"audio","source":{"type":"data","value":"AAAA","mimeType":"audio/wav"}})",
+        {"-", "-", R"({"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}})", "-",
+         R"({"type":"input_audio","input_audio":{"data":"data:;base64,AAAA","format":"wav"}})"}},
+    ServerRow{
+        R"({"type":"audio","source":{"type":"data","value":"AAAA","mimeType":"audio/aac"}})",
+        {"-", "-", "-", "-",
+         R"({"type":"input_audio","input_audio":{"data":"data:;base64,AAAA","format":"aac"}})"}},
+    ServerRow{
+        R"({"type":"audio","source":{"type":"url","value":"https://e/a.mp3"}})",
+        {"-", "-", "-", "-", R"({"type":"input_audio","input_audio":{"data":"https://e/a.mp3"}})"}},
+    ServerRow{R"({"type":"video","source":{"type":"data","value":"AAAA","mimeType":"video/mp4"}})",
+              {"-", "-", R"({"type":"video_url","video_url":{"url":"data:video/mp4;base64,AAAA"}})",
+               R"({"type":"video_url","video_url":{"url":"data:video/mp4;base64,AAAA"}})",
+               R"({"type":"video_url","video_url":{"url":"data:video/mp4;base64,AAAA"}})"}},
+    ServerRow{R"({"type":"video","source":{"type":"url","value":"https://e/a.mp4"}})",
+              {"-", "-", R"({"type":"video_url","video_url":{"url":"https://e/a.mp4"}})", "-",
+               R"({"type":"video_url","video_url":{"url":"https://e/a.mp4"}})"}},
+    ServerRow{R"({"type":"video","source":{"type":"url","value":"ms://f1"}})",
+              {"-", "-", R"({"type":"video_url","video_url":{"url":"ms://f1"}})",
+               R"({"type":"video_url","video_url":{"url":"ms://f1"}})",
+               R"({"type":"video_url","video_url":{"url":"ms://f1"}})"}},
+    ServerRow{R"({"type":"image","source":{"type":"file","value":"f1"}})",
+              {"-", R"({"type":"file","file":{"file_id":"f1"}})",
+               R"({"type":"file","file":{"file_id":"f1"}})", "-", "-"}},
+    ServerRow{R"({"type":"document","source":{"type":"data","value":"AAAA",)"
+              R"("mimeType":"application/pdf"},"metadata":{"filename":"a.pdf"}})",
+              {"-", R"({"type":"file_url","file_url":{"url":"AAAA"},"file_name":"a.pdf"})", "-",
+               "-", "-"}},
+    ServerRow{R"({"type":"document","source":{"type":"url","value":"https://e/a.pdf"}})",
+              {"-", R"({"type":"file_url","file_url":{"url":"https://e/a.pdf"}})",
+               R"({"type":"file_url","file_url":{"url":"https://e/a.pdf"}})", "-", "-"}},
+};
+
+std::string last_part(const ChatRequest& request) {
+  json::Document document(64);
+  const auto body = document.parse(request.request.body);
+  if (!body) return "no JSON";
+  std::string text;
+  for (const json::Value message : body.value()["messages"].items()) {
+    for (const json::Value part : message["content"].items()) text = part.to_json();
+  }
+  return text;
+}
+
+TEST(Media, GoInTheWordsOfTheServer) {
+  for (const ServerRow& row : server_rows) {
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      const auto built = ask({servers.at(i), ""}, row.part, false);
+      const bool refused = !built && built.error().code == Errc::capability_not_supported;
+      EXPECT_EQ(refused ? "-"
+                : built ? last_part(built.value())
+                        : built.error().message,
+                row.last.at(i))
+          << servers.at(i) << " " << row.part;
+    }
+  }
+}
+
 TEST(Media, GoNowhereWhereOnlyTextIsTaken) {
   for (const Row& row : rows) {
     const auto built = ask({"deepseek", ""}, row.part, false);

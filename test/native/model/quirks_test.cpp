@@ -13,6 +13,8 @@ constexpr std::string_view tool =
 constexpr std::string_view schema =
     R"("response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object"}}})";
 constexpr std::string_view thinking = R"("thinking":{"type":"enabled","budget_tokens":2048})";
+constexpr std::string_view file =
+    R"([{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AA=="}}]}])";
 constexpr std::string_view search = R"("enabledSearch":true)";
 
 // `with` and `without` are what URL, body or error hold when the flag is set and when it is not; ""
@@ -50,6 +52,14 @@ const std::vector<Case>& cases() {
        talk(
            R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}])"),
        "it takes no audio", "input_audio"},
+      {"audio_urls",
+       talk(
+           R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}])"),
+       R"("data:;base64,AA==")", R"("AA==")"},
+      {"no_files", talk(file), "it takes no files", R"("file_data")"},
+      {"file_url_parts", talk(file), R"("file_url":{"url":"AA=="},"file_name":"a.pdf")",
+       R"("file_data")"},
+      {"files_by_address", talk(file), "files go by address", R"("file_data")"},
       {"no_top_k", ask(R"("top_k":5)"), "", R"("top_k":5)"},
       {"image_config", ask(R"("imageAspectRatio":"1:1")"),
        R"("image_config":{"aspect_ratio":"1:1"})", ""},
