@@ -327,8 +327,9 @@ void LobeEncoder::on_failed(const event::Event& event, const event::Failed& fail
 void LobeEncoder::finish() {
   if (ended_) return;
   flush_citations();
+  // An answer that was cut has failed: this one is whole, though servers may not have said why.
   const Ending* ending = ending_of(options_.wire);
-  if (stopped_ && ending != nullptr && !ending->second.empty()) write("stop", ending->second);
+  if (ending != nullptr && !ending->second.empty()) write("stop", ending->second);
   ended_ = true;
 }
 
