@@ -187,17 +187,12 @@ class ChatFetch {
 
   async #refusal(response: Response): Promise<ChatMessageError> {
     const text = await response.text().catch(() => '');
-    let said: { errorType?: unknown; body?: unknown } | undefined;
-    try {
-      said = JSON.parse(text) as typeof said;
-    } catch {
-      // Not ours: a proxy's page, for instance.
-    }
-    const { errorType, body = said } = said ?? {};
-    const isType = typeof errorType === 'string' || typeof errorType === 'number';
-    const type = isType ? errorType : response.status;
-    const failed = `Request failed: ${response.status} ${response.statusText}`.trim();
-    const told = sentenceOf(body) ?? text.trim();
+    const said = jsonOf(text);
+    const { type = response.status, body } = partsOf(said);
+    const status = `Request failed: ${response.status} ${response.statusText}`.trim();
+    // JSON without a sentence is for programs to read.
+    const failed = type === response.status ? status : `${status} (${type})`;
+    const told = sentenceOf(body) ?? (said === undefined ? text.trim() : '');
     const page = pageIn(told);
     const words = page === undefined ? told : `${failed}, with ${page}`;
     const sentence = this.#options.errorMessage?.(type) ?? words;
@@ -205,6 +200,31 @@ class ChatFetch {
     return body === undefined ? { type, message } : { type, message, body };
   }
 }
+
+// Undefined for what is no JSON: a proxy's page, for instance.
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+// { errorType, body } of a chat route; members beside an errorType are its body, and so is any other JSON.
+function partsOf(said: unknown): { type?: string | number; body?: unknown } {
+  if (typeof said !== 'object' || said === null || Array.isArray(said)) {
+    return said === undefined || said === null ? {} : { body: said };
+  }
+  const { errorType, ...rest } = said as Record<string, unknown>;
+  if (typeof errorType !== 'string' && typeof errorType !== 'number') {
+    return { body: rest['body'] ?? said };
+  }
+  const body = 'body' in rest ? rest['body'] : rest;
+  const isEmpty = body === undefined || body === null || (body === rest && isBare(rest));
+  return isEmpty ? { type: errorType } : { type: errorType, body };
+}
+
+const isBare = (members: object): boolean => Object.keys(members).length === 0;
 
 // Errors that a fetcher throws in our shape, or in that of a model runtime.
 function asChatError(error: unknown): ChatMessageError | undefined {
@@ -218,13 +238,20 @@ function asChatError(error: unknown): ChatMessageError | undefined {
   return isType && text !== undefined ? (error as unknown as ChatMessageError) : undefined;
 }
 
-/** `message` of the body, of its `error`, or of that one's. */
-function sentenceOf(body: unknown): string | undefined {
-  for (let value = body, depth = 0; depth < 3; depth += 1) {
-    if (typeof value === 'string' && value !== '') return value;
-    const { message, error } = (value ?? {}) as { message?: unknown; error?: unknown };
-    if (typeof message === 'string' && message !== '') return message;
-    value = error;
+// Where hosts, gateways and frameworks put what went wrong.
+const sentenceMembers = [
+  ...['message', 'error_description', 'error', 'detail', 'errors', 'msg', 'error_msg', 'reason'],
+  ...['title', 'body'],
+];
+
+/** The sentence of a body: itself, or the first that its members hold. */
+function sentenceOf(body: unknown, depth = 4): string | undefined {
+  if (typeof body === 'string') return body === '' ? undefined : body;
+  if (typeof body !== 'object' || body === null || depth === 0) return undefined;
+  if (Array.isArray(body)) return sentenceOf(body[0], depth - 1);
+  for (const name of sentenceMembers) {
+    const sentence = sentenceOf((body as Record<string, unknown>)[name], depth - 1);
+    if (sentence !== undefined) return sentence;
   }
   return undefined;
 }

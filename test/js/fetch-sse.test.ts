@@ -236,6 +236,46 @@ describe('errors of fetchSSE', () => {
       },
     ],
     ['', { type: 401, message: 'Request failed: 401 No' }],
+    ['{"errorType":"X"}', { type: 'X', message: 'Request failed: 401 No (X)' }],
+    [
+      '{"errorType":"X","body":{"provider":"p"}}',
+      { type: 'X', message: 'Request failed: 401 No (X)', body: { provider: 'p' } },
+    ],
+    [
+      '{"errorType":"X","error":{"error":{"message":"deep"}},"provider":"p"}',
+      {
+        type: 'X',
+        message: 'deep',
+        body: { error: { error: { message: 'deep' } }, provider: 'p' },
+      },
+    ],
+    ['{"code":7}', { type: 401, message: 'Request failed: 401 No', body: { code: 7 } }],
+    ['"as a string"', { type: 401, message: 'as a string', body: 'as a string' }],
+    ['null', { type: 401, message: 'Request failed: 401 No' }],
+    [
+      '{"detail":[{"loc":["body"],"msg":"field required"}]}',
+      {
+        type: 401,
+        message: 'field required',
+        body: { detail: [{ loc: ['body'], msg: 'field required' }] },
+      },
+    ],
+    [
+      '{"error":"invalid_token","error_description":"It expired."}',
+      {
+        type: 401,
+        message: 'It expired.',
+        body: { error: 'invalid_token', error_description: 'It expired.' },
+      },
+    ],
+    [
+      '{"title":"Unauthorized","status":401,"detail":"No session."}',
+      {
+        type: 401,
+        message: 'No session.',
+        body: { title: 'Unauthorized', status: 401, detail: 'No session.' },
+      },
+    ],
   ])('reads the error body %s', async (body, error) => {
     const all = await heard(new Response(body, { status: 401, statusText: 'No' }));
     expect(all.errors).toEqual([error]);
