@@ -11,6 +11,7 @@
 // Source: OpenAI API reference, Responses and Conversations (2026).
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "base/ids.hpp"
@@ -22,6 +23,11 @@ namespace millrace::format {
 
 void write_openai_conversation(message::JsonBuilder& out,
                                std::span<const message::Message> messages);
+
+// How many thoughts the writer leaves out: what the API did not encrypt itself can be found by its
+// id only where it was stored, and the thoughts of another API are nothing to it.
+// Source: OpenAI API reference, Responses: `include: reasoning.encrypted_content` (2026).
+std::size_t thoughts_left_out(std::span<const message::Message> messages);
 
 // Errors: invalid_messages when `data` is neither an array nor a list object.
 Result<message::Messages> read_openai_conversation(const json::Value& data, IdSource& ids);

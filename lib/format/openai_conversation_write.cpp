@@ -133,6 +133,18 @@ std::string image_of(const ToolCall& call) {
   return std::string(data.data);
 }
 
+// How many messages from `at` on are parts of one reasoning item.
+std::size_t count_parts(std::span<const Message> messages, std::size_t at) {
+  std::size_t count = 1;
+  while (at + count < messages.size()) {
+    const Message& next = messages[at + count];
+    if (next.role != Role::reasoning) break;
+    if (next.id != messages[at].id + ":" + std::to_string(count)) break;
+    ++count;
+  }
+  return count;
+}
+
 // Writes the items of one conversation.
 class ItemWriter {
  public:
@@ -152,7 +164,7 @@ class ItemWriter {
         case Role::assistant: write_assistant(message); break;
         case Role::tool: write_result(message); break;
         case Role::reasoning: {
-          const std::size_t parts = count_parts(at);
+          const std::size_t parts = count_parts(messages_, at);
           write_reasoning(messages_.subspan(at, parts));
           at += parts - 1;
           break;
@@ -280,23 +292,10 @@ class ItemWriter {
     out_.close_object();
   }
 
-  // How many messages from `at` on are parts of one reasoning item.
-  std::size_t count_parts(std::size_t at) const {
-    std::size_t count = 1;
-    while (at + count < messages_.size()) {
-      const Message& next = messages_[at + count];
-      if (next.role != Role::reasoning) break;
-      if (next.id != messages_[at].id + ":" + std::to_string(count)) break;
-      ++count;
-    }
-    return count;
-  }
-
   void write_reasoning(std::span<const Message> parts) {
     const Message& first = parts.front();
     const ItemState item(first.metadata);
     const bool encrypted = is_encrypted_here(first);
-    // What the API did not encrypt can be found by its id only where it was stored.
     if (!encrypted && !item.exists()) return;
     const bool is_content = item.is("reasoning_text");
     out_.open_object();
@@ -334,6 +333,18 @@ class ItemWriter {
 };
 
 }  // namespace
+
+std::size_t thoughts_left_out(std::span<const Message> messages) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const Message& first = messages[at];
+    if (first.role != Role::reasoning) continue;
+    const bool goes_back = is_encrypted_here(first) || ItemState(first.metadata).exists();
+    if (!goes_back && !message::text_of(first.content).empty()) ++count;
+    at += count_parts(messages, at) - 1;
+  }
+  return count;
+}
 
 void write_openai_conversation(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();

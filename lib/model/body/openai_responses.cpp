@@ -143,6 +143,13 @@ void write_user(JsonBuilder& out, const Draft& draft) {
   }
 }
 
+void note_thoughts(const Draft& draft) {
+  const std::size_t count = format::thoughts_left_out(draft.messages);
+  if (count == 0) return;
+  draft.note("messages", "Thoughts of earlier turns are left out: " + std::to_string(count) +
+                             ". The API takes back only what it encrypted itself.");
+}
+
 }  // namespace
 
 Result<std::string> openai_responses_body(const Draft& draft) {
@@ -150,6 +157,7 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal, FileNames::demanded));
   JsonBuilder items(json::Surrogates::replace);
   format::write_openai_conversation(items, draft.messages);
+  note_thoughts(draft);
   std::string truncation = draft.payload.truncation;
   if (truncation.empty() && draft.model.starts_with("computer-use")) truncation = "auto";
   JsonBuilder out(json::Surrogates::replace);

@@ -186,6 +186,43 @@ TEST(Scope, IsReadAsItWasWritten) {
   }
 }
 
+// The thoughts of `reasoning`, and what the request says of them.
+std::string responses_with(std::string_view reasoning, std::vector<model::Note>& notes) {
+  const auto built = test::build(
+      test::settings_of("openai", R"("apiMode":"responses")"),
+      R"({"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b",)"
+      R"("reasoning":)" +
+          std::string(reasoning) + R"(},{"role":"user","content":"c"}]})");
+  if (built) notes = built.value().notes;
+  return test::body_of(built);
+}
+
+TEST(Payload, TellsThatTheResponsesApiIsGivenNoThoughtsOfOthers) {
+  for (const std::string& signature :
+       {std::string(), std::string("ErUB"), model::scoped_signature("anthropic", "gAAAA1")}) {
+    std::vector<model::Note> notes;
+    const std::string body =
+        responses_with(R"({"content":"why","signature":")" + signature + R"("})", notes);
+    EXPECT_EQ(body.find("why"), std::string::npos) << body;
+    EXPECT_EQ(body.find(R"("type":"reasoning")"), std::string::npos) << body;
+    ASSERT_EQ(notes.size(), 1U) << signature;
+    EXPECT_EQ(notes[0].what, "messages");
+    EXPECT_NE(notes[0].sentence.find("left out: 1."), std::string::npos) << notes[0].sentence;
+  }
+}
+
+TEST(Payload, SendsThoughtsOfTheResponsesApiBackWithoutTheirItem) {
+  std::vector<model::Note> notes;
+  const std::string signature = model::scoped_signature("openai", "gAAAA1");
+  const std::string body =
+      responses_with(R"({"content":"why","signature":")" + signature + R"("})", notes);
+  EXPECT_NE(body.find(R"({"type":"reasoning","summary":[{"type":"summary_text","text":"why"}],)"
+                      R"("encrypted_content":"gAAAA1"})"),
+            std::string::npos)
+      << body;
+  EXPECT_TRUE(notes.empty());
+}
+
 TEST(Payload, SendsResponsesItemsBack) {
   const auto built = test::build(
       test::settings_of("openai", R"("apiMode":"responses")"),
