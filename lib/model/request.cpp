@@ -8,6 +8,7 @@
 #include "message/history.hpp"
 #include "model/address.hpp"
 #include "model/body/left_out.hpp"
+#include "model/body/media.hpp"
 #include "model/dialects.hpp"
 #include "model/scope.hpp"
 #include "model/tool_names.hpp"
@@ -147,8 +148,9 @@ bool says_nothing(const message::Message& message) {
          !message.encrypted_value;
 }
 
-// An answer that was stopped before its first word, a question whose parts are none: providers
-// refuse the whole history for one. Reasoning belongs to the answer behind it, which stays.
+// An answer that was stopped before its first word, a question whose parts are none or empty:
+// providers refuse the whole history for one. Reasoning belongs to the answer behind it, which
+// stays.
 void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<Note>& notes) {
   using message::Role;
   Role before = Role::system;
@@ -159,6 +161,10 @@ void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<
     before = message.role;
     return may_be && says_nothing(message);
   };
+  if (const std::size_t empty = drop_empty_media(messages); empty > 0) {
+    notes.push_back({"messages", "Media without address or bytes are left out: " +
+                                     std::to_string(empty) + "."});
+  }
   const std::size_t dropped = std::erase_if(messages, is_silent);
   if (dropped == 0) return;
   notes.push_back(

@@ -155,7 +155,38 @@ void leave_out(message::Message& message, const Draft& draft, MediaCheck check) 
   message.content = message::Content::of_parts(out.take());
 }
 
+// No address, no bytes: what a form sends that nothing was put into.
+bool is_empty_medium(const json::Value& part) {
+  Media media;
+  if (!message::read_media(media, part)) return false;
+  message::DataUrl data;
+  const bool is_data_url =
+      media.source == Media::Source::url && message::read_data_url(data, media.value);
+  return is_data_url ? data.data.empty() : media.value.empty();
+}
+
+std::size_t drop_empty_parts(message::Message& message) {
+  const message::Parts parts(message.content);
+  std::size_t dropped = 0;
+  for (const json::Value part : parts.items()) dropped += is_empty_medium(part) ? 1 : 0;
+  if (dropped == 0) return 0;
+  message::JsonBuilder out(json::Surrogates::keep);
+  out.open_array();
+  for (const json::Value part : parts.items()) {
+    if (!is_empty_medium(part)) out.value(part);
+  }
+  out.close_array();
+  message.content = message::Content::of_parts(out.take());
+  return dropped;
+}
+
 }  // namespace
+
+std::size_t drop_empty_media(message::Messages& messages) {
+  std::size_t dropped = 0;
+  for (message::Message& message : messages) dropped += drop_empty_parts(message);
+  return dropped;
+}
 
 Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names) {
   for (message::Message& message : draft.messages) {

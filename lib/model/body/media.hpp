@@ -2,6 +2,7 @@
 // takes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,6 +25,9 @@ enum class FileNames : std::uint8_t { optional, demanded };
 // payload leaves out what cannot be given.
 Result<void> check_media(const Draft& draft, MediaCheck check,
                          FileNames names = FileNames::optional);
+
+// Takes the media out that hold neither bytes nor an address; says how many.
+std::size_t drop_empty_media(message::Messages& messages);
 
 // Drawings that models read as text, if at all.
 inline constexpr std::string_view svg_type = "image/svg+xml";

@@ -86,6 +86,9 @@ TEST(Payload, TakesNoMessageForAnother) {
            Row{R"({"role":"User","content":"x"})", "unknown role"},
            Row{R"({"role":"","content":"x"})", "unknown role"},
            Row{R"({"role":"user","content":[{"type":"image_url"}]})", "content[0] needs image_url"},
+           Row{R"({"role":"user","content":[{"type":"text","text":"a"},)"
+               R"({"type":"video_url","video_url":{"url":7}}]})",
+               "messages[0].content[1] needs video_url.url"},
            Row{R"({"role":"user","content":[{"type":"text","text":"a"},{"type":"odd"}]})",
                "content[1] has the unknown type \"odd\""},
            Row{R"({"role":"user","content":["x"]})", "unknown type"},
@@ -435,6 +438,29 @@ TEST(Payload, SendsThoughtSignaturesBack) {
       R"("content":"r"}]})");
   EXPECT_NE(test::body_of(built).find(R"("thoughtSignature":"ts-1")"), std::string::npos)
       << test::body_of(built);
+}
+
+TEST(Payload, LeavesMediaOutThatHoldNothing) {
+  for (const std::string_view part :
+       {R"({"type":"video_url","video_url":{"url":""}})", R"({"type":"image_url","image_url":""})",
+        R"({"type":"image_url","image_url":{"url":"data:image/png;base64,"}})",
+        R"({"type":"input_audio","input_audio":{"data":"","format":"wav"}})"}) {
+    const std::string empty(part);
+    const auto built = test::build(
+        test::settings_of("groq"),
+        R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},)" +
+            empty + R"(]},{"role":"assistant","content":"b"},{"role":"user","content":[)" + empty +
+            "]}]}");
+    ASSERT_TRUE(built) << built.error().message;
+    EXPECT_NE(built.value().request.body.find(
+                  R"("messages":[{"role":"user","content":[{"type":"text","text":"a"}]},)"
+                  R"({"role":"assistant","content":"b"}])"),
+              std::string::npos)
+        << built.value().request.body;
+    ASSERT_EQ(built.value().notes.size(), 2U) << part;
+    EXPECT_EQ(built.value().notes[0].sentence, "Media without address or bytes are left out: 2.");
+    EXPECT_EQ(built.value().notes[1].sentence, "Messages that say nothing are left out: 1.");
+  }
 }
 
 TEST(Payload, MovesMediaOfResultsToTheUser) {
