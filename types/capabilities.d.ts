@@ -62,6 +62,10 @@ export interface ImagePayload {
     steps?: number | undefined;
     cfg?: number | undefined;
     quality?: string | undefined;
+    /** How many, where the provider makes several at once. */
+    n?: number | undefined;
+    /** Where images to start from may change: a data URI (OpenAI). */
+    mask?: string | undefined;
     [member: string]: unknown;
   };
 }
@@ -69,6 +73,8 @@ export interface ImagePayload {
 export interface ImageResult {
   /** A data URI, or an address of the provider that may end soon. */
   imageUrl: string;
+  /** All of them, where several were made. */
+  imageUrls?: string[];
   width?: number;
   height?: number;
   modelUsage?: Partial<ModelUsage>;

@@ -292,6 +292,46 @@ TEST(Capability, SendsImagesToEditAsFiles) {
       "invalid_body");
 }
 
+TEST(Capability, SendsWhatOpenAiKnowsOfImages) {
+  constexpr std::string_view params =
+      R"("prompt":"hat","n":2,"quality":"high","moderation":"low","background":"opaque",)"
+      R"("output_format":"webp","outputCompression":50,"inputFidelity":"high","style":"vivid")";
+  const std::string made =
+      built("openai", Capability::image, R"({"model":"m","params":{)" + std::string(params) + "}}");
+  EXPECT_NE(made.find(R"({"model":"m","prompt":"hat","quality":"high","n":2,"style":"vivid",)"
+                      R"("background":"opaque","output_format":"webp","output_compression":50,)"
+                      R"("moderation":"low"})"),
+            std::string::npos)
+      << made;
+  auto edit = build_capability(config_with_key("openai"), Capability::image,
+                               R"({"model":"m","params":{"imageUrl":"data:image/png;base64,AAAA",)"
+                               R"("mask":"data:image/png;base64,AQAA",)" +
+                                   std::string(params) + "}}",
+                               now);
+  ASSERT_TRUE(edit);
+  for (const std::string_view field :
+       {"name=\"n\"\r\n\r\n2\r\n", "name=\"quality\"\r\n\r\nhigh\r\n",
+        "name=\"background\"\r\n\r\nopaque\r\n", "name=\"output_format\"\r\n\r\nwebp\r\n",
+        "name=\"output_compression\"\r\n\r\n50\r\n", "name=\"input_fidelity\"\r\n\r\nhigh\r\n",
+        "name=\"mask\"; filename=\"mask.png\"\r\nContent-Type: image/png\r\n\r\n\x01"}) {
+    EXPECT_NE(edit.value().body.find(field), std::string::npos) << field;
+  }
+  for (const std::string_view field : {"name=\"style\"", "name=\"moderation\""}) {
+    EXPECT_EQ(edit.value().body.find(field), std::string::npos) << field;
+  }
+}
+
+TEST(Capability, GivesAllImagesThatWereMade) {
+  EXPECT_EQ(read("openai", Capability::image, R"({"model":"m"})",
+                 R"({"data":[{"b64_json":"AAAA"},{"b64_json":"BBBB"}],"output_format":"webp"})"),
+            R"({"imageUrl":"data:image/webp;base64,AAAA","imageUrls":)"
+            R"(["data:image/webp;base64,AAAA","data:image/webp;base64,BBBB"]})");
+  EXPECT_NE(
+      built("google", Capability::image, R"({"model":"imagen-4","params":{"prompt":"hat","n":3}})")
+          .find(R"("parameters":{"sampleCount":3})"),
+      std::string::npos);
+}
+
 TEST(Capability, ReadsImagesWhereverTheyStand) {
   EXPECT_EQ(
       read("openai", Capability::image, picture,

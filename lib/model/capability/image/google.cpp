@@ -51,7 +51,8 @@ Result<CapabilityBody> gemini_body(const Value& options) {
   return CapabilityBody{out.take()};
 }
 
-constexpr std::array<Rename, 4> imagen_names = {{{"aspectRatio", "aspectRatio"},
+constexpr std::array<Rename, 5> imagen_names = {{{"n", "sampleCount"},
+                                                 {"aspectRatio", "aspectRatio"},
                                                  {"seed", "seed"},
                                                  {"negativePrompt", "negativePrompt"},
                                                  {"resolution", "sampleImageSize"}}};
@@ -66,7 +67,7 @@ Result<CapabilityBody> imagen_body(const Value& options) {
   out.close_object();
   out.close_array();
   out.open_object("parameters");
-  out.raw("sampleCount", "1");
+  if (options["params"]["n"].is_nothing()) out.raw("sampleCount", "1");
   copy_members(out, options["params"], imagen_names);
   out.close_object();
   out.close_object();

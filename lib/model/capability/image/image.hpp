@@ -1,6 +1,7 @@
 // The bodies and answers of the image rows, one file a family of vendors. Private to this folder.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ struct Picture {
   std::string_view base64;  // "" when it is an address
   std::string_view url;
 };
+
+// A data URI with base64, or an address; nothing for anything else.
+std::optional<Picture> picture_of(std::string_view url);
 
 // The images to start from.
 // Errors: invalid_body (neither a data URI with base64 nor an address).
@@ -48,8 +52,9 @@ struct Found {
   json::Value item;
 };
 
+// `all` are the images that were asked for by `n`, the first among them.
 CapabilityResult image_result(const Found& found, const json::Value& options,
-                              const json::Value& usage);
+                              const json::Value& usage, std::span<const Found> all = {});
 Error no_image(const CapabilityAnswer& answer);
 
 // Ask `url` again after a while.

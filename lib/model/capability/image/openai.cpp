@@ -19,7 +19,8 @@ void add_field(std::string& form, std::string_view name, std::string_view value)
   form.append(name).append("\"\r\n\r\n").append(value).append("\r\n");
 }
 
-Result<void> add_file(std::string& form, const Picture& picture, std::size_t index) {
+Result<void> add_file(std::string& form, std::string_view field, std::string_view file,
+                      const Picture& picture) {
   const auto bytes = base64::decode(picture.base64);
   if (picture.base64.empty() || !bytes) {
     return missing_member("params.imageUrl",
@@ -27,16 +28,38 @@ Result<void> add_file(std::string& form, const Picture& picture, std::size_t ind
   }
   const std::string_view kind =
       picture.mime.substr(std::min(picture.mime.find('/') + 1, picture.mime.size()));
-  form.append("--").append(boundary).append(
-      "\r\nContent-Disposition: form-data; name=\"image[]\"; ");
-  form.append("filename=\"image-").append(std::to_string(index)).append(".").append(kind);
+  form.append("--").append(boundary).append("\r\nContent-Disposition: form-data; name=\"");
+  form.append(field).append("\"; filename=\"").append(file).append(".").append(kind);
   form.append("\"\r\nContent-Type: ").append(picture.mime).append("\r\n\r\n");
   form.append(*bytes).append("\r\n");
   return {};
 }
 
-constexpr std::array<std::string_view, 6> form_params = {
-    "quality", "background", "output_format", "moderation", "input_fidelity", "user"};
+// What callers set, under this name or OpenAI's own, and where it goes.
+struct Setting {
+  std::string_view name;
+  std::string_view wire;
+  bool in_generations;
+  bool in_edits;
+};
+// Source: openai-python, types/image_generate_params.py and image_edit_params.py (2026). `seed` is
+// of other servers that speak the same wire.
+constexpr std::array<Setting, 10> settings = {
+    {{"quality", "quality", true, true},
+     {"n", "n", true, true},
+     {"style", "style", true, false},
+     {"background", "background", true, true},
+     {"outputFormat", "output_format", true, true},
+     {"outputCompression", "output_compression", true, true},
+     {"moderation", "moderation", true, false},
+     {"inputFidelity", "input_fidelity", false, true},
+     {"seed", "seed", true, false},
+     {"user", "user", true, true}}};
+
+Value setting_of(const Value& params, const Setting& setting) {
+  const Value value = params[setting.name];
+  return value.is_nothing() ? params[setting.wire] : value;
+}
 
 // OpenAI's edits: the image goes as a file.
 Result<CapabilityBody> edit_form(const Value& options, const std::vector<Picture>& pictures) {
@@ -47,22 +70,21 @@ Result<CapabilityBody> edit_form(const Value& options, const std::vector<Picture
   add_field(form, "prompt", params["prompt"].string());
   const std::string size = size_of(params, "x");
   if (!size.empty()) add_field(form, "size", size);
-  for (const std::string_view name : form_params) {
-    if (params[name].is_string()) add_field(form, name, params[name].string());
+  for (const Setting& setting : settings) {
+    const Value value = setting_of(params, setting);
+    if (!setting.in_edits || value.is_nothing()) continue;
+    add_field(form, setting.wire, value.is_string() ? value.string() : value.to_json());
   }
-  for (std::size_t i = 0; i < pictures.size(); ++i) MILLRACE_TRY(add_file(form, pictures[i], i));
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    MILLRACE_TRY(add_file(form, "image[]", "image-" + std::to_string(i), pictures[i]));
+  }
+  if (const auto mask = picture_of(params["mask"].string())) {
+    MILLRACE_TRY(add_file(form, "mask", "mask", *mask));
+  }
   form.append("--").append(boundary).append("--\r\n");
   body.content_type = std::string("multipart/form-data; boundary=").append(boundary);
   return body;
 }
-
-constexpr std::array<Rename, 7> openai_names = {{{"quality", "quality"},
-                                                 {"n", "n"},
-                                                 {"style", "style"},
-                                                 {"background", "background"},
-                                                 {"outputFormat", "output_format"},
-                                                 {"seed", "seed"},
-                                                 {"user", "user"}}};
 
 }  // namespace
 
@@ -79,7 +101,10 @@ Result<CapabilityBody> openai_body(const Value& options) {
   // The older models know no size of their own choice by name, and answer with an address that ends
   // unless they are asked for the image.
   if (!is_older || size != "auto") out.filled("size", size);
-  copy_members(out, params, openai_names);
+  for (const Setting& setting : settings) {
+    const Value value = setting_of(params, setting);
+    if (setting.in_generations && !value.is_nothing()) out.value(setting.wire, value);
+  }
   if (is_older) out.text("response_format", "b64_json");
   out.close_object();
   return CapabilityBody{out.take()};

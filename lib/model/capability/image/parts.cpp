@@ -1,6 +1,5 @@
 // What the images of several vendors share: what is read of the options and of the answers.
 #include <array>
-#include <optional>
 
 #include "model/capability/image/image.hpp"
 
@@ -12,15 +11,6 @@ using message::JsonBuilder;
 namespace {
 
 constexpr std::string_view default_mime = "image/png";
-
-std::optional<Picture> picture_of(std::string_view url) {
-  if (url.empty()) return std::nullopt;
-  if (!url.starts_with("data:")) return Picture{{}, {}, url};
-  const std::size_t comma = url.find(',');
-  const std::size_t base64 = url.find(";base64,");
-  if (comma == std::string_view::npos || base64 == std::string_view::npos) return std::nullopt;
-  return Picture{url.substr(5, url.find(';') - 5), url.substr(comma + 1), url};
-}
 
 // Where an image stands: base64 or an address, in an item of a list or by itself.
 struct ImagePath {
@@ -45,17 +35,32 @@ bool is_address(std::string_view text) {
   return text.starts_with("https://") || text.starts_with("http://") || text.starts_with("data:");
 }
 
-std::optional<Found> find_image(const Value& answer) {
+// All that stand in the first place that has any.
+std::vector<Found> find_images(const Value& answer) {
+  std::vector<Found> found;
   for (const ImagePath& path : image_paths) {
     const Value list = answer[path.list];
-    const Value first = list.is_array() && list.size() > 0 ? *list.items().begin() : list;
-    const Value text = path.member.empty() ? first : first[path.member];
-    const auto filled = text.filled_string();
-    if (filled && (path.is_base64 || is_address(*filled))) {
-      return Found{*filled, first["mimeType"].string(), path.is_base64, first};
+    const auto add = [&](const Value& item) {
+      const Value text = path.member.empty() ? item : item[path.member];
+      const auto filled = text.filled_string();
+      if (!filled || (!path.is_base64 && !is_address(*filled))) return;
+      found.push_back({*filled, item["mimeType"].string(), path.is_base64, item});
+    };
+    if (list.is_array()) {
+      for (const Value item : list.items()) add(item);
+    } else {
+      add(list);
     }
+    if (!found.empty()) break;
   }
-  return std::nullopt;
+  return found;
+}
+
+std::string address_of(const Found& found) {
+  if (!found.is_base64) return std::string(found.text);
+  std::string address = "data:";
+  address.append(found.mime.empty() ? default_mime : found.mime).append(";base64,");
+  return address.append(found.text);
 }
 
 void write_image_usage(JsonBuilder& out, const Value& usage) {
@@ -78,6 +83,15 @@ void write_image_usage(JsonBuilder& out, const Value& usage) {
 }
 
 }  // namespace
+
+std::optional<Picture> picture_of(std::string_view url) {
+  if (url.empty()) return std::nullopt;
+  if (!url.starts_with("data:")) return Picture{{}, {}, url};
+  const std::size_t comma = url.find(',');
+  const std::size_t base64 = url.find(";base64,");
+  if (comma == std::string_view::npos || base64 == std::string_view::npos) return std::nullopt;
+  return Picture{url.substr(5, url.find(';') - 5), url.substr(comma + 1), url};
+}
 
 Result<std::vector<Picture>> pictures_of(const Value& params) {
   std::vector<Picture> pictures;
@@ -124,14 +138,16 @@ Error failed_work(std::string_view why) {
   return make_error(Errc::provider_error, "The provider could not make the image.", why);
 }
 
-CapabilityResult image_result(const Found& found, const Value& options, const Value& usage) {
+CapabilityResult image_result(const Found& found, const Value& options, const Value& usage,
+                              std::span<const Found> all) {
   JsonBuilder out;
   out.open_object();
-  const std::string mime(found.mime.empty() ? default_mime : found.mime);
-  if (found.is_base64)
-    out.joined("imageUrl", "data:" + mime + ";base64,", found.text);
-  else
-    out.text("imageUrl", found.text);
+  out.text("imageUrl", address_of(found));
+  if (all.size() > 1) {
+    out.open_array("imageUrls");
+    for (const Found& one : all) out.text(address_of(one));
+    out.close_array();
+  }
   for (const std::string_view side : {"width", "height"}) {
     const Value given = found.item[side].is_number() ? found.item[side] : options["params"][side];
     if (given.is_number()) out.value(side, given);
@@ -146,15 +162,17 @@ Result<CapabilityResult> read_list(const Value& options, const CapabilityAnswer&
   auto parsed = parse_answer(document, answer);
   if (!parsed) return std::move(parsed).error();
   if (auto error = told_error(parsed.value())) return *std::move(error);
-  auto found = find_image(parsed.value());
-  if (!found) found = find_image(parsed.value()["data"]);
-  if (!found) return no_image(answer);
+  auto found = find_images(parsed.value());
+  if (found.empty()) found = find_images(parsed.value()["data"]);
+  if (found.empty()) return no_image(answer);
   // OpenAI says beside the list what kind of image it made.
   std::string mime;
   const std::string_view format = parsed.value()["output_format"].string();
   if (!format.empty()) mime = "image/" + std::string(format);
-  if (found->mime.empty()) found->mime = mime;
-  return image_result(*found, options, parsed.value()["usage"]);
+  for (Found& one : found) {
+    if (one.mime.empty()) one.mime = mime;
+  }
+  return image_result(found.front(), options, parsed.value()["usage"], found);
 }
 
 }  // namespace millrace::model::image
