@@ -43,7 +43,10 @@ export class Sources {
     }
     if (Array.isArray(chunks)) {
       for (const chunk of chunks as unknown[]) {
-        if (isObject(chunk) && isObject(chunk['web'])) this.#cite(chunk['web']);
+        if (!isObject(chunk)) continue;
+        for (const kind of ['web', 'maps', 'retrievedContext']) {
+          if (isObject(chunk[kind])) this.#cite(chunk[kind]);
+        }
       }
     }
     this.#cite(isObject(inner) ? inner : given);

@@ -19,6 +19,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cohere_se
     {"ERROR_LIMIT", "The response was cut off because the model's context window is full."},
 }};
 
+// Of a tool without parameters they may be null.
+std::string_view arguments_of(const json::Value& call) {
+  const std::string_view arguments = call["function"]["arguments"].string();
+  return arguments == "null" ? std::string_view() : arguments;
+}
+
 }  // namespace
 
 struct Cohere::Row {
@@ -90,7 +96,7 @@ void Cohere::on_call_start(const json::Value& record, const json::Value& message
 }
 
 void Cohere::on_call_delta(const json::Value& /*record*/, const json::Value& message) {
-  const std::string_view piece = message["tool_calls"]["function"]["arguments"].string();
+  const std::string_view piece = arguments_of(message["tool_calls"]);
   if (call_key_.empty() || piece.empty()) return;
   has_arguments_ = true;
   answer_.arguments(call_key_, piece);
@@ -120,9 +126,7 @@ void Cohere::on_whole(const json::Value& answer) {
   for (const json::Value content : message["content"].items()) give_content(content);
   for (const json::Value citation : message["citations"].items()) answer_.cite(citation.to_json());
   for (const json::Value call : message["tool_calls"].items()) {
-    const json::Value function = call["function"];
-    answer_.whole_call(call["id"].string(), function["name"].string(),
-                       function["arguments"].string());
+    answer_.whole_call(call["id"].string(), call["function"]["name"].string(), arguments_of(call));
   }
   finish(answer);
 }

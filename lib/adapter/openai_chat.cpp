@@ -14,15 +14,6 @@ constexpr std::string_view unreadable_sentence =
 constexpr std::string_view silent_sentence =
     "The answer of the provider has neither a text nor a call that can be run.";
 
-// The choice that counts: the one with index 0, or the only one when it has no index.
-json::Value first_choice(const json::Value& record) {
-  for (const json::Value choice : record["choices"].items()) {
-    const json::Value index = choice["index"];
-    if (choice.is_object() && (index.is_nothing() || index.integer() == 0)) return choice;
-  }
-  return {};
-}
-
 // Groq and Moonshot have places of their own for the counts, where the answer ends.
 json::Value usage_of(const json::Value& record, const json::Value& choice, bool finished) {
   if (const json::Value usage = record["usage"]; usage.is_object() || !finished) return usage;
@@ -58,6 +49,25 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record) {
 
 }  // namespace
 
+// One choice counts. Usually that of index 0, but some servers number the pieces of their only one
+// otherwise: another one is known by its role, or by its words beside those of the first.
+json::Value OpenAiChat::own_choice(const json::Value& record) {
+  for (const json::Value choice : record["choices"].items()) {
+    if (!choice.is_object()) continue;
+    const auto index = choice["index"].integer();
+    if (!index || index == choice_) return choice;
+    const auto other = std::find(other_choices_.begin(), other_choices_.end(), *index);
+    if (other != other_choices_.end()) continue;
+    const json::Value delta = choice["delta"];
+    const bool begins = delta["role"].exists() || choice["message"].exists();
+    const bool speaks = delta["content"].filled_string().has_value();
+    if (!choice_ || (speaks && !begins && !given_.text)) choice_ = index;
+    if (index == choice_ || (!begins && !speaks)) return choice;
+    other_choices_.push_back(*index);
+  }
+  return {};
+}
+
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
   auto error = error_of(record);
   if (!error && services_.mode == event::Mode::strict) error = error_in_place(record);
@@ -74,7 +84,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   // Sources that come with the end of the answer stand before it.
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
-  const json::Value choice = first_choice(record);
+  const json::Value choice = own_choice(record);
   if (choice) on_choice(choice);
   if (const json::Value usage = usage_of(record, choice, finished_); usage.is_object()) {
     usage_json_.clear();

@@ -58,6 +58,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     bool images = false;
   };
 
+  json::Value own_choice(const json::Value& record);
   void on_choice(const json::Value& choice);
   void on_message(const json::Value& message, bool last);
   [[nodiscard]] bool says_nothing(const json::Value& message) const;
@@ -90,6 +91,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;
   std::string audio_id_;  // of the spoken answer
+  std::optional<std::int64_t> choice_;
+  std::vector<std::int64_t> other_choices_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
   std::string usage_json_;  // the latest; some servers report it on every chunk

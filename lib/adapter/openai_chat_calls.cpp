@@ -93,6 +93,8 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   call.named = call.named || function["name"].filled_string().has_value();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
   const auto give = [&](std::string_view text) {
+    // No arguments, in the words of some servers.
+    if (text == "null" && services_.mode == event::Mode::strict) return;
     call.arguments.feed(text);
     services_.parts.tool_args(call.key, text);
   };

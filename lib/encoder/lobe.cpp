@@ -184,7 +184,11 @@ void LobeEncoder::collect(const json::Value& source) {
     queries_.emplace_back(query.string());
     new_citations_ = true;
   }
-  for (const json::Value chunk : source["groundingChunks"].items()) cite(chunk["web"]);
+  for (const json::Value chunk : source["groundingChunks"].items()) {
+    for (const std::string_view kind : {"web", "maps", "retrievedContext"}) {
+      if (chunk[kind].is_object()) cite(chunk[kind]);
+    }
+  }
   cite(source["url_citation"].is_object() ? source["url_citation"] : source);
 }
 

@@ -200,7 +200,11 @@ test.each([
 
 test('tells what was searched for', async () => {
   const told: unknown[] = [];
-  const web = { webSearchQueries: ['q'], groundingChunks: [{ web: { uri: 'https://d.example' } }] };
+  const groundingChunks = [
+    { web: { uri: 'https://d.example' } },
+    { maps: { uri: 'https://m.example', title: 'A place' } },
+  ];
+  const web = { webSearchQueries: ['q'], groundingChunks };
   const content = { role: 'model', parts: [{ text: 'x' }] };
   const runtime = createModelRuntime('google', {
     apiKey: 'k',
@@ -212,6 +216,9 @@ test('tells what was searched for', async () => {
   });
   const callback = { onGrounding: (grounding: unknown) => void told.push(grounding) };
   await (await runtime.chat({ ...payload, model: 'gemini-2.5-flash' }, { callback })).text();
-  const citations = [{ title: 'https://d.example', url: 'https://d.example' }];
+  const citations = [
+    { title: 'https://d.example', url: 'https://d.example' },
+    { title: 'A place', url: 'https://m.example' },
+  ];
   expect(told).toEqual([{ citations, searchQueries: ['q'] }]);
 });

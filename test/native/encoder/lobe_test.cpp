@@ -144,13 +144,17 @@ TEST(LobeEncoder, GathersSourcesOfEveryShape) {
        {event::Citation{"m", R"(["u2",{"url":"u1","title":"again"},{"title":"no url"}])"}},
        {event::Citation{
            "m",
-           R"({"groundingChunks":[{"web":{"uri":"u3","title":"t3"}}],"webSearchQueries":["q"]})"}},
+           R"({"groundingChunks":[{"web":{"uri":"u3","title":"t3"}},{"maps":{"uri":"u4","title":"t4"}},)"
+           R"({"retrievedContext":{"uri":"u5","title":"t5"}}],"webSearchQueries":["q"]})"}},
        {event::Finish{"stop"}},
        {event::Citation{"m", "broken"}}});
-  EXPECT_EQ(out, frame("", "grounding",
-                       R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
-                       R"({"title":"t3","url":"u3"}],"searchQueries":["q"]})") +
-                     frame("", "stop", R"("stop")"));
+  EXPECT_EQ(
+      out,
+      frame("", "grounding",
+            R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
+            R"({"title":"t3","url":"u3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"}],)"
+            R"("searchQueries":["q"]})") +
+          frame("", "stop", R"("stop")"));
 }
 
 TEST(LobeEncoder, GivesGeminisOpaqueValuesAndImages) {
