@@ -131,7 +131,9 @@ Result<void> AgentServer::State::open() {
   // Deltas are small, and an idle stream should be cheap.
   client_options.receive_buffer_bytes = 4096;
   client_options.user_agent = "millrace/" + options.version;
-  client = std::make_unique<net::Client>(loop, client_options);
+  // Nothing waits, but chats that are still to begin are read ahead of those that have.
+  client = std::make_unique<net::Client>(loop, client_options,
+                                         [] { return std::chrono::microseconds{0}; });
   loop.start();
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
   MILLRACE_TRY(open_provider());
