@@ -18,6 +18,10 @@ export const count: Check = [
   'a whole number of at least 1',
   (value) => Number.isInteger(value) && (value as number) >= 1,
 ];
+export const milliseconds: Check = [
+  'a whole number of milliseconds, 0 or more',
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+];
 /** Somebody else checks it. */
 export const anything: Check = ['', () => true];
 

@@ -14,6 +14,7 @@ import { ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
+import { checkValues, milliseconds } from '../value-checks';
 import { version } from '../version';
 import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
@@ -105,6 +106,8 @@ export interface AgentRunOptions {
   onStep?: ((saved: SavedRun) => void) | undefined;
   /** Characters of events that are kept for a second reading; default 16 Mi. */
   keptSize?: number | undefined;
+  /** As of a runtime's calls: how long pieces of a text may wait for those that follow; default 50, 0 for none. */
+  throttleMs?: number | undefined;
 }
 
 /** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */
@@ -125,6 +128,7 @@ const ofRun: readonly (keyof AgentRunOptions)[] = [
   'saves',
   'onStep',
   'keptSize',
+  'throttleMs',
 ];
 
 /** An agent. Safe to be used for many runs at a time. */
@@ -223,12 +227,13 @@ export class EngineAgent {
     more: Partial<SavedRun>,
     fromClient = false,
   ): AgentRun {
-    const { signal, format, saves, onStep, keptSize = defaultKeptSize } = options;
+    const { signal, format, saves, onStep, keptSize = defaultKeptSize, throttleMs } = options;
     checkNames('A run', options, ofRun, { abortSignal: 'signal' });
     checkSignal('A run', signal);
     if (onStep !== undefined && typeof onStep !== 'function') {
       throw new MillraceError('invalid_option', 'A run: onStep must be a function.');
     }
+    checkValues('A run', { throttleMs }, { throttleMs: milliseconds });
     const inputJson = toJson(input, 'input');
     const send = signal?.aborted ? neverSent : this.#sender();
     const optionsJson = toJson(
@@ -238,6 +243,7 @@ export class EngineAgent {
         fromClient,
         saves: saves ?? onStep !== undefined,
         fetch: send !== undefined,
+        throttleMs,
       },
       'options',
     );

@@ -16,6 +16,7 @@ import {
   givenHeaders,
   group,
   isRecord,
+  milliseconds,
   text,
 } from '../value-checks';
 
@@ -29,6 +30,7 @@ const checks: Readonly<Record<string, Check>> = {
   timeouts: anything,
   keptSize: atLeast(0),
   keepAliveMs: atLeast(0),
+  throttleMs: milliseconds,
   user: text,
   threadId: text,
   runId: text,

@@ -37,6 +37,12 @@ export interface CallOptions {
    * `plain_think_tags` says the same of a provider.
    */
   thinkTags?: boolean | undefined;
+  /**
+   * Milliseconds for which pieces of a text (or of reasoning, or of arguments) may wait for those that follow,
+   * so that JavaScript is woken less often; default 50, 0 to be given each at once. The first token and
+   * whatever is no such piece never wait.
+   */
+  throttleMs?: number | undefined;
   /** What prices depend on, such as the time that a cache is kept: `{ parameters: { ttl: '1h' } }`. */
   pricingContext?: CostOptions | undefined;
   threadId?: string | undefined;

@@ -317,6 +317,7 @@ export class ModelRuntime {
         retryAfterFirstToken: options.retryAfterFirstToken,
         pricing: options.pricingContext,
         thinkTags: options.thinkTags,
+        throttleMs: options.throttleMs,
         limits: settings.limits,
         threadId: options.threadId ?? randomUUID(),
         runId: options.runId ?? randomUUID(),

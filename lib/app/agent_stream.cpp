@@ -33,11 +33,16 @@ std::string_view status_of(AgentOutcome::Kind kind) {
 // Writes items, and keeps the books that RUN_FINISHED tells.
 class AgentStream::Items final : public event::EventSink {
  public:
-  explicit Items(std::string& out) : batch_(out, diagnostic_spelling()) {}
+  Items(std::string& out, Throttle& throttle)
+      : throttle_(throttle), batch_(out, diagnostic_spelling()) {}
 
-  void add(std::string_view json) { batch_.add_json(json); }
+  void add(std::string_view json) {
+    throttle_.hurry();
+    batch_.add_json(json);
+  }
 
   void on_event(const event::Event& event) override {
+    throttle_.note(event);
     if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
       usage_.add(*usage);
     }
@@ -55,6 +60,7 @@ class AgentStream::Items final : public event::EventSink {
   }
 
  private:
+  Throttle& throttle_;
   event::JsonBatch batch_;
   event::UsageList usage_;
 };
@@ -79,6 +85,9 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   spec.host_fetch = options.value()["fetch"].truthy();
   spec.state = options.value()["state"];
   spec.context = options.value()["context"];
+  if (const Tree& span = options.value()["throttleMs"]; span.is_number()) {
+    spec.throttle = Throttle::Span(span.integer_or(0));
+  }
   return spec;
 }
 
@@ -94,7 +103,12 @@ AgentStream::AgentStream(DrainQueue::StreamId id, StreamServices& services, Kept
       services_(services),
       kept_(kept),
       spec_(std::move(spec)),
-      items_(std::make_shared<Items>(output_)),
+      throttle_(services.loop, spec_.throttle,
+                [this] {
+                  const auto self = shared_from_this();
+                  if (!closed_) deliver(false);
+                }),
+      items_(std::make_shared<Items>(output_, throttle_)),
       sink_(*items_, secrets_of(spec_.plan->chain)) {}
 
 void AgentStream::start() {
@@ -216,9 +230,10 @@ void AgentStream::fail(const Error& error) {
 }
 
 void AgentStream::deliver(bool ended) {
-  if (!output_.empty()) {
+  if (!output_.empty() && (ended || !throttle_.holds())) {
     const bool room = services_.queue.push(id_, output_);
     services_.on_output(output_.size());
+    throttle_.handed_over();
     // Many runs wait at this point for long.
     std::string().swap(output_);
     if (!room && !ended && !full_) {

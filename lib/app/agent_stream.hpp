@@ -11,6 +11,7 @@
 #include "app/kept_runs.hpp"
 #include "app/redacting_sink.hpp"
 #include "app/stream.hpp"
+#include "app/throttle.hpp"
 #include "event/batch.hpp"
 
 namespace millrace::app {
@@ -24,11 +25,12 @@ struct AgentSpec {
   bool saves = false;  // the host is given the state after each step
   // The host sends the requests, with a fetch function of its own.
   bool host_fetch = false;
+  Throttle::Span throttle = Throttle::usual;  // 0 is none
 };
 
 // Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
 // model's turns; `options` is { "format"?: string, "saves"?: boolean, "fetch"?: boolean,
-// "state"?: object, "context"?: object }.
+// "state"?: object, "context"?: object, "throttleMs"?: number }.
 // Errors: those of read_agent_input and Tree::parse.
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
                                   std::string_view input_json, std::string_view options_json,
@@ -73,6 +75,7 @@ class AgentStream final : public Stream,
   KeptRuns& kept_;
   AgentSpec spec_;
   std::string output_;
+  Throttle throttle_;
   std::shared_ptr<Items> items_;
   RedactingSink sink_;
   std::shared_ptr<HostSender> sender_;

@@ -85,6 +85,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   }
   read_time(options["firstWaitMs"], spec.call.retry.first_wait);
   read_time(options["keepAliveMs"], spec.keep_alive);
+  read_time(options["throttleMs"], spec.throttle);
   read_time(options["longestPauseMs"], spec.longest_pause);
   const json::Value limits = options["limits"];
   read_limit(limits["lineBytes"], spec.call.decoder.limits.line_bytes);
@@ -104,8 +105,12 @@ ModelStream::ModelStream(StreamId id, StreamServices& services, ModelCallSpec sp
       keep_alive_(spec.keep_alive),
       longest_pause_(spec.longest_pause),
       output_(spec.output, secrets_of(spec.call)),
-      silence_(services.loop, [this] { on_silence(); }) {
-  prepare(std::move(spec.call), std::move(spec.payload), output_);
+      silence_(services.loop, [this] { on_silence(); }),
+      throttle_(services.loop, spec.throttle, [this] {
+        const auto self = shared_from_this();
+        progressed();
+      }) {
+  prepare(std::move(spec.call), std::move(spec.payload), *this);
 }
 
 ModelStream::~ModelStream() = default;
@@ -135,7 +140,13 @@ void ModelStream::taken() {
 }
 
 void ModelStream::asked(std::uint64_t id, model::Hook hook, std::string_view json) {
+  throttle_.hurry();
   output_.ask(id, hook, json);
+}
+
+void ModelStream::on_event(const event::Event& event) {
+  throttle_.note(event);
+  output_.on_event(event);
 }
 
 // Hands over what there is.
@@ -143,6 +154,7 @@ void ModelStream::progressed() {
   if (closed_) return;
   const bool ended = call().ended();
   if (ended) output_.finish(call());
+  if (!ended && throttle_.holds()) return;
   std::string& output = output_.output();
   if (!output.empty()) {
     if (!has_begun_ && has_token()) {
@@ -151,6 +163,7 @@ void ModelStream::progressed() {
     }
     const bool room = services_.queue.push(id_, output);
     services_.on_output(output.size());
+    throttle_.handed_over();
     constexpr std::size_t kept_bytes = std::size_t{64} << 10U;
     output.clear();
     if (output.capacity() > kept_bytes) output.shrink_to_fit();
@@ -193,6 +206,7 @@ void ModelStream::watch_silence() {
 void ModelStream::on_silence() {
   const auto self = shared_from_this();
   if (!full_) {
+    throttle_.hurry();
     output_.keep_alive();
     progressed();
   }

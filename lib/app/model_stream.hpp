@@ -8,6 +8,7 @@
 #include "app/call_driver.hpp"
 #include "app/model_output.hpp"
 #include "app/stream.hpp"
+#include "app/throttle.hpp"
 #include "base/result.hpp"
 #include "model/call.hpp"
 #include "os/timer.hpp"
@@ -20,6 +21,7 @@ struct ModelCallSpec {
   model::ChatPayload payload;
   ModelOutputOptions output;
   std::chrono::milliseconds keep_alive{15'000};  // 0 is none
+  Throttle::Span throttle = Throttle::usual;     // 0 is none
   // How long an answer that is held back waits for its reader, who may be gone.
   std::chrono::milliseconds longest_pause{900'000};
 };
@@ -32,9 +34,9 @@ Result<model::CallChain> read_chain(std::string_view json);
 // Shape: `chain` is that of read_chain, the first and its fallbacks; `payload` is that of
 // model/payload.hpp; `options` is { "protocol": "events" |
 // "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events": boolean },
-// "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?: number, "limits"?: {
-// "lineBytes", "eventBytes", "toolArgumentsBytes", "parts" }, "thinkTags"?: boolean, "threadId",
-// "runId", "parentRunId", "protocolVersion" }.
+// "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?, "throttleMs"?: number,
+// "limits"?: { "lineBytes", "eventBytes", "toolArgumentsBytes", "parts" }, "thinkTags"?: boolean,
+// "threadId", "runId", "parentRunId", "protocolVersion" }.
 // Errors: those of read_config and read_payload; invalid_option.
 Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_view payload_json,
                                       std::string_view options_json, IdSource& ids);
@@ -44,7 +46,7 @@ std::vector<std::string> secrets_of(const model::CallChain& chain);
 std::vector<std::string> secrets_of(const model::CallOptions& call);
 
 // Thread: engine thread.
-class ModelStream final : public Stream, public CallDriver {
+class ModelStream final : public Stream, public CallDriver, private event::EventSink {
  public:
   using StreamId = DrainQueue::StreamId;
 
@@ -60,6 +62,7 @@ class ModelStream final : public Stream, public CallDriver {
   void complete(std::uint64_t id, std::string_view json) override { answer(id, json); }
 
  private:
+  void on_event(const event::Event& event) override;
   void progressed() override;
   void taken() override;
   void asked(std::uint64_t id, model::Hook hook, std::string_view json) override;
@@ -76,6 +79,7 @@ class ModelStream final : public Stream, public CallDriver {
   std::unique_ptr<os::Timer> pause_;  // once the reader lagged behind
   ModelOutput output_;
   os::Timer silence_;
+  Throttle throttle_;
   bool taken_ = false;
   bool has_begun_ = false;  // the first token was handed over
   bool full_ = false;       // the reader lags behind
