@@ -185,13 +185,10 @@ void AgentSession::on_child(std::uint64_t action) {
   children_.erase(found);
   start_queued();
   const AgentOutcome& outcome = child->session().outcome();
-  Tree spent = Tree::object();
   if (outcome.kind == AgentOutcome::Kind::waiting && !child->timed_out()) {
     return keep_child(action, *child);
   }
-  spent.set("usage", child->session().state()["usage"]);
-  spent.set("cost", child->session().state()["cost"]);
-  spent_.push_back(std::move(spent));
+  count_child(*child);
   tool::ToolOutcome result;
   if (child->timed_out()) {
     result = {"The agent " + child->agent().name + " did not end within " +
@@ -212,8 +209,15 @@ void AgentSession::on_child(std::uint64_t action) {
   end_child(action, *child, result);
 }
 
-void AgentSession::end_child(std::uint64_t action, const Child& child,
-                             const tool::ToolOutcome& outcome) {
+// What it spent is the run's.
+void AgentSession::count_child(const Child& child) {
+  Tree spent = Tree::object();
+  spent.set("usage", child.session().state()["usage"]);
+  spent.set("cost", child.session().state()["cost"]);
+  spent_.push_back(std::move(spent));
+}
+
+void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& outcome) {
   Tree event = Tree::object();
   event.set("type", outcome.is_error ? "SUBAGENT_ERROR" : "SUBAGENT_FINISHED");
   event.set("subagentRunId", child.run_id());
@@ -222,6 +226,11 @@ void AgentSession::end_child(std::uint64_t action, const Child& child,
     event.set("code", outcome.code);
   }
   emit(event["type"].string(), event);
+}
+
+void AgentSession::end_child(std::uint64_t action, const Child& child,
+                             const tool::ToolOutcome& outcome) {
+  tell_child_end(child, outcome);
   if (machine_) return end_tool(action, child.call_id(), outcome);
   // It was resumed: its result goes into the state that waits for it.
   tell_result(child.call_id(), outcome);

@@ -21,6 +21,7 @@ class AgentSession::Child final : public AgentOwner {
   Child(AgentSession& parent, std::uint64_t action, const SubAgent& agent, std::string call_id);
 
   void start(const DriverServices& services, AgentTask task);
+  void stop() { session_->stop(); }
   void leave() { session_->leave(); }
   void complete(std::uint64_t id, std::string_view json) { session_->complete(id, json); }
 

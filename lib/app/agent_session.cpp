@@ -153,33 +153,6 @@ void AgentSession::watch_deadline(std::int64_t at_ms) {
   expire();
 }
 
-// The limit of time passed while somebody is waited for.
-void AgentSession::expire() {
-  if (outcome_) return;
-  const auto self = shared_from_this();
-  if (!machine_) return end({AgentOutcome::Kind::finished, "timeout", {}, {}, {}});
-  take_partial_turn();
-  machine_->expire(now_ms());
-  cancel_all();
-  pump();
-}
-
-// What the model has said so far stays in the conversation, and what it cost is counted: an answer
-// is booked when it ends.
-void AgentSession::take_partial_turn() {
-  const auto turn = std::exchange(turn_, nullptr);
-  if (!turn) return;
-  turn->leave(owner_ != nullptr);
-  take_cut_turn(*turn);
-}
-
-void AgentSession::take_cut_turn(ModelTurn& turn) {
-  Tree spent = Tree::object();
-  spent.set("turn", turn.usage());
-  spent_.push_back(std::move(spent));
-  if (machine_ && !turn.silent()) machine_->progress(turn_action_, turn.take_chunk());
-}
-
 // Does what the machine asks for until it waits for somebody.
 void AgentSession::pump() {
   if (std::exchange(pumping_, true)) return;
@@ -292,37 +265,6 @@ void AgentSession::end_waiting() {
        {},
        {},
        std::move(interrupts)});
-}
-
-void AgentSession::end(AgentOutcome outcome) {
-  if (outcome_) return;
-  deadline_.reset();
-  cancel_all();
-  if (outcome.kind == AgentOutcome::Kind::finished) {
-    // Calls of a last answer, or of one too many.
-    for (const std::string& id : turn_calls_) {
-      tell_result(id, {"The call was not executed: the run has ended.", true, "tool_failed"});
-    }
-  }
-  close_step();
-  machine_.reset();
-  outcome_ = std::move(outcome);
-  if (!pumping_ && owner_ != nullptr) owner_->moved();
-}
-
-void AgentSession::stop() {
-  if (outcome_ || std::exchange(stopping_, true)) return;
-  const auto self = shared_from_this();
-  if (!machine_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
-  take_partial_turn();
-  machine_->abort("user_aborted", now_ms());
-  cancel_all();
-  pump();
-}
-
-void AgentSession::leave() {
-  owner_ = nullptr;
-  stop();
 }
 
 void AgentSession::pause() {

@@ -125,17 +125,13 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void next_step();
   void start_deadline(std::int64_t at_ms);
   void watch_deadline(std::int64_t at_ms);
-  void expire();
   json::Tree ask();
-  void take_partial_turn();
-  void take_cut_turn(ModelTurn& turn);
   void pump();
   void perform(const Tree& action);
   void take_events(Tree& events);
   void warn_of(const json::Tree& error);
   void take_outcome(Tree outcome);
   void finish();
-  void end(AgentOutcome outcome);
   void end_waiting();
   Tree decide(Tree& state, const Tree& context);
   Tree decide_turn(Tree& state, const Tree& context);
@@ -161,8 +157,15 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void tell_step();
   void close_step();
   void emit(std::string_view type, const Tree& json);
+
+  // How it ends (agent_session_end.cpp)
+  void expire();
+  void take_partial_turn();
+  void take_cut_turn(ModelTurn& turn);
+  void end(AgentOutcome outcome);
   void cancel_action(std::uint64_t action);
   void cancel_all();
+  void drop_child(Child& child);
 
   // Other agents (agent_children.cpp)
   void call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
@@ -171,6 +174,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void start_queued();
   void resume_children();
   void on_child(std::uint64_t action);
+  void count_child(const Child& child);
+  void tell_child_end(const Child& child, const tool::ToolOutcome& outcome);
   void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
   void keep_child(std::uint64_t action, const Child& child);
   void settle_resumed();

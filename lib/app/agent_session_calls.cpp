@@ -329,34 +329,4 @@ void AgentSession::tell_progress(const std::string& call_id, std::string_view js
   if (owner_ != nullptr) owner_->moved();
 }
 
-void AgentSession::cancel_action(std::uint64_t action) {
-  if (turn_ && turn_action_ == action) {
-    std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
-    return;
-  }
-  if (host_turn_ && turn_action_ == action) return leave_host_turn();
-  tried_.erase(action);
-  if (const auto job = jobs_.find(action); job != jobs_.end()) {
-    const auto found = job->second;
-    jobs_.erase(job);
-    found->cancel();
-    return;
-  }
-  std::erase_if(queued_, [action](const Queued& queued) { return queued.action == action; });
-  if (const auto child = children_.find(action); child != children_.end()) {
-    const auto found = std::move(child->second);
-    children_.erase(child);
-    found->leave();
-  }
-}
-
-void AgentSession::cancel_all() {
-  queued_.clear();
-  tried_.clear();
-  if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
-  leave_host_turn();
-  for (const auto& [action, job] : std::exchange(jobs_, {})) job->cancel();
-  for (const auto& [action, child] : std::exchange(children_, {})) child->leave();
-}
-
 }  // namespace millrace::app

@@ -1,0 +1,109 @@
+// How an agent's run ends: what it and the agents that it called have open is closed, told and
+// counted.
+#include <utility>
+
+#include "app/agent_children.hpp"
+#include "app/agent_session.hpp"
+#include "app/random_chance.hpp"
+
+namespace millrace::app {
+
+// The limit of time passed while somebody is waited for.
+void AgentSession::expire() {
+  if (outcome_) return;
+  const auto self = shared_from_this();
+  if (!machine_) return end({AgentOutcome::Kind::finished, "timeout", {}, {}, {}});
+  take_partial_turn();
+  machine_->expire(now_ms());
+  cancel_all();
+  pump();
+}
+
+// What the model has said so far stays in the conversation, and what it cost is counted: an answer
+// is booked when it ends.
+void AgentSession::take_partial_turn() {
+  const auto turn = std::exchange(turn_, nullptr);
+  if (!turn) return;
+  turn->leave(owner_ != nullptr);
+  take_cut_turn(*turn);
+}
+
+void AgentSession::take_cut_turn(ModelTurn& turn) {
+  Tree spent = Tree::object();
+  spent.set("turn", turn.usage());
+  spent_.push_back(std::move(spent));
+  if (machine_ && !turn.silent()) machine_->progress(turn_action_, turn.take_chunk());
+}
+
+void AgentSession::end(AgentOutcome outcome) {
+  if (outcome_) return;
+  deadline_.reset();
+  cancel_all();
+  if (outcome.kind == AgentOutcome::Kind::finished) {
+    // Calls of a last answer, or of one too many.
+    for (const std::string& id : turn_calls_) {
+      tell_result(id, {"The call was not executed: the run has ended.", true, "tool_failed"});
+    }
+  }
+  close_step();
+  machine_.reset();
+  outcome_ = std::move(outcome);
+  if (!pumping_ && owner_ != nullptr) owner_->moved();
+}
+
+void AgentSession::stop() {
+  if (outcome_ || std::exchange(stopping_, true)) return;
+  const auto self = shared_from_this();
+  if (!machine_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  take_partial_turn();
+  machine_->abort("user_aborted", now_ms());
+  cancel_all();
+  pump();
+}
+
+void AgentSession::leave() {
+  owner_ = nullptr;
+  stop();
+}
+
+void AgentSession::cancel_action(std::uint64_t action) {
+  if (turn_ && turn_action_ == action) {
+    std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
+    return;
+  }
+  if (host_turn_ && turn_action_ == action) return leave_host_turn();
+  tried_.erase(action);
+  if (const auto job = jobs_.find(action); job != jobs_.end()) {
+    const auto found = job->second;
+    jobs_.erase(job);
+    found->cancel();
+    return;
+  }
+  std::erase_if(queued_, [action](const Queued& queued) { return queued.action == action; });
+  if (const auto child = children_.find(action); child != children_.end()) {
+    const std::unique_ptr<Child> found = std::move(child->second);
+    children_.erase(child);
+    drop_child(*found);
+  }
+}
+
+void AgentSession::cancel_all() {
+  queued_.clear();
+  tried_.clear();
+  if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
+  leave_host_turn();
+  for (const auto& [action, job] : std::exchange(jobs_, {})) job->cancel();
+  for (const auto& [action, child] : std::exchange(children_, {})) drop_child(*child);
+}
+
+// Ends an agent that nobody waits for any more: it closes what it has open, as a run of its own
+// would, and what it spent is the run's.
+void AgentSession::drop_child(Child& child) {
+  child.stop();
+  count_child(child);
+  tell_child_end(child, {"The agent " + child.agent().name + " was stopped.", true,
+                         std::string(make_error(Errc::cancelled).code_name())});
+  child.leave();
+}
+
+}  // namespace millrace::app
