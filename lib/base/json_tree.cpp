@@ -22,22 +22,13 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-// Up to eight bytes as a number, made without writing them anywhere: what is written byte by byte
-// and read as a whole makes the processor wait.
-std::uint64_t word_of(std::string_view bytes) {
-  const auto read = [&](std::size_t at, auto number) {
-    std::memcpy(&number, bytes.data() + at, sizeof number);
-    return std::uint64_t{number};
-  };
-  const std::size_t size = bytes.size();
-  if (size == 8) return read(0, std::uint64_t{});
-  if (size >= 4)
-    return read(0, std::uint32_t{}) | (read(size - 4, std::uint32_t{}) << (8 * (size - 4)));
-  if (size >= 2)
-    return read(0, std::uint16_t{}) | (read(size - 2, std::uint16_t{}) << (8 * (size - 2)));
-  return size == 1 ? read(0, std::uint8_t{}) : 0;
-}
 static_assert(std::endian::native == std::endian::little);
+
+const Tree& missing() {
+  // Never destroyed: at the end of a process the engine's thread may still read it.
+  static const Tree& value = *new Tree;
+  return value;
+}
 
 // With room for one more; doubling would leave too much of it in what is built member by member.
 template <class List>
@@ -122,7 +113,12 @@ std::string_view Tree::cell_text() const {
 
 Key::Key(std::string_view text) {
   constexpr std::size_t most_shared = 64;
-  if (text.size() <= Tree::most_in_place || text.size() > most_shared) {
+  if (text.size() <= Tree::most_in_place) {
+    const Tree::ShortName name = Tree::short_name(text);
+    std::memcpy(static_cast<void*>(&text_), &name, sizeof name);
+    return;
+  }
+  if (text.size() > most_shared) {
     text_ = Tree::text(text);
     return;
   }
@@ -132,7 +128,7 @@ Key::Key(std::string_view text) {
   text_ = last;
 }
 
-// A name is a text and nothing else: place_of() reads it as it lies in memory.
+// A name is a text and nothing else: member_of() reads it as it lies in memory.
 static_assert(sizeof(Tree) == 16 && sizeof(Key) == 16);
 
 const Tree::Items& Tree::items() const {
@@ -224,39 +220,27 @@ std::int64_t Tree::integer_or(std::int64_t otherwise) const {
   return std::abs(number) < largest ? static_cast<std::int64_t>(number) : otherwise;
 }
 
-Tree* Tree::find(std::string_view key) {
-  const std::size_t at = place_of(key);
-  return at == std::as_const(*this).members().size() ? nullptr : &members()[at].second;
-}
-
-const Tree& Tree::operator[](std::string_view key) const {
-  // Never destroyed: at the end of a process the engine's thread may still read it.
-  static const Tree& missing = *new Tree;
-  const Tree* found = find(key);
-  return found == nullptr ? missing : *found;
-}
-
 Tree& Tree::set(std::string_view key, Tree value) {
   if (slot_.type != Type::object) *this = object();
   if (Tree* found = find(key)) {
     *found = std::move(value);
     return *found;
   }
-  return add(Key(key), std::move(value));
+  return add(key, std::move(value));
 }
 
 Tree& Tree::at(std::string_view key) {
   if (slot_.type != Type::object) *this = object();
   Tree* found = find(key);
-  return found != nullptr ? *found : add(Key(key), object());
+  return found != nullptr ? *found : add(key, object());
 }
 
-Tree& Tree::add(Key key, Tree value) {
-  return roomy(members()).emplace_back(std::move(key), std::move(value)).second;
+Tree& Tree::add(std::string_view key, Tree value) {
+  return roomy(members()).emplace_back(Key(key), std::move(value)).second;
 }
 
 void Tree::erase(std::string_view key) {
-  if (place_of(key) == std::as_const(*this).members().size()) return;
+  if (member_named(key) == nullptr) return;
   std::erase_if(members(), [&](const Member& member) { return member.first == key; });
 }
 
@@ -285,30 +269,46 @@ std::string Tree::to_json(Surrogates surrogates) const {
 }
 
 const Tree* Tree::find(std::string_view key) const {
-  const std::size_t at = place_of(key);
-  return at == members().size() ? nullptr : &members()[at].second;
+  const Member* found = member_named(key);
+  return found == nullptr ? nullptr : &found->second;
 }
 
-// Names that fit into a value are compared in two words, bytes and length: no call, and nothing
-// behind a pointer is read for names of another length.
-std::size_t Tree::place_of(std::string_view key) const {
+Tree* Tree::find(std::string_view key) {
+  const Member* found = member_named(key);
+  if (found == nullptr) return nullptr;
+  const auto at = static_cast<std::size_t>(found - std::as_const(*this).members().data());
+  return &members()[at].second;
+}
+
+const Tree::Member* Tree::member_of(ShortName name) const {
   const Members& all = members();
-  if (key.size() > most_in_place) {
-    for (std::size_t at = all.size(); at > 0; --at) {
-      if (all[at - 1].first == key) return at - 1;
-    }
-    return all.size();
+  for (const Member* at = all.data() + all.size(); at != all.data();) {
+    --at;
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), static_cast<const void*>(&at->first), sizeof words);
+    if (words[0] == name.head && words[1] == name.tail) return at;
   }
-  const std::uint64_t head = word_of(key.substr(0, 8));
-  const std::uint64_t tail = word_of(key.substr(std::min<std::size_t>(8, key.size()))) |
-                             (std::uint64_t{key.size()} << 48U) |
-                             (static_cast<std::uint64_t>(Type::string) << 56U);
-  for (std::size_t at = all.size(); at > 0; --at) {
-    std::array<std::uint64_t, 2> name{};
-    std::memcpy(name.data(), static_cast<const void*>(&all[at - 1].first), sizeof name);
-    if (name[0] == head && name[1] == tail) return at - 1;
+  return nullptr;
+}
+
+const Tree::Member* Tree::member_named(std::string_view key) const {
+  if (key.size() <= most_in_place) return member_of(short_name(key));
+  const Members& all = members();
+  for (const Member* at = all.data() + all.size(); at != all.data();) {
+    --at;
+    if (at->first.text_.has_cell() && at->first.text_.cell_text() == key) return at;
   }
-  return all.size();
+  return nullptr;
+}
+
+const Tree& Tree::value_of(ShortName name) const {
+  const Member* found = member_of(name);
+  return found == nullptr ? missing() : found->second;
+}
+
+const Tree& Tree::operator[](std::string_view key) const {
+  const Member* found = member_named(key);
+  return found == nullptr ? missing() : found->second;
 }
 
 bool Tree::operator==(const Tree& other) const {

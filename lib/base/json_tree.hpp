@@ -80,6 +80,13 @@ class Tree {
   [[nodiscard]] const Tree* find(std::string_view key) const;
   [[nodiscard]] Tree* find(std::string_view key);
   const Tree& operator[](std::string_view key) const;
+  // Nearly all names are literals, of which everything is known when this is compiled.
+  template <std::size_t size>
+  const Tree& operator[](const char (&literal)[size]) const {
+    constexpr std::size_t length = size - 1;
+    if constexpr (length > most_in_place) return (*this)[std::string_view(literal, length)];
+    return value_of(short_name({literal, length}));
+  }
   // Sets a member in place, or appends it. A value that is no object becomes one.
   Tree& set(std::string_view key, Tree value);
   Tree& set(std::string_view key, std::string_view text) { return set(key, Tree::text(text)); }
@@ -151,9 +158,41 @@ class Tree {
   }
   [[nodiscard]] std::string_view cell_text() const;
 
-  Tree& add(Key key, Tree value);
-  // Where a member stands, or how many there are.
-  [[nodiscard]] std::size_t place_of(std::string_view key) const;
+  // A name that fits into a value, as it lies in memory: names are compared without a call, and
+  // nothing behind a pointer is read for those of another length.
+  struct ShortName {
+    std::uint64_t head;
+    std::uint64_t tail;
+  };
+  static ShortName short_name(std::string_view key) {
+    constexpr unsigned length_shift = 48;
+    constexpr unsigned type_shift = 56;
+    return {word_of(key.substr(0, 8)),
+            word_of(key.substr(key.size() < 8 ? key.size() : 8)) |
+                (std::uint64_t{key.size()} << length_shift) |
+                (static_cast<std::uint64_t>(Type::string) << type_shift)};
+  }
+  // Up to eight bytes as a number, made without writing them anywhere: what is written byte by byte
+  // and read as a whole makes the processor wait.
+  static std::uint64_t word_of(std::string_view bytes) {
+    const auto read = [&](std::size_t at, auto number) {
+      std::memcpy(&number, bytes.data() + at, sizeof number);
+      return std::uint64_t{number};
+    };
+    const std::size_t size = bytes.size();
+    if (size == 8) return read(0, std::uint64_t{});
+    if (size >= 4)
+      return read(0, std::uint32_t{}) | (read(size - 4, std::uint32_t{}) << (8 * (size - 4)));
+    if (size >= 2)
+      return read(0, std::uint16_t{}) | (read(size - 2, std::uint16_t{}) << (8 * (size - 2)));
+    return size == 1 ? read(0, std::uint8_t{}) : 0;
+  }
+
+  // The member of this name, or nullptr.
+  [[nodiscard]] const Member* member_of(ShortName name) const;
+  [[nodiscard]] const Member* member_named(std::string_view key) const;
+  [[nodiscard]] const Tree& value_of(ShortName name) const;
+  Tree& add(std::string_view key, Tree value);
   // Levels of arrays and objects, the value itself counting as one.
   [[nodiscard]] std::size_t depth() const;
   // Bytes in memory, roughly.
@@ -164,6 +203,8 @@ class Tree {
 
 // The name of a member. The long ones that a thread writes again and again are shared.
 class Key {
+  friend class Tree;
+
  public:
   explicit Key(std::string_view text);
 

@@ -153,6 +153,31 @@ TEST(JsonTree, KeepsTextsOfEveryLength) {
   EXPECT_FALSE(copy == moved);
 }
 
+TEST(JsonTree, FindsNamesOfEveryLength) {
+  json::Tree value = json::Tree::object();
+  std::string name;
+  for (int size = 0; size < 24; ++size, name.push_back('a'))
+    value.set(name, json::Tree::integer(size));
+  name.clear();
+  for (int size = 0; size < 24; ++size, name.push_back('a')) {
+    EXPECT_EQ(value[name].integer_or(-1), size);
+    ASSERT_NE(value.find(name), nullptr);
+    EXPECT_EQ(value.find(name + "b"), nullptr);
+    EXPECT_TRUE(value["b" + name].is_null());
+  }
+  EXPECT_EQ(value[""].integer_or(-1), 0);
+  EXPECT_EQ(value["a"].integer_or(-1), 1);
+  EXPECT_EQ(value["aaaaaaaa"].integer_or(-1), 8);
+  EXPECT_EQ(value["aaaaaaaaaaaaaa"].integer_or(-1), 14);
+  EXPECT_EQ(value["aaaaaaaaaaaaaaa"].integer_or(-1), 15);
+  EXPECT_TRUE(value["aaaaaaab"].is_null());
+  EXPECT_TRUE(value["aaaaaaaaaaaaab"].is_null());
+  EXPECT_TRUE(json::Tree::text("aaaa")["aaaa"].is_null());
+  value.erase("aaaaaaaa");
+  value.erase("aaaaaaaaaaaaaaaa");
+  EXPECT_EQ(value.members().size(), 22U);
+}
+
 TEST(JsonTree, TakesAPartOfItself) {
   json::Tree tree = tree_of(R"({"a":{"b":["a text that is too long to stay in its value"]}})");
   tree = std::move(tree.at("a"));
