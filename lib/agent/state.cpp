@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 
 namespace millrace::agent {
 namespace {
@@ -122,14 +121,19 @@ std::string iso_time(std::int64_t now_ms) {
   const auto day = floor<days>(time);
   const year_month_day date(day);
   const hh_mm_ss<milliseconds> clock(time - day);
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()),
-                static_cast<int>(clock.subseconds().count()));
-  return text.data();
+  // Each step writes some.
+  std::string text = "0000-00-00T00:00:00.000Z";
+  const auto put = [&text](std::size_t end, std::int64_t number) {
+    for (; number > 0; number /= 10) text[--end] = static_cast<char>('0' + number % 10);
+  };
+  put(4, std::clamp(static_cast<int>(date.year()), 0, 9999));
+  put(7, static_cast<unsigned>(date.month()));
+  put(10, static_cast<unsigned>(date.day()));
+  put(13, clock.hours().count());
+  put(16, clock.minutes().count());
+  put(19, clock.seconds().count());
+  put(23, clock.subseconds().count());
+  return text;
 }
 
 Tree default_usage() {

@@ -163,8 +163,9 @@ void write_extra_content(JsonBuilder& out, const ToolCall& call) {
     out.raw(extra_kind, extra->json);
     return;
   }
+  if (!call.encrypted_value) return;
   json::Document document(message::depth_limit);
-  const auto extra = document.parse(call.encrypted_value.value_or(""));
+  const auto extra = document.parse(*call.encrypted_value);
   if (!extra || !extra.value().is_object()) return;
   const json::Value signature = extra.value()["thoughtSignature"];
   if (signature.is_string()) {
@@ -222,8 +223,9 @@ void write_plain_detail(JsonBuilder& out, std::string_view thought, std::string_
 // Details come as states, or in one piece where only AG-UI's encrypted value survived.
 void write_details(JsonBuilder& out, const Message& message, std::string_view thought) {
   if (message.metadata.find(provider, details_kind) == nullptr) {
+    if (!message.encrypted_value) return;
     json::Document document(message::depth_limit);
-    const auto details = document.parse(message.encrypted_value.value_or(""));
+    const auto details = document.parse(*message.encrypted_value);
     if (details && details.value().is_array()) out.value(details_kind, details.value());
     return;
   }

@@ -39,7 +39,7 @@ bool is_google_state(std::string_view text) {
 bool has_google_state(const message::ToolCall& call) {
   const message::ProviderState* extra = call.metadata.find("openai_chat", "extra_content");
   return (extra != nullptr && is_google_state(extra->json)) ||
-         is_google_state(call.encrypted_value.value_or(""));
+         (call.encrypted_value && is_google_state(*call.encrypted_value));
 }
 
 }  // namespace
