@@ -335,6 +335,17 @@ Tree free_manifest(std::string_view name) {
   return manifest;
 }
 
+std::shared_ptr<const Result<model::ChatPayload>> request_with(const AgentPlan& plan,
+                                                               const Tree& definitions) {
+  std::string text = "{" + plan.payload;
+  json::append_member(text, "model", plan.model);
+  json::append_raw_member(text, "tools", definitions.to_json());
+  text.push_back('}');
+  auto read = model::read_settings(text);
+  if (read) read.value().leaves_out = true;
+  return std::make_shared<const Result<model::ChatPayload>>(std::move(read));
+}
+
 void describe_tools(AgentPlan& plan) {
   plan.definitions = Tree::array();
   plan.manifests = Tree::object();
@@ -355,7 +366,7 @@ void describe_tools(AgentPlan& plan) {
     if (!spec.serialize_by.empty()) api.set("serializeBy", spec.serialize_by);
     manifest.set("api", Tree::array()).push(std::move(api));
   }
-  if (!names.empty()) plan.definitions_json = plan.definitions.to_json();
+  plan.request = request_with(plan, plan.definitions);
   plan.tool_names = std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 

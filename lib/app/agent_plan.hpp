@@ -59,10 +59,11 @@ struct AgentPlan {
   std::optional<agent::RoundRules> rounds;  // of FrostAgent's engine, instead of the general agent
   std::int64_t max_turns = 0;  // of the model, then one last answer without tools; 0 is no limit
   std::size_t concurrency = 8;
-  json::Tree state;              // members that a new run's state begins with: limits, costLimit
-  json::Tree compression;        // of the general agent's configuration
-  json::Tree definitions;        // what a model is told of the tools
-  std::string definitions_json;  // the same; "" without tools
+  json::Tree state;        // members that a new run's state begins with: limits, costLimit
+  json::Tree compression;  // of the general agent's configuration
+  json::Tree definitions;  // what a model is told of the tools
+  // What each turn asks for, but the messages; or why it cannot be asked for.
+  std::shared_ptr<const Result<model::ChatPayload>> request;
   // Which of the engine's sets a tool is of, by its name: sets differ in what they may reach.
   std::map<std::string, std::string, std::less<>> tool_sets;
   json::Tree manifests;  // who is asked, by the name of the tool
@@ -104,6 +105,10 @@ Result<tool::Registry> agent_tools(const tool::Surroundings& around);
 
 // The manifest of a tool that nobody is asked about.
 json::Tree free_manifest(std::string_view name);
+
+// What each turn of the plan asks for when a model is told of these tools.
+std::shared_ptr<const Result<model::ChatPayload>> request_with(const AgentPlan& plan,
+                                                               const json::Tree& definitions);
 
 // Fills what follows from the tools; once, when all of them are in.
 void describe_tools(AgentPlan& plan);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "base/utf8.hpp"
 
 namespace millrace::app {
 namespace {
@@ -25,16 +28,93 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> members{
     {"activityType", "activityType"},
 }};
 
-void append_row(std::string& out, const Tree& row) {
-  out.push_back('{');
+Tree canonical_row(const Tree& row) {
+  Tree made = Tree::object();
   for (const auto& [own, canonical] : members) {
-    const Tree* value = row.find(own);
-    if (value == nullptr || value->is_null()) continue;
-    if (out.back() != '{') out.push_back(',');
-    out.append("\"").append(canonical).append("\":");
-    value->write(out, json::Surrogates::keep);
+    if (const Tree& value = row[own]; !value.is_null()) made.set(canonical, value);
   }
-  out.push_back('}');
+  return made;
+}
+
+// Reads a message as it would stand in JSON.
+Result<void> add_read(message::Messages& out, const Tree& canonical) {
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(canonical.to_json());
+  if (!parsed) return parsed.error();
+  auto read = message::read_message(parsed.value(), "messages[" + std::to_string(out.size()) + "]");
+  if (!read) return std::move(read).error();
+  out.push_back(std::move(read).value());
+  return {};
+}
+
+// False when the value is no text, or none that JSON would carry as it is.
+bool take_text(std::string& out, const Tree& value) {
+  if (!value.is_string() || !utf8::is_valid(value.string())) return false;
+  out = value.string();
+  return true;
+}
+
+// False when the call has more than its name and its arguments.
+bool take_call(message::ToolCall& out, const Tree& call) {
+  for (const auto& [key, value] : call.members()) {
+    if (key == "id") {
+      if (!take_text(out.id, value)) return false;
+    } else if (key == "function") {
+      for (const auto& [name, member] : value.members()) {
+        if (name != "name" && name != "arguments") return false;
+        if (!take_text(name == "name" ? out.name : out.arguments, member)) return false;
+      }
+    } else if (key != "type") {
+      return false;
+    }
+  }
+  return call["function"].is_object();
+}
+
+bool take_calls(std::vector<message::ToolCall>& out, const Tree& calls) {
+  if (!calls.is_array() || !out.empty()) return false;
+  out.reserve(calls.items().size());
+  for (const Tree& call : calls.items()) {
+    if (!take_call(out.emplace_back(), call)) return false;
+  }
+  return true;
+}
+
+// Nearly all rows are texts and calls and nothing more: they need not become JSON to be read.
+// Nothing for the others, and for those that are wrong.
+std::optional<message::Message> text_message(const Tree& row) {
+  message::Message made;
+  bool has_role = false;
+  for (const auto& [key, value] : row.members()) {
+    bool taken = true;
+    if (value.is_null()) continue;
+    if (key == "id") {
+      taken = take_text(made.id, value);
+    } else if (key == "role") {
+      const auto role = message::role_named(value.string());
+      has_role = role && *role != message::Role::activity;
+      if (has_role) made.role = *role;
+    } else if (key == "content") {
+      made.content.kind = message::Content::Kind::text;
+      taken = take_text(made.content.text, value);
+    } else if (key == "tool_calls") {
+      taken = take_calls(made.tool_calls, value);
+    } else if (key == "tool_call_id") {
+      taken = take_text(made.tool_call_id, value);
+    } else if (key == "name") {
+      taken = take_text(made.name.emplace(), value);
+    } else if (key == "error") {
+      taken = take_text(made.error.emplace(), value);
+    } else {
+      // What else is canonical is read of JSON; the rest is the run's own.
+      taken = std::none_of(members.begin(), members.end(),
+                           [&, &own = key](const auto& m) { return own == m.first; });
+    }
+    if (!taken) return std::nullopt;
+  }
+  const bool answers = made.role != message::Role::tool || !row["tool_call_id"].is_null();
+  if (!has_role || !answers) return std::nullopt;
+  return made;
 }
 
 const Tree* call_of(const Tree& row, std::string_view id) {
@@ -128,26 +208,23 @@ Result<Tree> rows_of(std::string_view canonical_json) {
   return rows;
 }
 
-std::string messages_of(const Tree& rows) {
-  std::string out = "[";
-  const auto comma = [&out] {
-    if (out.size() > 1) out.push_back(',');
-  };
+Result<message::Messages> messages_of(const Tree& rows) {
+  message::Messages made;
+  made.reserve(rows.items().size());
   for (const Tree& row : rows.items()) {
     if (!row["turn"].is_array()) {
-      comma();
-      append_row(out, row);
+      if (auto message = text_message(row)) {
+        made.push_back(*std::move(message));
+      } else {
+        MILLRACE_TRY(add_read(made, canonical_row(row)));
+      }
       continue;
     }
     Tree turn = Tree::array();
     add_turn(turn, row);
-    for (const Tree& message : turn.items()) {
-      comma();
-      message.write(out, json::Surrogates::keep);
-    }
+    for (const Tree& message : turn.items()) MILLRACE_TRY(add_read(made, message));
   }
-  out.push_back(']');
-  return out;
+  return made;
 }
 
 Tree chunk_of(const message::Messages& turn) {

@@ -13,9 +13,10 @@ namespace millrace::app {
 // Errors: those of Tree::parse.
 Result<json::Tree> rows_of(std::string_view canonical_json);
 
-// The canonical messages that the rows stand for, as JSON text. A row that holds its `turn` gives
-// the messages of the turn with the calls that the row has now.
-std::string messages_of(const json::Tree& rows);
+// The canonical messages that the rows stand for. A row that holds its `turn` gives the messages of
+// the turn with the calls that the row has now.
+// Errors: invalid_messages names the index and the member.
+Result<message::Messages> messages_of(const json::Tree& rows);
 
 // The piece that tells a step machine of a whole turn of the model: content, tool_calls, reasoning,
 // messageId, and the turn where the row alone would lose something. Calls that the provider ran

@@ -100,13 +100,16 @@ void AgentSession::prepare_state() {
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
+  Tree definitions = plan_->definitions;
   for (const Tree& tool : task_.client_tools.items()) {
     const std::string name = name_of_client_tool(tool);
     if (name.empty() || plan_->tools.find(name) != nullptr) continue;
     client_names_.insert(name);
+    definitions.push(tool);
     state_.at("toolManifestMap").set(name, free_manifest(name));
     state_.at("toolExecutorMap").set(name, "client");
   }
+  request_ = client_names_.empty() ? plan_->request : request_with(*plan_, definitions);
   state_.fit();
 }
 

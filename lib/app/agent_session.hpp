@@ -139,7 +139,6 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   [[nodiscard]] Tree open_question(const Tree& state) const;
 
   // Turns of the model and calls (agent_session_calls.cpp)
-  [[nodiscard]] std::string tools_json() const;
   void call_model(std::uint64_t action, const Tree& payload);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);
@@ -185,6 +184,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   AgentTask task_;
   AgentOwner* owner_;
   std::set<std::string, std::less<>> client_names_;
+  // Of the plan, with the tools of the client.
+  std::shared_ptr<const Result<model::ChatPayload>> request_;
   std::size_t given_rows_ = 0;
 
   Tree state_;

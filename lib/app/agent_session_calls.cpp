@@ -8,7 +8,6 @@
 #include "app/host_turn.hpp"
 #include "app/random_chance.hpp"
 #include "base/json.hpp"
-#include "model/payload.hpp"
 
 namespace millrace::app {
 namespace {
@@ -54,16 +53,6 @@ void AgentSession::close_step() {
   emit("STEP_FINISHED", event);
 }
 
-// What the model is told of the plan's tools and the client's.
-std::string AgentSession::tools_json() const {
-  if (client_names_.empty()) return plan_->definitions_json;
-  Tree tools = plan_->definitions;
-  for (const Tree& tool : task_.client_tools.items()) {
-    if (client_names_.contains(name_of_client_tool(tool))) tools.push(tool);
-  }
-  return tools.to_json();
-}
-
 void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   const bool silent = payload["purpose"].string() == "compression";
   if (plan_->rounds) {
@@ -72,25 +61,19 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   }
   if (!silent) open_step();
   if (plan_->host_model) return ask_host(action, payload["messages"]);
-  std::string text = "{" + plan_->payload;
-  json::append_member(text, "format", "canonical");
-  json::append_member(text, "model", plan_->model);
-  json::append_raw_member(text, "messages", messages_of(payload["messages"]));
-  if (payload["tools"].is_true()) {
-    const std::string tools = tools_json();
-    if (!tools.empty()) json::append_raw_member(text, "tools", tools);
-  }
-  text.push_back('}');
-  auto read = model::read_payload(text, services_.call.ids);
-  if (!read) return machine_->fail(action, agent::error_tree(read.error()), now_ms());
-  read.value().leaves_out = true;
+  if (!*request_) return machine_->fail(action, agent::error_tree(request_->error()), now_ms());
+  auto messages = messages_of(payload["messages"]);
+  if (!messages) return machine_->fail(action, agent::error_tree(messages.error()), now_ms());
+  model::ChatPayload asked = request_->value();
+  asked.messages = std::move(messages).value();
+  if (!payload["tools"].is_true()) asked.tools.clear();
   model::CallOptions call;
   call.chain = plan_->chain;
   call.retry.after_first_token = plan_->retry_after_first_token;
   call.decoder = plan_->decoder;
   turn_action_ = action;
   if (owner_ == nullptr) return;
-  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(read).value(), *owner_,
+  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(asked), *owner_,
                                       *task_.used, silent);
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const auto turn = turn_;

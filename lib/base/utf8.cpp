@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace millrace::utf8 {
 namespace {
@@ -64,8 +65,18 @@ std::size_t malformed_length(std::string_view text) {
 }
 
 bool is_valid(std::string_view text) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080U;
   std::size_t at = 0;
   while (at < text.size()) {
+    // Most texts are ASCII, or are for long.
+    std::uint64_t word = 0;
+    if (at + sizeof word <= text.size()) {
+      std::memcpy(&word, text.data() + at, sizeof word);
+      if ((word & high_bits) == 0) {
+        at += sizeof word;
+        continue;
+      }
+    }
     const std::size_t length = sequence_length(text.substr(at));
     if (length == 0) return false;
     at += length;

@@ -22,6 +22,7 @@ namespace millrace::message {
 enum class Role : std::uint8_t { user, assistant, system, developer, tool, reasoning, activity };
 
 std::string_view name_of(Role role);
+std::optional<Role> role_named(std::string_view name);
 
 // What a message says: a string, an array of content parts, or an activity's object.
 struct Content {

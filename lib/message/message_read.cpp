@@ -121,19 +121,22 @@ Result<void> read_content(Message& out, const json::Value& content, std::string_
 }
 
 Result<Role> read_role(const json::Value& value, std::string_view where) {
-  const auto found = std::find(role_names.begin(), role_names.end(), value.string());
-  if (!value.is_string() || found == role_names.end()) {
-    return wrong(where,
-                 ".role must be one of user, assistant, system, developer, tool, reasoning and "
-                 "activity.");
-  }
-  return static_cast<Role>(found - role_names.begin());
+  if (const auto role = role_named(value.string())) return *role;
+  return wrong(where,
+               ".role must be one of user, assistant, system, developer, tool, reasoning and "
+               "activity.");
 }
 
 }  // namespace
 
 std::string_view name_of(Role role) {
   return role_names[static_cast<std::size_t>(role)];
+}
+
+std::optional<Role> role_named(std::string_view name) {
+  const auto found = std::find(role_names.begin(), role_names.end(), name);
+  if (found == role_names.end()) return std::nullopt;
+  return static_cast<Role>(found - role_names.begin());
 }
 
 const ProviderState* Metadata::find(std::string_view provider, std::string_view kind) const {

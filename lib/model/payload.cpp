@@ -340,22 +340,13 @@ void read_extra(const json::Value& root, ChatPayload& payload) {
   }
 }
 
-}  // namespace
-
-Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
-  json::Document document(message::depth_limit);
-  auto parsed = document.parse(text);
-  if (!parsed) return std::move(parsed).error();
-  const json::Value root = parsed.value();
+// All members but the messages.
+Result<ChatPayload> read_rest(const json::Value& root) {
   if (!root.is_object()) return make_error(Errc::invalid_body, "The payload must be an object.");
   ChatPayload payload;
   MILLRACE_TRY(check_words(root));
   MILLRACE_TRY(read_scalars(root, payload));
   if (payload.model.empty()) return invalid_member("model", "must name a model");
-  auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
-  if (!messages) return std::move(messages).error();
-  payload.messages = std::move(messages).value();
-  if (payload.messages.empty()) return invalid_member("messages", "must hold a message");
   MILLRACE_TRY(read_api_mode(payload));
   MILLRACE_TRY(read_stop(root["stop"], payload));
   MILLRACE_TRY(read_tools(root["tools"], payload));
@@ -369,6 +360,29 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   read_flags(root, payload);
   read_extra(root, payload);
   return payload;
+}
+
+}  // namespace
+
+Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value root = parsed.value();
+  auto payload = read_rest(root);
+  if (!payload) return payload;
+  auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
+  if (!messages) return std::move(messages).error();
+  payload.value().messages = std::move(messages).value();
+  if (payload.value().messages.empty()) return invalid_member("messages", "must hold a message");
+  return payload;
+}
+
+Result<ChatPayload> read_settings(std::string_view text) {
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  return read_rest(parsed.value());
 }
 
 }  // namespace millrace::model

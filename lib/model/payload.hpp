@@ -94,6 +94,8 @@ struct ChatPayload {
 // Errors: invalid_json, json_too_deep, invalid_body (names the member), invalid_messages,
 // unknown_format.
 Result<ChatPayload> read_payload(std::string_view json, IdSource& ids);
+// The same of a payload whose messages come from elsewhere.
+Result<ChatPayload> read_settings(std::string_view json);
 // Whether a payload has a member of this name that all dialects know.
 bool is_payload_member(std::string_view name);
 

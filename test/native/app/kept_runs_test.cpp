@@ -6,7 +6,6 @@
 #include "agent/state.hpp"
 #include "app/agent_plan.hpp"
 #include "app/agent_questions.hpp"
-#include "app/agent_rows.hpp"
 
 using namespace millrace;
 using json::Tree;
@@ -126,20 +125,6 @@ TEST(AgentQuestions, KeepTheirIdsWhileTheyAreOpen) {
   std::string question;
   Tree state = waiting_state(ids, question);
   EXPECT_EQ(app::open_questions(state, 5, ids).items().front()["id"].string(), question);
-}
-
-TEST(AgentRows, GiveATurnBackWithTheCallsOfItsRow) {
-  const Tree rows = parse(
-      R"([{"id":"a","role":"assistant","content":"x","tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{\"n\":2}"}}],)"
-      R"("turn":[{"id":"r","role":"reasoning","content":"hm"},{"id":"a","role":"assistant","content":"x","toolCalls":[)"
-      R"({"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}},)"
-      R"({"id":"c2","type":"function","function":{"name":"f","arguments":"{}"}}]}]},)"
-      R"({"id":"t","role":"tool","tool_call_id":"c1","content":"2","plugin":{}}])");
-  EXPECT_EQ(app::messages_of(rows),
-            R"([{"id":"r","role":"reasoning","content":"hm"},)"
-            R"({"id":"a","role":"assistant","content":"x","toolCalls":[)"
-            R"({"id":"c1","type":"function","function":{"name":"f","arguments":"{\"n\":2}"}}]},)"
-            R"({"id":"t","role":"tool","content":"2","toolCallId":"c1"}])");
 }
 
 TEST(AgentPlan, SaysWhoIsAskedByPolicy) {

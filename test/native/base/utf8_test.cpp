@@ -23,6 +23,20 @@ TEST(Utf8, ReplacesMaximalSubparts) {
   EXPECT_EQ(replaced("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
 }
 
+TEST(Utf8, FindsAMalformedByteAnywhere) {
+  for (std::size_t size = 0; size < 24; ++size) {
+    std::string text(size, 'a');
+    EXPECT_TRUE(utf8::is_valid(text)) << size;
+    for (std::size_t at = 0; at < size; ++at) {
+      text[at] = '\x80';
+      EXPECT_FALSE(utf8::is_valid(text)) << size << " " << at;
+      text[at] = 'a';
+    }
+    EXPECT_TRUE(utf8::is_valid(text + "\u20AC" + text)) << size;
+    EXPECT_FALSE(utf8::is_valid(text + "\xE2\x82")) << size;
+  }
+}
+
 TEST(Utf8, FindsAnUnfinishedTail) {
   EXPECT_EQ(utf8::unfinished_tail("a\xE2\x82"), 2U);
   EXPECT_EQ(utf8::unfinished_tail("a\xF0\x9F\x98"), 3U);
