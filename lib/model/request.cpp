@@ -9,6 +9,7 @@
 #include "model/address.hpp"
 #include "model/body/left_out.hpp"
 #include "model/body/media.hpp"
+#include "model/context_check.hpp"
 #include "model/dialects.hpp"
 #include "model/scope.hpp"
 #include "model/tool_names.hpp"
@@ -224,6 +225,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
                chat.notes);
   drop_silent(messages, config.quirks, chat.notes);
   if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
+  MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 
