@@ -285,12 +285,20 @@ void OpenAiChat::on_reasoning_text(std::string_view text) {
   services_.parts.reasoning_delta(reasoning_key, text);
 }
 
-// A spoken answer is shown by its words; the next request names it by its id.
+// A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
+// names it by its id.
 void OpenAiChat::on_audio(const json::Value& audio) {
   if (!audio.is_object() || services_.mode != event::Mode::strict) return;
   if (const auto words = audio["transcript"].filled_string()) {
     open_message();
     on_text(*words);
+  }
+  if (const auto sound = audio["data"].filled_string()) {
+    open_message();
+    std::string state = "{";
+    json::append_member(state, "data", *sound);
+    services_.parts.pass(
+        event::ProviderState{chat_provider, "audio_data", message_id_, state + "}"});
   }
   const auto id = audio["id"].filled_string();
   if (!id || *id == audio_id_) return;

@@ -45,6 +45,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::string extra_json;  // extra_content
     JsonBalance arguments;
     bool named = false;
+    bool is_custom = false;  // its arguments are a text of any kind
   };
 
   void on_text(std::string_view text) override;
@@ -80,6 +81,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void drop_nameless_calls();
   void end_calls_by_index();
   bool is_placeholder(const json::Value& entry) const;
+  bool has_no_number(const json::Value& entry) const;
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
   void give_state();

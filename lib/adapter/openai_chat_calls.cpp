@@ -8,6 +8,17 @@
 #include "base/json_depth.hpp"
 
 namespace millrace::adapter {
+namespace {
+
+bool is_custom(const json::Value& entry) {
+  return entry["custom"].is_object() && !entry["function"].is_object();
+}
+
+json::Value function_of(const json::Value& entry) {
+  return entry[is_custom(entry) ? "custom" : "function"];
+}
+
+}  // namespace
 
 // In one piece each entry is a call of its own, whatever it is called; in pieces the index says
 // which call goes on. Spark gives its only call without a list.
@@ -21,9 +32,18 @@ void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
   std::int64_t position = 0;
   for (const json::Value call : calls.items()) {
     const bool skipped = !call.is_object() || (strict && is_placeholder(call));
-    if (!skipped) on_tool_call(call, whole ? position : call["index"].integer());
+    const bool has_place = whole || (calls.size() > 1 && has_no_number(call));
+    if (!skipped) on_tool_call(call, has_place ? position : call["index"].integer());
     ++position;
   }
+}
+
+// Calls that come side by side without numbers keep their places.
+bool OpenAiChat::has_no_number(const json::Value& entry) const {
+  if (!entry["index"].is_nothing()) return false;
+  const auto id = entry["id"].filled_string();
+  return !id || std::none_of(calls_.begin(), calls_.end(),
+                             [&](const Call& call) { return call.id == *id; });
 }
 
 // The form before tool calls: one call an answer, without an id.
@@ -55,7 +75,7 @@ void OpenAiChat::on_executed_tools(const json::Value& tools) {
 // True for an entry that says nothing, and for the one of index -1 that LiteLLM sends beside the
 // text of a model that calls nothing: it neither names a call nor continues one.
 bool OpenAiChat::is_placeholder(const json::Value& entry) const {
-  const json::Value function = entry["function"];
+  const json::Value function = function_of(entry);
   if (entry["id"].filled_string()) return false;
   if (!function.is_object()) return true;
   const auto index = entry["index"].integer();
@@ -67,7 +87,7 @@ bool OpenAiChat::is_placeholder(const json::Value& entry) const {
 OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
                                        std::optional<std::int64_t> index) {
   const std::string_view id = entry["id"].string();
-  const std::string_view name = entry["function"]["name"].string();
+  const std::string_view name = function_of(entry)["name"].string();
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
     if (index ? call->index == *index : (!id.empty() && call->id == id)) {
       const bool another = !id.empty() && !call->id.empty() && call->id != id && !name.empty();
@@ -85,17 +105,18 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
 }
 
 void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64_t> index) {
-  const json::Value function = entry["function"];
-  const json::Value arguments = function["arguments"];
+  const json::Value function = function_of(entry);
   if (services_.mode == event::Mode::strict) open_message();
   Call& call = call_for(entry, index);
+  call.is_custom = call.is_custom || is_custom(entry);
+  const json::Value arguments = function[call.is_custom ? "input" : "arguments"];
   if (call.id.empty()) call.id = entry["id"].string();
   call.named = call.named || function["name"].filled_string().has_value();
   services_.parts.tool_open(call.key, call.id, function["name"].string(), message_id_);
   const auto give = [&](std::string_view text) {
     // No arguments, in the words of some servers.
-    if (text == "null" && services_.mode == event::Mode::strict) return;
-    call.arguments.feed(text);
+    if (text == "null" && services_.mode == event::Mode::strict && !call.is_custom) return;
+    if (!call.is_custom) call.arguments.feed(text);
     services_.parts.tool_args(call.key, text);
   };
   arguments.is_object() ? give(arguments.to_json(json::Surrogates::keep))
@@ -142,6 +163,9 @@ void OpenAiChat::give_state() {
   const std::string details = details_.take();
   if (opaque) services_.parts.pass(event::EncryptedValue{"message", message_id_, details});
   for (const Call& call : calls_) {
+    if (call.is_custom) {
+      services_.parts.pass(event::ProviderState{chat_provider, "custom", call.id, "true"});
+    }
     if (call.extra_json.empty()) continue;
     services_.parts.pass(event::EncryptedValue{"tool-call", call.id, call.extra_json});
   }
