@@ -51,6 +51,8 @@ class Adapter {
   // The wire's sentinel came, which says of some that nothing of the answer is missing. Strict
   // mode.
   virtual void on_sentinel() {}
+  // The body was one object of JSON, and that is whole. Strict mode.
+  virtual void on_only_object() {}
   // The body ended. In strict mode the Decoder closes what is open afterwards.
   virtual void on_end() {}
   // True when the wire has said that the answer is complete.

@@ -81,6 +81,7 @@ bool Decoder::choose_framing(std::string_view bytes) {
   const std::size_t first = start_.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string::npos && start_.size() < patience_bytes) return false;
   const bool is_json = first < patience_bytes && (start_[first] == '{' || start_[first] == '[');
+  is_object_ = is_json && start_[first] == '{';
   if (is_json) {
     framing_ = std::make_unique<framing::JsonValuesFraming>(options_.limits);
   } else {
@@ -96,6 +97,7 @@ Result<void> Decoder::finish() {
   if (!result && !strict()) return result;
   if (!result) fail(result.error());
   if (done() || report_plain_error()) return {};
+  if (is_object_ && result && frames_ == 1) adapter_->on_only_object();
   adapter_->on_end();
   if (strict()) judge_body();
   return {};

@@ -72,7 +72,8 @@ class Decoder final : private framing::FrameSink {
   std::unique_ptr<framing::Framing> framing_;  // nullptr until the body says what it is
   std::unique_ptr<Adapter> adapter_;
   json::Document document_;
-  std::string start_;  // white space before the body says what it is
+  bool is_object_ = false;  // the body begins like an object of JSON
+  std::string start_;       // white space before the body says what it is
   // The beginning of a body in which no record was found yet: it may be a plain JSON error.
   std::string head_;
   std::size_t total_bytes_ = 0;

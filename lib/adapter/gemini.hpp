@@ -22,6 +22,7 @@ class Gemini final : public Adapter {
   explicit Gemini(const Services& services) : services_(services), answer_(services) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
+  void on_only_object() override { counted_ = counts_; }
   void on_end() override;
   [[nodiscard]] bool is_complete() const override { return !finish_.empty() || blocked_; }
   [[nodiscard]] bool may_be_complete() const override {

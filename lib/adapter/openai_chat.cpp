@@ -73,6 +73,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (!error && services_.mode == event::Mode::strict) error = error_in_place(record);
   if (error) {
     tagged_.flush(*this);
+    note_usage(record, record["usage"]);
     flush_usage();
     fail_with(services_.parts, services_.mode, *error);
     return true;
@@ -86,11 +87,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
   const json::Value choice = own_choice(record);
   if (choice) on_choice(choice);
-  if (const json::Value usage = usage_of(record, choice, finished_); usage.is_object()) {
-    usage_json_.clear();
-    usage.write(usage_json_);
-    model_ = record["model"].string();
-  }
+  note_usage(record, usage_of(record, choice, finished_));
   if (!saw_citations_) on_citations(record);
   // Other wires have records with a usage, too.
   return record["choices"].is_array();
@@ -349,6 +346,13 @@ void OpenAiChat::on_citations(const json::Value& record) {
   if (!best) return;
   saw_citations_ = true;
   services_.parts.pass(event::Citation{message_id_, best.to_json()});
+}
+
+void OpenAiChat::note_usage(const json::Value& record, const json::Value& usage) {
+  if (!usage.is_object()) return;
+  usage_json_.clear();
+  usage.write(usage_json_);
+  model_ = record["model"].string();
 }
 
 void OpenAiChat::flush_usage() {

@@ -85,6 +85,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   void on_annotations(const json::Value& annotations);
   void on_citations(const json::Value& record);
   void give_state();
+  void note_usage(const json::Value& record, const json::Value& usage);
   void flush_usage();
   void open_message();
 

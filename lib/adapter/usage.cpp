@@ -50,7 +50,7 @@ constexpr std::array<Row, 9> rows{{
     {{"", "input_tokens"},
      {"", "output_tokens"},
      {},
-     {},
+     {"output_tokens_details", "thinking_tokens"},
      {"", "cache_read_input_tokens"},
      {"", "cache_creation_input_tokens"},
      true},

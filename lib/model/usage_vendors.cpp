@@ -159,8 +159,14 @@ ModelUsage beside_cache(const json::Value& v, std::string_view input_key, std::s
 }
 
 ModelUsage anthropic(std::string_view, const json::Value& v) {
-  return beside_cache(v, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
-                      "output_tokens");
+  ModelUsage usage = beside_cache(v, "input_tokens", "cache_read_input_tokens",
+                                  "cache_creation_input_tokens", "output_tokens");
+  const std::int64_t thoughts = number(v["output_tokens_details"], "thinking_tokens");
+  if (thoughts > 0) {
+    set(usage, Tokens::output_reasoning, thoughts);
+    set(usage, Tokens::output_text, positive(number(v, "output_tokens") - thoughts));
+  }
+  return usage;
 }
 
 ModelUsage bedrock(std::string_view, const json::Value& v) {
@@ -171,7 +177,7 @@ ModelUsage bedrock(std::string_view, const json::Value& v) {
 // `input_tokens` stands in the Responses API, in Anthropic's and in others' that add a total.
 ModelUsage input_tokens(std::string_view provider, const json::Value& v) {
   const bool responses = v["total_tokens"].exists() || v["input_tokens_details"].is_object() ||
-                         v["output_tokens_details"].is_object();
+                         v["output_tokens_details"]["reasoning_tokens"].exists();
   return responses ? openai_responses(provider, v) : anthropic(provider, v);
 }
 
