@@ -232,7 +232,7 @@ class ItemWriter {
       write_hosted_call(call, item);
       return;
     }
-    const bool custom = item.is("custom_tool_call");
+    const bool custom = openai::is_custom_call(call);
     if (custom) custom_calls_.insert(call.id);
     out_.open_object();
     out_.text("type", custom ? "custom_tool_call" : "function_call");
@@ -333,6 +333,11 @@ class ItemWriter {
 };
 
 }  // namespace
+
+bool openai::is_custom_call(const ToolCall& call) {
+  return call.metadata.find(openai::provider, openai::custom_kind) != nullptr ||
+         ItemState(call.metadata).is("custom_tool_call");
+}
 
 std::size_t thoughts_left_out(std::span<const Message> messages) {
   std::size_t count = 0;

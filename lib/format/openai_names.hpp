@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "message/message.hpp"
+
 namespace millrace::format::openai {
 
 inline constexpr std::string_view provider = "openai_chat";
@@ -13,6 +15,9 @@ inline constexpr std::string_view extra_kind = "extra_content";
 inline constexpr std::string_view details_kind = "reasoning_details";
 inline constexpr std::string_view audio_kind = "audio";
 inline constexpr std::string_view image_kind = "image";
+// Whether the call is of a custom tool, in either API: its arguments are a text of any kind.
+bool is_custom_call(const message::ToolCall& call);
+
 // Members of an assistant message that hold its reasoning as text.
 inline constexpr std::array<std::string_view, 2> reasoning_kinds{"reasoning_content", "reasoning"};
 

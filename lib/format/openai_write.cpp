@@ -176,7 +176,7 @@ void write_extra_content(JsonBuilder& out, const ToolCall& call) {
 }
 
 void write_call(JsonBuilder& out, const ToolCall& call) {
-  const bool custom = call.metadata.find(provider, custom_kind) != nullptr;
+  const bool custom = is_custom_call(call);
   const std::string_view type = custom ? "custom" : "function";
   out.open_object();
   out.text("id", call.id);

@@ -27,6 +27,7 @@ enum class Trait : std::uint8_t {
   responses_only,     // served by the Responses API alone
   high_effort_only,   // effort `high` is the only one
   cache_key,          // takes prompt_cache_key
+  short_call_ids,     // ids of calls are nine letters and digits
   thoughts_back,      // thinks only where each of its answers comes back with its reasoning
 };
 

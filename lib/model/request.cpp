@@ -9,6 +9,7 @@
 #include "model/address.hpp"
 #include "model/body/left_out.hpp"
 #include "model/body/media.hpp"
+#include "model/call_ids.hpp"
 #include "model/context_check.hpp"
 #include "model/dialects.hpp"
 #include "model/scope.hpp"
@@ -132,12 +133,6 @@ void fill_empty_results(message::Messages& messages) {
   }
 }
 
-// Its arguments are a text of any kind.
-bool is_custom(const message::ToolCall& call) {
-  return call.metadata.find(format::openai::provider, format::openai::custom_kind) != nullptr ||
-         call.metadata.find(format::openai::items_provider, format::openai::custom_kind) != nullptr;
-}
-
 bool says_nothing(const message::Message& message) {
   using Kind = message::Content::Kind;
   const message::Content& content = message.content;
@@ -176,7 +171,7 @@ void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<
 void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
   for (message::Message& message : messages) {
     for (message::ToolCall& call : message.tool_calls) {
-      if (is_custom(call)) continue;
+      if (format::openai::is_custom_call(call)) continue;
       std::string whole = json::object_text(call.arguments);
       if (whole == call.arguments) continue;
       if (!call.arguments.empty()) {
@@ -227,6 +222,9 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
+  if (chat.dialect == Dialect::mistral || traits.has(Trait::short_call_ids)) {
+    shorten_call_ids(messages);
+  }
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 
   const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};

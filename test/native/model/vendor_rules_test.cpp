@@ -1,0 +1,103 @@
+// What single vendors demand of a request, or refuse.
+#include <gtest/gtest.h>
+
+#include "model/build.hpp"
+
+namespace millrace {
+namespace {
+
+std::string aws_settings(std::string_view provider) {
+  const bool aws = provider == "bedrock";
+  return test::settings_of(
+      provider,
+      aws ? R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"test-secret")" : "");
+}
+
+// The body of a chat with these messages; `more` are further members `"key":value,...`.
+std::string body_for(std::string_view provider, std::string_view model, std::string_view messages,
+                     std::string_view more = {}) {
+  std::string payload = "{";
+  json::append_member(payload, "model", model);
+  json::append_raw_member(payload, "messages", messages);
+  if (!more.empty()) payload.append(",").append(more);
+  return test::body_of(test::build(aws_settings(provider), payload + "}"));
+}
+
+// A question, calls of these ids, and their results.
+std::string calls_of(const std::vector<std::string>& ids) {
+  std::string calls;
+  std::string results;
+  for (const std::string& id : ids) {
+    calls.append(calls.empty() ? "" : ",");
+    calls.append(R"({"id":")" + id +
+                 R"(","type":"function","function":{"name":"t","arguments":"{}"}})");
+    results.append(R"(,{"role":"tool","tool_call_id":")" + id + R"(","content":"r"})");
+  }
+  return R"([{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[)" +
+         calls + "]}" + results + "]";
+}
+
+std::vector<std::string> texts_at(const json::Value& list, std::string_view key) {
+  std::vector<std::string> texts;
+  for (const json::Value item : list.items()) {
+    if (item[key].is_string()) texts.emplace_back(item[key].string());
+  }
+  return texts;
+}
+
+bool is_short(const std::string& id) {
+  return id.size() == 9 &&
+         std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+TEST(MistralCallIds, AreOfNineLettersAndDigits) {
+  const std::string given =
+      calls_of({"call_abcDEF1234567890", "call_abcDEF1234567891", "Kq3vXw9aB"});
+  const std::string body = body_for("mistral", "mistral-large-latest", given);
+  json::Document document;
+  const auto parsed = document.parse(body);
+  ASSERT_TRUE(parsed.ok()) << body;
+  const json::Value messages = parsed.value()["messages"];
+  std::vector<std::string> calls;
+  for (const json::Value message : messages.items()) {
+    for (std::string& id : texts_at(message["tool_calls"], "id")) calls.push_back(std::move(id));
+  }
+  ASSERT_EQ(calls.size(), 3U) << body;
+  EXPECT_TRUE(is_short(calls[0])) << calls[0];
+  EXPECT_TRUE(is_short(calls[1])) << calls[1];
+  EXPECT_NE(calls[0], calls[1]);
+  EXPECT_EQ(calls[2], "Kq3vXw9aB");
+  EXPECT_EQ(texts_at(messages, "tool_call_id"), calls);
+  EXPECT_EQ(body_for("mistral", "mistral-large-latest", given), body)
+      << "differs from call to call";
+}
+
+TEST(MistralCallIds, FollowTheModelWhoeverServesIt) {
+  const std::string foreign = calls_of({"call_abcDEF1234567890"});
+  const std::string bedrock = body_for("bedrock", "mistral.mistral-large-2402-v1:0", foreign);
+  EXPECT_EQ(bedrock.find("call_abc"), std::string::npos) << bedrock;
+  EXPECT_NE(bedrock.find(R"("toolUseId":")"), std::string::npos) << bedrock;
+  const std::string other = body_for("groq", "llama-3.3-70b-versatile", foreign);
+  EXPECT_NE(other.find(R"("id":"call_abcDEF1234567890")"), std::string::npos) << other;
+}
+
+// Messages as folded events are: a custom tool's call of the Responses API.
+TEST(CustomTools, GetTheirInputBackAsTheModelWroteIt) {
+  const std::string_view messages =
+      R"([{"id":"1","role":"user","content":"q"},{"id":"2","role":"assistant","toolCalls":[)"
+      R"({"id":"call_1","type":"function","function":{"name":"sql","arguments":"SELECT 1 FROM \"t\""},)"
+      R"("metadata":{"millrace":{"providerState":[)"
+      R"({"provider":"openai_responses","kind":"item","state":{"type":"custom_tool_call"}}]}}}]},)"
+      R"({"id":"3","role":"tool","toolCallId":"call_1","content":"1"}])";
+  const std::string items = body_for("openai", "gpt-5", messages, R"("apiMode":"responses")");
+  EXPECT_NE(items.find(R"("name":"sql","input":"SELECT 1 FROM \"t\"")"), std::string::npos)
+      << items;
+  EXPECT_NE(items.find(R"("type":"custom_tool_call_output")"), std::string::npos) << items;
+  const std::string chat = body_for("openai", "gpt-5", messages, R"("apiMode":"chatCompletion")");
+  EXPECT_NE(chat.find(R"("type":"custom","custom":{"name":"sql","input":"SELECT 1 FROM \"t\""})"),
+            std::string::npos)
+      << chat;
+}
+
+}  // namespace
+}  // namespace millrace
