@@ -4,6 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
+import type { ModelRuntimeOptions } from 'millrace';
+import { createModelRuntime } from 'millrace';
+
 import { addon } from '../../dist/cjs/addon';
 import { MillraceError } from '../../dist/cjs/errors';
 import { Capabilities } from '../../dist/cjs/model/capabilities';
@@ -244,6 +247,42 @@ describe('the capability table', () => {
 });
 
 describe('Capabilities', () => {
+  // Texts in one request, as the vendors document them.
+  it.each([
+    ['openai', 'm', 2048],
+    ['google', 'm', 100],
+    ['cohere', 'm', 96],
+    ['mistral', 'm', 32],
+    ['zhipu', 'm', 64],
+    ['qwen', 'm', 10],
+    ['bedrock', 'cohere.embed-v4:0', 96],
+  ])(
+    'asks %s for more texts than a request takes in several (%s, %d)',
+    async (provider, model, most) => {
+      const asked: number[] = [];
+      const settings = {
+        apiKey: 'k',
+        ...(provider === 'bedrock' ? { region: 'us-east-1' } : {}),
+        fetch: async (_: unknown, request?: RequestInit) => {
+          const body = JSON.parse(await new Response(request?.body).text()) as Record<
+            string,
+            unknown[]
+          >;
+          const texts = body['requests'] ?? body['texts'] ?? body['input'] ?? [];
+          asked.push(texts.length);
+          return Response.json({
+            data: texts.map((_text, index) => ({ index, embedding: [index] })),
+          });
+        },
+      };
+      const runtime = createModelRuntime(provider, settings as ModelRuntimeOptions);
+      const input = Array.from({ length: most + 1 }, (_, number) => `text ${number}`);
+      const vectors = await runtime.embeddings({ model, input });
+      expect(asked).toEqual([most, 1]);
+      expect(vectors).toHaveLength(most + 1);
+    },
+  );
+
   it('names the providers that can when one cannot', async () => {
     const promise = capabilitiesOf('anthropic').embeddings({ model: 'm', input: 'a' });
     await expect(promise).rejects.toMatchObject({ code: 'capability_not_supported' });

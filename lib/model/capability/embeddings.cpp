@@ -293,38 +293,54 @@ constexpr CapabilityRow huggingface_row() {
   return made;
 }
 
-constexpr CapabilityRow voyage_row() {
-  CapabilityRow made = row("voyageai", "/embeddings", voyage_body);
-  made.texts = 128;
+// With so many texts in one request at most.
+constexpr CapabilityRow limited(std::size_t texts, CapabilityRow made) {
+  made.texts = texts;
+  return made;
+}
+
+constexpr CapabilityRow vertex_row(std::string_view models, std::size_t texts) {
+  CapabilityRow made = row("vertexai", "/models/{model}:predict", vertex_body);
+  made.models = models;
+  made.texts = texts;
   return made;
 }
 
 // OpenAI's shape at other vendors.
 constexpr std::string_view openai_family =
-    "openai,togetherai,fireworksai,siliconcloud,zhipu,qwen,volcengine,github,lmstudio,"
-    "vllm,xinference,novita,openrouter,vercelaigateway,upstage,hunyuan,baichuan,ai302,aihubmix,"
-    "cometapi,ppio,giteeai,infiniai,modelscope,wenxin,nebius,newapi,sambanova,higress";
+    "openai,togetherai,fireworksai,volcengine,github,lmstudio,"
+    "vllm,xinference,novita,openrouter,vercelaigateway,upstage,hunyuan,ai302,aihubmix,"
+    "cometapi,ppio,giteeai,infiniai,modelscope,nebius,newapi,sambanova,higress";
 
 constexpr CapabilityRow openai_row() {
-  CapabilityRow made = row(openai_family, "/embeddings", openai_body);
+  CapabilityRow made = limited(2048, row(openai_family, "/embeddings", openai_body));
   made.unknown_vendors = Dialect::openai_chat;
   return made;
 }
 
-constexpr std::array<CapabilityRow, 14> rows = {{
+constexpr std::array<CapabilityRow, 19> rows = {{
     openai_row(),
-    row("azure", "/openai/deployments/{deployment}/embeddings?api-version={api_version:2024-10-21}",
-        openai_body),
+    limited(10, row("qwen", "/embeddings", openai_body)),
+    limited(64, row("zhipu", "/embeddings", openai_body)),
+    limited(32, row("siliconcloud", "/embeddings", openai_body)),
+    limited(16, row("baichuan,wenxin", "/embeddings", openai_body)),
+    limited(2048,
+            row("azure",
+                "/openai/deployments/{deployment}/embeddings?api-version={api_version:2024-10-21}",
+                openai_body)),
     row("azureai", "/models/embeddings?api-version={api_version:2024-05-01-preview}", openai_body,
         "/models"),
     huggingface_row(),
-    row("mistral", "/embeddings", mistral_body),
-    voyage_row(),
+    limited(32, row("mistral", "/embeddings", mistral_body)),
+    limited(128, row("voyageai", "/embeddings", voyage_body)),
     row("jina", "/embeddings", jina_body, "", "https://api.jina.ai/v1"),
     row("nvidia", "/embeddings", nvidia_body),
-    row("google", "/v1beta/models/{model}:batchEmbedContents", gemini_body, "/v1beta,/v1"),
-    row("vertexai", "/models/{model}:predict", vertex_body),
-    row("cohere", "/v2/embed", cohere_body, "/compatibility/v1,/v2,/v1", "https://api.cohere.com"),
+    limited(100,
+            row("google", "/v1beta/models/{model}:batchEmbedContents", gemini_body, "/v1beta,/v1")),
+    vertex_row("gemini-embedding", 1),
+    vertex_row("", 250),
+    limited(96, row("cohere", "/v2/embed", cohere_body, "/compatibility/v1,/v2,/v1",
+                    "https://api.cohere.com")),
     row("ollama,ollamacloud", "/api/embed", ollama_body, "/v1,/api"),
     bedrock_row("cohere.", bedrock_cohere_body, 96),
     bedrock_row("", titan_body, 1),

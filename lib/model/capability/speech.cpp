@@ -25,6 +25,11 @@ std::string_view or_else(std::string_view text, std::string_view otherwise) {
   return text.empty() ? otherwise : text;
 }
 
+// Under this name or OpenAI's own.
+std::string_view format_of(const Value& options) {
+  return or_else(options["format"].string(), options["response_format"].string());
+}
+
 Result<CapabilityBody> openai_style(const Value& options, std::string_view voice,
                                     std::string_view format) {
   auto text = text_of(options);
@@ -34,7 +39,7 @@ Result<CapabilityBody> openai_style(const Value& options, std::string_view voice
   out.value("model", options["model"]);
   out.text("input", text.value());
   out.filled("voice", or_else(options["voice"].string(), voice));
-  out.filled("response_format", or_else(options["format"].string(), format));
+  out.filled("response_format", or_else(format_of(options), format));
   out.filled("instructions", options["instructions"].string());
   if (options["speed"].is_number()) out.value("speed", options["speed"]);
   out.close_object();
@@ -93,7 +98,7 @@ Result<CapabilityBody> minimax_body(const Value& options) {
   if (options["speed"].is_number()) out.value("speed", options["speed"]);
   out.close_object();
   out.open_object("audio_setting");
-  out.text("format", or_else(options["format"].string(), "mp3"));
+  out.text("format", or_else(format_of(options), "mp3"));
   out.close_object();
   out.close_object();
   return CapabilityBody{out.take()};
@@ -109,7 +114,7 @@ std::string eleven_path(const Value& options) {
       {{"mp3", "mp3_44100_128"}, {"pcm", "pcm_24000"}, {"opus", "opus_48000_64"}}};
   std::string path = "/v1/text-to-speech/";
   path.append(percent_encoded(or_else(options["voice"].string(), "JBFqnCBsd6RMkjVDRZzb")));
-  std::string_view format = or_else(options["format"].string(), "mp3");
+  std::string_view format = or_else(format_of(options), "mp3");
   for (const Format& one : formats) {
     if (one.name == format) format = one.value;
   }
@@ -223,7 +228,7 @@ Result<CapabilityResult> read_minimax(const Value& options, const CapabilityAnsw
   if (auto error = told_error(parsed.value())) return *std::move(error);
   auto bytes = from_hexadecimal(parsed.value()["data"]["audio"].string());
   if (!bytes) return no_audio(answer);
-  const std::string_view format = or_else(options["format"].string(), "mp3");
+  const std::string_view format = or_else(format_of(options), "mp3");
   return audio(*std::move(bytes), format == "mp3" ? "audio/mpeg" : "audio/" + std::string(format));
 }
 

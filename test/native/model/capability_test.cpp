@@ -117,6 +117,32 @@ TEST(Capability, ReadsModelCardsOfManyDialects) {
   EXPECT_EQ(read("openai", Capability::models, "{}", R"({"error":"no"})"), "provider_error");
 }
 
+TEST(Capability, SpellsSizesAndNamesAsTheVendorsDo) {
+  EXPECT_EQ(built("togetherai", Capability::image,
+                  R"({"model":"m","params":{"prompt":"a","size":"1024x768"}})"),
+            "POST https://api.together.xyz/v1/images/generations\n"
+            R"({"model":"m","prompt":"a","width":1024,"height":768})");
+  const auto fireworks = [](std::string_view model) {
+    const std::string options =
+        R"({"model":")" + std::string(model) + R"(","params":{"prompt":"a"}})";
+    const std::string sent = built("fireworksai", Capability::image, options);
+    return sent.substr(0, sent.find('\n'));
+  };
+  constexpr std::string_view workflow =
+      "POST https://api.fireworks.ai/inference/v1/workflows/accounts/fireworks/models/flux/"
+      "text_to_image";
+  EXPECT_EQ(fireworks("flux"), workflow);
+  EXPECT_EQ(fireworks("accounts/fireworks/models/flux"), workflow);
+  EXPECT_EQ(built("openai", Capability::image,
+                  R"({"model":"gpt-image-1","params":{"prompt":"a","seed":3}})"),
+            "POST https://api.openai.com/v1/images/generations\n"
+            R"({"model":"gpt-image-1","prompt":"a"})");
+  EXPECT_EQ(built("openai", Capability::speech,
+                  R"({"model":"m","input":"a","voice":"v","response_format":"opus"})"),
+            "POST https://api.openai.com/v1/audio/speech\n"
+            R"({"model":"m","input":"a","voice":"v","response_format":"opus"})");
+}
+
 constexpr std::string_view two_texts = R"({"model":"m","input":["a","b"],"dimensions":2})";
 
 TEST(Capability, EmbedsTextsInEachVendorsSpelling) {

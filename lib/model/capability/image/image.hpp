@@ -36,11 +36,12 @@ std::string size_of(const json::Value& params, std::string_view between);
 // The body of a vendor that takes JSON with names of its own.
 struct Spelling {
   std::span<const Rename> renames;
-  std::string_view size;      // name of "WxH", or ""
-  std::string_view image;     // name of the image to start from, or ""
+  std::string_view size{};    // name of "WxH", or ""
+  std::string_view image{};   // name of the image to start from, or ""
   std::string_view always{};  // members as JSON
   bool model_in_body = true;
   bool bare_base64 = false;  // images without the head of a data URI
+  bool in_sides = false;     // the size as `width` and `height`
 };
 Result<CapabilityBody> spelled_body(const json::Value& options, const Spelling& spelling);
 
@@ -77,6 +78,7 @@ Result<CapabilityBody> comfy_body(const json::Value& options);
 Result<CapabilityBody> gemini_body(const json::Value& options);
 Result<CapabilityBody> imagen_body(const json::Value& options);
 
+std::string fireworks_path(const json::Value& options);
 std::string fal_path(const json::Value& options);
 std::string replicate_path(const json::Value& options);
 

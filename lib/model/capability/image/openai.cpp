@@ -56,6 +56,13 @@ constexpr std::array<Setting, 10> settings = {
      {"seed", "seed", true, false},
      {"user", "user", true, true}}};
 
+// OpenAI's own models, which refuse what they do not know.
+bool is_openais(std::string_view model) {
+  constexpr std::array<std::string_view, 3> beginnings{"gpt-image", "chatgpt-image", "dall-e"};
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view name) { return model.starts_with(name); });
+}
+
 Value setting_of(const Value& params, const Setting& setting) {
   const Value value = params[setting.name];
   return value.is_nothing() ? params[setting.wire] : value;
@@ -101,9 +108,11 @@ Result<CapabilityBody> openai_body(const Value& options) {
   // The older models know no size of their own choice by name, and answer with an address that ends
   // unless they are asked for the image.
   if (!is_older || size != "auto") out.filled("size", size);
+  const bool is_own = is_openais(options["model"].string());
   for (const Setting& setting : settings) {
     const Value value = setting_of(params, setting);
-    if (setting.in_generations && !value.is_nothing()) out.value(setting.wire, value);
+    const bool is_sent = setting.in_generations && !(is_own && setting.name == "seed");
+    if (is_sent && !value.is_nothing()) out.value(setting.wire, value);
   }
   if (is_older) out.text("response_format", "b64_json");
   out.close_object();
