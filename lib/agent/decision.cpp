@@ -35,6 +35,25 @@ void write_row(Tree& state, const Tree& call, std::string_view content, std::str
   if (!reason.empty()) intervention.set("rejectedReason", reason);
 }
 
+void set_approval(Tree& state, std::string_view id, std::string_view status) {
+  if (Tree* approval = approval_list::find_in(state, "pendingApprovals", "toolCallId", id)) {
+    approval->set("status", status);
+  }
+}
+
+constexpr std::string_view unapproved = "The call was aborted before it was approved.";
+
+void abort_calls(Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids) {
+  const Tree pending = state["pendingToolsCalling"];
+  for (const Tree& call : pending.items()) {
+    write_row(state, call, content, "aborted", {}, ids);
+    set_approval(state, call["id"].string(), "aborted");
+  }
+  state.erase("pendingToolsCalling");
+  state.erase("pendingToolMessageIds");
+  end_human_wait(state, now_ms);
+}
+
 // A member that nobody reads would approve the call as it was shown, whatever was meant.
 Result<void> check_members(const Tree& decision) {
   static constexpr std::array<std::string_view, 9> known{
@@ -92,12 +111,6 @@ class Decision {
     Tree* call = approval_list::find_in(state_, "pendingToolsCalling", "id", id);
     if (call == nullptr) return approval_list::unknown(id);
     return chat_tool_call(*call);
-  }
-
-  void set_status(std::string_view id, std::string_view status) {
-    if (Tree* approval = approval_list::find_in(state_, "pendingApprovals", "toolCallId", id)) {
-      approval->set("status", status);
-    }
   }
 
   Result<void> approve() {
@@ -210,10 +223,10 @@ class Decision {
     std::string content = "The user refused this call.";
     if (!reason.empty()) content += " Reason: " + reason;
     write_row(state_, call, content, "rejected", reason, ids_);
-    set_status(id, "rejected");
+    set_approval(state_, id, "rejected");
     approval_list::drop_pending(state_, id);
     if (decision_["action"].string() == "reject") {
-      abort_rest();
+      abort_calls(state_, unapproved, now_ms_, ids_);
       interrupt("human_rejected");
       return {};
     }
@@ -222,17 +235,6 @@ class Decision {
       go_on("user_input", Tree::object());
     }
     return {};
-  }
-
-  void abort_rest() {
-    const Tree pending = state_["pendingToolsCalling"];
-    for (const Tree& call : pending.items()) {
-      write_row(state_, call, "The call was aborted before it was approved.", "aborted", {}, ids_);
-      set_status(call["id"].string(), "aborted");
-    }
-    state_.erase("pendingToolsCalling");
-    state_.erase("pendingToolMessageIds");
-    end_human_wait(state_, now_ms_);
   }
 
   void interrupt(std::string_view reason) {
@@ -253,9 +255,7 @@ class Decision {
   Result<void> stop() {
     const std::string_view status = state_["status"].string();
     if (status == "done" || status == "error") return {};
-    abort_rest();
-    state_.erase("pendingHumanPrompt");
-    state_.erase("pendingHumanSelect");
+    abort_waiting(state_, unapproved, now_ms_, ids_);
     state_.set("status", "done");
     Tree event = Tree::object();
     event.set("type", "done");
@@ -381,6 +381,12 @@ class Decision {
 };
 
 }  // namespace
+
+void abort_waiting(Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids) {
+  abort_calls(state, content, now_ms, ids);
+  state.erase("pendingHumanPrompt");
+  state.erase("pendingHumanSelect");
+}
 
 Result<Tree> apply_decision(Tree state, const Tree& decision, std::int64_t now_ms, IdSource& ids) {
   auto loaded = load_state(std::move(state), Tree(), now_ms);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
@@ -14,5 +15,9 @@ namespace millrace::agent {
 // Errors: approval_mismatch, approval_answered, invalid_argument.
 Result<json::Tree> apply_decision(json::Tree state, const json::Tree& decision, std::int64_t now_ms,
                                   IdSource& ids);
+
+// Ends what a state waits for: its open calls get `content` as their result, its questions are
+// nobody's any more.
+void abort_waiting(json::Tree& state, std::string_view content, std::int64_t now_ms, IdSource& ids);
 
 }  // namespace millrace::agent

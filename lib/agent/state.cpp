@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 
 namespace millrace::agent {
 namespace {
@@ -250,6 +251,15 @@ void mark_doubt(Tree& state, const Tree& usage) {
   if (usage["cost"].is_number()) return;
   Tree& cost = state.at("cost");
   cost.set("unpricedCalls", Tree::integer(cost["unpricedCalls"].integer_or(0) + 1));
+}
+
+std::optional<std::int64_t> deadline_of(const Tree& state) {
+  const Tree& limits = state["limits"];
+  const std::int64_t longest = limits["maxDurationMs"].integer_or(0);
+  const std::int64_t started = limits["startedAtMs"].integer_or(0);
+  if (longest <= 0 || started <= 0) return std::nullopt;
+  const std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  return longest < last - started ? started + longest : last;
 }
 
 void end_human_wait(Tree& state, std::int64_t now_ms) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,10 @@ void mark_doubt(json::Tree& state, const json::Tree& usage);
 // Adds the time since the run began to wait for a person to its usage; it is no part of the time
 // that the run may take.
 void end_human_wait(json::Tree& state, std::int64_t now_ms);
+
+// When the time that the run may take is over, where it has such a limit and has begun.
+// Units: milliseconds since 1970.
+std::optional<std::int64_t> deadline_of(const json::Tree& state);
 
 // True when a step cannot go on from this status: done, error, interrupted or waiting.
 bool is_blocked(std::string_view status);

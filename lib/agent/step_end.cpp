@@ -1,6 +1,5 @@
 // How a step ends: by itself, by a failure, by its time, or by an order.
 #include <algorithm>
-#include <limits>
 
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
@@ -67,12 +66,7 @@ void StepMachine::drop_open_work(std::string_view why) {
 }
 
 std::optional<std::int64_t> StepMachine::deadline_ms() const {
-  const Tree& limits = state_["limits"];
-  const std::int64_t longest = limits["maxDurationMs"].integer_or(0);
-  const std::int64_t started = limits["startedAtMs"].integer_or(0);
-  if (done_ || longest <= 0 || started <= 0) return std::nullopt;
-  const std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  return longest < last - started ? started + longest : last;
+  return done_ ? std::nullopt : deadline_of(state_);
 }
 
 void StepMachine::expire(std::int64_t now_ms) {

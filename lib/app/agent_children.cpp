@@ -286,6 +286,7 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
 
 void AgentSession::resume_children() {
   agent::end_human_wait(state_, now_ms());
+  keep_time(agent::deadline_of(state_));
   const Tree answers = std::move(task_.children);
   std::size_t index = 0;
   for (const auto& [call_id, answer] : answers.members()) {
@@ -305,10 +306,21 @@ void AgentSession::resume_children() {
   if (index == 0) settle_resumed();
 }
 
-// All that were resumed have ended: the run goes on, or waits for the rest.
-void AgentSession::settle_resumed() {
-  if (!children_.empty() || !queued_.empty() || outcome_) return;
+void AgentSession::take_spent() {
   for (const Tree& spent : std::exchange(spent_, {})) add_spent(state_, spent);
+}
+
+// One that was resumed has ended: what it did is not done again. When all have, the run goes on, or
+// waits for the rest.
+void AgentSession::settle_resumed() {
+  if (outcome_) return;
+  take_spent();
+  if (!children_.empty() || !queued_.empty()) {
+    if (owner_ == nullptr) return;
+    owner_->rest(state_, context_);
+    return owner_->moved();
+  }
+  tell_rest();
   if (!context_.is_object()) return end_waiting();
   next_step();
   pump();

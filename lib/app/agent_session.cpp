@@ -57,10 +57,12 @@ bool AgentSession::goes_on() {
     return true;
   }
   if (status == "waiting_for_human" || status == "waiting_for_async_tool") {
+    tell_rest();
     end_waiting();
     return false;
   }
   if (!agent::is_blocked(status)) return true;
+  tell_rest();
   reason_ = state_["endReason"].string();
   if (status == "interrupted" || reason_ == "user_aborted") {
     end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}, true});
@@ -137,11 +139,15 @@ void AgentSession::next_step() {
   machine_->begin(std::move(state_), std::move(context_), now_ms());
   state_ = Tree();
   context_ = Tree();
-  if (const auto deadline = machine_->deadline_ms(); deadline && !deadline_) {
-    deadline_ =
-        std::make_unique<os::Timer>(services_.loop, [this, at = *deadline] { watch_deadline(at); });
-    start_deadline(*deadline);
-  }
+  keep_time(machine_->deadline_ms());
+}
+
+// Once for a run: what it waits for people is before its first step here.
+void AgentSession::keep_time(std::optional<std::int64_t> until_ms) {
+  if (!until_ms || deadline_) return;
+  deadline_ =
+      std::make_unique<os::Timer>(services_.loop, [this, at = *until_ms] { watch_deadline(at); });
+  start_deadline(*until_ms);
 }
 
 // What is too far for the clock of a timer is looked at again.
@@ -218,9 +224,11 @@ void AgentSession::take_outcome(Tree outcome) {
   state_ = std::move(outcome.at("newState"));
   Tree* next = outcome.find("nextContext");
   context_ = next != nullptr ? std::move(*next) : Tree();
-  for (Tree& spent : spent_) add_spent(state_, spent);
-  spent_.clear();
-  if (waiting_children_.is_object() && !waiting_children_.members().empty()) {
+  take_spent();
+  const std::string_view status = state_["status"].string();
+  // Whoever stopped or ended the run has left what they ask.
+  const bool over = status == "interrupted" || status == "done" || status == "error";
+  if (!over && waiting_children_.is_object() && !waiting_children_.members().empty()) {
     state_.set("subAgentRuns", waiting_children_);
   } else {
     state_.erase("subAgentRuns");
@@ -229,13 +237,18 @@ void AgentSession::take_outcome(Tree outcome) {
   step.set("number", Tree::integer(step_));
   step.set("open", Tree::flag(step_open_ && context_.is_object()));
   state_.set("modelStep", std::move(step));
-  // The questions have their ids before anybody keeps the state.
-  if (!context_.is_object()) ask();
   if (state_["status"].string() == "done") state_.set("endReason", reason_);
-  if (owner_ != nullptr) owner_->rest(state_, context_);
+  tell_rest();
   if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
   if (context_.is_object()) return next_step();
   finish();
+}
+
+// The run may go on from here elsewhere.
+void AgentSession::tell_rest() {
+  // The questions have their ids before anybody keeps the state.
+  if (!context_.is_object()) ask();
+  if (owner_ != nullptr) owner_->rest(state_, context_);
 }
 
 // The step machine gave no next step: the run is over, or somebody is asked.

@@ -123,9 +123,11 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   // The loop (agent_session.cpp)
   bool goes_on();
   void next_step();
+  void keep_time(std::optional<std::int64_t> until_ms);
   void start_deadline(std::int64_t at_ms);
   void watch_deadline(std::int64_t at_ms);
   json::Tree ask();
+  void tell_rest();
   void pump();
   void perform(const Tree& action);
   void take_events(Tree& events);
@@ -161,6 +163,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void expire();
   void take_partial_turn();
   void take_cut_turn(ModelTurn& turn);
+  void end_between(AgentOutcome outcome);
   void end(AgentOutcome outcome);
   void cancel_action(std::uint64_t action);
   void cancel_all();
@@ -174,6 +177,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void resume_children();
   void on_child(std::uint64_t action);
   void count_child(const Child& child);
+  void take_spent();
   void tell_child_end(const Child& child, const tool::ToolOutcome& outcome);
   void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
   void keep_child(std::uint64_t action, const Child& child);

@@ -2,6 +2,8 @@
 // counted.
 #include <utility>
 
+#include "agent/decision.hpp"
+#include "agent/state.hpp"
 #include "app/agent_children.hpp"
 #include "app/agent_session.hpp"
 #include "app/random_chance.hpp"
@@ -12,7 +14,7 @@ namespace millrace::app {
 void AgentSession::expire() {
   if (outcome_) return;
   const auto self = shared_from_this();
-  if (!machine_) return end({AgentOutcome::Kind::finished, "timeout", {}, {}, {}});
+  if (!machine_) return end_between({AgentOutcome::Kind::finished, "timeout", {}, {}, {}});
   take_partial_turn();
   machine_->expire(now_ms());
   cancel_all();
@@ -35,6 +37,34 @@ void AgentSession::take_cut_turn(ModelTurn& turn) {
   if (machine_ && !turn.silent()) machine_->progress(turn_action_, turn.take_chunk());
 }
 
+// Ends a run that is in no step: agents go on with their answers, and it waits for them. It ends as
+// in the middle of the step that called them.
+void AgentSession::end_between(AgentOutcome outcome) {
+  cancel_all();
+  take_spent();
+  const bool stopped = outcome.kind == AgentOutcome::Kind::cancelled;
+  const Tree pending = state_["pendingToolsCalling"];
+  agent::abort_waiting(state_,
+                       stopped ? "The call was aborted before it was finished."
+                               : "The call was not finished when the time of the run was over.",
+                       now_ms(), services_.call.ids);
+  for (const std::string_view gone : {"subAgentRuns", "openQuestions"}) state_.erase(gone);
+  if (stopped) {
+    state_.set("status", "interrupted");
+    Tree& interruption = state_.set("interruption", Tree::object());
+    interruption.set("reason", outcome.reason);
+    interruption.set("interruptedAt", agent::iso_time(now_ms()));
+    interruption.set("canResume", Tree::flag(true));
+  } else {
+    state_.set("status", "done");
+    state_.set("endReason", outcome.reason);
+    for (const Tree& call : pending.items()) turn_calls_.emplace_back(call["id"].string());
+  }
+  context_ = Tree();
+  tell_rest();
+  end(std::move(outcome));
+}
+
 void AgentSession::end(AgentOutcome outcome) {
   if (outcome_) return;
   deadline_.reset();
@@ -54,7 +84,7 @@ void AgentSession::end(AgentOutcome outcome) {
 void AgentSession::stop() {
   if (outcome_ || std::exchange(stopping_, true)) return;
   const auto self = shared_from_this();
-  if (!machine_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  if (!machine_) return end_between({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
   take_partial_turn();
   machine_->abort("user_aborted", now_ms());
   cancel_all();

@@ -137,3 +137,162 @@ describe('a run that ends while another agent works for it', () => {
     expect(events.filter(({ type }) => type === 'SUBAGENT_ERROR')).toHaveLength(6);
   });
 });
+
+describe('a run whose agents ask', () => {
+  const asking = (ran: string[], work?: (to: string) => unknown): AgentOptions => ({
+    tools: [
+      tool<{ to: string }>({
+        name: 'send_mail',
+        description: 'Sends.',
+        approve: true,
+        run: ({ to }) => {
+          ran.push(to);
+          return work?.(to) ?? `sent to ${to}`;
+        },
+      }),
+    ],
+  });
+  // Each of them sends one mail; the last word of its task says to whom.
+  const mails = (rows: Rows): Turn => {
+    if (answered(rows)) return { text: 'mailed' };
+    return call('send_mail', 'm1', { to: String(rows.at(-1)?.content).split(' ').at(-1) });
+  };
+  const bothHelp = (rows: Rows): Turn =>
+    answered(rows)
+      ? { text: 'all done' }
+      : {
+          calls: ['ada', 'bob'].map((name) => ({
+            id: `h-${name}`,
+            name: 'helper',
+            args: { task: `mail ${name}` },
+          })),
+        };
+  const of = (to: string, interrupts: readonly { id: string; metadata?: unknown }[] = []) =>
+    interrupts.find(({ metadata }) => JSON.stringify(metadata).includes(`"to":"${to}"`))?.id ?? '';
+  const saved = <T>(state: T): T => JSON.parse(JSON.stringify(state)) as T;
+
+  it('gives its state after each answer: what ran is not asked again', async () => {
+    const ran: string[] = [];
+    const { agent } = await pairOf({ helper: mails, caller: bothHelp }, { helper: asking(ran) });
+    const states: unknown[] = [];
+    const run = agent.run('go', { saves: true, onStep: (state) => void states.push(state) });
+    const { interrupts } = await run.result;
+    const before = states.length;
+    const next = await run.resume({ [of('ada', interrupts)]: true });
+    expect(await next.result).toMatchObject({ status: 'interrupted' });
+    expect(states.length).toBeGreaterThan(before);
+    const state = await next.state;
+    if (!state) throw new Error('no state');
+    const again = agent.continue(saved(state));
+    const { interrupts: open } = await again.result;
+    expect(open).toHaveLength(1);
+    const last = agent.continue(saved(state), {
+      resume: [
+        {
+          interruptId: of('bob', open),
+          status: 'resolved',
+          payload: { approved: true },
+        },
+      ],
+    });
+    expect(await last.result).toMatchObject({ status: 'completed', text: 'all done' });
+    expect(ran).toEqual(['ada', 'bob']);
+  });
+
+  it('gives it when one agent has ended and another works still', async () => {
+    const ran: string[] = [];
+    const hang = (to: string): unknown => (to === 'bob' ? new Promise(() => undefined) : undefined);
+    const { agent } = await pairOf(
+      { helper: mails, caller: bothHelp },
+      { helper: asking(ran, hang) },
+    );
+    const states: { state: unknown }[] = [];
+    const run = agent.run('go', { saves: true, onStep: (state) => void states.push(state) });
+    await run.result;
+    const before = states.length;
+    const next = await run.resume(true);
+    await until(() => states.length > before && ran.length === 2);
+    next.stop();
+    await next.result;
+    const crashed = agent.continue(saved(states[before]) as never);
+    const { interrupts: open } = await crashed.result;
+    expect(open).toHaveLength(1);
+    expect(of('bob', open)).not.toBe('');
+  });
+
+  it('that is stopped while one works is closed, and goes on from its state', async () => {
+    const ran: string[] = [];
+    const { agent, model } = await pairOf(
+      { helper: mails },
+      { helper: asking(ran, () => new Promise(() => undefined)) },
+    );
+    const run = agent.run('mail ada', { saves: true });
+    await run.result;
+    const next = await run.resume(true);
+    await until(() => ran.length === 1);
+    next.stop();
+    expect(await next.result).toMatchObject({ status: 'cancelled', reason: 'user_aborted' });
+    await expectLegal(await eventsOf(next));
+    const state = await next.state;
+    if (!state) throw new Error('no state');
+    const { text, interrupts } = await agent.continue(saved(state)).result;
+    expect(interrupts).toBeUndefined();
+    expect(text).toBe('told: The call was aborted before it was finished.');
+    expect(model.asked.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool' });
+  });
+
+  it('that is stopped while one asks and one works leaves the question', async () => {
+    const ran: string[] = [];
+    const { agent, model } = await pairOf(
+      {
+        helper: (rows) =>
+          JSON.stringify(rows).includes('bob') ? { text: 'half', hang: true } : mails(rows),
+        caller: bothHelp,
+      },
+      { helper: asking(ran) },
+    );
+    const run = agent.run('go', { saves: true });
+    let seen = 0;
+    for await (const event of run) {
+      seen += event.type === 'SUBAGENT_FINISHED' ? 1 : 0;
+      seen += event.type === 'TEXT_MESSAGE_CONTENT' ? 1 : 0;
+      if (seen >= 2) run.stop();
+    }
+    expect(await run.result).toMatchObject({ status: 'cancelled' });
+    const state = await run.state;
+    if (!state) throw new Error('no state');
+    expect(JSON.stringify(state)).not.toContain('subAgentRuns');
+    expect(await agent.continue(saved(state)).result).toMatchObject({ text: 'all done' });
+    const results = model.asked.at(-1)?.messages.filter(({ role }) => role === 'tool') ?? [];
+    expect(results.map(({ tool_call_id }) => tool_call_id)).toHaveLength(2);
+  });
+
+  it('that is stopped by an answer gives its state', async () => {
+    const { agent } = await pairOf({ helper: mails }, { helper: asking([]) });
+    const run = agent.run('mail ada', { saves: true });
+    await run.result;
+    const next = await run.resume({ stop: true });
+    expect(await next.result).toMatchObject({ status: 'cancelled' });
+    expect(await next.state).toBeDefined();
+  });
+
+  it('ends in time also while one goes on with its answer', async () => {
+    const ran: string[] = [];
+    const { agent } = await pairOf(
+      { helper: mails },
+      {
+        helper: asking(ran, () => new Promise(() => undefined)),
+        caller: { limits: { maxDurationMs: 400 } },
+      },
+    );
+    const run = agent.run('mail ada', { saves: true });
+    await run.result;
+    const next = await run.resume(true);
+    expect(await next.result).toMatchObject({ status: 'completed', reason: 'timeout' });
+    expect(ran).toEqual(['it']);
+    const events = await eventsOf(next);
+    await expectLegal(events);
+    expect(typesOf(events)).toContain('TOOL_CALL_RESULT');
+    expect(await next.state).toBeDefined();
+  });
+});
