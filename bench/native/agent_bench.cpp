@@ -1,7 +1,8 @@
 // Measures the agent loop alone: a model in this process that answers at once with the bytes of a
 // chat completion, a native tool that does nothing, AG-UI server-sent events out.
 //
-// Usage: agent_bench RUNS TOGETHER
+// Usage: agent_bench RUNS TOGETHER [ROWS]
+// The conversation has ROWS questions and answers before the run.
 // Each run has ten steps: nine calls of the tool, and an answer. Prints one JSON object:
 // microseconds of CPU a step, steps a second, bytes of events a run.
 
@@ -128,7 +129,14 @@ class Noop final : public tool::Tool {
 // Starts runs until there were enough; each ends in one more.
 class Bench {
  public:
-  explicit Bench(std::size_t runs) : left_(runs), open_(runs) {
+  Bench(std::size_t runs, std::size_t rows) : rows_("["), left_(runs), open_(runs) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::string number = std::to_string(row);
+      rows_ += R"({"id":"h)" + number + R"(","role":")" + (row % 2 == 0 ? "user" : "assistant") +
+               R"(","content":"What was said before the run, of the usual length: )" + number +
+               R"( words or so."},)";
+    }
+    rows_ += R"({"id":"u","role":"user","content":"Take ten steps."}])";
     tool::Registry tools;
     const auto added = tools.add(std::make_shared<Noop>());
     if (!added) die(added.error().message);
@@ -156,8 +164,7 @@ class Bench {
       app::AgentTask task;
       task.thread_id = "thread";
       task.run_id = "run";
-      task.rows =
-          checked(app::rows_of(R"([{"id":"u","role":"user","content":"Take ten steps."}])"));
+      task.rows = checked(app::rows_of(bench_.rows_));
       const app::DriverServices services{bench_.loop_, bench_.model_, bench_.services_};
       session_ =
           std::make_shared<app::AgentSession>(services, bench_.plan_, std::move(task), *this);
@@ -214,6 +221,7 @@ class Bench {
   model::CallServices services_{ids_, chance_, tokens_, circuits_};
   std::shared_ptr<const app::AgentPlan> plan_;
   std::map<Run*, std::unique_ptr<Run>> live_;
+  std::string rows_;  // of each run, as JSON
   std::size_t left_;
   std::mutex mutex_;
   std::condition_variable over_;
@@ -232,12 +240,13 @@ double cpu_us() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) die("usage: agent_bench RUNS TOGETHER");
+  if (argc != 3 && argc != 4) die("usage: agent_bench RUNS TOGETHER [ROWS]");
   const auto runs = static_cast<std::size_t>(std::atol(argv[1]));
   const auto together = static_cast<std::size_t>(std::atol(argv[2]));
-  Bench warm(runs / 4 + 1);
+  const auto rows = argc == 4 ? static_cast<std::size_t>(std::atol(argv[3])) : 0;
+  Bench warm(runs / 4 + 1, rows);
   warm.run(together);
-  Bench bench(runs);
+  Bench bench(runs, rows);
   const double before = cpu_us();
   const auto started = Clock::now();
   bench.run(together);

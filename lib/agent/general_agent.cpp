@@ -92,11 +92,13 @@ class Decider {
       }
       // The last answer is asked for without tools.
       const Tree& tools = payload["tools"].is_null() ? tools_of(state_) : payload["tools"];
-      const CompressionCheck check =
-          check_compression(messages, state_["forceFinish"].truthy() ? Tree() : tools, options);
-      if (check.needed && !messages.items().empty()) {
-        return compress(std::move(messages), check,
-                        config_["tellsWindow"].truthy() ? options["maxWindowToken"] : Tree());
+      const Tree sent = state_["forceFinish"].truthy() ? Tree() : tools;
+      if (!messages.items().empty() && may_need_compression(messages, sent, options)) {
+        const CompressionCheck check = check_compression(messages, sent, options);
+        if (check.needed) {
+          return compress(std::move(messages), check,
+                          config_["tellsWindow"].truthy() ? options["maxWindowToken"] : Tree());
+        }
       }
     }
     reuse_placeholder(payload);

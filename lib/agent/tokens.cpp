@@ -20,14 +20,27 @@ std::int64_t reported_output(const Tree& message) {
   return 0;
 }
 
-std::int64_t content_tokens(const Tree& content) {
-  if (content.is_string()) return estimate_tokens(content.string());
+// The tokens of a text.
+using Measure = std::int64_t (*)(std::string_view text);
+
+std::int64_t estimated(std::string_view text) {
+  return estimate_tokens(text);
+}
+
+// No estimate of a text is more.
+std::int64_t at_most(std::string_view text) {
+  constexpr std::int64_t most_tokens_per_byte = 2;
+  return most_tokens_per_byte * static_cast<std::int64_t>(text.size());
+}
+
+std::int64_t content_tokens(const Tree& content, Measure measure) {
+  if (content.is_string()) return measure(content.string());
   std::int64_t tokens = 0;
   for (const Tree& part : content.items()) {
     if (part["text"].is_string()) {
-      tokens += estimate_tokens(part["text"].string());
+      tokens += measure(part["text"].string());
     } else if (part["thinking"].is_string()) {
-      tokens += estimate_tokens(part["thinking"].string());
+      tokens += measure(part["thinking"].string());
     } else {
       tokens += image_tokens;
     }
@@ -35,48 +48,66 @@ std::int64_t content_tokens(const Tree& content) {
   return tokens;
 }
 
-}  // namespace
-
-std::int64_t estimate_message_tokens(const Tree& message) {
+std::int64_t message_tokens(const Tree& message, Measure measure) {
   std::int64_t tokens = 0;
   const std::int64_t reported =
       message["role"].string() == "assistant" ? reported_output(message) : 0;
   if (reported > 0) return reported;
-  tokens += content_tokens(message["content"]);
-  for (const std::string_view calls : {"tool_calls", "tools"}) {
-    if (!message[calls].items().empty()) {
-      tokens += estimate_tokens(message[calls].to_json());
+  tokens += content_tokens(message["content"], measure);
+  for (const Tree* calls : {&message["tool_calls"], &message["tools"]}) {
+    if (!calls->items().empty()) {
+      tokens += measure(calls->to_json());
       break;
     }
   }
   const Tree& reasoning = message["reasoning"];
-  tokens += content_tokens(reasoning.is_object() ? reasoning["content"] : reasoning);
-  tokens += content_tokens(message["reasoning_content"]);
-  tokens += content_tokens(message["tool_call_id"]);
+  tokens += content_tokens(reasoning.is_object() ? reasoning["content"] : reasoning, measure);
+  tokens += content_tokens(message["reasoning_content"], measure);
+  tokens += content_tokens(message["tool_call_id"], measure);
   return tokens;
 }
 
-std::int64_t estimate_context_tokens(const Tree& messages, const Tree& tools) {
+std::int64_t context_tokens(const Tree& messages, const Tree& tools, Measure measure) {
   std::int64_t tokens = 0;
-  for (const Tree& message : messages.items()) tokens += estimate_message_tokens(message);
-  if (!tools.items().empty()) tokens += estimate_tokens(tools.to_json());
+  for (const Tree& message : messages.items()) tokens += message_tokens(message, measure);
+  if (!tools.items().empty()) tokens += measure(tools.to_json());
   return tokens;
 }
 
-CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options) {
+CompressionCheck checked(std::int64_t tokens, bool is_counted, const Tree& options) {
   const auto given = [&](std::string_view name, double otherwise) {
     const double value = options[name].number_or(otherwise);
     return value > 0 ? value : otherwise;
   };
   CompressionCheck check;
-  const std::int64_t counted = options["countedTokens"].integer_or(-1);
-  check.tokens = counted >= 0 ? counted : estimate_context_tokens(messages, tools);
+  check.tokens = tokens;
   check.threshold = static_cast<std::int64_t>(
       std::floor(given("maxWindowToken", 128000) * given("thresholdRatio", 0.5)));
-  const double drift = counted >= 0 ? 1.0 : given("driftMultiplier", 1.25);
+  const double drift = is_counted ? 1.0 : given("driftMultiplier", 1.25);
   const double adjusted = static_cast<double>(check.tokens) * drift;
   check.needed = adjusted > static_cast<double>(check.threshold);
   return check;
+}
+
+}  // namespace
+
+std::int64_t estimate_message_tokens(const Tree& message) {
+  return message_tokens(message, estimated);
+}
+
+std::int64_t estimate_context_tokens(const Tree& messages, const Tree& tools) {
+  return context_tokens(messages, tools, estimated);
+}
+
+CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options) {
+  const std::int64_t counted = options["countedTokens"].integer_or(-1);
+  if (counted >= 0) return checked(counted, true, options);
+  return checked(estimate_context_tokens(messages, tools), false, options);
+}
+
+bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& options) {
+  if (options["countedTokens"].integer_or(-1) >= 0) return true;
+  return checked(context_tokens(messages, tools, at_most), false, options).needed;
 }
 
 }  // namespace millrace::agent

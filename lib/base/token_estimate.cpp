@@ -74,9 +74,15 @@ bool is_accented(char32_t c) {
   return c >= 0xC0 && c <= 0x2AF && c != 0xD7 && c != 0xF7;
 }
 
+constexpr std::array<bool, 0x80> make_vowels() {
+  std::array<bool, 0x80> made{};
+  for (const char c : std::string_view("aeiouyAEIOUY")) made[static_cast<unsigned char>(c)] = true;
+  return made;
+}
+constexpr std::array<bool, 0x80> vowels = make_vowels();
+
 bool is_vowel(char32_t c) {
-  constexpr std::u32string_view vowels = U"aeiouyAEIOUY";
-  return vowels.find(c) != std::u32string_view::npos || is_accented(c);
+  return c < vowels.size() ? vowels[c] : is_accented(c);
 }
 
 char32_t decode(std::string_view sequence) {
@@ -99,6 +105,11 @@ TokenEstimator::TokenEstimator(std::string_view model) : percent_(100) {
 
 void TokenEstimator::add(std::string_view piece) {
   while (!piece.empty()) {
+    if (const auto byte = static_cast<unsigned char>(piece.front()); byte < 0x80) {
+      on_character(byte);
+      piece.remove_prefix(1);
+      continue;
+    }
     std::size_t length = utf8::sequence_length(piece);
     if (length == 0) {
       length = utf8::malformed_length(piece);

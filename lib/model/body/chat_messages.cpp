@@ -1,5 +1,7 @@
 #include "model/body/chat_messages.hpp"
 
+#include <algorithm>
+
 #include "format/openai.hpp"
 #include "message/parts.hpp"
 #include "model/body/fields.hpp"
@@ -123,6 +125,22 @@ Role system_role(const Draft& draft, Role role) {
   return draft.is(Trait::no_system) ? Role::developer : role;
 }
 
+// Whether a server of this kind is sent the message as it is; nearly all are.
+bool is_ready(const Draft& draft, const Message& message) {
+  switch (message.role) {
+    case Role::tool: return message.content.kind != Content::Kind::parts;
+    case Role::system:
+    case Role::developer: return system_role(draft, message.role) == message.role;
+    case Role::assistant:
+      return !draft.has(Quirk::blank_assistant_content) ||
+             !message::text_of(message.content).empty();
+    case Role::user:
+    case Role::reasoning:
+    case Role::activity: return true;
+  }
+  return false;
+}
+
 message::Messages prepared(const Draft& draft) {
   message::Messages out;
   out.reserve(draft.messages.size() + 1);
@@ -234,7 +252,13 @@ Result<std::string> chat_messages(const Draft& draft) {
   wishes.always_reasoning = thinks;
   if (draft.has(Quirk::reasoning_details_back)) wishes.details_format = "MiniMax-response-v1";
   JsonBuilder out(json::Surrogates::replace);
-  format::write_openai(out, prepared(draft), wishes);
+  const auto& given = draft.messages;
+  if (std::all_of(given.begin(), given.end(),
+                  [&](const Message& message) { return is_ready(draft, message); })) {
+    format::write_openai(out, given, wishes);
+  } else {
+    format::write_openai(out, prepared(draft), wishes);
+  }
   std::string messages = out.take();
   if (!draft.payload.context_caching || !draft.has(Quirk::cache_control_parts)) return messages;
   return with_cache_marks(messages);

@@ -183,5 +183,29 @@ TEST(Tokens, CountEveryPartOfAMessage) {
   EXPECT_FALSE(check.needed);
 }
 
+// A check that says that nothing is to be done must not be one that counts too few.
+TEST(Tokens, AreNeverMoreThanTheCheckBeforeTheyAreCountedSays) {
+  for (const std::string_view piece : {"1", "a1", "1\n", "1.", "aB", "a ", "\n", "xkcd", "\u00e9",
+                                       "\u20ac", "\u4e2d", "\U0001F600", "\u0400 ", "\xff", "_a"}) {
+    for (const int times : {1, 2, 3, 10, 300}) {
+      std::string text;
+      for (int time = 0; time < times; ++time) text.append(piece);
+      Tree row = Tree::object();
+      row.set("role", "user");
+      row.set("content", text);
+      Tree rows = Tree::array();
+      rows.push(std::move(row));
+      const std::int64_t tokens = estimate_context_tokens(rows, Tree());
+      Tree options = Tree::object();
+      options.set("maxWindowToken", Tree::integer(2 * tokens));
+      options.set("driftMultiplier", Tree::number(1.000001));
+      EXPECT_EQ(check_compression(rows, Tree(), options).needed, tokens > 0) << piece << times;
+      EXPECT_TRUE(may_need_compression(rows, Tree(), options)) << piece << times;
+      options.set("maxWindowToken", Tree::integer(10 * static_cast<std::int64_t>(text.size())));
+      EXPECT_FALSE(may_need_compression(rows, Tree(), options)) << piece << times;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace::agent
