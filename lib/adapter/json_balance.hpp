@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/json_strings.hpp"
+
 namespace millrace::adapter {
 
 // Counts brackets and no more: of a prefix of an object it says rightly whether it is the whole.
@@ -13,11 +15,8 @@ class JsonBalance {
   void feed(std::string_view piece) {
     has_any_ = has_any_ || !piece.empty();
     for (const char c : piece) {
-      if (in_string_) {
-        read_in_string(c);
-      } else if (c == '"') {
-        in_string_ = true;
-      } else if (c == '{' || c == '[') {
+      if (strings_.take(c)) continue;
+      if (c == '{' || c == '[') {
         ++depth_;
         begun_ = true;
       } else if ((c == '}' || c == ']') && depth_ > 0) {
@@ -26,26 +25,15 @@ class JsonBalance {
     }
   }
 
-  [[nodiscard]] bool is_whole() const { return begun_ && depth_ == 0 && !in_string_; }
+  [[nodiscard]] bool is_whole() const { return begun_ && depth_ == 0 && !strings_.inside(); }
   // Something came, and it is not the whole.
   [[nodiscard]] bool is_cut() const { return has_any_ && !is_whole(); }
 
  private:
-  void read_in_string(char c) {
-    if (is_escaped_) {
-      is_escaped_ = false;
-    } else if (c == '\\') {
-      is_escaped_ = true;
-    } else if (c == '"') {
-      in_string_ = false;
-    }
-  }
-
+  json::Strings strings_;
   std::size_t depth_ = 0;
   bool begun_ = false;
   bool has_any_ = false;
-  bool in_string_ = false;
-  bool is_escaped_ = false;
 };
 
 }  // namespace millrace::adapter

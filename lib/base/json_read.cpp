@@ -14,6 +14,7 @@
 #include "base/json.hpp"
 #include "base/json_numbers.hpp"
 #include "base/json_reader.hpp"
+#include "base/json_strings.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::json {
@@ -339,17 +340,11 @@ bool looks_complete(std::string_view text) {
   text = trim(text);
   if (text.size() < 2 || (text.front() != '{' && text.front() != '[')) return false;
   std::size_t depth = 0;
-  bool in_string = false;
+  Strings strings;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (in_string) {
-      if (c == '\\')
-        ++at;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
+    if (strings.take(c)) continue;
+    if (c == '{' || c == '[') {
       ++depth;
     } else if (c == '}' || c == ']') {
       if (depth == 0) return false;

@@ -15,26 +15,18 @@ bool is_between(char c) {
 }  // namespace
 
 bool JsonValuesFraming::is_broken_at(char c) const {
-  if (in_string_) return c == '\n';
+  if (strings_.inside()) return c == '\n';
   return c == '{' && last_ != ':' && last_ != ',' && last_ != '[';
 }
 
 // True when the value that began before ends at this character.
 bool JsonValuesFraming::ends_value(char c) {
-  if (in_string_) {
-    if (escaped_) {
-      escaped_ = false;
-    } else if (c == '\\') {
-      escaped_ = true;
-    } else if (c == '"') {
-      in_string_ = false;
-    }
-    return false;
-  }
+  const bool was_inside = strings_.inside();
+  const bool in_string = strings_.take(c);
+  if (was_inside) return false;
   if (c != ' ' && c != '\t' && c != '\r' && c != '\n') last_ = c;
-  if (c == '"') {
-    in_string_ = true;
-  } else if (c == '{' || c == '[') {
+  if (in_string) return false;
+  if (c == '{' || c == '[') {
     ++depth_;
   } else if (c == '}' || c == ']') {
     return --depth_ == 0;
@@ -70,7 +62,7 @@ Result<void> JsonValuesFraming::feed(std::string_view bytes, FrameSink& sink) {
       give(bytes.substr(from, size), sink);
       if (!is_broken) continue;
       depth_ = 0;
-      in_string_ = escaped_ = false;
+      strings_ = {};
     }
     if (in_word_ && (c == '{' || is_between(c))) {
       if (!fits(at - from)) return too_large();

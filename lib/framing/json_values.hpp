@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/json_strings.hpp"
 #include "framing/framing.hpp"
 
 namespace millrace::framing {
@@ -28,12 +29,11 @@ class JsonValuesFraming final : public Framing {
   void give(std::string_view piece, FrameSink& sink);
 
   FramingLimits limits_;
+  json::Strings strings_;
   std::string carry_;  // the beginning of a value that is not complete
   std::string value_;  // the value being handled; its memory is used again
   std::size_t depth_ = 0;
-  char last_ = 0;  // the character before, white space aside, where it is in no string
-  bool in_string_ = false;
-  bool escaped_ = false;
+  char last_ = 0;         // the character before, white space aside, where it is in no string
   bool in_word_ = false;  // text between objects
 };
 
