@@ -120,7 +120,7 @@ TEST(Capability, ReadsModelCardsOfManyDialects) {
 TEST(Capability, SpellsSizesAndNamesAsTheVendorsDo) {
   EXPECT_EQ(built("togetherai", Capability::image,
                   R"({"model":"m","params":{"prompt":"a","size":"1024x768"}})"),
-            "POST https://api.together.xyz/v1/images/generations\n"
+            "POST https://api.together.ai/v1/images/generations\n"
             R"({"model":"m","prompt":"a","width":1024,"height":768})");
   const auto fireworks = [](std::string_view model) {
     const std::string options =
