@@ -175,6 +175,37 @@ describe('a SessionManager', () => {
     }
   });
 
+  it('keeps what is put into a session while its model answers', async () => {
+    const sessions = new SessionManager();
+    const turn = async (edit: () => void): Promise<unknown[]> => {
+      await sessions.run('s', async (history) => {
+        await Promise.resolve();
+        edit();
+        const asked = [...history, { role: 'user' as const, content: 'q' }];
+        return { messages: [...asked, { role: 'assistant', content: 'a' }], value: 0 };
+      });
+      return sessions.snapshot('s').map(({ content }) => content);
+    };
+    const add = (content: string) => sessions.addMessage('s', { role: 'user', content });
+    const rows = await turn(() => {
+      add('meanwhile');
+      expect(sessions.snapshot('s').at(-1)?.content).toBe('meanwhile');
+    });
+    expect(rows).toEqual(['q', 'a', 'meanwhile']);
+    expect(await turn(() => undefined)).toEqual(['q', 'a', 'meanwhile', 'q', 'a']);
+    const replaced = await turn(() => {
+      sessions.replaceMessages('s', [{ role: 'user', content: 'new' }]);
+      add('more');
+    });
+    expect(replaced).toEqual(['new', 'more']);
+    const cleared = await turn(() => {
+      add('old');
+      sessions.clear('s');
+      add('newest');
+    });
+    expect(cleared).toEqual(['newest']);
+  });
+
   it('trims results whose calls are gone', () => {
     const sessions = new SessionManager({ maxHistory: 2 });
     for (let at = 0; at < 50; ++at) {

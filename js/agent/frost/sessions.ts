@@ -35,6 +35,8 @@ interface Session {
   queued: number;
   tail: Promise<unknown>;
   generation: number;
+  /** What was done to the history since the turn under way read it. */
+  edits: ((messages: AgentMessage[]) => AgentMessage[])[];
 }
 
 const hour = 60 * 60 * 1000;
@@ -87,15 +89,16 @@ export class SessionManager {
     return structuredClone(this.#sessions.get(id)?.messages ?? []);
   }
 
-  /** Replaces the history. */
+  /** Replaces the history; what a turn under way adds to it goes with the old one. */
   replaceMessages(id: string, messages: AgentMessage[]): void {
-    const session = this.#open(id);
-    session.messages = this.trim(structuredClone(messages));
-    session.updatedAt = this.#options.now();
+    const given = structuredClone(messages);
+    this.#edit(id, () => given);
   }
 
+  /** Adds a row, behind those of a turn that is under way. */
   addMessage(id: string, message: AgentMessage): void {
-    this.replaceMessages(id, [...this.snapshot(id), message]);
+    const given = structuredClone(message);
+    this.#edit(id, (rows) => [...rows, given]);
   }
 
   /** Forgets the history; a run that is under way does not bring it back. */
@@ -103,6 +106,7 @@ export class SessionManager {
     const session = this.#sessions.get(id);
     if (!session) return;
     session.messages = [];
+    session.edits = [];
     session.generation += 1;
   }
 
@@ -165,8 +169,14 @@ export class SessionManager {
     const work = (async () => {
       await raced(before, signal);
       const { generation } = session;
+      session.edits = [];
       const { messages, value } = await turn(structuredClone(session.messages));
-      if (messages && session.generation === generation) session.messages = this.trim(messages);
+      if (messages && session.generation === generation) {
+        session.messages = session.edits.reduce(
+          (rows, edit) => this.trim(edit(rows)),
+          this.trim(messages),
+        );
+      }
       return value;
     })();
     // Those behind wait for those in front, also when this one has left.
@@ -177,6 +187,14 @@ export class SessionManager {
       session.queued -= 1;
       session.updatedAt = this.#options.now();
     }
+  }
+
+  // Seen at once, and done again to what the turn under way stores.
+  #edit(id: string, edit: Session['edits'][number]): void {
+    const session = this.#open(id);
+    session.messages = this.trim(edit(session.messages));
+    session.updatedAt = this.#options.now();
+    if (session.queued > 0) session.edits.push(edit);
   }
 
   #open(id: string): Session {
@@ -191,6 +209,7 @@ export class SessionManager {
       queued: 0,
       tail: Promise.resolve(),
       generation: 0,
+      edits: [],
     };
     this.#sessions.set(id, session);
     this.#watch();
