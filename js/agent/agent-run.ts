@@ -40,7 +40,7 @@ export interface RunHost {
   onStep: ((saved: SavedRun) => void) | undefined;
   keptSize: number;
   /** Starts the run that goes on with these answers. */
-  goOn(entries: ResumeEntry[]): AgentRun;
+  goOn(entries: ResumeEntry[], options: ResumeOptions): AgentRun;
 }
 
 // The result as the engine tells it, without the error.
@@ -61,6 +61,12 @@ type Item =
 
 // Characters that a reader may lag behind before the run waits for it.
 const mostLag = 1 << 22;
+
+/** Of a run that goes on. */
+export interface ResumeOptions {
+  /** Instead of the one of the run that asked; null for none. */
+  signal?: AbortSignal | null | undefined;
+}
 
 /**
  * A run of an agent.
@@ -83,6 +89,8 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   #done: Promise<AgentResult>;
   readonly #events: KeptEvents;
   #over = false;
+  // What the engine asked for before it heard of the stop is not begun.
+  #isStopped = false;
   #waiters = 0;
   readonly #wakes = new Wakes();
   #room: (() => void) | undefined;
@@ -143,14 +151,19 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   /** Ends the run: the model's connection, every tool, every other agent. */
   stop(): void {
     if (this.#over) return;
+    this.#isStopped = true;
     this.#call.stop();
   }
 
   /**
    * Answers the questions of a run that was interrupted and goes on: true or false for all of them, or
-   * a decision by the id of the question or of its tool call.
+   * a decision by the id of the question or of its tool call. The run that goes on has the signal of this
+   * one unless it is given another, or null for none; where that was aborted, the questions stay open.
    */
-  async resume(decisions: AgentDecisions | ResumeEntry[]): Promise<AgentRun> {
+  async resume(
+    decisions: AgentDecisions | ResumeEntry[],
+    options: ResumeOptions = {},
+  ): Promise<AgentRun> {
     if (typeof decisions !== 'boolean' && (typeof decisions !== 'object' || decisions === null)) {
       throw new MillraceError(
         'invalid_argument',
@@ -158,8 +171,10 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       );
     }
     const { interrupts = [] } = await this.result;
-    if (!Array.isArray(decisions)) return this.#host.goOn(entriesOf(interrupts, decisions));
-    if (decisions.length > 0) return this.#host.goOn(decisions);
+    if (!Array.isArray(decisions)) {
+      return this.#host.goOn(entriesOf(interrupts, decisions), options);
+    }
+    if (decisions.length > 0) return this.#host.goOn(decisions, options);
     throw noAnswer('An empty list answers nothing', interrupts);
   }
 
@@ -228,13 +243,13 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   #takeOwn(item: Exclude<Item, AGUIEvent | string>): void {
     switch (item.type) {
       case '@tool':
-        this.#calls.start(item.id, item.value);
+        if (!this.#isStopped) this.#calls.start(item.id, item.value);
         break;
       case '@withdraw':
         if (!this.#fetches?.withdraw(item.id)) this.#calls.withdraw(item.id);
         break;
       case '@fetch':
-        this.#fetches?.start(item.id, item.value);
+        if (!this.#isStopped) this.#fetches?.start(item.id, item.value);
         break;
       case '@fetched':
         this.#fetches?.taken(item.id);

@@ -18,7 +18,7 @@ import { checkValues, milliseconds } from '../value-checks';
 import { version } from '../version';
 import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
-import { AgentRun } from './agent-run';
+import { AgentRun, type ResumeOptions } from './agent-run';
 import { engineToolOf } from './engine-tools';
 import { askedTools } from './asked-tools';
 import type { SendMessageOptions, SentMessage } from './send-message';
@@ -243,6 +243,7 @@ export class EngineAgent {
         fromClient,
         saves: saves ?? onStep !== undefined,
         fetch: send !== undefined,
+        stopped: signal?.aborted === true,
         throttleMs,
       },
       'options',
@@ -285,9 +286,13 @@ export class EngineAgent {
   }
 
   // Made where the input is out of reach: the run holds it for as long as it lives.
-  #nextRun(options: AgentRunOptions, threadId: string): (resume: ResumeEntry[]) => AgentRun {
-    const { runId: _runId, format: _format, ...rest } = options;
-    return (resume) => this.run([], { ...rest, threadId, resume });
+  #nextRun(
+    options: AgentRunOptions,
+    threadId: string,
+  ): (resume: ResumeEntry[], more: ResumeOptions) => AgentRun {
+    const { runId: _runId, format: _format, signal: first, ...rest } = options;
+    return (resume, { signal = first }) =>
+      this.run([], { ...rest, threadId, resume, signal: signal ?? undefined });
   }
 }
 

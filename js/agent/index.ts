@@ -1,6 +1,7 @@
 // The agent runtime's part of the public surface.
 export type * from './agent-result';
 export { AgentRun } from './agent-run';
+export type { ResumeOptions } from './agent-run';
 export { createAgent, EngineAgent } from './create-agent';
 export type {
   AgentInput,

@@ -25,7 +25,9 @@ constexpr std::string_view wrap_up =
 void drop_nameless(Tree& result) {
   auto& calls = result.at("tool_calls").items();
   const auto is_nameless = [](const Tree& call) {
-    return call["function"].is_object() && call["function"]["name"].string().empty();
+    const Tree& function = call["function"];
+    if (function.is_object()) return function["name"].string().empty();
+    return call["apiName"].string().empty() && call["name"].string().empty();
   };
   calls.erase(std::remove_if(calls.begin(), calls.end(), is_nameless), calls.end());
 }

@@ -99,6 +99,7 @@ void AgentSession::prepare_state() {
     state_.set("modelTurns", Tree::integer(0));
     given_rows_ = state_["messages"].items().size();
   }
+  operation_id_ = state_["operationId"].string();
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);

@@ -97,6 +97,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   AgentSession& operator=(const AgentSession&) = delete;
 
   void start();
+  // Ends, cancelled, with what it was given: nothing is asked and nothing runs.
+  void end_at_once();
   // The reader lags behind, or has room again.
   void pause();
   void resume();
@@ -193,6 +195,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::size_t given_rows_ = 0;
 
   Tree state_;
+  std::string operation_id_;  // of the run and of those that go on from it
   Tree context_;
   std::unique_ptr<agent::StepMachine> machine_;
   // No two actions of a run have one id: the host may answer late.

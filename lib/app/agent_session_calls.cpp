@@ -182,7 +182,7 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   wanted.name = spec.name;
   wanted.arguments = call["arguments"].string();
   if (wanted.arguments.empty()) wanted.arguments = "{}";
-  wanted.idempotency_key = task_.thread_id + ":" + id;
+  wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + id;
   const auto job = std::make_shared<ToolJob>(services_.loop, spec, std::move(events));
   jobs_.insert_or_assign(action, job);
   if (spec.effect != tool::Effect::once && spec.retries > 0) tried_[action].call = call;

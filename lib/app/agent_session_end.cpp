@@ -81,6 +81,12 @@ void AgentSession::end(AgentOutcome outcome) {
   if (!pumping_ && owner_ != nullptr) owner_->moved();
 }
 
+void AgentSession::end_at_once() {
+  prepare_state();
+  owner_->rest(state_, context_);
+  end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+}
+
 void AgentSession::stop() {
   if (outcome_ || std::exchange(stopping_, true)) return;
   const auto self = shared_from_this();

@@ -83,6 +83,7 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   spec.input = std::move(input).value();
   spec.saves = options.value()["saves"].truthy();
   spec.host_fetch = options.value()["fetch"].truthy();
+  spec.stopped = options.value()["stopped"].truthy();
   spec.state = options.value()["state"];
   spec.context = options.value()["context"];
   if (const Tree& span = options.value()["throttleMs"]; span.is_number()) {
@@ -120,10 +121,7 @@ void AgentStream::start() {
     json::append_member(started, "parentRunId", spec_.input.parent_run_id);
   }
   items_->add(started + "}");
-  auto task = spec_.state.is_object()
-                  ? saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
-                               *spec_.plan, now_ms(), services_.call.ids)
-                  : kept_.task_for(spec_.input, *spec_.plan, now_ms(), services_.call.ids);
+  auto task = take_task();
   if (!task) return fail(task.error());
   // They are in the task, which a waiting run holds once.
   for (std::string* text :
@@ -139,7 +137,20 @@ void AgentStream::start() {
   const DriverServices services{services_.loop, sender_ ? *sender_ : engine, services_.call,
                                 &services_.pool};
   session_ = std::make_shared<AgentSession>(services, spec_.plan, std::move(task).value(), *this);
-  session_->start();
+  spec_.stopped ? session_->end_at_once() : session_->start();
+}
+
+Result<AgentTask> AgentStream::take_task() {
+  if (spec_.stopped) {
+    // Of answers that nobody takes there is no state: the one that asks is kept.
+    spec_.saves = spec_.saves && spec_.input.resume_json.empty();
+    return stopped_task(std::move(spec_.state), std::move(spec_.context), spec_.input, now_ms());
+  }
+  if (spec_.state.is_object()) {
+    return saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input, *spec_.plan,
+                      now_ms(), services_.call.ids);
+  }
+  return kept_.task_for(spec_.input, *spec_.plan, now_ms(), services_.call.ids);
 }
 
 void AgentStream::resume() {

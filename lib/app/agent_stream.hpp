@@ -25,11 +25,13 @@ struct AgentSpec {
   bool saves = false;  // the host is given the state after each step
   // The host sends the requests, with a fetch function of its own.
   bool host_fetch = false;
+  bool stopped = false;                       // before it begins: questions stay open
   Throttle::Span throttle = Throttle::usual;  // 0 is none
 };
 
 // Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
 // model's turns; `options` is { "format"?: string, "saves"?: boolean, "fetch"?: boolean,
+// "stopped"?: boolean,
 // "state"?: object, "context"?: object, "throttleMs"?: number }.
 // Errors: those of read_agent_input and Tree::parse.
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
@@ -65,6 +67,7 @@ class AgentStream final : public Stream,
 
  private:
   class Items;
+  Result<AgentTask> take_task();
   void finish();
   void fail(const Error& error);
   void deliver(bool ended);

@@ -16,13 +16,51 @@ using json::Tree;
 
 constexpr std::size_t answered_limit = 4096;
 
+std::vector<const Tree*> user_rows(const Tree& rows) {
+  std::vector<const Tree*> found;
+  for (const Tree& row : rows.items()) {
+    if (row["role"].string() == "user") found.push_back(&row);
+  }
+  return found;
+}
+
+bool says_the_same(const Tree* one, const Tree* other) {
+  return (*one)["content"].to_json() == (*other)["content"].to_json();
+}
+
+// Of a history whose rows have no names of their own: what stands behind the last that the user has
+// not said, unless the state ends in it.
+std::vector<const Tree*> rows_behind(const Tree& rows, const std::vector<const Tree*>& said) {
+  std::vector<const Tree*> behind;
+  for (const Tree& row : rows.items()) {
+    if (row["role"].string() != "user") {
+      behind.clear();
+    } else {
+      behind.push_back(&row);
+    }
+  }
+  const bool is_old = behind.size() <= said.size() &&
+                      std::equal(behind.rbegin(), behind.rend(), said.rbegin(), says_the_same);
+  return is_old ? std::vector<const Tree*>() : behind;
+}
+
 // What the user said besides answering.
-void add_new_rows(Tree& state, const Tree& rows) {
+void add_new_rows(Tree& state, const Tree& rows, IdSource& ids) {
   std::set<std::string, std::less<>> known;
   for (const Tree& row : state["messages"].items()) known.emplace(row["id"].string());
-  for (const Tree& row : rows.items()) {
-    if (row["role"].string() != "user" || known.contains(row["id"].string())) continue;
-    state.at("messages").push(row);
+  const auto is_known = [&](const Tree* row) {
+    const std::string_view id = (*row)["id"].string();
+    return !id.empty() && known.contains(id);
+  };
+  std::vector<const Tree*> given = user_rows(rows);
+  if (std::none_of(given.begin(), given.end(), is_known)) {
+    given = rows_behind(rows, user_rows(state["messages"]));
+  }
+  for (const Tree* row : given) {
+    if (is_known(row)) continue;
+    Tree added = *row;
+    if (added["id"].string().empty()) added.set("id", ids.next_id());
+    state.at("messages").push(std::move(added));
   }
 }
 
@@ -182,7 +220,7 @@ Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, c
   drop(run);
   AgentTask task = task_of(std::move(answered).value());
   note_answered(resume, task.strays);
-  add_new_rows(task.state, rows.value());
+  add_new_rows(task.state, rows.value(), ids);
   return task;
 }
 
@@ -213,6 +251,22 @@ Result<AgentTask> KeptRuns::task_for(const AgentInput& input, const AgentPlan& p
   return finish_task(std::move(task).value(), input);
 }
 
+Result<AgentTask> stopped_task(Tree state, Tree context, const AgentInput& input,
+                               std::int64_t now_ms) {
+  AgentTask task;
+  if (state.is_object()) {
+    auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
+    if (!loaded) return std::move(loaded).error();
+    task.state = std::move(loaded).value();
+    task.context = std::move(context);
+  } else {
+    auto rows = rows_of(input.messages_json);
+    if (!rows) return std::move(rows).error();
+    task.rows = std::move(rows).value();
+  }
+  return finish_task(std::move(task), input);
+}
+
 Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
                              const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
   auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
@@ -232,7 +286,7 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
         take_answers(std::move(loaded).value(), resume.value(), rows.value(), now_ms, ids);
     if (!answered) return std::move(answered).error();
     task = task_of(std::move(answered).value());
-    add_new_rows(task.state, rows.value());
+    add_new_rows(task.state, rows.value(), ids);
   }
   return finish_task(std::move(task), input);
 }

@@ -69,6 +69,10 @@ class KeptRuns {
   std::set<std::string, std::less<>> answered_ids_;
 };
 
+// The task of a run that is over before it begins: it holds what was given, and answers nothing.
+Result<AgentTask> stopped_task(json::Tree state, json::Tree context, const AgentInput& input,
+                               std::int64_t now_ms);
+
 // A run that goes on from a state of the host's, with the answers of the input.
 // Errors: those of take_answers and load_state, and of a person's arguments as above.
 Result<AgentTask> saved_task(json::Tree state, json::Tree context, const AgentInput& input,

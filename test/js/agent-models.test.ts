@@ -151,7 +151,7 @@ it('drops calls without a name', async () => {
   let turn = 0;
   const { newState } = await told(async function* () {
     turn += 1;
-    const calls = [call('1', '', '{}'), call('2', 'f', '{}')];
+    const calls = [call('1', '', '{}'), call('2', 'f', '{}'), null, {}];
     yield turn === 1 ? { tool_calls: calls } : { content: 'Done' };
   });
   expect(newState.status).toBe('done');

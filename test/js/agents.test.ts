@@ -327,9 +327,9 @@ describe('a tool of the host', () => {
         }),
       ],
     });
-    const run = storage.run('mine', () => agent.run('go', { threadId: 't' }));
+    const run = storage.run('mine', () => agent.run('go', { threadId: 't', runId: 'r' }));
     const events = await eventsOf(run);
-    expect(seen).toEqual(['mine', 't:c1', 'c1', false]);
+    expect(seen).toEqual(['mine', 't:r:c1', 'c1', false]);
     expect(events).toContainEqual(
       expect.objectContaining({
         name: 'millrace.tool_progress',

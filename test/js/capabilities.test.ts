@@ -275,7 +275,7 @@ describe('Capabilities', () => {
           });
         },
       };
-      const runtime = createModelRuntime(provider, settings as ModelRuntimeOptions);
+      const runtime = createModelRuntime(provider, settings);
       const input = Array.from({ length: most + 1 }, (_, number) => `text ${number}`);
       const vectors = await runtime.embeddings({ model, input });
       expect(asked).toEqual([most, 1]);
