@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
-import type { ModelRuntimeOptions } from 'millrace';
 import { createModelRuntime } from 'millrace';
 
 import { addon } from '../../dist/cjs/addon';
