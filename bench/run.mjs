@@ -56,7 +56,14 @@ async function prepare() {
   await preparePackages(bench);
   await buildEngine(root, {
     preset: 'bench',
-    targets: ['engine_bench', 'agent_bench', 'mock_provider', 'stream_load', 'bare_reader'],
+    targets: [
+      'engine_bench',
+      'agent_bench',
+      'mock_provider',
+      'stream_load',
+      'bare_reader',
+      'bare_relay',
+    ],
   });
 }
 

@@ -40,6 +40,13 @@ export async function startProvider(files = []) {
   return { ...provider, port, url: `http://127.0.0.1:${port}/v1` };
 }
 
+// Passes the provider's bytes on, and does nothing else.
+export async function startRelay(provider) {
+  const relay = startProgram('bare_relay', [provider.port]);
+  const { port } = await relay.answer();
+  return { ...relay, port };
+}
+
 // Readers of the streams of one server.
 export async function startLoad(port, path) {
   const load = startProgram('stream_load', [port, path]);

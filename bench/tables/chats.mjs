@@ -2,7 +2,7 @@
 import { measure } from '../support/children.mjs';
 import { atMost } from '../support/goals.mjs';
 import { subjects } from '../support/subjects.mjs';
-import { readBare, startProvider } from '../support/traffic.mjs';
+import { readBare, startProvider, startRelay } from '../support/traffic.mjs';
 
 const full = { chats: 1000, spread: 5000, deltas: 120, rate: 20 };
 const quick = { chats: 100, spread: 500, deltas: 6, rate: 20 };
@@ -20,7 +20,7 @@ export const columns = [
 export const notes = [
   `Spread: ${full.chats} chats of ${full.deltas} deltas at ${full.rate} a second begin evenly over ${full.spread / 1000} s, so ` +
     'that all run at a time; from the write of the provider to the first token in user code (the bare reader: to its ' +
-    'arrival at an epoll loop; with `serve` between the two it is what the engine thread adds, and one more socket). Burst: all begin at once; from the call to its first token.',
+    'arrival at an epoll loop; with `serve` between the two it is what the engine thread adds, and one more socket; a relay that copies bytes and does nothing else is that one more socket alone). Burst: all begin at once; from the call to its first token.',
 ];
 
 export async function run({ quick: isQuick }) {
@@ -30,8 +30,12 @@ export async function run({ quick: isQuick }) {
   try {
     rows.push({ label: 'bare epoll reader', ...(await readBare(provider, plan)) });
     rows.push({
+      label: 'bare epoll reader behind a relay of bytes',
+      ...(await readBehind(await startRelay(provider), plan)),
+    });
+    rows.push({
       label: 'bare epoll reader behind millrace serve',
-      ...(await readServed(provider, plan)),
+      ...(await readBehind(await serveOf(provider), plan)),
     });
     for (const [client, label] of [
       ['millraceRun', 'millrace, events of a run'],
@@ -50,7 +54,7 @@ export async function run({ quick: isQuick }) {
   } finally {
     await provider.stop();
   }
-  const [bare, served, millrace, ai] = rows;
+  const [bare, , served, millrace, ai] = rows;
   const failures = rows
     .filter(({ chats }) => chats !== plan.chats)
     .map(({ label, chats }) => `${label}: ${chats} of ${plan.chats} chats had a first token`);
@@ -64,8 +68,9 @@ export async function run({ quick: isQuick }) {
   return { rows, failures, goals: isQuick ? [] : goals };
 }
 
-async function readServed(provider, plan) {
-  const server = await subjects.find(({ key }) => key === 'serve').start(provider);
+const serveOf = (provider) => subjects.find(({ key }) => key === 'serve').start(provider);
+
+async function readBehind(server, plan) {
   try {
     return await readBare(server, plan);
   } finally {
