@@ -1,11 +1,11 @@
 // The messages of OpenAI's Chat Completions API.
 //
 // Reads and writes an array. Provider state under "openai_chat": of a message `audio` and
-// `reasoning_details` (one state an element), of a reasoning message `reasoning_content` or
-// `reasoning` (the member it came from), of a tool call `extra_content` and `custom`. An encrypted
-// value that is a JSON object (of a call) or array (of an assistant message) goes back as
-// `extra_content` and `reasoning_details`. Reasoning without such a state and activities are left
-// out.
+// `reasoning_details` (one state an element) and `begun`, of a reasoning message
+// `reasoning_content` or `reasoning` (the member it came from), of a tool call `extra_content` and
+// `custom`. An encrypted value that is a JSON object (of a call) or array (of an assistant message)
+// goes back as `extra_content` and `reasoning_details`. Reasoning without such a state and
+// activities are left out.
 // Source: OpenAI API reference, Chat Completions (2026).
 #pragma once
 
@@ -32,6 +32,10 @@ struct OpenAiWishes {
   std::string_view details_format = {};
   // Images of answers go back as `images` of their messages (OpenRouter).
   bool answer_images = false;
+  // The member that marks the last message as an answer to be continued (`prefix`, `partial`), and
+  // whether any assistant message at the end is one.
+  std::string_view begun_member = {};
+  bool always_begun = false;
   bool video_parts = false;  // videos go as `video_url`, not as `image_url`
   // Mistral's own: files by value go as `document_url`, sounds as bare base64.
   bool mistral_parts = false;
@@ -43,6 +47,9 @@ struct OpenAiWishes {
 };
 void write_openai(message::JsonBuilder& out, std::span<const message::Message> messages,
                   const OpenAiWishes& wishes);
+
+// Whether the message is an answer that was begun for the model, which it shall continue.
+bool is_begun(const message::Message& message);
 
 // Errors: invalid_messages when `data` is not an array.
 Result<message::Messages> read_openai(const json::Value& data, IdSource& ids);

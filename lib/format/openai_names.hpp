@@ -13,6 +13,7 @@ inline constexpr std::string_view items_provider = "openai_responses";
 inline constexpr std::string_view custom_kind = "custom";
 inline constexpr std::string_view extra_kind = "extra_content";
 inline constexpr std::string_view details_kind = "reasoning_details";
+inline constexpr std::string_view begun_kind = "begun";  // an answer that the model shall continue
 inline constexpr std::string_view audio_kind = "audio";
 inline constexpr std::string_view image_kind = "image";
 // Whether the call is of a custom tool, in either API: its arguments are a text of any kind.

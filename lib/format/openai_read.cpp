@@ -184,6 +184,10 @@ void ChatReader::read_assistant(Message& message, const json::Value& value) {
   for (const json::Value detail : value[details_kind].items()) {
     message.metadata.add(provider, details_kind, raw(detail));
   }
+  // Vendors name it one way or the other.
+  if (value["prefix"].is_true() || value["partial"].is_true()) {
+    message.metadata.add(provider, begun_kind, "true");
+  }
   if (const json::Value audio = value[audio_kind]; audio["id"].is_string()) {
     std::string id = "{";
     json::append_member(id, "id", audio["id"].string(), json::Surrogates::keep);

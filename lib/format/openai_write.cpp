@@ -321,8 +321,13 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
   }
 }
 
+bool is_continued(const Message& message, const OpenAiWishes& wishes) {
+  if (wishes.begun_member.empty() || message.role != Role::assistant) return false;
+  return is_begun(message) || (wishes.always_begun && message.tool_calls.empty());
+}
+
 void write_message(JsonBuilder& out, const Message& message, const Thought& thought,
-                   const OpenAiWishes& wishes) {
+                   const OpenAiWishes& wishes, bool is_last) {
   out.open_object();
   out.text("role", message::name_of(message.role));
   switch (message.role) {
@@ -340,10 +345,15 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
   if (message.role != Role::tool && message.name && is_wire_name(*message.name)) {
     out.text("name", *message.name);
   }
+  if (is_last && is_continued(message, wishes)) out.flag(wishes.begun_member, true);
   out.close_object();
 }
 
 }  // namespace
+
+bool is_begun(const Message& message) {
+  return message.metadata.find(provider, begun_kind) != nullptr;
+}
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages) {
   write_openai(out, messages, OpenAiWishes{});
@@ -358,7 +368,7 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages, const Ope
       add_thought(thought, message);
       continue;
     }
-    write_message(out, message, thought, wishes);
+    write_message(out, message, thought, wishes, &message == &messages.back());
     thought = {{}, wishes.reasoning_member};
   }
   out.close_array();

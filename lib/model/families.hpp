@@ -7,28 +7,30 @@
 namespace millrace::model {
 
 enum class Trait : std::uint8_t {
-  no_sampling,        // temperature, top_p, penalties and logprobs are refused
-  no_penalties,       // penalties are refused
-  no_stop,            // stop sequences are refused
-  completion_tokens,  // the limit of the answer is max_completion_tokens
-  one_sampling,       // temperature or top_p, not both
-  no_system,          // system prompts go as developer messages
-  no_stream,          // answers come in one piece
-  no_prefill,         // the last message must not be the assistant's
-  reasons,            // takes an effort
-  adaptive_thinking,  // decides itself how much it thinks
-  adaptive_only,      // takes no budget of thoughts
-  always_thinks,      // its thinking cannot be switched off
-  no_effort,          // takes no effort, although others of its vendor do
-  thinking_level,     // Gemini 3: a level instead of a budget
-  thinking_budget,    // Gemini 2.5: a budget
-  image_output,       // answers with images, too
-  fixed_sampling,     // Kimi K2.5: one temperature a mode
-  responses_only,     // served by the Responses API alone
-  high_effort_only,   // effort `high` is the only one
-  cache_key,          // takes prompt_cache_key
-  short_call_ids,     // ids of calls are nine letters and digits
-  thoughts_back,      // thinks only where each of its answers comes back with its reasoning
+  no_sampling,            // temperature, top_p, penalties and logprobs are refused
+  no_penalties,           // penalties are refused
+  no_stop,                // stop sequences are refused
+  completion_tokens,      // the limit of the answer is max_completion_tokens
+  one_sampling,           // temperature or top_p, not both
+  no_system,              // system prompts go as developer messages
+  no_stream,              // answers come in one piece
+  no_prefill,             // the last message must not be the assistant's
+  reasons,                // takes an effort
+  adaptive_thinking,      // decides itself how much it thinks
+  adaptive_only,          // takes no budget of thoughts
+  always_thinks,          // its thinking cannot be switched off
+  no_effort,              // takes no effort, although others of its vendor do
+  thinking_level,         // Gemini 3: a level instead of a budget
+  thinking_budget,        // Gemini 2.5: a budget
+  no_minimal_level,       // Gemini: the lowest level is `low`
+  no_system_instruction,  // Gemma: a system prompt is said by the user
+  image_output,           // answers with images, too
+  fixed_sampling,         // Kimi K2.5: one temperature a mode
+  responses_only,         // served by the Responses API alone
+  high_effort_only,       // effort `high` is the only one
+  cache_key,              // takes prompt_cache_key
+  short_call_ids,         // ids of calls are nine letters and digits
+  thoughts_back,          // thinks only where each of its answers comes back with its reasoning
 };
 
 class Traits {

@@ -229,6 +229,18 @@ Result<std::string> with_cache_marks(const std::string& messages) {
   return out.take();
 }
 
+// How the server wants an answer that is to be continued. Mistral takes no other at the end.
+void set_begun(const Draft& draft, bool is_mistral, format::OpenAiWishes& wishes) {
+  if (is_mistral || draft.has(Quirk::prefix_member)) {
+    wishes.begun_member = "prefix";
+    wishes.always_begun = is_mistral;
+  } else if (draft.has(Quirk::partial_member)) {
+    wishes.begun_member = "partial";
+  } else if (!draft.messages.empty() && format::is_begun(draft.messages.back())) {
+    draft.note("prefix", "The API has no word for an answer that shall be continued.");
+  }
+}
+
 }  // namespace
 
 Result<std::string> chat_messages(const Draft& draft) {
@@ -244,6 +256,7 @@ Result<std::string> chat_messages(const Draft& draft) {
   wishes.mistral_thoughts =
       is_mistral && (draft.model.find("magistral") != draft.model.npos ||
                      draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
+  set_begun(draft, is_mistral, wishes);
   wishes.answer_images = draft.has(Quirk::image_config);
   const bool thinks = draft.is(Trait::thoughts_back) && !is_disabled(draft.payload.reasoning);
   if (thinks || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {

@@ -85,18 +85,30 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
-std::string_view level_of(const Draft& draft, std::string_view effort) {
-  if (effort == "none") {
+std::string_view level_of(const Draft& draft, const Reasoning& reasoning) {
+  const std::string_view effort = reasoning.effort;
+  const std::string_view lowest = draft.is(Trait::no_minimal_level) ? "low" : "minimal";
+  if (is_disabled(reasoning)) {
     draft.note("thinkingLevel", "The model always thinks; the lowest level was taken.");
-    return "minimal";
+    return lowest;
+  }
+  if (effort == "minimal" && effort != lowest) {
+    draft.note("thinkingLevel", "The model does not know this level; the nearest was taken.");
+    return lowest;
   }
   if (effort == "xhigh" || effort == "max") return "high";
   return effort;
 }
 
 // Gemini 2.5 has no levels: an effort becomes a budget.
-std::optional<std::int64_t> budget_of(const Reasoning& reasoning) {
-  if (reasoning.type == "disabled" || reasoning.effort == "none") return 0;
+std::optional<std::int64_t> budget_of(const Draft& draft) {
+  constexpr std::int64_t least = 128;  // of models that always think
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (is_disabled(reasoning) || reasoning.budget == 0) {
+    if (!draft.is(Trait::always_thinks)) return 0;
+    draft.note("thinking", "The model always thinks; the least budget was taken.");
+    return least;
+  }
   if (reasoning.budget) return reasoning.budget;
   struct Level {
     std::string_view effort;
@@ -123,12 +135,13 @@ void write_thinking(JsonBuilder& out, const Draft& draft) {
     out.raw("thinkingConfig", R"({"includeThoughts":true})");
     return;
   }
-  const std::optional<std::int64_t> budget = budget_of(reasoning);
   out.open_object("thinkingConfig");
-  out.flag("includeThoughts", budget != 0);
-  if (by_level && !reasoning.effort.empty()) {
-    out.text("thinkingLevel", level_of(draft, reasoning.effort));
+  if (by_level && (!reasoning.effort.empty() || is_disabled(reasoning))) {
+    out.flag("includeThoughts", !is_disabled(reasoning));
+    out.text("thinkingLevel", level_of(draft, reasoning));
   } else {
+    const std::optional<std::int64_t> budget = budget_of(draft);
+    out.flag("includeThoughts", !is_disabled(reasoning) && budget != 0);
     write_integer(out, "thinkingBudget", budget);
   }
   out.close_object();
@@ -208,6 +221,33 @@ void write_safety(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
+bool is_prompt(const message::Message& message) {
+  return message.role == message::Role::system || message.role == message::Role::developer;
+}
+
+// Puts the system prompt before what the user says first; false when there is no such message.
+bool let_user_say_prompt(std::span<message::Message> messages) {
+  const auto user = std::find_if(
+      messages.begin(), messages.end(),
+      [](const message::Message& message) { return message.role == message::Role::user; });
+  if (user == messages.end()) return false;
+  JsonBuilder parts;
+  parts.open_array();
+  for (const message::Message& message : messages) {
+    const std::string text = is_prompt(message) ? message::text_of(message.content) : "";
+    if (!text.empty()) message::write_text_part(parts, text + "\n\n");
+  }
+  if (user->content.kind == message::Content::Kind::text) {
+    message::write_text_part(parts, user->content.text);
+  } else {
+    const message::Parts said(user->content);
+    for (const json::Value part : said.items()) parts.value(part);
+  }
+  parts.close_array();
+  user->content = message::Content::of_parts(parts.take());
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> gemini_body(const Draft& draft) {
@@ -215,14 +255,11 @@ Result<std::string> gemini_body(const Draft& draft) {
   MILLRACE_TRY(check_media(draft, refusal));
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
-  const auto is_prompt = [](const message::Message& message) {
-    return message.role == message::Role::system || message.role == message::Role::developer;
-  };
   if (draft.is(Trait::image_output)) {
     if (std::any_of(draft.messages.begin(), draft.messages.end(), is_prompt)) {
       draft.note("system", "Models that make images take no system prompt.");
     }
-  } else {
+  } else if (!(draft.is(Trait::no_system_instruction) && let_user_say_prompt(draft.messages))) {
     format::write_gemini_system(out, draft.messages);
   }
   format::write_gemini_contents(out, draft.messages,

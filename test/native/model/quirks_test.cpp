@@ -15,6 +15,8 @@ constexpr std::string_view schema =
 constexpr std::string_view thinking = R"("thinking":{"type":"enabled","budget_tokens":2048})";
 constexpr std::string_view file =
     R"([{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AA=="}}]}])";
+constexpr std::string_view begun =
+    R"([{"role":"user","content":"Hi"},{"role":"assistant","content":"It is","prefix":true}])";
 constexpr std::string_view search = R"("enabledSearch":true)";
 
 // `with` and `without` are what URL, body or error hold when the flag is set and when it is not; ""
@@ -46,8 +48,9 @@ std::string many_tools() {
   return text + "]";
 }
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all{
+// What is about messages and the media in them.
+std::vector<Case> message_cases() {
+  return {
       {"no_audio",
        talk(
            R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}])"),
@@ -56,10 +59,18 @@ const std::vector<Case>& cases() {
        talk(
            R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}])"),
        R"("data:;base64,AA==")", R"("AA==")"},
+      {"prefix_member", talk(begun), R"("content":"It is","prefix":true)", ""},
+      {"partial_member", talk(begun), R"("content":"It is","partial":true)", ""},
       {"no_files", talk(file), "it takes no files", R"("file_data")"},
       {"file_url_parts", talk(file), R"("file_url":{"url":"AA=="},"file_name":"a.pdf")",
        R"("file_data")"},
       {"files_by_address", talk(file), "files go by address", R"("file_data")"},
+  };
+}
+
+// NOLINTNEXTLINE(readability-function-size): a table
+std::vector<Case> member_cases() {
+  return {
       {"no_top_k", ask(R"("top_k":5)"), "", R"("top_k":5)"},
       {"image_config", ask(R"("imageAspectRatio":"1:1")"),
        R"("image_config":{"aspect_ratio":"1:1"})", ""},
@@ -135,6 +146,14 @@ const std::vector<Case>& cases() {
       {"search_object", ask(search), R"("web_search":{"enable":true)", ""},
       {"search_always", ask(search), "", "enabledSearch:"},
   };
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = [] {
+    std::vector<Case> both = message_cases();
+    for (const Case& c : member_cases()) both.push_back(c);
+    return both;
+  }();
   return all;
 }
 

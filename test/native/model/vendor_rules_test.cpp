@@ -99,5 +99,78 @@ TEST(CustomTools, GetTheirInputBackAsTheModelWroteIt) {
       << chat;
 }
 
+TEST(BegunAnswers, AreMarkedInTheWordsOfTheVendor) {
+  struct Row {
+    std::string_view provider;
+    std::string_view said;  // what the payload says of the message
+    std::string_view sent;
+  };
+  for (const Row& row : {
+           Row{"mistral", "", R"("content":"It is","prefix":true})"},
+           Row{"mistral", R"(,"prefix":true)", R"("content":"It is","prefix":true})"},
+           Row{"deepseek", "", R"("content":"It is"})"},
+           Row{"deepseek", R"(,"prefix":true)", R"("content":"It is","prefix":true})"},
+           Row{"moonshot", R"(,"partial":true)", R"("content":"It is","partial":true})"},
+           Row{"moonshot", R"(,"prefix":true)", R"("content":"It is","partial":true})"},
+           Row{"qwen", R"(,"partial":true)", R"("content":"It is","partial":true})"},
+           Row{"groq", R"(,"prefix":true)", R"("content":"It is"})"},
+       }) {
+    const std::string body =
+        body_for(row.provider, "m",
+                 R"([{"role":"user","content":"a"},{"role":"assistant","content":"It is")" +
+                     std::string(row.said) + "}]");
+    EXPECT_NE(body.find(row.sent), std::string::npos) << row.provider << row.said << ' ' << body;
+  }
+  const std::string over =
+      body_for("mistral", "m",
+               R"([{"role":"user","content":"a"},{"role":"assistant",)"
+               R"("content":"b","prefix":true},{"role":"user","content":"c"}])");
+  EXPECT_EQ(over.find("prefix"), std::string::npos) << over;
+}
+
+TEST(Gemma, IsToldTheSystemPromptByTheUser) {
+  const std::string_view text =
+      R"([{"role":"system","content":"S"},{"role":"user","content":"u"}])";
+  const std::string_view parts =
+      R"([{"role":"system","content":"S"},{"role":"user","content":[{"type":"text","text":"u"}]}])";
+  for (const std::string_view messages : {text, parts}) {
+    const std::string body = body_for("google", "gemma-3-12b-it", messages);
+    EXPECT_EQ(body.find("systemInstruction"), std::string::npos) << body;
+    EXPECT_NE(body.find(R"("parts":[{"text":"S\n\n"},{"text":"u"}])"), std::string::npos) << body;
+  }
+  const std::string other = body_for("google", "gemini-2.5-flash", text);
+  EXPECT_NE(other.find("systemInstruction"), std::string::npos) << other;
+}
+
+TEST(Gemini, IsAskedToThinkAsTheModelCan) {
+  struct Row {
+    std::string_view model;
+    std::string_view more;
+    std::string_view sent;
+  };
+  for (const Row& row : {
+           Row{"gemini-3.1-pro-preview", R"("reasoning_effort":"none")",
+               R"("thinkingLevel":"low")"},
+           Row{"gemini-3.1-pro-preview", R"("thinkingLevel":"minimal")",
+               R"("thinkingLevel":"low")"},
+           Row{"gemini-3.7-flash", R"("reasoning_effort":"minimal")", R"("thinkingLevel":"low")"},
+           Row{"gemini-3.7-flash-lite", R"("reasoning_effort":"minimal")",
+               R"("thinkingLevel":"minimal")"},
+           Row{"gemini-3-flash-preview", R"("thinking":{"type":"disabled"})",
+               R"("thinkingLevel":"minimal")"},
+           Row{"gemini-2.5-pro", R"("reasoning_effort":"none")", R"("thinkingBudget":128)"},
+           Row{"gemini-2.5-pro", R"("thinkingBudget":0)", R"("thinkingBudget":128)"},
+           Row{"gemini-2.5-flash", R"("reasoning_effort":"none")", R"("thinkingBudget":0)"},
+       }) {
+    const std::string body =
+        body_for("google", row.model, R"([{"role":"user","content":"a"}])", row.more);
+    EXPECT_NE(body.find(row.sent), std::string::npos) << row.model << row.more << ' ' << body;
+  }
+  const std::string penalties =
+      body_for("google", "gemini-2.5-flash", R"([{"role":"user","content":"a"}])",
+               R"("presence_penalty":0.5,"frequency_penalty":0.5)");
+  EXPECT_EQ(penalties.find("Penalty"), std::string::npos) << penalties;
+}
+
 }  // namespace
 }  // namespace millrace
