@@ -41,12 +41,18 @@ class BedrockWriter final : public TurnWriter {
       return;
     }
     const message::Parts parts(message.content);
+    bool has_document = false;
+    bool has_text = false;
     for (const json::Value part : parts.items()) {
-      const std::string block = bedrock::block_of(part, out_.surrogates());
+      const std::string block = bedrock::block_of(part, documents_, out_.surrogates());
       if (block.empty()) continue;
       enter(Turn::user);
       out_.written(block);
+      has_document = has_document || block.starts_with(R"({"document")");
+      has_text = has_text || block.starts_with(R"({"text")");
     }
+    // The API refuses a document without a text beside it.
+    if (has_document && !has_text) write_text("The document is attached.");
   }
 
   void write_assistant(const Message& message) override {
@@ -140,7 +146,7 @@ class BedrockWriter final : public TurnWriter {
     const message::Parts parts(message.content);
     bool any = false;
     for (const json::Value part : parts.items()) {
-      const std::string block = bedrock::block_of(part, out_.surrogates());
+      const std::string block = bedrock::block_of(part, documents_, out_.surrogates());
       if (block.empty()) continue;
       any = true;
       out_.written(block);
@@ -155,6 +161,7 @@ class BedrockWriter final : public TurnWriter {
   }
 
   JsonBuilder& out_;
+  bedrock::DocumentNames documents_;
 };
 
 bool is_text_block(const json::Value& block) {

@@ -52,11 +52,12 @@ const Row* find_row(const Media& media) {
   return row == rows.end() ? nullptr : row;
 }
 
-// A name that the API accepts.
+constexpr std::size_t name_limit = 190;  // of the 200 characters, without a number behind it
+
+// A name of the characters that the API accepts.
 std::string document_name(std::string_view filename) {
-  constexpr std::size_t limit = 200;
   std::string name;
-  for (const char c : filename.substr(0, limit)) {
+  for (const char c : filename.substr(0, name_limit)) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '-' || c == '(' || c == ')' || c == '[' || c == ']';
     name.push_back(fits ? c : '-');
@@ -70,7 +71,16 @@ bool knows_format(const Media& media) {
   return find_row(media) != nullptr;
 }
 
-std::string block_of(const json::Value& part, json::Surrogates surrogates) {
+std::string DocumentNames::next(std::string_view filename) {
+  const std::string base = document_name(filename);
+  std::string name = base;
+  while (!counts_.try_emplace(name, 1).second) {
+    name = base + "-" + std::to_string(++counts_[base]);
+  }
+  return name;
+}
+
+std::string block_of(const json::Value& part, DocumentNames& names, json::Surrogates surrogates) {
   JsonBuilder out(surrogates);
   if (part["type"].string() == "text") {
     if (is_blank(part["text"].string())) return {};
@@ -93,7 +103,7 @@ std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   out.open_object();
   out.open_object(message::name_of(media.kind));
   out.text("format", row->format);
-  if (media.kind == Media::Kind::document) out.text("name", document_name(media.filename));
+  if (media.kind == Media::Kind::document) out.text("name", names.next(media.filename));
   out.open_object("source");
   if (inlined) {
     out.text("bytes", media.value);

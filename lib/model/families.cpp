@@ -23,10 +23,11 @@ constexpr std::uint32_t o_series =
     bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
 constexpr std::uint32_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
 constexpr std::uint32_t grok_reasoning = bits(no_penalties, no_stop);
+constexpr std::uint32_t claude_4 = bits(no_effort, no_schema);
 constexpr std::uint32_t claude_4_5 = bits(one_sampling, no_effort);
 constexpr std::uint32_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
 constexpr std::uint32_t claude_4_7 =
-    bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill);
+    bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill, no_bedrock_schema);
 constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks);
 
 // The longest name that fits counts alone.
@@ -53,11 +54,13 @@ constexpr std::array families{
     Family{"gpt-4o-mini-search-preview", bits(no_sampling)},
     Family{"gpt-4", bits(cache_key)},
     Family{"gpt-4o", bits(cache_key)},
-    Family{"claude-3", bits(no_effort)},
-    Family{"claude-3-5", bits(no_effort)},
-    Family{"claude-3-7", bits(no_effort)},
-    Family{"claude-sonnet-4", bits(no_effort)},
-    Family{"claude-opus-4", bits(no_effort)},
+    Family{"claude-2", claude_4},
+    Family{"claude-instant", claude_4},
+    Family{"claude-3", claude_4},
+    Family{"claude-3-5", claude_4},
+    Family{"claude-3-7", claude_4},
+    Family{"claude-sonnet-4", claude_4},
+    Family{"claude-opus-4", claude_4},
     Family{"claude-opus-4-1", claude_4_5},
     Family{"claude-opus-4.1", claude_4_5},
     Family{"claude-opus-4-5", bits(one_sampling)},

@@ -30,6 +30,8 @@ enum class Trait : std::uint8_t {
   high_effort_only,       // effort `high` is the only one
   cache_key,              // takes prompt_cache_key
   short_call_ids,         // ids of calls are nine letters and digits
+  no_schema,              // Claude: no constrained decoding, for answers and for tools
+  no_bedrock_schema,      // the same, on Bedrock only: it checks fields by an older list
   thoughts_back,          // thinks only where each of its answers comes back with its reasoning
 };
 

@@ -8,6 +8,8 @@
 
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
+#include "model/body/claude.hpp"
+#include "model/families.hpp"
 #include "model/object_schema.hpp"
 #include "schema/schema.hpp"
 
@@ -25,6 +27,7 @@ struct ModeRow {
   Dialect dialect;
   bool schema;  // knows constrained decoding
   SchemaStyle style;
+  bool forces_tools = true;  // the model can be made to call one
 };
 constexpr std::array<ModeRow, 9> modes = {{
     {Dialect::openai_chat, true, SchemaStyle::strict},
@@ -38,26 +41,14 @@ constexpr std::array<ModeRow, 9> modes = {{
     {Dialect::cohere, true, SchemaStyle::plain},
 }};
 
-// Claude models without constrained decoding, by the beginning of their names.
-constexpr std::array<std::string_view, 7> older_claudes = {
-    "claude-2",          "claude-3",        "claude-instant", "claude-sonnet-4-0",
-    "claude-sonnet-4-2", "claude-opus-4-0", "claude-opus-4-2"};
-
-bool begins_with_one_of(std::string_view text, std::span<const std::string_view> beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view one) { return text.starts_with(one); });
-}
-
 ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
   ModeRow row{config.provider->dialect, false, SchemaStyle::plain};
   for (const ModeRow& one : modes) {
     if (one.dialect == config.provider->dialect) row = one;
   }
-  // Other vendors behind Anthropic's API know tools only.
-  const bool claude = config.provider->dialect == Dialect::anthropic;
-  if (claude && (config.id != "anthropic" || begins_with_one_of(model, older_claudes))) {
-    row.schema = false;
-  }
+  const Traits traits = traits_of(model);
+  if (row.dialect == Dialect::anthropic) row.schema = claude_takes_schemas(config, traits);
+  row.forces_tools = !traits.has(Trait::always_thinks);
   if (config.quirks.has(Quirk::no_json_schema)) row.schema = false;
   return row;
 }
@@ -154,7 +145,8 @@ Result<void> choose(Plan& plan, const ModeRow& row, std::string_view wanted,
   }
   plan.schema = schema;
   const bool free = wanted.empty() || wanted == "auto";
-  plan.mode = free ? std::string(row.schema ? "schema" : "tool") : std::string(wanted);
+  const std::string_view without_schema = row.forces_tools ? "tool" : "json";
+  plan.mode = free ? (row.schema ? "schema" : without_schema) : wanted;
   if (plan.mode != "schema") return {};
   auto styled = styled_schema(schema, row.style);
   if (!styled) return std::move(styled).error();
@@ -165,15 +157,9 @@ Result<void> choose(Plan& plan, const ModeRow& row, std::string_view wanted,
   } else if (strict_style) {
     plan.strict = false;
   } else if (free) {
-    plan.mode = "tool";
+    plan.mode = without_schema;
   }
   return {};
-}
-
-std::string instruction_of(const Plan& plan) {
-  return "Answer with one JSON value that follows this JSON Schema, and with nothing before or "
-         "behind it:\n" +
-         plan.schema;
 }
 
 // --- the answer
@@ -342,7 +328,7 @@ Result<std::string> plan_object(const ProviderConfig& config, std::string_view r
   else
     write_response_format(out, plan);
   out.close_object();
-  if (plan.mode == "json") out.text("instruction", instruction_of(plan));
+  if (plan.mode == "json") out.text("instruction", schema_instruction(plan.schema));
   out.close_object();
   return out.take();
 }

@@ -361,4 +361,10 @@ Result<std::optional<std::string>> styled_schema(std::string_view schema_json, S
   return Writer(root, *row).run();
 }
 
+std::string schema_instruction(std::string_view schema_json) {
+  return "Answer with one JSON value that follows this JSON Schema, and with nothing before or "
+         "behind it:\n" +
+         std::string(schema_json);
+}
+
 }  // namespace millrace::model

@@ -23,4 +23,7 @@ enum class SchemaStyle : std::uint8_t {
 // Errors: invalid_json, json_too_deep.
 Result<std::optional<std::string>> styled_schema(std::string_view schema_json, SchemaStyle style);
 
+// What tells a model of a schema that its API does not take.
+std::string schema_instruction(std::string_view schema_json);
+
 }  // namespace millrace::model

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "format/anthropic.hpp"
+#include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
@@ -115,21 +116,8 @@ void write_marked_messages(JsonBuilder& out, const json::Value& messages) {
   out.close_array();
 }
 
-// Models that refuse a beginning of their answer get the conversation without it.
-std::span<const Message> without_prefill(const Draft& draft) {
-  std::span<const Message> messages = draft.messages;
-  if (!draft.is(Trait::no_prefill)) return messages;
-  while (!messages.empty() && messages.back().role == Role::assistant &&
-         messages.back().tool_calls.empty()) {
-    draft.note("messages",
-               "The model takes no beginning of its answer: the last message was left out.");
-    messages = messages.first(messages.size() - 1);
-  }
-  return messages;
-}
-
-Result<void> write_messages(JsonBuilder& out, const Draft& draft) {
-  const std::span<const Message> messages = without_prefill(draft);
+Result<void> write_messages(JsonBuilder& out, const Draft& draft, bool thinks) {
+  const std::span<const Message> messages = claude_messages(draft, thinks);
   if (!draft.payload.context_caching) {
     format::write_anthropic_messages(out, messages);
     return {};
@@ -145,23 +133,25 @@ Result<void> write_messages(JsonBuilder& out, const Draft& draft) {
   return {};
 }
 
-void write_tool(JsonBuilder& out, const Tool& tool, bool marked) {
+void write_tool(JsonBuilder& out, const Tool& tool, bool marked, bool knows_strict) {
   if (tool.name.empty()) {
     out.raw(tool.raw);
     return;
   }
   out.open_object();
-  write_function(out, tool, "input_schema");
+  write_function(out, tool, "input_schema", knows_strict);
   if (marked) out.raw("cache_control", cache_mark);
   out.close_object();
 }
 
-void write_tools(JsonBuilder& out, const Draft& draft) {
+void write_tools(JsonBuilder& out, const Draft& draft, bool takes_schemas) {
   const auto& tools = draft.payload.tools;
   if (tools.empty() && !draft.payload.search) return;
+  if (!takes_schemas) note_no_strict(draft);
   out.open_array("tools");
   for (std::size_t at = 0; at < tools.size(); ++at) {
-    write_tool(out, tools[at], draft.payload.context_caching && is_last_of(at, tools.size()));
+    const bool marked = draft.payload.context_caching && is_last_of(at, tools.size());
+    write_tool(out, tools[at], marked, takes_schemas);
   }
   if (draft.payload.search) out.raw(R"({"type":"web_search_20250305","name":"web_search"})");
   out.close_array();
@@ -171,12 +161,7 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
   const bool one_call = payload.parallel_tool_calls == false;
-  ToolChoice::Kind kind = payload.tool_choice.kind;
-  const bool thinks_anyway = thinks || draft.is(Trait::always_thinks);
-  if (thinks_anyway && (kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool)) {
-    draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
-    kind = ToolChoice::Kind::any_or_none;
-  }
+  ToolChoice::Kind kind = claude_tool_choice(draft, thinks);
   if (kind == ToolChoice::Kind::unset && one_call) kind = ToolChoice::Kind::any_or_none;
   constexpr std::array<std::string_view, 5> names{"", "none", "auto", "any", "tool"};
   if (kind == ToolChoice::Kind::unset) return;
@@ -205,20 +190,18 @@ void write_sampling(JsonBuilder& out, const Draft& draft, bool thinks) {
 }
 
 // Effort and schema share a member.
-void write_output_config(JsonBuilder& out, const Draft& draft) {
-  const ResponseFormat& format = draft.payload.response_format;
+void write_output_config(JsonBuilder& out, const Draft& draft, std::string_view schema) {
   const std::string_view effort = claude_effort(draft);
-  const bool has_schema = format.kind == ResponseFormat::Kind::json_schema;
-  if (format.kind == ResponseFormat::Kind::json_object) {
+  if (draft.payload.response_format->kind == ResponseFormat::Kind::json_object) {
     draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
   }
-  if (!has_schema && effort.empty()) return;
+  if (schema.empty() && effort.empty()) return;
   out.open_object("output_config");
   out.filled("effort", effort);
-  if (has_schema) {
+  if (!schema.empty()) {
     out.open_object("format");
     out.text("type", "json_schema");
-    out.raw("schema", format.schema);
+    out.raw("schema", schema);
     out.close_object();
   }
   out.close_object();
@@ -244,9 +227,18 @@ void write_container(JsonBuilder& out, const Draft& draft) {
   if (container) out.filled("container", container.value()["id"].string());
 }
 
-Result<std::string> write_body(const Draft& draft, bool on_vertex) {
-  MILLRACE_TRY(check_tools(draft));
-  MILLRACE_TRY(check_media(draft, refusal));
+Result<std::string> write_body(const Draft& given, bool on_vertex) {
+  MILLRACE_TRY(check_tools(given));
+  MILLRACE_TRY(check_media(given, refusal));
+  const bool takes_schemas = !on_vertex && claude_takes_schemas(given.config, given.traits);
+  auto schema = answer_schema(given, takes_schemas);
+  if (!schema) return std::move(schema).error();
+  message::Messages with_schema;
+  Draft draft = given;
+  if (!schema.value().told.empty()) {
+    with_schema = with_instruction(given.messages, schema.value().told);
+    draft.messages = with_schema;
+  }
   const std::int64_t limit = claude_limit(draft);
   const ClaudeThinking thinking = claude_thinking(draft, limit);
   JsonBuilder out(json::Surrogates::replace);
@@ -259,13 +251,13 @@ Result<std::string> write_body(const Draft& draft, bool on_vertex) {
   }
   write_integer(out, "max_tokens", limit);
   write_system(out, draft);
-  MILLRACE_TRY(write_messages(out, draft));
+  MILLRACE_TRY(write_messages(out, draft, thinking.on()));
   out.flag("stream", draft.streamed);
-  write_tools(out, draft);
+  write_tools(out, draft, takes_schemas);
   write_tool_choice(out, draft, thinking.on());
   write_sampling(out, draft, thinking.on());
   write_claude_thinking(out, thinking);
-  write_output_config(out, draft);
+  write_output_config(out, draft, schema.value().sent);
   write_metadata(out, draft);
   write_container(out, draft);
   write_extra(out, draft, known_extra);

@@ -6,11 +6,13 @@
 
 #include "format/bedrock_converse.hpp"
 #include "format/bedrock_media.hpp"
+#include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
+#include "model/body/told_calls.hpp"
 #include "model/body/tools.hpp"
 
 namespace millrace::model {
@@ -56,33 +58,43 @@ void write_system(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
-void write_tools(JsonBuilder& out, const Draft& draft) {
+// Bedrock checks Claude's fields by lists of its own, which know no constrained decoding for the
+// newest models.
+bool is_held_to_schemas(const Draft& draft) {
+  return !draft.is(Trait::no_schema) && !draft.is(Trait::no_bedrock_schema);
+}
+
+void write_tool(JsonBuilder& out, const Tool& tool, bool knows_strict) {
+  if (tool.name.empty()) {
+    out.raw(tool.raw);
+    return;
+  }
+  out.open_object();
+  out.open_object("toolSpec");
+  out.text("name", tool.name);
+  out.filled("description", tool.description);
+  if (tool.strict == true && knows_strict) out.flag("strict", true);
+  out.open_object("inputSchema");
+  out.raw("json", tool.parameters);
+  out.close_object();
+  out.close_object();
+  out.close_object();
+}
+
+void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
+  const bool knows_strict = is_held_to_schemas(draft);
+  if (!knows_strict) note_no_strict(draft);
   if (payload.tool_choice.kind == ToolChoice::Kind::none) {
     draft.note("tool_choice", "The API cannot forbid calls; the model may make one.");
   }
   out.open_object("toolConfig");
   out.open_array("tools");
-  for (const Tool& tool : payload.tools) {
-    if (tool.name.empty()) {
-      out.raw(tool.raw);
-      continue;
-    }
-    out.open_object();
-    out.open_object("toolSpec");
-    out.text("name", tool.name);
-    out.filled("description", tool.description);
-    if (tool.strict == true) out.flag("strict", true);
-    out.open_object("inputSchema");
-    out.raw("json", tool.parameters);
-    out.close_object();
-    out.close_object();
-    out.close_object();
-  }
+  for (const Tool& tool : payload.tools) write_tool(out, tool, knows_strict);
   if (payload.context_caching) out.raw(cache_point);
   out.close_array();
-  switch (payload.tool_choice.kind) {
+  switch (claude_tool_choice(draft, thinks)) {
     case ToolChoice::Kind::unset:
     case ToolChoice::Kind::none: break;
     case ToolChoice::Kind::any_or_none: out.raw("toolChoice", R"({"auto":{}})"); break;
@@ -98,22 +110,6 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
   out.close_object();
 }
 
-void write_inference(JsonBuilder& out, const Draft& draft, bool thinks) {
-  const ChatPayload& payload = draft.payload;
-  const Sampling s = sampling_of(draft, 1.0);
-  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
-  JsonBuilder config(json::Surrogates::replace);
-  config.open_object();
-  write_integer(config, "maxTokens", payload.max_tokens);
-  if (!thinks) {
-    write_number(config, "temperature", s.temperature);
-    write_number(config, "topP", s.top_p);
-  }
-  write_strings(config, "stopSequences", payload.stop);
-  config.close_object();
-  if (const std::string text = config.take(); text != "{}") out.written("inferenceConfig", text);
-}
-
 bool names(const Draft& draft, std::string_view maker) {
   return draft.model.find(maker) != std::string_view::npos ||
          draft.payload.model.find(maker) != std::string_view::npos;
@@ -124,12 +120,14 @@ struct ModelFields {
   ClaudeThinking thinking;
   std::string_view effort;  // Claude's
   std::string_view nova;    // the effort of Nova 2
+  bool is_nova = false;     // whose settings have a member of their own
   std::optional<std::int64_t> top_k;
 };
 
 ModelFields fields_of(const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   ModelFields fields;
+  fields.is_nova = names(draft, "amazon.nova");
   if (names(draft, "claude")) {
     fields.thinking = claude_thinking(draft, claude_limit(draft));
     if (fields.thinking.type == "disabled") fields.thinking.type.clear();  // unless asked for
@@ -152,6 +150,29 @@ ModelFields fields_of(const Draft& draft) {
   return fields;
 }
 
+void write_inference(JsonBuilder& out, const Draft& draft, const ModelFields& fields) {
+  const ChatPayload& payload = draft.payload;
+  const Sampling s = sampling_of(draft, 1.0);
+  if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
+  JsonBuilder config(json::Surrogates::replace);
+  config.open_object();
+  // Nova 2 decides itself how long it is when it thinks hard.
+  const bool is_free = fields.nova == "high";
+  if (is_free && (payload.max_tokens || s.temperature || s.top_p)) {
+    draft.note("max_tokens", "The effort `high` takes neither a limit nor sampling settings.");
+  }
+  if (!is_free) write_integer(config, "maxTokens", payload.max_tokens);
+  if (!is_free && !fields.thinking.on()) {
+    write_number(config, "temperature", s.temperature);
+    write_number(config, "topP", s.top_p);
+  }
+  const bool is_openai = names(draft, "openai.");
+  if (is_openai && !payload.stop.empty()) draft.note("stop", "The model refuses it.");
+  if (!is_openai) write_strings(config, "stopSequences", payload.stop);
+  config.close_object();
+  if (const std::string text = config.take(); text != "{}") out.written("inferenceConfig", text);
+}
+
 void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
   JsonBuilder own(json::Surrogates::replace);
   own.open_object();
@@ -167,7 +188,13 @@ void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
     own.text("maxReasoningEffort", fields.nova);
     own.close_object();
   }
-  write_integer(own, "top_k", fields.top_k);
+  if (fields.is_nova && fields.top_k) {
+    own.open_object("inferenceConfig");
+    write_integer(own, "topK", fields.top_k);
+    own.close_object();
+  } else {
+    write_integer(own, "top_k", fields.top_k);
+  }
   own.close_object();
   if (const std::string text = own.take(); text != "{}") {
     out.written("additionalModelRequestFields", text);
@@ -175,22 +202,18 @@ void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
 }
 
 // The schema goes as JSON text.
-void write_output_config(JsonBuilder& out, const Draft& draft) {
+void write_output_config(JsonBuilder& out, const Draft& draft, const std::string& schema) {
   const ResponseFormat& format = draft.payload.response_format;
   if (format.kind == ResponseFormat::Kind::json_object) {
     draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
   }
-  if (format.kind != ResponseFormat::Kind::json_schema) return;
-  if (names(draft, "amazon.")) {
-    draft.note("response_format", "The model takes no schema: a tool can carry it.");
-    return;
-  }
+  if (schema.empty()) return;
   out.open_object("outputConfig");
   out.open_object("textFormat");
   out.text("type", "json_schema");
   out.open_object("structure");
   out.open_object("jsonSchema");
-  out.text("schema", format.schema);
+  out.text("schema", schema);
   out.filled("name", format.name);
   out.filled("description", format.description);
   out.close_object();
@@ -201,17 +224,31 @@ void write_output_config(JsonBuilder& out, const Draft& draft) {
 
 }  // namespace
 
-Result<std::string> bedrock_converse_body(const Draft& draft) {
-  MILLRACE_TRY(check_tools(draft));
-  MILLRACE_TRY(check_media(draft, refusal));
+Result<std::string> bedrock_converse_body(const Draft& given) {
+  MILLRACE_TRY(check_tools(given));
+  MILLRACE_TRY(check_media(given, refusal));
+  auto schema = answer_schema(given, is_held_to_schemas(given) && !names(given, "amazon."));
+  if (!schema) return std::move(schema).error();
+  message::Messages storage;
+  Draft draft = given;
+  if (given.payload.tools.empty() && has_calls(given.messages)) {
+    draft.note("messages", "The API takes calls beside tools only: they are told in words.");
+    storage = with_told_calls(draft.messages);
+    draft.messages = storage;
+  }
+  if (!schema.value().told.empty()) {
+    storage = with_instruction(draft.messages, schema.value().told);
+    draft.messages = storage;
+  }
   const ModelFields fields = fields_of(draft);
+  if (names(draft, "claude")) draft.messages = claude_messages(draft, fields.thinking.on());
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   write_system(out, draft);
   format::write_bedrock_converse_messages(out, draft.messages);
-  write_inference(out, draft, fields.thinking.on());
-  write_tools(out, draft);
-  write_output_config(out, draft);
+  write_inference(out, draft, fields);
+  write_tools(out, draft, fields.thinking.on());
+  write_output_config(out, draft, schema.value().sent);
   write_model_fields(out, fields);
   write_extra(out, draft, known_extra);
   note_extra(draft, known_extra);

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "message/json_builder.hpp"
+#include "message/parts.hpp"
 #include "model/body/fields.hpp"
+#include "model/cards.hpp"
 
 namespace millrace::model {
 namespace {
+
+using message::Content;
+using message::Message;
+using message::Role;
 
 constexpr std::int64_t least_budget = 1024;
 constexpr std::int64_t usual_limit = 8192;
@@ -33,10 +40,66 @@ std::string type_of(const Draft& draft) {
   return type;
 }
 
+// What the model's card says, or 0. Vertex AI parts the date by an `@`.
+std::int64_t most_output(std::string model) {
+  std::replace(model.begin(), model.end(), '@', '-');
+  const ModelCard* card = find_card("anthropic", model);
+  return card == nullptr ? 0 : card->max_output_tokens;
+}
+
+bool is_beginning(const Message& message) {
+  return message.role == Role::assistant && message.tool_calls.empty();
+}
+
+std::string_view without_end_space(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n\f\v");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+void trim_end(Content& content) {
+  if (content.kind == Content::Kind::text) {
+    content.text = without_end_space(content.text);
+    return;
+  }
+  const message::Parts parts(content);
+  std::vector<json::Value> all;
+  for (const json::Value part : parts.items()) all.push_back(part);
+  if (all.empty() || all.back()["type"].string() != "text") return;
+  message::JsonBuilder out(json::Surrogates::keep);
+  out.open_array();
+  for (std::size_t at = 0; at + 1 < all.size(); ++at) out.value(all[at]);
+  message::write_text_part(out, without_end_space(all.back()["text"].string()));
+  out.close_array();
+  content.text = out.take();
+}
+
 }  // namespace
 
+std::span<Message> claude_messages(const Draft& draft, bool thinks) {
+  std::span<Message> messages = draft.messages;
+  const auto ends_open = [&] { return !messages.empty() && is_beginning(messages.back()); };
+  if (!ends_open()) return messages;
+  if (!thinks && !draft.is(Trait::no_prefill) && !draft.is(Trait::always_thinks)) {
+    trim_end(messages.back().content);
+    return messages;
+  }
+  draft.note("messages",
+             "The model takes no beginning of its answer: the last message was left out.");
+  // The thoughts before it would be a beginning as well.
+  while (ends_open() || (!messages.empty() && messages.back().role == Role::reasoning)) {
+    messages = messages.first(messages.size() - 1);
+  }
+  return messages;
+}
+
 std::int64_t claude_limit(const Draft& draft) {
-  if (draft.payload.max_tokens) return *draft.payload.max_tokens;
+  const std::int64_t most = most_output(draft.payload.model);
+  if (const auto wanted = draft.payload.max_tokens) {
+    if (most == 0 || *wanted <= most) return *wanted;
+    draft.note("max_tokens", "The model writes at most " + std::to_string(most) + " tokens.");
+    return most;
+  }
+  if (most > 0) return most;
   const std::string& type = draft.payload.reasoning->type;
   const bool thinks = type == "enabled" || type == "adaptive" || draft.payload.reasoning->budget ||
                       draft.is(Trait::always_thinks);
@@ -77,6 +140,19 @@ std::string_view claude_effort(const Draft& draft) {
   if (std::find(efforts.begin(), efforts.end(), effort) != efforts.end()) return effort;
   draft.note("effort", "The API begins at `low`.");
   return {};
+}
+
+bool claude_takes_schemas(const ProviderConfig& config, Traits traits) {
+  return config.id == "anthropic" && !traits.has(Trait::no_schema);
+}
+
+ToolChoice::Kind claude_tool_choice(const Draft& draft, bool thinks) {
+  using Kind = ToolChoice::Kind;
+  const Kind kind = draft.payload.tool_choice.kind;
+  const bool demands = kind == Kind::required || kind == Kind::tool;
+  if (!demands || !(thinks || draft.is(Trait::always_thinks))) return kind;
+  draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
+  return Kind::any_or_none;
 }
 
 }  // namespace millrace::model

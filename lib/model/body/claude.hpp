@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,19 @@ void write_claude_thinking(message::JsonBuilder& out, const ClaudeThinking& thin
 // The effort as the model takes it, or "".
 std::string_view claude_effort(const Draft& draft);
 
-// The limit of an answer that the API demands: the payload's, or one that leaves room for thoughts.
+// Whether Anthropic's API and the model behind it hold answers and arguments of tools to a schema.
+// Other vendors behind that API do not.
+bool claude_takes_schemas(const ProviderConfig& config, Traits traits);
+
+// The choice of a tool as the model takes it: one that thinks cannot be made to call one.
+ToolChoice::Kind claude_tool_choice(const Draft& draft, bool thinks);
+
+// The messages without a beginning of the answer, where that is refused (by some models, and by all
+// while they think), else without white space at its end, which is refused too.
+std::span<message::Message> claude_messages(const Draft& draft, bool thinks);
+
+// The limit of an answer that the API demands: the payload's, at most that of the model's card;
+// else the card's, else one that leaves room for thoughts.
 std::int64_t claude_limit(const Draft& draft);
 
 }  // namespace millrace::model

@@ -6,11 +6,20 @@
 
 namespace millrace::model {
 
-void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key) {
+void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key,
+                    bool knows_strict) {
   out.text("name", tool.name);
   out.filled("description", tool.description);
   out.raw(schema_key, tool.parameters);
-  if (tool.strict) out.flag("strict", *tool.strict);
+  if (tool.strict && knows_strict) out.flag("strict", *tool.strict);
+}
+
+void note_no_strict(const Draft& draft) {
+  const auto& tools = draft.payload.tools;
+  if (std::none_of(tools.begin(), tools.end(), [](const Tool& t) { return t.strict == true; })) {
+    return;
+  }
+  draft.note("tools.strict", "The model is not held to schemas of tools here.");
 }
 
 void write_chat_tool(message::JsonBuilder& out, const Tool& tool) {

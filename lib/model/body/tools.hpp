@@ -8,8 +8,13 @@
 
 namespace millrace::model {
 
-// Writes the members of a function: name, description, parameters under `schema_key`, strict.
-void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key);
+// Writes the members of a function: name, description, parameters under `schema_key`, and strict
+// where that is known.
+void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key,
+                    bool knows_strict = true);
+
+// Notes that tools which demand it are not held to their schemas.
+void note_no_strict(const Draft& draft);
 
 // Writes `{"type":"function","function":{...}}`, or the provider's own tool as it is.
 void write_chat_tool(message::JsonBuilder& out, const Tool& tool);

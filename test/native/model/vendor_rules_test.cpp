@@ -74,7 +74,8 @@ TEST(MistralCallIds, AreOfNineLettersAndDigits) {
 
 TEST(MistralCallIds, FollowTheModelWhoeverServesIt) {
   const std::string foreign = calls_of({"call_abcDEF1234567890"});
-  const std::string bedrock = body_for("bedrock", "mistral.mistral-large-2402-v1:0", foreign);
+  const std::string bedrock =
+      body_for("bedrock", "mistral.mistral-large-2402-v1:0", foreign, R"("tools":[{"name":"t"}])");
   EXPECT_EQ(bedrock.find("call_abc"), std::string::npos) << bedrock;
   EXPECT_NE(bedrock.find(R"("toolUseId":")"), std::string::npos) << bedrock;
   const std::string other = body_for("groq", "llama-3.3-70b-versatile", foreign);

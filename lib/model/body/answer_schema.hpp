@@ -1,0 +1,27 @@
+// The schema that a chat's answer shall follow, for APIs that take objects only when they are
+// closed: Anthropic's and Bedrock's.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "model/dialects.hpp"
+
+namespace millrace::model {
+
+struct AnswerSchema {
+  std::string sent;  // what constrains the answer, or ""
+  std::string told;  // what the prompt says instead, or ""
+};
+
+// A model that takes no schema, or not this one, is told of it.
+// Errors: invalid_json, json_too_deep.
+Result<AnswerSchema> answer_schema(const Draft& draft, bool takes_schemas);
+
+// The messages with one more system prompt behind those that they begin with.
+message::Messages with_instruction(std::span<const message::Message> messages,
+                                   std::string_view instruction);
+
+}  // namespace millrace::model

@@ -1,0 +1,80 @@
+#include "model/body/told_calls.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "message/json_builder.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+using message::Message;
+using message::Messages;
+using message::Role;
+using message::ToolCall;
+
+using Calls = std::unordered_map<std::string_view, const ToolCall*>;
+
+// What the user says in the result's stead; its media stay.
+Message told(const Message& result, const Calls& calls) {
+  const auto call = calls.find(result.tool_call_id);
+  std::string text = "A tool";
+  if (call != calls.end()) {
+    const std::string& arguments = call->second->arguments;
+    text = "The tool " + call->second->name + " was called with " +
+           (arguments.empty() ? std::string("{}") : arguments) + " and";
+  }
+  text.append(result.error ? " failed:" : " answered:");
+  Message message;
+  message.role = Role::user;
+  message.id = result.id;
+  if (result.content.kind != message::Content::Kind::parts) {
+    const std::string& said = result.content.text;
+    text.append("\n").append(said.empty() ? result.error.value_or("") : said);
+    message.content = message::Content::of_text(text);
+    return message;
+  }
+  JsonBuilder parts(json::Surrogates::keep);
+  parts.open_array();
+  message::write_text_part(parts, text);
+  const message::Parts said(result.content);
+  for (const json::Value part : said.items()) parts.value(part);
+  parts.close_array();
+  message.content = message::Content::of_parts(parts.take());
+  return message;
+}
+
+}  // namespace
+
+bool has_calls(std::span<const Message> messages) {
+  return std::any_of(messages.begin(), messages.end(),
+                     [](const Message& message) { return !message.tool_calls.empty(); });
+}
+
+Messages with_told_calls(std::span<const Message> messages) {
+  Messages out;
+  Calls calls;
+  for (const Message& message : messages) {
+    for (const ToolCall& call : message.tool_calls) calls.insert_or_assign(call.id, &call);
+    if (message.role == Role::tool) {
+      out.push_back(told(message, calls));
+      continue;
+    }
+    const bool says_more =
+        !message::text_of(message.content).empty() || !message.metadata.provider_state.empty();
+    if (message.tool_calls.empty() || says_more) {
+      out.push_back(message);
+      out.back().tool_calls.clear();
+      continue;
+    }
+    // Thoughts without the call that they led to would stand alone, which the API refuses.
+    while (!out.empty() && out.back().role == Role::reasoning) out.pop_back();
+  }
+  return out;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,123 @@
+// What Bedrock's Converse refuses of a chat, and what is sent instead.
+#include <gtest/gtest.h>
+
+#include "model/build.hpp"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view claude = "anthropic.claude-sonnet-4-5-20250929-v1:0";
+
+Result<model::ChatRequest> built(std::string_view model, std::string_view messages,
+                                 std::string_view more = {}) {
+  std::string payload = "{";
+  json::append_member(payload, "model", model);
+  json::append_raw_member(payload, "messages", messages);
+  payload.append(more.empty() ? "" : ",").append(more);
+  return test::build(
+      test::settings_of("bedrock",
+                        R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"s")"),
+      payload + "}");
+}
+
+std::string sent(std::string_view model, std::string_view messages, std::string_view more = {}) {
+  return test::body_of(built(model, messages, more));
+}
+
+bool has(std::string_view text, std::string_view piece) {
+  return text.find(piece) != std::string_view::npos;
+}
+
+constexpr std::string_view hello = R"([{"role":"user","content":"Hi"}])";
+constexpr std::string_view history =
+    R"([{"role":"user","content":"Weather?"},{"role":"assistant","content":"I look.","tool_calls":)"
+    R"([{"id":"c1","type":"function","function":{"name":"w","arguments":"{\"c\":\"Oslo\"}"}}]},)"
+    R"({"role":"tool","tool_call_id":"c1","content":"Rain"},{"role":"user","content":"Sum up."}])";
+
+// "The toolConfig field must be defined when using toolUse and toolResult content blocks."
+TEST(BedrockBody, TellsOfCallsInWordsWhereThereAreNoTools) {
+  const auto request = built(claude, history);
+  const std::string body = test::body_of(request);
+  EXPECT_FALSE(has(body, "toolUse") || has(body, "toolResult") || has(body, "toolConfig")) << body;
+  EXPECT_TRUE(has(body, R"({"role":"assistant","content":[{"text":"I look."}]},{"role":"user",)"
+                        R"("content":[{"text":"The tool w was called with {\"c\":\"Oslo\"} and )"
+                        R"(answered:\nRain"},{"text":"Sum up."}]})"))
+      << body;
+  ASSERT_EQ(request.value().notes.size(), 1U);
+  EXPECT_EQ(request.value().notes[0].what, "messages");
+  const std::string with_tools = sent(
+      claude, history,
+      R"("tools":[{"type":"function","function":{"name":"w","parameters":{"type":"object"}}}])");
+  EXPECT_TRUE(has(with_tools, "toolUse") && has(with_tools, "toolResult")) << with_tools;
+}
+
+TEST(BedrockBody, TellsOfSilentCallsFailuresAndImages) {
+  const std::string body = sent(
+      claude,
+      R"([{"id":"1","role":"user","content":"q"},{"id":"2","role":"reasoning","content":"t",)"
+      R"("encryptedValue":"{\"bedrock\":{\"signature\":\"s\"}}"},{"id":"3","role":"assistant",)"
+      R"("toolCalls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}},)"
+      R"({"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},)"
+      R"({"id":"4","role":"tool","toolCallId":"a","content":"","error":"Broken"},)"
+      R"({"id":"5","role":"tool","toolCallId":"b","content":[{"type":"image","source":)"
+      R"({"type":"data","value":"AAAA","mimeType":"image/png"}}]}])",
+      R"("format":"canonical")");
+  EXPECT_TRUE(has(body, R"(The tool f was called with {} and failed:\nBroken)")) << body;
+  EXPECT_TRUE(has(body, R"(The tool g was called with {} and answered:"},{"image":)")) << body;
+  // Thoughts that led to a call only would stand alone.
+  EXPECT_FALSE(has(body, "reasoningContent") || has(body, R"("role":"assistant")")) << body;
+}
+
+// "Messages can't contain duplicate document names", in whichever turns they stand.
+TEST(BedrockBody, NamesEachDocumentOnce) {
+  constexpr std::string_view file =
+      R"({"type":"file","file":{"filename":"report.pdf","file_data":"data:application/pdf;base64,AAAA"}})";
+  constexpr std::string_view bare =
+      R"({"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}})";
+  std::string messages = R"([{"role":"user","content":[{"type":"text","text":"a"},)";
+  messages.append(file).append(",").append(file).append(",").append(bare);
+  messages.append(R"(]},{"role":"assistant","content":"b"},{"role":"user","content":[)");
+  messages.append(bare).append(",").append(file).append(R"(,{"type":"text","text":"c"}]}])");
+  const std::string body = sent(claude, messages);
+  for (const std::string_view name :
+       {"report-pdf", "report-pdf-2", "report-pdf-3", "document", "document-2"}) {
+    const std::string member = "\"name\":\"" + std::string(name) + "\"";
+    EXPECT_TRUE(has(body, member)) << member << body;
+    EXPECT_EQ(body.find(member), body.rfind(member)) << member << body;
+  }
+}
+
+TEST(BedrockBody, SendsADocumentWithAText) {
+  const std::string body =
+      sent(claude, R"([{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf",)"
+                   R"("file_data":"data:application/pdf;base64,AAAA"}}]}])");
+  EXPECT_TRUE(has(body, R"("text":"The document is attached.")")) << body;
+  const std::string image = sent(
+      claude,
+      R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}])");
+  EXPECT_FALSE(has(image, R"("text")")) << image;
+}
+
+TEST(BedrockBody, SendsNovaWhatItTakes) {
+  constexpr std::string_view settings =
+      R"("max_tokens":100,"temperature":0.5,"top_p":0.5,"top_k":5,"reasoning_effort":)";
+  const auto with = [&](std::string_view effort) {
+    return sent("us.amazon.nova-2-lite-v1:0", hello, std::string(settings) + std::string(effort));
+  };
+  const std::string high = with(R"("high")");
+  EXPECT_FALSE(has(high, "maxTokens") || has(high, "temperature") || has(high, "topP")) << high;
+  EXPECT_TRUE(has(high, R"("maxReasoningEffort":"high")")) << high;
+  const std::string low = with(R"("low")");
+  EXPECT_TRUE(has(low, R"("maxTokens":100,"temperature":0.25,"topP":0.5)")) << low;
+  EXPECT_TRUE(has(low, R"("inferenceConfig":{"topK":5})")) << low;
+  EXPECT_FALSE(has(low, "top_k")) << low;
+  EXPECT_TRUE(has(sent(claude, hello, R"("top_k":5)"), R"("top_k":5)"));
+}
+
+TEST(BedrockBody, SendsOpenAiNoStopSequences) {
+  EXPECT_FALSE(has(sent("openai.gpt-oss-120b-1:0", hello, R"("stop":["x"])"), "stopSequences"));
+  EXPECT_TRUE(has(sent(claude, hello, R"("stop":["x"])"), R"("stopSequences":["x"])"));
+}
+
+}  // namespace
+}  // namespace millrace

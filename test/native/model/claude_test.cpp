@@ -1,0 +1,199 @@
+// What Claude's models take of a chat, on Anthropic's API, on Vertex AI and on Bedrock.
+#include <gtest/gtest.h>
+
+#include "model/build.hpp"
+#include "model/object.hpp"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view aws =
+    R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"test-secret")";
+constexpr std::string_view bedrock_4_5 = "anthropic.claude-sonnet-4-5-20250929-v1:0";
+
+std::string sent(std::string_view provider, std::string_view payload) {
+  const bool signs = provider == "bedrock";
+  const bool on_vertex = provider == "vertexai";
+  return test::body_of(test::build(
+      test::settings_of(provider, signs ? aws : (on_vertex ? R"("apiKey":"{}")" : "")), payload));
+}
+
+std::string asked(std::string_view provider, std::string_view model, std::string_view more = {}) {
+  return sent(provider, test::question(model, more));
+}
+
+std::string said(std::string_view provider, std::string_view model, std::string_view messages,
+                 std::string_view more = {}) {
+  std::string payload = "{";
+  json::append_member(payload, "model", model);
+  json::append_raw_member(payload, "messages", messages);
+  payload.append(more.empty() ? "" : ",").append(more);
+  return sent(provider, payload + "}");
+}
+
+bool has(std::string_view text, std::string_view piece) {
+  return text.find(piece) != std::string_view::npos;
+}
+
+TEST(Claude, WritesAsMuchAsTheModelsCardSays) {
+  struct Row {
+    std::string_view model;
+    std::string_view more;
+    std::string_view limit;
+  };
+  for (const Row& row : {
+           Row{"claude-sonnet-4-5", "", "64000"},
+           Row{"claude-sonnet-4-5-20250929", "", "64000"},
+           Row{"claude-opus-5", "", "128000"},
+           Row{"claude-3-haiku-20240307", "", "4096"},
+           Row{"claude-3-haiku-20240307", R"("max_tokens":8192)", "4096"},
+           Row{"claude-sonnet-4-5", R"("max_tokens":100)", "100"},
+           Row{"claude-of-tomorrow", "", "8192"},
+           Row{"claude-of-tomorrow", R"("thinking":{"type":"adaptive"})", "32000"},
+           Row{"claude-of-tomorrow", R"("max_tokens":200000)", "200000"},
+       }) {
+    const std::string body = asked("anthropic", row.model, row.more);
+    EXPECT_TRUE(has(body, "\"max_tokens\":" + std::string(row.limit) + ",")) << body;
+  }
+  const auto cut = test::build(test::settings_of("anthropic"),
+                               test::question("claude-3-haiku", R"("max_tokens":5000)"));
+  ASSERT_TRUE(cut);
+  ASSERT_EQ(cut.value().notes.size(), 1U);
+  EXPECT_EQ(cut.value().notes[0].what, "max_tokens");
+}
+
+constexpr std::string_view beginning =
+    R"([{"role":"user","content":"q"},{"role":"assistant","content":"Pre: \n\t"}])";
+
+TEST(Claude, GetsTheBeginningOfItsAnswerWithoutSpaceAtItsEnd) {
+  EXPECT_TRUE(has(said("anthropic", "claude-sonnet-4-5", beginning), R"("text":"Pre:"})"));
+  EXPECT_TRUE(has(said("bedrock", bedrock_4_5, beginning), R"({"text":"Pre:"})"));
+  const std::string parts = said(
+      "anthropic", "claude-sonnet-4-5",
+      R"([{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a "},)"
+      R"({"type":"text","text":"b "}]}])");
+  EXPECT_TRUE(has(parts, R"(b"})") && has(parts, "a ")) << parts;
+  // Only the last message is a beginning.
+  EXPECT_TRUE(has(said("anthropic", "claude-sonnet-4-5",
+                       R"([{"role":"user","content":"q"},{"role":"assistant","content":"A "},)"
+                       R"({"role":"user","content":"r "}])"),
+                  R"("text":"A "})"));
+}
+
+TEST(Claude, GetsNoBeginningOfItsAnswerWhileItThinks) {
+  constexpr std::string_view thinking = R"("thinking":{"type":"enabled","budget_tokens":1024})";
+  constexpr std::string_view thought =
+      R"([{"id":"1","role":"user","content":"q"},{"id":"2","role":"reasoning","content":"t",)"
+      R"("encryptedValue":"{\"anthropic\":{\"signature\":\"s\"},\"bedrock\":{\"signature\":\"s\"}}"},)"
+      R"({"id":"3","role":"assistant","content":"half"}])";
+  for (const std::string_view messages : {beginning, thought}) {
+    for (const auto& [provider, model] :
+         {std::pair<std::string_view, std::string_view>{"anthropic", "claude-sonnet-4-5"},
+          {"bedrock", bedrock_4_5}}) {
+      const std::string body = said(provider, model, messages, thinking);
+      EXPECT_TRUE(has(body, R"("role":"user")")) << body;
+      EXPECT_FALSE(has(body, R"("role":"assistant")")) << body;
+    }
+  }
+  // Bedrock refuses what Anthropic refuses.
+  EXPECT_FALSE(has(said("bedrock", "anthropic.claude-opus-4-6-v1", beginning), "Pre:"));
+}
+
+constexpr std::string_view tool =
+    R"("tools":[{"type":"function","function":{"name":"w","strict":true,"parameters":{"type":)"
+    R"("object","properties":{}}}}],"tool_choice":"required")";
+
+TEST(Claude, IsNotMadeToCallWhereItAlwaysThinks) {
+  EXPECT_TRUE(has(asked("bedrock", "us.anthropic.claude-opus-5-5-v1:0", tool),
+                  R"("toolChoice":{"auto":{}})"));
+  EXPECT_TRUE(has(asked("bedrock", bedrock_4_5, tool), R"("toolChoice":{"any":{}})"));
+  const std::string thinks = std::string(tool) + R"(,"thinking":{"type":"enabled"})";
+  EXPECT_TRUE(has(asked("bedrock", bedrock_4_5, thinks), R"("toolChoice":{"auto":{}})"));
+}
+
+TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {
+  struct Row {
+    std::string_view provider;
+    std::string_view model;
+    bool strict;
+  };
+  for (const Row& row : {
+           Row{"anthropic", "claude-sonnet-4-5", true},
+           Row{"anthropic", "claude-sonnet-5", true},
+           Row{"anthropic", "claude-sonnet-4-20250514", false},
+           Row{"bedrock", bedrock_4_5, true},
+           Row{"bedrock", "us.anthropic.claude-sonnet-5-v1:0", false},
+           Row{"bedrock", "anthropic.claude-3-haiku-20240307-v1:0", false},
+           Row{"vertexai", "claude-sonnet-4-5", false},
+       }) {
+    const std::string body = asked(row.provider, row.model, tool);
+    EXPECT_TRUE(has(body, R"("name":"w")")) << body;
+    EXPECT_EQ(has(body, R"("strict":true)"), row.strict) << row.provider << ' ' << body;
+  }
+}
+
+constexpr std::string_view format =
+    R"("response_format":{"type":"json_schema","json_schema":{"name":"o","schema":{"type":)"
+    R"("object","properties":{"a":{"type":"array","items":{"type":"string"},"maxItems":3}}}}})";
+
+// Bounds and open objects are refused; what was a bound is told.
+TEST(Claude, GetsASchemaThatItTakes) {
+  const std::string body = asked("anthropic", "claude-sonnet-4-5", format);
+  EXPECT_TRUE(has(body, R"("output_config":{"format":{"type":"json_schema","schema":)")) << body;
+  EXPECT_TRUE(has(body, R"("additionalProperties":false)") && has(body, "[maxItems: 3]")) << body;
+  EXPECT_FALSE(has(body, R"("maxItems")")) << body;
+  const std::string amazon = asked("bedrock", bedrock_4_5, format);
+  EXPECT_TRUE(has(amazon, R"("outputConfig":{"textFormat")")) << amazon;
+  EXPECT_TRUE(has(amazon, R"(\"additionalProperties\":false)")) << amazon;
+}
+
+TEST(Claude, IsToldOfASchemaThatItDoesNotTake) {
+  constexpr std::string_view prompt = "Answer with one JSON value that follows this JSON Schema";
+  for (const auto& [provider, model] :
+       {std::pair<std::string_view, std::string_view>{"anthropic", "claude-sonnet-4-20250514"},
+        {"anthropic", "claude-3-haiku"},
+        {"vertexai", "claude-sonnet-4-5"},
+        {"bedrock", "us.anthropic.claude-sonnet-5-v1:0"},
+        {"bedrock", "anthropic.claude-3-haiku-20240307-v1:0"},
+        {"bedrock", "amazon.nova-lite-v1:0"}}) {
+    const std::string body = asked(provider, model, format);
+    EXPECT_TRUE(has(body, prompt) && has(body, R"(\"maxItems\":3)")) << body;
+    EXPECT_FALSE(has(body, "output_config") || has(body, "outputConfig")) << body;
+  }
+  // So is one that refers to itself, which the API does not take from any model.
+  const std::string open =
+      asked("anthropic", "claude-sonnet-4-5",
+            R"("response_format":{"type":"json_schema","json_schema":{"name":"o","schema":{"type":)"
+            R"("object","properties":{"next":{"$ref":"#"}}}}})");
+  EXPECT_TRUE(has(open, prompt) && !has(open, "output_config")) << open;
+  // Behind the prompts of the conversation.
+  const std::string both =
+      said("anthropic", "claude-3-haiku",
+           R"([{"role":"system","content":"Be brief."},{"role":"user","content":"q"}])", format);
+  EXPECT_LT(both.find("Be brief."), both.find(prompt)) << both;
+  EXPECT_LT(both.find(prompt), both.find(R"("messages":[)")) << both;
+}
+
+std::string mode_of(std::string_view provider, std::string_view model) {
+  auto config = model::read_config(test::settings_of(provider, provider == "bedrock" ? aws : ""));
+  if (!config) return "refused";
+  std::string request = "{";
+  json::append_member(request, "model", model);
+  json::append_raw_member(request, "schema",
+                          R"({"type":"object","properties":{"a":{"type":"string"}}})");
+  const auto plan = model::plan_object(config.value(), request + "}");
+  json::Document document;
+  if (!plan || !document.parse(plan.value())) return "refused";
+  return std::string(document.parse(plan.value()).value()["mode"].string());
+}
+
+TEST(Claude, IsAskedForAnObjectByWordsWhereNoToolCanBeForced) {
+  EXPECT_EQ(mode_of("bedrock", "us.anthropic.claude-opus-5-5-v1:0"), "json");
+  EXPECT_EQ(mode_of("bedrock", "us.anthropic.claude-sonnet-5-v1:0"), "tool");
+  EXPECT_EQ(mode_of("anthropic", "claude-opus-5-5"), "schema");
+  EXPECT_EQ(mode_of("anthropic", "claude-sonnet-4-20250514"), "tool");
+  EXPECT_EQ(mode_of("anthropic", "claude-sonnet-4-5"), "schema");
+}
+
+}  // namespace
+}  // namespace millrace
