@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "agent/budget.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
 #include "base/counts.hpp"
@@ -37,10 +38,6 @@ double first_number(const Tree& usage, std::initializer_list<std::string_view> n
   return 0;
 }
 
-std::string number_text(double value) {
-  return Tree::number(value).to_json();
-}
-
 Tree& entry_of(Tree& list, std::string_view member, std::string_view value) {
   for (Tree& item : list.items()) {
     if (item[member].string() == value) return item;
@@ -65,12 +62,14 @@ void StepMachine::stop_run(std::string_view reason, std::string_view detail) {
 // True when the operation must not start; the run is ended with a reason.
 bool StepMachine::over_limit_before(std::string_view operation) {
   const Tree& limits = state_["limits"];
-  const double tokens = limits["maxTokens"].number_or(0);
-  const double used = state_["usage"]["llm"]["tokens"]["total"].number_or(0);
-  if (operation == "llm" && tokens > 0 && used >= tokens) {
-    stop_run("token_limit_exceeded",
-             "Token limit exceeded: " + number_text(used) + " of " + number_text(tokens));
-    return true;
+  if (operation == "llm") {
+    auto reached = reached_tokens(state_);
+    // A run that this one is a part of may have spent its own.
+    if (!reached && options_.above) reached = options_.above();
+    if (reached) {
+      stop_run(reached->reason, reached->detail);
+      return true;
+    }
   }
   const std::int64_t started = limits["startedAtMs"].integer_or(0);
   const std::int64_t longest = limits["maxDurationMs"].integer_or(0);
@@ -83,28 +82,10 @@ bool StepMachine::over_limit_before(std::string_view operation) {
 
 // True when the limit ends or interrupts the run; a warning lets it go on.
 bool StepMachine::over_cost_limit() {
+  const auto exceeded = exceeded_cost(state_);
+  if (!exceeded) return false;
   const Tree& limit = state_["costLimit"];
-  if (!limit.is_object()) return false;
-  struct Row {
-    std::string_view member;
-    double spent;
-  };
-  const Tree& cost = state_["cost"];
-  const Row* exceeded = nullptr;
-  const std::array rows{Row{"maxTotalCost", cost["total"].number_or(0)},
-                        Row{"maxLlmCost", cost["llm"]["total"].number_or(0)},
-                        Row{"maxToolCost", cost["tools"]["total"].number_or(0)}};
-  for (const Row& row : rows) {
-    if (limit[row.member].is_number() && row.spent > limit[row.member].number_or(0)) {
-      exceeded = &row;
-      break;
-    }
-  }
-  if (exceeded == nullptr) return false;
-  const std::string currency(limit["currency"].is_string() ? limit["currency"].string() : "USD");
-  const Tree most = limit[exceeded->member];
-  const std::string detail = "Cost limit exceeded: " + number_text(exceeded->spent) + " " +
-                             currency + " of " + most.to_json() + " " + currency;
+  const std::string& detail = exceeded->detail;
   const std::string_view action = limit["onExceeded"].string();
   if (action == "stop") {
     stop_run("cost_limit_exceeded", detail);
@@ -123,7 +104,7 @@ bool StepMachine::over_cost_limit() {
     Tree& metadata = event.at("metadata");
     metadata.set("costExceeded", Tree::flag(true));
     metadata.set("currentCost", Tree::number(exceeded->spent));
-    metadata.set("limitCost", most);
+    metadata.set("limitCost", exceeded->most);
     state_.set("status", "interrupted");
     state_.set("interruption", std::move(record));
     emit(std::move(event), true);

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/budget.hpp"
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
@@ -57,6 +58,8 @@ struct StepOptions {
   std::int64_t answer_tokens = 0;  // that the model's answer may take at most; 0 is not known
   // Says what the model reads of a call that failed; else it is a JSON object with the message.
   std::function<std::string(const json::Tree& error)> failure = nullptr;
+  // The limit that a run which this one is a part of has reached: no call of the model starts then.
+  std::function<std::optional<ReachedLimit>()> above = nullptr;
   std::uint64_t last_id = 0;  // of the actions of earlier steps; those of this one are above it
 
   static StepOptions from(const json::Tree& options);
@@ -93,6 +96,8 @@ class StepMachine {
   // step.
   json::Tree take();
   [[nodiscard]] bool done() const { return done_; }
+  // While the step goes on.
+  [[nodiscard]] const json::Tree& state() const { return state_; }
   [[nodiscard]] std::uint64_t last_id() const { return last_id_; }
 
  private:

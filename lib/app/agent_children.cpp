@@ -18,6 +18,19 @@ using json::Tree;
 constexpr std::size_t children_at_once = 4;
 constexpr std::string_view owner_key = "\"subagentRunId\"";
 
+// Usage and cost of another agent. While it waits for a person so does the run that called it,
+// whose own time of waiting this is.
+Tree without_waits(const Tree& state) {
+  Tree books = Tree::object();
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (state[member].is_object()) books.set(member, state[member]);
+  }
+  if (Tree* usage = books.find("usage"); usage != nullptr) {
+    usage->at("humanInteraction").erase("totalWaitingTimeMs");
+  }
+  return books;
+}
+
 // A client may repeat an id; a session of its own has ids of its own.
 std::uint64_t resumed_action(std::size_t index) {
   return (std::uint64_t{1} << 31U) + index;
@@ -27,7 +40,8 @@ std::uint64_t resumed_action(std::size_t index) {
 
 void add_spent(Tree& state, const Tree& spent) {
   for (const std::string_view member : {"usage", "cost"}) {
-    if (spent[member].is_object()) agent::add_delta(state.at(member), Tree(), spent[member]);
+    if (!spent[member].is_object()) continue;
+    agent::add_delta(state.at(member), spent["before"][member], spent[member]);
   }
   const Tree& turn = spent["turn"];
   if (!turn.is_object()) return;
@@ -163,6 +177,10 @@ void AgentSession::start_child(std::uint64_t action, const SubAgent& agent, std:
     queued_.push_back({action, &agent, std::move(call_id), std::move(task)});
     return;
   }
+  task.above = [weak = weak_from_this()]() -> std::optional<agent::ReachedLimit> {
+    const auto self = weak.lock();
+    return self ? self->reached_limit() : std::nullopt;
+  };
   auto child = std::make_unique<Child>(*this, action, agent, std::move(call_id));
   Child& started = *child;
   children_.emplace(action, std::move(child));
@@ -185,10 +203,10 @@ void AgentSession::on_child(std::uint64_t action) {
   children_.erase(found);
   start_queued();
   const AgentOutcome& outcome = child->session().outcome();
+  spent_.push_back(books_of(*child));
   if (outcome.kind == AgentOutcome::Kind::waiting && !child->timed_out()) {
     return keep_child(action, *child);
   }
-  count_child(*child);
   tool::ToolOutcome result;
   if (child->timed_out()) {
     result = {"The agent " + child->agent().name + " did not end within " +
@@ -209,12 +227,36 @@ void AgentSession::on_child(std::uint64_t action) {
   end_child(action, *child, result);
 }
 
-// What it spent is the run's.
-void AgentSession::count_child(const Child& child) {
-  Tree spent = Tree::object();
-  spent.set("usage", child.session().state()["usage"]);
-  spent.set("cost", child.session().state()["cost"]);
-  spent_.push_back(std::move(spent));
+// What an agent of the run spent, for add_spent: what it had spent when it asked is added already.
+Tree AgentSession::books_of(const Child& child) const {
+  Tree spent = without_waits(child.session().books());
+  const Tree& kept = waiting_children_[child.call_id()];
+  if (kept["counted"].is_true()) spent.set("before", without_waits(kept["state"]));
+  return spent;
+}
+
+// What the run spent so far, with all that is at work for it.
+Tree AgentSession::books() const {
+  Tree sum = Tree::object();
+  const Tree& state = machine_ ? machine_->state() : state_;
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (state[member].is_object()) sum.set(member, state[member]);
+  }
+  for (const Tree& spent : spent_) add_spent(sum, spent);
+  for (const auto& [action, child] : children_) add_spent(sum, books_of(*child));
+  return sum;
+}
+
+// A limit of the run, or of one that it is a part of, that is reached by what they and all their
+// agents spent so far.
+std::optional<agent::ReachedLimit> AgentSession::reached_limit() const {
+  const Tree& state = machine_ ? machine_->state() : state_;
+  if (state["limits"]["maxTokens"].is_number() || state["costLimit"].is_object()) {
+    Tree held = books();
+    for (const std::string_view member : {"limits", "costLimit"}) held.set(member, state[member]);
+    if (auto reached = agent::reached_limit(held)) return reached;
+  }
+  return task_.above ? task_.above() : std::nullopt;
 }
 
 void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& outcome) {
@@ -263,6 +305,7 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   Tree kept = Tree::object();
   kept.set("agent", child.agent().name);
   kept.set("state", child.session().state());
+  kept.set("counted", Tree::flag(true));
   Tree interrupts = Tree::array();
   for (const Tree& interrupt : outcome.interrupts.items()) {
     Tree made = interrupt;

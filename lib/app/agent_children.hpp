@@ -10,7 +10,8 @@
 
 namespace millrace::app {
 
-// Adds {"usage"?, "cost"?} of another run, or the {"turn"} of the model that failed.
+// Adds {"usage"?, "cost"?, "before"?: the same as they were added already} of another run, or the
+// {"turn"} of the model that failed.
 void add_spent(json::Tree& state, const json::Tree& spent);
 
 // The text of the last answer.

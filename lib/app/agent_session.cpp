@@ -129,6 +129,7 @@ void AgentSession::next_step() {
   options.concurrency = plan_->concurrency;
   options.answer_tokens = plan_->answer_tokens;
   options.last_id = last_action_;
+  options.above = task_.above;
   options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
   if (plan_->rounds) {
     options.raw_arguments = true;

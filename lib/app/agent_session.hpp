@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -39,6 +40,8 @@ struct AgentTask {
   std::vector<std::pair<std::string, std::string>> results;
   // Of a run that this one is a part of.
   std::shared_ptr<UsedIds> used;
+  // The limit that it has reached.
+  std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
   // Questions that are answered and that nobody asked.
   std::vector<std::string> strays;
 };
@@ -178,7 +181,9 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void start_queued();
   void resume_children();
   void on_child(std::uint64_t action);
-  void count_child(const Child& child);
+  Tree books_of(const Child& child) const;
+  Tree books() const;
+  [[nodiscard]] std::optional<agent::ReachedLimit> reached_limit() const;
   void take_spent();
   void tell_child_end(const Child& child, const tool::ToolOutcome& outcome);
   void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
@@ -239,7 +244,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> asked_;
   std::uint64_t last_ask_ = std::uint64_t{1} << 32U;
   std::vector<Tree> spent_;  // by children that ended, and by a turn that failed
-  Tree waiting_children_;    // by call id: {"agent", "state", "interrupts"}
+  Tree waiting_children_;    // by call id: {"agent", "state", "interrupts", "counted"}
   Tree inherited_;           // rows for children that inherit them
 };
 

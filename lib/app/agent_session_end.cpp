@@ -136,7 +136,7 @@ void AgentSession::cancel_all() {
 // would, and what it spent is the run's.
 void AgentSession::drop_child(Child& child) {
   child.stop();
-  count_child(child);
+  spent_.push_back(books_of(child));
   tell_child_end(child, {"The agent " + child.agent().name + " was stopped.", true,
                          std::string(make_error(Errc::cancelled).code_name())});
   child.leave();

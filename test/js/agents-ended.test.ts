@@ -267,13 +267,47 @@ describe('a run whose agents ask', () => {
     expect(results.map(({ tool_call_id }) => tool_call_id)).toHaveLength(2);
   });
 
-  it('that is stopped by an answer gives its state', async () => {
+  it('that is stopped by an answer gives its state, and what was spent', async () => {
     const { agent } = await pairOf({ helper: mails }, { helper: asking([]) });
     const run = agent.run('mail ada', { saves: true });
-    await run.result;
+    expect((await run.result).usage?.llm).toMatchObject({ apiCalls: 2, tokens: { total: 30 } });
     const next = await run.resume({ stop: true });
-    expect(await next.result).toMatchObject({ status: 'cancelled' });
+    const { status, usage } = await next.result;
+    expect(status).toBe('cancelled');
+    expect(usage?.llm).toMatchObject({ apiCalls: 2, tokens: { total: 30 } });
     expect(await next.state).toBeDefined();
+  });
+
+  it('counts what they spent once, and the time of the person once', async () => {
+    // It asks twice.
+    const twice = (rows: Rows): Turn => {
+      const told = rows.filter(({ role }) => role === 'tool').length;
+      return told < 2 ? call('send_mail', `m${told}`, { to: `${told}` }) : { text: 'mailed' };
+    };
+    const { agent, model } = await pairOf({ helper: twice }, { helper: asking([]) });
+    let run = agent.run('go', { saves: true });
+    let waited = 0;
+    for (const asked of [2, 3]) {
+      expect(await run.result).toMatchObject({
+        status: 'interrupted',
+        usage: { llm: { apiCalls: asked }, tools: { totalCalls: asked - 2 } },
+      });
+      const at = Date.now();
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      run = await run.resume(true);
+      await run.result;
+      waited += Date.now() - at;
+    }
+    const { status, usage, cost } = await run.result;
+    expect(status).toBe('completed');
+    expect(usage).toMatchObject({
+      llm: { apiCalls: model.asked.length, tokens: { total: 15 * model.asked.length } },
+      tools: { totalCalls: 2, byTool: [{ name: 'send_mail', calls: 2 }] },
+      humanInteraction: { approvalRequests: 2 },
+    });
+    expect(cost?.llm.byModel).toMatchObject([{ usage: { totalTokens: 75 } }]);
+    expect(usage?.humanInteraction.totalWaitingTimeMs).toBeGreaterThan(200);
+    expect(usage?.humanInteraction.totalWaitingTimeMs).toBeLessThanOrEqual(waited);
   });
 
   it('ends in time also while one goes on with its answer', async () => {
@@ -294,5 +328,72 @@ describe('a run whose agents ask', () => {
     await expectLegal(events);
     expect(typesOf(events)).toContain('TOOL_CALL_RESULT');
     expect(await next.state).toBeDefined();
+  });
+});
+
+describe('the budget of a run', () => {
+  const spender = (rows: Rows): Turn => call('look', 'l1', { at: rows.length });
+  const mostOf = async (limits: object, helper: AgentOptions = {}) => {
+    const { agent, model } = await pairOf(
+      { helper: spender },
+      { helper: { tools: [look], ...helper }, caller: { limits } },
+    );
+    const { status, reason, usage } = await agent.run('go').result;
+    return { status, reason, calls: model.asked.length, total: usage?.llm.tokens.total };
+  };
+
+  it('counts what its agents spend while they work', async () => {
+    expect(await mostOf({ maxTokens: 100 })).toEqual({
+      status: 'completed',
+      reason: 'token_limit_exceeded',
+      calls: 7,
+      total: 105,
+    });
+    expect(await mostOf({ maxCost: 0.0003 })).toMatchObject({
+      reason: 'cost_limit_exceeded',
+      calls: 5,
+    });
+  });
+
+  it('is shared by agents side by side, and by those that they call', async () => {
+    const model = await startModel(({ messages }) => {
+      const at = String(messages[0]?.content);
+      if (at === 'depth 2') return spender(messages);
+      const one = { name: 'deeper', args: { task: 'go on' } };
+      return { calls: [one, one] };
+    });
+    models.push(model);
+    const provider = { baseURL: model.url, apiKey: 'k', maxRetries: 0 };
+    const at = (depth: number, more: AgentOptions = {}): ReturnType<typeof createAgent> =>
+      createAgent({
+        model: 'openai:m',
+        provider,
+        instructions: `depth ${String(depth)}`,
+        ...more,
+        ...(depth < 2
+          ? { agents: [{ name: 'deeper', description: 'Helps.', agent: at(depth + 1) }] }
+          : { tools: [look] }),
+      });
+    const { reason, usage } = await at(0, { limits: { maxTokens: 300 } }).run('go').result;
+    expect(reason).toBe('token_limit_exceeded');
+    // Calls that were under way when the limit was reached are counted too.
+    expect(usage?.llm.tokens.total).toBeGreaterThanOrEqual(300);
+    expect(usage?.llm.tokens.total).toBeLessThanOrEqual(360);
+    expect(usage?.llm.apiCalls).toBe(model.asked.length);
+  });
+
+  it('holds when an agent goes on with its answer', async () => {
+    const ask = tool({ name: 'look', description: 'Looks.', approve: true, run: () => 'seen' });
+    const { agent, model } = await pairOf(
+      { helper: (rows) => (answered(rows) ? call('again') : call('look')) },
+      {
+        helper: { tools: [ask, tool({ name: 'again', run: () => 'x' })] },
+        caller: { limits: { maxTokens: 100 } },
+      },
+    );
+    const run = agent.run('go', { saves: true });
+    await run.result;
+    const { reason } = await (await run.resume(true)).result;
+    expect([reason, model.asked.length]).toEqual(['token_limit_exceeded', 7]);
   });
 });
