@@ -1,10 +1,11 @@
 #include "agent/approvals.hpp"
 
-#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "agent/approval_list.hpp"
 #include "agent/intervention.hpp"
+#include "agent/open_calls.hpp"
 #include "agent/state.hpp"
 
 namespace millrace::agent {
@@ -37,12 +38,15 @@ Tree* find_tool_row(Tree& state, std::string_view call_id) {
   Tree* messages = state.find("messages");
   if (messages == nullptr || call_id.empty()) return nullptr;
   auto& items = messages->items();
-  const auto found = std::find_if(items.rbegin(), items.rend(), [&](const Tree& message) {
+  for (auto row = items.rbegin(); row != items.rend(); ++row) {
+    const Tree& message = std::as_const(*row);
     const Tree& named =
         message["tool_call_id"].is_null() ? message["plugin"]["id"] : message["tool_call_id"];
-    return message["role"].string() == "tool" && named.string() == call_id;
-  });
-  return found == items.rend() ? nullptr : &*found;
+    if (message["role"].string() == "tool" && named.string() == call_id) return &*row;
+    // What stands before the turn that calls is of an older one, which used the same id.
+    if (shows_call(message, call_id)) return nullptr;
+  }
+  return nullptr;
 }
 
 void open_approvals(Tree& state, const Tree& calls, std::int64_t expires_at_ms) {

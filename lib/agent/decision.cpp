@@ -168,14 +168,20 @@ class Decision {
       approval->at("edited").set("hash", new_hash);
     }
     const std::string_view id = call["id"].string();
-    for (Tree& message : state_.at("messages").items()) {
-      for (Tree& made :
-           message.find("tool_calls") != nullptr ? message.at("tool_calls").items() : none_) {
-        if (made["id"].string() == id) made.at("function").set("arguments", call["arguments"]);
+    if (Tree* row = find_tool_row(state_, id); row != nullptr && (*row)["plugin"].is_object()) {
+      row->at("plugin").set("arguments", call["arguments"]);
+    }
+    auto& rows = state_.at("messages").items();
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+      if (row->find("tool_calls") == nullptr) continue;
+      bool own = false;
+      for (Tree& made : row->at("tool_calls").items()) {
+        if (made["id"].string() != id) continue;
+        made.at("function").set("arguments", call["arguments"]);
+        own = true;
       }
-      if (message["tool_call_id"].string() == id && message["plugin"].is_object()) {
-        message.at("plugin").set("arguments", call["arguments"]);
-      }
+      // An older turn may have used the same id.
+      if (own) break;
     }
   }
 
@@ -377,7 +383,6 @@ class Decision {
   IdSource& ids_;
   Tree events_ = Tree::array();
   Tree next_;
-  std::vector<Tree> none_;
 };
 
 }  // namespace

@@ -70,6 +70,13 @@ const Tree* call_in(const Tree& turn, std::string_view id) {
 
 }  // namespace
 
+bool shows_call(const Tree& row, std::string_view call_id) {
+  if (call_in(row, call_id) != nullptr) return true;
+  const auto& turns = row["children"].items();
+  return std::any_of(turns.begin(), turns.end(),
+                     [&](const Tree& turn) { return call_in(turn, call_id) != nullptr; });
+}
+
 CallOwner owner_of(const Tree& messages, std::string_view call_id) {
   const auto& rows = messages.items();
   for (auto row = rows.rbegin(); row != rows.rend() && !call_id.empty(); ++row) {

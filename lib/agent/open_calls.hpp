@@ -20,6 +20,9 @@ struct CallOwner {
   const json::Tree* turn = nullptr;  // the row, or a turn in it where the row is a group
   const json::Tree* call = nullptr;  // as the turn shows it
 };
+// True of a row whose turn, or one of whose turns, shows the call.
+bool shows_call(const json::Tree& row, std::string_view call_id);
+
 CallOwner owner_of(const json::Tree& messages, std::string_view call_id);
 
 }  // namespace millrace::agent

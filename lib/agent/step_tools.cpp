@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/approvals.hpp"
 #include "agent/deltas.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
@@ -232,9 +233,13 @@ void StepMachine::end_by_tool() {
 
 void StepMachine::merge_custom_tools() {
   const Tree base = std::move(batch_->base);
+  // By their ids: an older turn may have used the id of the call.
   std::set<std::string> known;
+  const auto name_of = [](const Tree& row) {
+    return std::string(row[row["id"].is_string() ? "id" : "tool_call_id"].string());
+  };
   for (const Tree& message : base["messages"].items()) {
-    if (message["role"].string() == "tool") known.emplace(message["tool_call_id"].string());
+    if (message["role"].string() == "tool") known.insert(name_of(message));
   }
   Tree results = Tree::array();
   std::string parent = batch_->parent;
@@ -245,7 +250,8 @@ void StepMachine::merge_custom_tools() {
     const Tree& made = loaded.value();
     for (const Tree& message : made["messages"].items()) {
       if (message["role"].string() != "tool") continue;
-      if (!known.emplace(message["tool_call_id"].string()).second) continue;
+      if (!known.insert(name_of(message)).second) continue;
+      if (find_tool_row(state_, message["tool_call_id"].string()) != nullptr) continue;
       if (message["id"].is_string()) parent = message["id"].string();
       state_.at("messages").push(message);
     }

@@ -505,3 +505,72 @@ describe('an approval that comes late', () => {
     }
   });
 });
+
+describe('a call with the id of a call of an older turn', () => {
+  const rows = (state: any) =>
+    state.messages
+      .filter(({ role }: any) => role === 'tool')
+      .map(({ content, parentId }: any) => [parentId, content]);
+  const older = [
+    { role: 'user', content: 'x' },
+    { ...toolTurn('a0', 'c'), tool_calls: [{ id: 'c', type: 'function', function: { name: 'pay', arguments: '{"n":1}' } }] }, // prettier-ignore
+    { id: 't0', role: 'tool', tool_call_id: 'c', parentId: 'a0', content: 'old' },
+    toolTurn('a1', 'c'),
+  ];
+  const asked = async () => {
+    const pending = { type: 'request_human_approve', pendingToolsCalling: [call('c')], parentMessageId: 'a1' }; // prettier-ignore
+    const agent = scripted(pending, { tools: { pay: () => 'new' } });
+    const runtime = new AgentRuntime(agent, { history: 'engine' });
+    const { newState } = await runtime.step(stateOf(older));
+    expect(rows(newState).slice(0, 1)).toEqual([['a0', 'old']]);
+    return { runtime, state: JSON.parse(JSON.stringify(newState)) };
+  };
+
+  it.each<[any, unknown]>([
+    [{ action: 'approve', toolCallId: 'c' }, 'new'],
+    [{ action: 'approve', toolCallId: 'c', editedArguments: { n: 2 } }, 'new'],
+    [{ action: 'approve_all' }, 'new'],
+    [{ action: 'reject_and_continue', toolCallId: 'c' }, expect.stringContaining('refused')],
+    [{ action: 'stop' }, expect.stringContaining('aborted')],
+  ])('is decided about in a row of its own: %j', async (decision, content) => {
+    const { runtime, state } = await asked();
+    const decided = await runtime.decide(state, decision);
+    const { newState } = decided.nextContext && decision.action.startsWith('approve')
+      ? await runtime.step(decided.newState, decided.nextContext)
+      : decided; // prettier-ignore
+    expect(rows(newState)).toEqual([
+      ['a0', 'old'],
+      ['a1', content],
+    ]);
+    const [first, last]: any[] = newState.messages.filter(({ tool_calls }: any) => tool_calls);
+    expect(first.tool_calls[0].function.arguments).toBe('{"n":1}');
+    const edited = decision.editedArguments ? '{"n":2}' : '{}';
+    expect(last.tool_calls[0].function.arguments).toBe(edited);
+  });
+
+  it('is aborted in a row of its own', async () => {
+    const payload = { parentMessageId: 'a1', toolsCalling: [call('c')] };
+    const runtime = new AgentRuntime(scripted({ type: 'resolve_aborted_tools', payload }));
+    const { newState } = await runtime.step(stateOf(older));
+    expect(rows(newState)).toEqual([
+      ['a0', 'old'],
+      ['a1', expect.stringContaining('aborted')],
+    ]);
+  });
+
+  it('keeps the result of an executor of the host', async () => {
+    const executors = {
+      call_tool: ({ payload }: any, state: any) => {
+        const made = { id: 't1', role: 'tool', tool_call_id: 'c', parentId: payload.parentMessageId, content: 'new' }; // prettier-ignore
+        return { events: [], newState: { ...state, messages: [...state.messages, made] } };
+      },
+    };
+    const payload = { parentMessageId: 'a1', toolsCalling: [call('c')] };
+    const agent = scripted({ type: 'call_tools_batch', payload }, { executors });
+    const { newState } = await new AgentRuntime(agent).step(stateOf(older));
+    expect(rows(newState)).toEqual([
+      ['a0', 'old'],
+      ['a1', 'new'],
+    ]);
+  });
+});
