@@ -22,6 +22,7 @@ import { addon } from '../addon';
 import { MillraceError } from '../errors';
 import { ask } from './ask';
 import { chunksOf, retriedChunks } from './model-chunks';
+import { checkState, clone, firstContext } from './run-state';
 import { checkedApprovalMs, type RuntimeConfig, type StepOptions } from './runtime-config';
 import { toJson } from './serialize';
 import {
@@ -369,31 +370,4 @@ function withWindow(agent: Agent, decided: unknown): unknown {
 
 function has(agent: Agent, hook: keyof Agent): boolean {
   return agent[hook] !== undefined;
-}
-
-function checkState(state: unknown): void {
-  if (typeof state === 'object' && state !== null && !Array.isArray(state)) return;
-  throw new MillraceError('invalid_state', 'The state of the run has no object at the top.');
-}
-
-function clone(state: AgentState): AgentState {
-  return JSON.parse(toJson(state, 'state')) as AgentState;
-}
-
-/** The context that a step without one begins with. */
-export function firstContext(state: AgentState): AgentRuntimeContext {
-  const messages = state.messages ?? [];
-  const message = messages[messages.length - 1];
-  const session = {
-    sessionId: state.operationId,
-    messageCount: messages.length,
-    status: state.status,
-    stepCount: state.stepCount,
-  };
-  if (message?.role !== 'user') return { phase: 'init', session };
-  return {
-    phase: 'user_input',
-    payload: { message, isFirstMessage: messages.length === 1 },
-    session,
-  };
 }

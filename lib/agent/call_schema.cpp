@@ -27,12 +27,12 @@ const Tree& parameters_in_state(const Tree& state, const Tree& call) {
       return entry["parameters"];
     }
   }
-  const std::string joined = std::string(identifier) + "____" + std::string(api);
+  const std::string joined = joined_name(identifier, api);
   for (const Tree& definition : tools_of(state).items()) {
     const Tree& function = function_of(definition);
     const std::string_view name = function["name"].string();
-    const bool is_it =
-        (identifier == api && name == api) || name == joined || name.starts_with(joined + "____");
+    const bool is_it = (identifier == api && name == api) || name == joined ||
+                       name.starts_with(joined_name(joined, {}));
     if (is_it && function["parameters"].is_object()) return function["parameters"];
   }
   return none;

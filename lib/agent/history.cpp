@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/state.hpp"
 #include "agent/tokens.hpp"
 #include "base/partial_json.hpp"
 #include "base/token_estimate.hpp"
@@ -108,9 +109,7 @@ Tree provider_call(const Tree& call) {
   const std::string_view name = call["apiName"].string();
   const std::string_view identifier = call["identifier"].string();
   const bool plain = identifier.empty() || identifier == name;
-  made.at("function")
-      .set("name",
-           plain ? std::string(name) : std::string(identifier) + "____" + std::string(name));
+  made.at("function").set("name", plain ? std::string(name) : joined_name(identifier, name));
   made.at("function").set("arguments", call["arguments"]);
   return made;
 }

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <limits>
 
+#include "base/tool_joint.hpp"
+
 namespace millrace::agent {
 namespace {
 
@@ -288,21 +290,25 @@ Tree error_tree(const Error& error) {
   return tree;
 }
 
+std::string joined_name(std::string_view plugin, std::string_view function) {
+  std::string joined(plugin);
+  return joined.append(tool_joint).append(function);
+}
+
 Tree chat_tool_call(const Tree& call) {
   const Tree& function = call["function"];
   if (!function.is_object()) return call;
-  constexpr std::string_view joint = "____";
   std::string_view name = function["name"].string();
   Tree made = Tree::object();
-  const std::size_t first = name.find(joint);
+  const std::size_t first = name.find(tool_joint);
   std::string_view api = name;
   std::string_view type = "default";
   std::string_view identifier = name;
   if (first != std::string_view::npos) {
     identifier = name.substr(0, first);
-    api = name.substr(first + joint.size());
-    if (const std::size_t second = api.find(joint); second != std::string_view::npos) {
-      type = api.substr(second + joint.size());
+    api = name.substr(first + tool_joint.size());
+    if (const std::size_t second = api.find(tool_joint); second != std::string_view::npos) {
+      type = api.substr(second + tool_joint.size());
       api = api.substr(0, second);
     }
   }

@@ -53,6 +53,8 @@ bool is_blocked(std::string_view status);
 // `{type, message, body?}` of an error.
 json::Tree error_tree(const Error& error);
 
+// The name of a plugin and that of its function as a model is told them.
+std::string joined_name(std::string_view plugin, std::string_view function);
 // The calls of an assistant row in OpenAI's shape as `{id, identifier, apiName, arguments, type}`.
 json::Tree chat_tool_call(const json::Tree& call);
 

@@ -174,7 +174,7 @@ std::string StepMachine::tool_of(const Tree& call) const {
   if (!options_.tools) return {};
   const auto& names = *options_.tools;
   const std::string_view api = call["apiName"].string();
-  const std::string joined = std::string(call["identifier"].string()) + "____" + std::string(api);
+  const std::string joined = joined_name(call["identifier"].string(), api);
   for (const std::string_view candidate : {std::string_view(joined), api}) {
     const auto found = std::find(names.begin(), names.end(), candidate);
     if (found != names.end()) return *found;

@@ -7,7 +7,7 @@
 #include "app/agent_questions.hpp"
 #include "app/agent_rows.hpp"
 #include "base/sha256.hpp"
-#include "tool/spec.hpp"
+#include "base/tool_joint.hpp"
 
 namespace millrace::app {
 namespace {
@@ -84,9 +84,9 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
     if (!tools) return std::move(tools).error();
     for (const Tree& tool : tools.value().items()) {
       const std::string name = name_of_client_tool(tool);
-      if (name.find(tool::name_joint) == std::string::npos) continue;
+      if (name.find(tool_joint) == std::string::npos) continue;
       return make_error(Errc::invalid_body,
-                        "The tool `" + name + "` has " + std::string(tool::name_joint) +
+                        "The tool `" + name + "` has " + std::string(tool_joint) +
                             " in its name, which parts a plugin's name from its function's.");
     }
     task.client_tools = std::move(tools).value();

@@ -37,10 +37,6 @@ struct Spec {
   std::size_t result_limit = std::size_t{256} << 10U;
 };
 
-// Parts the name of a plugin from that of its function (agent/state.hpp): no tool has it in its
-// name.
-inline constexpr std::string_view name_joint = "____";
-
 // True for a name that every provider takes.
 bool is_tool_name(std::string_view name);
 
