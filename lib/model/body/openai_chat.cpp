@@ -1,8 +1,10 @@
 // The body of Chat Completions, and what OpenAI-compatible servers want otherwise.
 // Source: OpenAI API reference, Chat Completions; the vendors' pages named in providers.def (2026).
 
+#include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
 
 #include "model/body/bodies.hpp"
 #include "model/body/chat_messages.hpp"
@@ -43,6 +45,43 @@ constexpr std::array<std::string_view, 27> known_extra{"service_tier",
                                                        "search_domain_filter",
                                                        "search_recency_filter",
                                                        "return_images"};
+
+// Members that one vendor documents and others refuse, by commas.
+// Sources: the clients groq-python, client-python (Mistral) and perplexity-py, vLLM's
+// ChatCompletionRequest, xAI's API reference (2026).
+struct VendorMembers {
+  std::string_view provider;
+  std::string_view names;
+};
+constexpr std::array vendor_members{
+    VendorMembers{"groq",
+                  "reasoning_format,include_reasoning,documents,citation_options,compound_custom,"
+                  "search_settings,disable_tool_validation"},
+    VendorMembers{"mistral", "safe_prompt,prompt_mode"},
+    VendorMembers{"perplexity",
+                  "search_mode,search_after_date_filter,search_before_date_filter,"
+                  "last_updated_after_filter,last_updated_before_filter,return_related_questions,"
+                  "enable_search_classifier,disable_search"},
+    VendorMembers{"xai", "search_parameters"},
+    VendorMembers{"vllm",
+                  "structured_outputs,guided_regex,guided_choice,guided_grammar,min_tokens,"
+                  "ignore_eos,stop_token_ids,bad_words,skip_special_tokens,documents,"
+                  "continue_final_message,add_generation_prompt,priority"},
+};
+
+// All further members that this provider takes.
+std::vector<std::string_view> members_of(const Draft& draft) {
+  std::vector<std::string_view> names(known_extra.begin(), known_extra.end());
+  for (const VendorMembers& row : vendor_members) {
+    if (row.provider != draft.config.provider->id) continue;
+    for (std::string_view rest = row.names; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      names.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return names;
+}
 
 bool is_mistral(const Draft& draft) {
   return draft.config.provider->dialect == Dialect::mistral;
@@ -204,6 +243,13 @@ void write_template_thinking(JsonBuilder& out, const Draft& draft) {
   out.flag("thinking", on);
   out.flag("enable_thinking", on);
   out.close_object();
+  // Templates that know levels, as gpt-oss's, are given this one by vLLM.
+  const std::string effort = effort_of(draft);
+  constexpr std::array<std::string_view, 3> levels{"low", "medium", "high"};
+  const bool has_levels =
+      draft.config.provider->id == "vllm" || draft.model.find("gpt-oss") != draft.model.npos;
+  const bool is_level = std::find(levels.begin(), levels.end(), effort) != levels.end();
+  if (has_levels && is_level) out.text("reasoning_effort", effort);
 }
 
 void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
@@ -305,8 +351,9 @@ Result<std::string> openai_chat_body(const Draft& draft) {
   write_image_wishes(out, draft);
   out.members(search.members);
   write_user(out, draft);
-  write_extra(out, draft, known_extra);
-  note_extra(draft, known_extra);
+  const std::vector<std::string_view> extra = members_of(draft);
+  write_extra(out, draft, extra);
+  note_extra(draft, extra);
   out.close_object();
   return out.take();
 }

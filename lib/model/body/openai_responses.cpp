@@ -5,6 +5,7 @@
 // Source: OpenAI API reference, Responses (2026).
 
 #include <array>
+#include <vector>
 
 #include "format/openai_conversation.hpp"
 #include "model/body/bodies.hpp"
@@ -22,7 +23,7 @@ using message::Media;
 constexpr std::array<std::string_view, 12> known_extra{"service_tier",
                                                        "metadata",
                                                        "store",
-                                                       "include",
+                                                       "instructions",
                                                        "prompt_cache_key",
                                                        "prompt_cache_retention",
                                                        "safety_identifier",
@@ -126,12 +127,30 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
     write_integer(out, "top_logprobs", payload.top_logprobs);
 }
 
+// What the payload asks to be told beside the thoughts, which go back with the next turn.
+void write_include(JsonBuilder& out, const Draft& draft) {
+  constexpr std::string_view thoughts = "reasoning.encrypted_content";
+  const std::string_view given = extra_of(draft.payload, "include");
+  const bool is_stored = extra_of(draft.payload, "store") == "true";
+  const bool reasons = draft.is(Trait::reasons) || draft.has(Quirk::responses_first);
+  json::Document document;
+  const auto asked = document.parse(given.empty() ? "[]" : given);
+  bool adds = reasons && !(is_stored && !given.empty());
+  if (given.empty() && !adds) return;
+  out.open_array("include");
+  if (asked) {
+    for (const json::Value item : asked.value().items()) {
+      adds = adds && item.string() != thoughts;
+      out.value(item);
+    }
+  }
+  if (adds) out.text(thoughts);
+  out.close_array();
+}
+
 void write_state(JsonBuilder& out, const Draft& draft) {
   if (extra_of(draft.payload, "store").empty()) out.flag("store", false);
-  if (!extra_of(draft.payload, "include").empty()) return;
-  if (draft.is(Trait::reasons) || draft.has(Quirk::responses_first)) {
-    out.raw("include", R"(["reasoning.encrypted_content"])");
-  }
+  write_include(out, draft);
 }
 
 void write_user(JsonBuilder& out, const Draft& draft) {
@@ -175,7 +194,9 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   out.filled("truncation", truncation);
   write_user(out, draft);
   write_extra(out, draft, known_extra);
-  note_extra(draft, known_extra);
+  std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
+  known.emplace_back("include");
+  note_extra(draft, known);
   out.close_object();
   return out.take();
 }

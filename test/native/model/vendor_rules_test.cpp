@@ -173,5 +173,48 @@ TEST(Gemini, IsAskedToThinkAsTheModelCan) {
   EXPECT_EQ(penalties.find("Penalty"), std::string::npos) << penalties;
 }
 
+TEST(VendorsMembers, GoToTheirVendorOnly) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  struct Row {
+    std::string_view provider;
+    std::string_view member;
+  };
+  for (const Row& row :
+       {Row{"groq", R"("reasoning_format":"parsed")"}, Row{"groq", R"("include_reasoning":false)"},
+        Row{"mistral", R"("safe_prompt":true)"}, Row{"perplexity", R"("search_mode":"academic")"},
+        Row{"vllm", R"("structured_outputs":{"choice":["a","b"]})"}}) {
+    const std::string own = body_for(row.provider, "m", hi, row.member);
+    EXPECT_NE(own.find(row.member), std::string::npos) << own;
+    const std::string other = body_for("togetherai", "m", hi, row.member);
+    EXPECT_EQ(other.find(row.member), std::string::npos) << other;
+  }
+}
+
+TEST(Vllm, IsToldHowMuchToThink) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  const std::string high =
+      body_for("vllm", "openai/gpt-oss-20b", hi, R"("reasoning_effort":"high")");
+  EXPECT_NE(high.find(R"("reasoning_effort":"high")"), std::string::npos) << high;
+  const std::string most = body_for("vllm", "m", hi, R"("reasoning_effort":"max")");
+  EXPECT_EQ(most.find("reasoning_effort"), std::string::npos) << most;
+}
+
+TEST(Responses, KeepThoughtsBesideWhatElseIsIncluded) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  const auto body = [&](std::string_view more) {
+    return body_for("openai", "gpt-5", hi, R"("apiMode":"responses",)" + std::string(more));
+  };
+  const std::string merged = body(R"("include":["file_search_call.results"])");
+  EXPECT_NE(merged.find(R"("include":["file_search_call.results","reasoning.encrypted_content"])"),
+            std::string::npos)
+      << merged;
+  const std::string once = body(R"("include":["reasoning.encrypted_content"])");
+  EXPECT_NE(once.find(R"("include":["reasoning.encrypted_content"])"), std::string::npos) << once;
+  const std::string stored = body(R"("store":true,"include":["file_search_call.results"])");
+  EXPECT_NE(stored.find(R"("include":["file_search_call.results"])"), std::string::npos) << stored;
+  const std::string told = body(R"("instructions":"Be brief.")");
+  EXPECT_NE(told.find(R"("instructions":"Be brief.")"), std::string::npos) << told;
+}
+
 }  // namespace
 }  // namespace millrace
