@@ -49,23 +49,39 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record) {
 
 }  // namespace
 
-// One choice counts. Usually that of index 0, but some servers number the pieces of their only one
-// otherwise: another one is known by its role, or by its words beside those of the first.
+// One choice counts: that of index 0. But some servers number the pieces of their only one
+// otherwise: another one is known by standing beside it, by its role, or by its words behind those
+// of the first.
 json::Value OpenAiChat::own_choice(const json::Value& record) {
-  for (const json::Value choice : record["choices"].items()) {
-    if (!choice.is_object()) continue;
+  const json::Value choices = record["choices"];
+  for (const json::Value choice : choices.items()) {
+    if (!choice.is_object() || choice["index"].integer().value_or(choice_) != choice_) continue;
+    if (choices.size() > 1) note_others(choices);
+    return choice;
+  }
+  for (const json::Value choice : choices.items()) {
     const auto index = choice["index"].integer();
-    if (!index || index == choice_) return choice;
-    const auto other = std::find(other_choices_.begin(), other_choices_.end(), *index);
-    if (other != other_choices_.end()) continue;
+    if (!index || is_other(*index)) continue;
     const json::Value delta = choice["delta"];
     const bool begins = delta["role"].exists() || choice["message"].exists();
     const bool speaks = delta["content"].filled_string().has_value();
-    if (!choice_ || (speaks && !begins && !given_.text)) choice_ = index;
-    if (index == choice_ || (!begins && !speaks)) return choice;
+    const bool is_first = choices_ == 0 || (speaks && !begins && !given_.text);
+    if (is_first) choice_ = *index;
+    if (is_first || (!begins && !speaks)) return choice;
     other_choices_.push_back(*index);
   }
   return {};
+}
+
+void OpenAiChat::note_others(const json::Value& choices) {
+  for (const json::Value choice : choices.items()) {
+    const auto index = choice["index"].integer();
+    if (index && *index != choice_ && !is_other(*index)) other_choices_.push_back(*index);
+  }
+}
+
+bool OpenAiChat::is_other(std::int64_t index) const {
+  return std::find(other_choices_.begin(), other_choices_.end(), index) != other_choices_.end();
 }
 
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {

@@ -60,6 +60,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   };
 
   json::Value own_choice(const json::Value& record);
+  void note_others(const json::Value& choices);
+  [[nodiscard]] bool is_other(std::int64_t index) const;
   void on_choice(const json::Value& choice);
   void on_message(const json::Value& message, bool last);
   [[nodiscard]] bool says_nothing(const json::Value& message) const;
@@ -93,8 +95,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   TaggedText tagged_;
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;
-  std::string audio_id_;  // of the spoken answer
-  std::optional<std::int64_t> choice_;
+  std::string audio_id_;     // of the spoken answer
+  std::int64_t choice_ = 0;  // the index of the one that counts
   std::vector<std::int64_t> other_choices_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
