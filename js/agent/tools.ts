@@ -1,5 +1,6 @@
 // Tools of the host: JavaScript functions with a checked input, as an agent's tools, definitions and
 // manifests.
+import type { ChatTool } from '../../types/model';
 import { randomUUID } from 'node:crypto';
 
 import type {
@@ -224,7 +225,7 @@ export interface AgentToolsEngine {
   /** For Agent.tools. */
   tools: Record<string, AgentTool>;
   /** For AgentState.tools: what the model is told. */
-  definitions: object[];
+  definitions: ChatTool[];
   /** For AgentState.toolManifestMap: who has to be asked. */
   toolManifestMap: Record<string, object>;
 }

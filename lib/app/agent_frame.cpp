@@ -48,7 +48,17 @@ void tell_end(const AgentSession& session, std::string_view thread_id, std::stri
     sink.on_event({event::Failed{error.message, code}, outcome.members});
     return;
   }
-  tell(sink, "RUN_FINISHED", run_finished(outcome, thread_id, run_id));
+  Tree finished = run_finished(outcome, thread_id, run_id);
+  if (outcome.kind == AgentOutcome::Kind::delegated) {
+    // Calls of the run's own tools may be open beside the client's.
+    Tree& told = finished.at("outcome");
+    told.set("type", "success");
+    told.set("pendingToolCallIds", Tree::array());
+    for (const Tree& call : session.state()["pendingToolsCalling"].items()) {
+      told.at("pendingToolCallIds").push(call["id"]);
+    }
+  }
+  tell(sink, "RUN_FINISHED", finished);
 }
 
 }  // namespace millrace::app

@@ -785,7 +785,13 @@ describe('a tool of the client', () => {
       { tools: [mail(sent)] },
     );
     const options = { threadId: 't', clientTools: [look] };
-    expect(await agent.run('go', options).result).toMatchObject({ status: 'delegated' });
+    const first = agent.run('go', options);
+    // The client waits for its own call alone.
+    expect((await eventsOf(first)).at(-1)).toMatchObject({
+      type: 'RUN_FINISHED',
+      outcome: { type: 'success', pendingToolCallIds: ['c1'] },
+    });
+    expect(await first.result).toMatchObject({ status: 'delegated' });
     const asks = agent.run(
       [{ id: 'r', role: 'tool', toolCallId: 'c1', content: 'a house' }],
       options,
