@@ -170,6 +170,20 @@ Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
   return {};
 }
 
+// What the sent schema leaves open is told, and nobody can be held to it strictly.
+Result<void> set_schema(Tool& tool, const json::Value& schema) {
+  auto plain = tool_schema(schema);
+  if (!plain) return std::move(plain).error();
+  tool.parameters = std::move(plain.value().json);
+  const std::string& told = plain.value().told;
+  if (told.empty()) return {};
+  tool.strict.reset();
+  tool.description.append(tool.description.empty() ? "" : "\n\n")
+      .append("The arguments follow this JSON Schema: ")
+      .append(told);
+  return {};
+}
+
 // OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
 Result<Tool> read_tool(const json::Value& value) {
   if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
@@ -190,10 +204,13 @@ Result<Tool> read_tool(const json::Value& value) {
   tool.description = function["description"].string();
   json::Value schema = function["parameters"];
   if (!schema.is_object()) schema = function["input_schema"];
-  tool.parameters = schema.is_object() ? plain_schema(schema)
-                                       : std::string(R"({"type":"object","properties":{}})");
   if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
     tool.strict = strict.is_true();
+  }
+  if (schema.is_object()) {
+    MILLRACE_TRY(set_schema(tool, schema));
+  } else {
+    tool.parameters = R"({"type":"object","properties":{}})";
   }
   return tool;
 }

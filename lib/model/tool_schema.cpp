@@ -75,12 +75,22 @@ void write_schema(JsonBuilder& out, const json::Value& schema) {
   out.close_object();
 }
 
-}  // namespace
-
-std::string plain_schema(const json::Value& schema) {
+std::string plain(const json::Value& schema) {
   JsonBuilder out;
   write_schema(out, schema);
   return out.take();
+}
+
+}  // namespace
+
+Result<RootSchema> tool_schema(const json::Value& schema) {
+  if (!needs_one_object(schema)) return RootSchema{plain(schema), {}};
+  RootSchema merged = one_object(schema);
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(merged.json);
+  if (!parsed) return std::move(parsed).error();
+  merged.json = plain(parsed.value());
+  return merged;
 }
 
 }  // namespace millrace::model

@@ -75,6 +75,36 @@ const extraOf = (events: AGUIEvent[]): object | undefined =>
     event.type === 'CUSTOM' && event.name === 'millrace.tool_result' ? [event.value as object] : [],
   )[0];
 
+describe('a tool whose input is a union', () => {
+  const branch = (kind: string, member: string) => ({
+    type: 'object',
+    properties: { kind: { const: kind }, [member]: { type: 'string' } },
+    required: ['kind', member],
+  });
+  const go = tool({
+    name: 'go',
+    input: { anyOf: [branch('city', 'name'), branch('post', 'code')] },
+    run: (input) => `went ${JSON.stringify(input)}`,
+  });
+
+  it('is offered as one object, and its calls are checked by the union', async () => {
+    const { model, result } = await called([go], 'go', { kind: 'city', name: 'Rome' });
+    const { tools } = model.asked[0] as unknown as { tools: [{ function: object }] };
+    expect(tools[0].function).toHaveProperty('parameters', {
+      type: 'object',
+      properties: {
+        kind: { enum: ['city', 'post'] },
+        name: { type: 'string' },
+        code: { type: 'string' },
+      },
+      required: ['kind'],
+    });
+    expect(result).toBe('went {"kind":"city","name":"Rome"}');
+    const mixed = await called([go], 'go', { kind: 'city', code: '1' });
+    expect(mixed.result).toContain('not valid');
+  });
+});
+
 describe('builtin tools', () => {
   it('run in the engine, with the limits and policies of their entry', async () => {
     const [calculator] = builtinTools({ calculator: true });
