@@ -62,7 +62,7 @@ void OpenAiChat::on_function_call(const json::Value& delta) {
 void OpenAiChat::on_executed_tools(const json::Value& tools) {
   if (services_.mode != event::Mode::strict) return;
   for (const json::Value tool : tools.items()) {
-    if (tool["output"].is_nothing()) continue;
+    if (tool["output"].is_nothing() && tool["search_results"].is_nothing()) continue;
     open_message();
     services_.parts.pass(
         event::ProviderState{chat_provider, "executed_tools", message_id_, tool.to_json()});

@@ -46,6 +46,12 @@ constexpr std::array types{
              .arguments = "action",
              .result_kind = Content::member,
              .result = "output"},
+    // xAI's. Source: xAI Responses API, recorded answers.
+    ItemType{.type = "x_search_call",
+             .group = call,
+             .hosted = true,
+             .arguments_kind = Content::member,
+             .arguments = "arguments"},
     ItemType{.type = "file_search_call",
              .group = call,
              .tool = "file_search",
