@@ -16,12 +16,22 @@ constexpr std::uint32_t bits(Flags... flags) {
 struct Family {
   std::string_view name;
   std::uint32_t traits;
+  Efforts efforts = {};
 };
 
 using enum Trait;
+constexpr Efforts low_to_high(Effort::low, Effort::high);
+constexpr Efforts low_to_xhigh(Effort::low, Effort::xhigh);
+constexpr Efforts medium_only(Effort::medium, Effort::medium);
+constexpr Efforts medium_to_xhigh(Effort::medium, Effort::xhigh);
+constexpr Efforts none_to_high = low_to_high.with(Effort::none);
+constexpr Efforts none_to_xhigh = low_to_xhigh.with(Effort::none);
+constexpr Efforts none_to_max = none_to_xhigh.with(Effort::max);
 constexpr std::uint32_t o_series =
     bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
 constexpr std::uint32_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
+constexpr std::uint32_t gpt_5_5 = gpt_5 | bits(samples_unthinking);
+constexpr std::uint32_t gpt_5_1 = gpt_5_5 | bits(unthinking_by_default);
 constexpr std::uint32_t grok_reasoning = bits(no_penalties, no_stop);
 constexpr std::uint32_t claude_4 = bits(no_effort, no_schema);
 constexpr std::uint32_t claude_4_5 = bits(one_sampling, no_effort);
@@ -31,21 +41,35 @@ constexpr std::uint32_t claude_4_7 =
 constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks);
 
 // The longest name that fits counts alone.
-// Sources: the vendors' model pages (2026).
+// Sources: the vendors' model pages; OpenAI's API reference and guide of reasoning, also for the
+// efforts of its models (2026).
 constexpr std::array families{
-    Family{"o1", o_series},
-    Family{"o1-pro", o_series | bits(responses_only)},
-    Family{"o3", o_series},
-    Family{"o3-pro", o_series | bits(responses_only)},
-    Family{"o3-deep-research", o_series | bits(responses_only)},
-    Family{"o4-mini", o_series},
-    Family{"o4-mini-deep-research", o_series | bits(responses_only)},
-    Family{"gpt-5", gpt_5},
-    Family{"gpt-5-pro", gpt_5 | bits(responses_only, high_effort_only)},
-    Family{"gpt-5-codex", gpt_5 | bits(responses_only)},
-    Family{"gpt-5.1-codex", gpt_5 | bits(responses_only)},
-    Family{"gpt-5.2-codex", gpt_5 | bits(responses_only)},
-    Family{"gpt-5.2-pro", gpt_5 | bits(responses_only)},
+    Family{"o1", o_series, low_to_high},
+    Family{"o1-pro", o_series | bits(responses_only), low_to_high},
+    Family{"o3", o_series, low_to_high},
+    Family{"o3-pro", o_series | bits(responses_only), low_to_high},
+    Family{"o3-deep-research", o_series | bits(responses_only), medium_only},
+    Family{"o4-mini", o_series, low_to_high},
+    Family{"o4-mini-deep-research", o_series | bits(responses_only), medium_only},
+    Family{"gpt-5", gpt_5, Efforts(Effort::minimal, Effort::high)},
+    Family{"gpt-5-pro", gpt_5 | bits(responses_only), Efforts(Effort::high, Effort::high)},
+    Family{"gpt-5-codex", gpt_5 | bits(responses_only), low_to_high},
+    Family{"gpt-5.1", gpt_5_1, none_to_high},
+    Family{"gpt-5.1-chat", gpt_5, medium_only},
+    Family{"gpt-5.1-codex", gpt_5 | bits(responses_only), low_to_high},
+    Family{"gpt-5.1-codex-max", gpt_5 | bits(responses_only), low_to_xhigh},
+    Family{"gpt-5.2", gpt_5_1, none_to_xhigh},
+    Family{"gpt-5.2-chat", gpt_5, medium_only},
+    Family{"gpt-5.2-codex", gpt_5 | bits(responses_only), low_to_xhigh},
+    Family{"gpt-5.2-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Family{"gpt-5.3-chat", gpt_5, medium_only},
+    Family{"gpt-5.3-codex", gpt_5 | bits(responses_only), low_to_xhigh},
+    Family{"gpt-5.4", gpt_5_1, none_to_xhigh},
+    Family{"gpt-5.4-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Family{"gpt-5.5", gpt_5_5, none_to_xhigh},
+    Family{"gpt-5.5-pro", gpt_5 | bits(responses_only), medium_to_xhigh},
+    Family{"gpt-5.6", gpt_5_5, none_to_max},
+    Family{"gpt-oss", 0, low_to_high},
     Family{"gpt-5-chat", bits(completion_tokens, cache_key)},
     Family{"gpt-5-search-api", bits(no_sampling, completion_tokens, cache_key)},
     Family{"codex-mini-latest", gpt_5 | bits(responses_only)},
@@ -139,6 +163,18 @@ bool names(std::string_view model, std::string_view name) {
 
 }  // namespace
 
+Effort Efforts::nearest(Effort wanted) const {
+  Effort best = wanted;
+  unsigned least = effort_names.size();
+  for (unsigned at = 0; at < effort_names.size(); ++at) {
+    const unsigned away = at > index(wanted) ? at - index(wanted) : index(wanted) - at;
+    if (!has(static_cast<Effort>(at)) || away > least) continue;
+    least = away;
+    best = static_cast<Effort>(at);
+  }
+  return best;
+}
+
 Traits traits_of(std::string_view model) {
   std::string lower(model);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -148,9 +184,7 @@ Traits traits_of(std::string_view model) {
     const bool longer = best == nullptr || family.name.size() > best->name.size();
     if (longer && names(lower, family.name)) best = &family;
   }
-  Traits traits;
-  if (best != nullptr) traits.add(best->traits);
-  return traits;
+  return best == nullptr ? Traits() : Traits(best->traits, best->efforts);
 }
 
 }  // namespace millrace::model

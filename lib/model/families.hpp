@@ -1,6 +1,7 @@
 // What families of models take, whoever serves them: read from the model's name.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -27,7 +28,8 @@ enum class Trait : std::uint8_t {
   image_output,           // answers with images, too
   fixed_sampling,         // Kimi K2.5: one temperature a mode
   responses_only,         // served by the Responses API alone
-  high_effort_only,       // effort `high` is the only one
+  samples_unthinking,     // no_sampling holds only while it thinks
+  unthinking_by_default,  // it does not think unless it is told to
   cache_key,              // takes prompt_cache_key
   short_call_ids,         // ids of calls are nine letters and digits
   no_schema,              // Claude: no constrained decoding, for answers and for tools
@@ -35,15 +37,48 @@ enum class Trait : std::uint8_t {
   thoughts_back,          // thinks only where each of its answers comes back with its reasoning
 };
 
+// How much a model can be told to think, from nothing to most, in the words of payloads.
+enum class Effort : std::uint8_t { none, minimal, low, medium, high, xhigh, max };
+inline constexpr std::array<std::string_view, 7> effort_names{"none", "minimal", "low", "medium",
+                                                              "high", "xhigh",   "max"};
+
+// The efforts that a model knows.
+class Efforts {
+ public:
+  constexpr Efforts() = default;
+  constexpr Efforts(Effort least, Effort most) {
+    for (unsigned at = index(least); at <= index(most); ++at) bits_ |= 1U << at;
+  }
+  [[nodiscard]] constexpr Efforts with(Effort effort) const {
+    Efforts more = *this;
+    more.bits_ |= 1U << index(effort);
+    return more;
+  }
+  [[nodiscard]] constexpr bool has(Effort effort) const {
+    return ((bits_ >> index(effort)) & 1U) != 0;
+  }
+  // Which ones a model knows is not known.
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  // The known one next to this; of two, the one that thinks more.
+  [[nodiscard]] Effort nearest(Effort wanted) const;
+
+ private:
+  static constexpr unsigned index(Effort effort) { return static_cast<unsigned>(effort); }
+  std::uint32_t bits_ = 0;
+};
+
 class Traits {
  public:
+  constexpr Traits() = default;
+  constexpr Traits(std::uint32_t bits, Efforts efforts) : bits_(bits), efforts_(efforts) {}
   [[nodiscard]] constexpr bool has(Trait trait) const {
     return ((bits_ >> static_cast<unsigned>(trait)) & 1U) != 0;
   }
-  constexpr void add(std::uint32_t bits) { bits_ |= bits; }
+  [[nodiscard]] constexpr Efforts efforts() const { return efforts_; }
 
  private:
   std::uint32_t bits_ = 0;
+  Efforts efforts_;
 };
 
 // A gateway's prefix ("openai/", "anthropic/claude...") and a variant (":free") do not matter.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/json.hpp"
+#include "model/families.hpp"
 #include "model/payload_messages.hpp"
 #include "model/tool_schema.hpp"
 
@@ -286,8 +287,6 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
 }
 
 Result<void> read_effort(const json::Value& root, Reasoning& out) {
-  constexpr std::array<std::string_view, 7> levels{"none", "minimal", "low", "medium",
-                                                   "high", "xhigh",   "max"};
   struct Place {
     std::string_view name;
     json::Value value;
@@ -298,7 +297,7 @@ Result<void> read_effort(const json::Value& root, Reasoning& out) {
         Place{"thinkingLevel", root["thinkingLevel"]}}) {
     if (value.is_nothing()) continue;
     const std::string_view level = value.string();
-    if (std::find(levels.begin(), levels.end(), level) == levels.end()) {
+    if (std::find(effort_names.begin(), effort_names.end(), level) == effort_names.end()) {
       return invalid_member(name, "must be none, minimal, low, medium, high, xhigh or max");
     }
     if (!out.effort.empty() && out.effort != level) {

@@ -24,9 +24,29 @@ void clamp(const Draft& draft, std::string_view what, std::optional<double>& set
   draft.note(what, "The value was outside of what the provider takes and went to the nearest one.");
 }
 
+// The effort that the model is told, or "".
+std::string_view taken_effort(const Draft& draft) {
+  const Reasoning& reasoning = *draft.payload.reasoning;
+  const std::string_view effort = reasoning.effort;
+  if (effort.empty() || reasoning.type == "disabled") return {};
+  const Efforts known = draft.traits.efforts();
+  if (known.empty()) return effort == "max" ? "xhigh" : effort;
+  const auto* name = std::find(effort_names.begin(), effort_names.end(), effort);
+  const auto wanted = static_cast<Effort>(name - effort_names.begin());
+  return effort_names[static_cast<std::size_t>(known.nearest(wanted))];
+}
+
+// True when the model refuses to be told how to choose its words.
+bool refuses_sampling(const Draft& draft) {
+  if (!draft.is(Trait::no_sampling)) return false;
+  if (!draft.is(Trait::samples_unthinking)) return true;
+  const std::string_view effort = taken_effort(draft);
+  return effort.empty() ? !draft.is(Trait::unthinking_by_default) : effort != "none";
+}
+
 void drop_for_model(const Draft& draft, Sampling& s) {
   constexpr std::string_view refused = "The model refuses it.";
-  if (draft.is(Trait::no_sampling)) {
+  if (refuses_sampling(draft)) {
     drop(draft, "temperature", s.temperature, refused);
     drop(draft, "top_p", s.top_p, refused);
     s.logprobs = false;
@@ -107,27 +127,12 @@ Sampling sampling_of(const Draft& draft, double most) {
 }
 
 std::string effort_of(const Draft& draft) {
-  const std::string& effort = draft.payload.reasoning->effort;
-  if (effort.empty() || draft.payload.reasoning->type == "disabled") return {};
-  if (draft.is(Trait::high_effort_only)) {
-    if (effort != "high") draft.note("reasoning_effort", "The model knows `high` only.");
-    return "high";
+  const std::string& given = draft.payload.reasoning->effort;
+  std::string taken(taken_effort(draft));
+  if (taken != given && !taken.empty() && !draft.traits.efforts().empty()) {
+    draft.note("reasoning_effort", "The model does not know this level; the nearest was taken.");
   }
-  struct Step {
-    std::string_view from;
-    std::string_view to;
-  };
-  // The o-series stops at high and begins at low.
-  constexpr std::array steps{Step{"none", "low"}, Step{"minimal", "low"}, Step{"xhigh", "high"},
-                             Step{"max", "high"}};
-  if (draft.is(Trait::no_system)) {
-    for (const Step& step : steps) {
-      if (effort != step.from) continue;
-      draft.note("reasoning_effort", "The model does not know this level; the nearest was taken.");
-      return std::string(step.to);
-    }
-  }
-  return effort == "max" ? "xhigh" : effort;
+  return taken;
 }
 
 }  // namespace millrace::model

@@ -1,6 +1,8 @@
 // What single vendors demand of a request, or refuse.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "model/build.hpp"
 
 namespace millrace {
@@ -214,6 +216,73 @@ TEST(Responses, KeepThoughtsBesideWhatElseIsIncluded) {
   EXPECT_NE(stored.find(R"("include":["file_search_call.results"])"), std::string::npos) << stored;
   const std::string told = body(R"("instructions":"Be brief.")");
   EXPECT_NE(told.find(R"("instructions":"Be brief.")"), std::string::npos) << told;
+}
+
+TEST(Efforts, BecomeTheNearestThatTheModelKnows) {
+  constexpr std::array<std::string_view, 7> given{"none", "minimal", "low", "medium",
+                                                  "high", "xhigh",   "max"};
+  struct Row {
+    std::string_view model;
+    std::array<std::string_view, 7> sent;
+  };
+  for (const Row& row : {
+           Row{"o3", {"low", "low", "low", "medium", "high", "high", "high"}},
+           Row{"gpt-5", {"minimal", "minimal", "low", "medium", "high", "high", "high"}},
+           Row{"gpt-5-mini", {"minimal", "minimal", "low", "medium", "high", "high", "high"}},
+           Row{"gpt-5-pro", {"high", "high", "high", "high", "high", "high", "high"}},
+           Row{"gpt-5-codex", {"low", "low", "low", "medium", "high", "high", "high"}},
+           Row{"gpt-5.1", {"none", "low", "low", "medium", "high", "high", "high"}},
+           Row{"gpt-5.1-codex-mini", {"low", "low", "low", "medium", "high", "high", "high"}},
+           Row{"gpt-5.1-codex-max", {"low", "low", "low", "medium", "high", "xhigh", "xhigh"}},
+           Row{"gpt-5.2-codex", {"low", "low", "low", "medium", "high", "xhigh", "xhigh"}},
+           Row{"gpt-5.2-pro", {"medium", "medium", "medium", "medium", "high", "xhigh", "xhigh"}},
+           Row{"gpt-5.4-mini", {"none", "low", "low", "medium", "high", "xhigh", "xhigh"}},
+           Row{"gpt-5.6-sol", {"none", "low", "low", "medium", "high", "xhigh", "max"}},
+       }) {
+    for (std::size_t at = 0; at < given.size(); ++at) {
+      const auto chat =
+          test::build(test::settings_of("openai"),
+                      test::question(row.model, R"("apiMode":"responses","reasoning_effort":")" +
+                                                    std::string(given[at]) + "\""));
+      ASSERT_TRUE(chat.ok()) << row.model;
+      const std::string sent = R"("reasoning":{"effort":")" + std::string(row.sent[at]) + "\"";
+      const std::string& body = chat.value().request.body;
+      EXPECT_NE(body.find(sent), std::string::npos) << row.model << ' ' << given[at] << ' ' << body;
+      EXPECT_EQ(chat.value().notes.empty(), given[at] == row.sent[at]) << row.model << given[at];
+    }
+  }
+}
+
+TEST(Sampling, IsTakenByModelsThatDoNotThink) {
+  struct Row {
+    std::string_view model;
+    std::string_view effort;
+    bool taken;
+  };
+  for (const Row& row : {
+           Row{"gpt-5.1", "", true},
+           Row{"gpt-5.1", "none", true},
+           Row{"gpt-5.1", "minimal", false},
+           Row{"gpt-5.1", "high", false},
+           Row{"gpt-5.2", "", true},
+           Row{"gpt-5.6-sol", "none", true},
+           Row{"gpt-5.6-sol", "", false},
+           Row{"gpt-5", "none", false},
+           Row{"gpt-5.1-codex", "none", false},
+           Row{"gpt-5.1-chat-latest", "", false},
+       }) {
+    for (const std::string_view mode : {"chatCompletion", "responses"}) {
+      std::string more = R"("temperature":0.5,"top_p":0.25,"presence_penalty":1,"apiMode":")" +
+                         std::string(mode) + "\"";
+      if (!row.effort.empty()) more += R"(,"reasoning_effort":")" + std::string(row.effort) + "\"";
+      const std::string body =
+          test::body_of(test::build(test::settings_of("openai"), test::question(row.model, more)));
+      const bool taken = body.find(R"("temperature":0.5,"top_p":0.25)") != std::string::npos;
+      EXPECT_EQ(taken, row.taken) << row.model << row.effort << ' ' << body;
+      EXPECT_EQ(body.find("temperature") != std::string::npos, row.taken) << body;
+      EXPECT_EQ(body.find("presence_penalty"), std::string::npos) << body;
+    }
+  }
 }
 
 }  // namespace
