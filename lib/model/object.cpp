@@ -8,6 +8,7 @@
 
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
+#include "model/body/answer_schema.hpp"
 #include "model/body/claude.hpp"
 #include "model/families.hpp"
 #include "model/object_schema.hpp"
@@ -49,7 +50,7 @@ ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
   const Traits traits = traits_of(model);
   if (row.dialect == Dialect::anthropic) row.schema = claude_takes_schemas(config, traits);
   row.forces_tools = !traits.has(Trait::always_thinks);
-  if (config.quirks.has(Quirk::no_json_schema)) row.schema = false;
+  row.schema = row.schema && takes_json_schema(config, model);
   return row;
 }
 

@@ -1,6 +1,7 @@
 #include "model/body/answer_schema.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "model/object_schema.hpp"
 
@@ -10,18 +11,31 @@ using message::Message;
 using message::Messages;
 using message::Role;
 
+bool takes_json_schema(const ProviderConfig& config, std::string_view model) {
+  if (config.quirks.has(Quirk::no_json_schema)) return false;
+  if (!config.quirks.has(Quirk::few_json_schema)) return true;
+  constexpr std::array<std::string_view, 4> few{"gpt-oss-", "llama-4-maverick", "llama-4-scout",
+                                                "kimi-k2"};
+  return std::any_of(few.begin(), few.end(),
+                     [&](std::string_view name) { return model.find(name) != model.npos; });
+}
+
+std::string told_schema(const Draft& draft) {
+  const ResponseFormat& format = draft.payload.response_format;
+  if (format.kind != ResponseFormat::Kind::json_schema) return {};
+  draft.note("response_format", "The model takes no schema here: the prompt asks for it.");
+  return schema_instruction(format.schema);
+}
+
 Result<AnswerSchema> answer_schema(const Draft& draft, bool takes_schemas) {
   const ResponseFormat& format = draft.payload.response_format;
   if (format.kind != ResponseFormat::Kind::json_schema) return AnswerSchema{};
-  if (takes_schemas) {
-    auto closed = styled_schema(format.schema, SchemaStyle::closed);
-    if (!closed) return std::move(closed).error();
-    if (closed.value()) return AnswerSchema{std::move(*closed.value()), {}};
-  }
-  draft.note("response_format", takes_schemas
-                                    ? "The API cannot hold an answer to this schema: the prompt "
-                                      "asks for it."
-                                    : "The model takes no schema here: the prompt asks for it.");
+  if (!takes_schemas) return AnswerSchema{{}, told_schema(draft)};
+  auto closed = styled_schema(format.schema, SchemaStyle::closed);
+  if (!closed) return std::move(closed).error();
+  if (closed.value()) return AnswerSchema{std::move(*closed.value()), {}};
+  draft.note("response_format",
+             "The API cannot hold an answer to this schema: the prompt asks for it.");
   return AnswerSchema{{}, schema_instruction(format.schema)};
 }
 

@@ -1,5 +1,5 @@
-// The schema that a chat's answer shall follow, for APIs that take objects only when they are
-// closed: Anthropic's and Bedrock's.
+// The schema that a chat's answer shall follow: who takes one, and what the prompt says where
+// nobody does.
 #pragma once
 
 #include <span>
@@ -16,7 +16,14 @@ struct AnswerSchema {
   std::string told;  // what the prompt says instead, or ""
 };
 
-// A model that takes no schema, or not this one, is told of it.
+// Whether `json_schema` is known, by the provider's quirks.
+bool takes_json_schema(const ProviderConfig& config, std::string_view model);
+
+// What the prompt says of the schema to a model that takes none, or "".
+std::string told_schema(const Draft& draft);
+
+// For APIs that take objects only when they are closed (Anthropic's and Bedrock's). A model that
+// takes no schema, or not this one, is told of it.
 // Errors: invalid_json, json_too_deep.
 Result<AnswerSchema> answer_schema(const Draft& draft, bool takes_schemas);
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/chat_messages.hpp"
 #include "model/body/fields.hpp"
@@ -166,13 +167,9 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   if (draft.streamed && draft.has(Quirk::tool_stream)) out.flag("tool_stream", true);
 }
 
-void write_response_format(JsonBuilder& out, const Draft& draft) {
+void write_response_format(JsonBuilder& out, const Draft& draft, bool is_told) {
   const ResponseFormat& wanted = draft.payload.response_format;
-  ResponseFormat::Kind kind = wanted.kind;
-  if (kind == ResponseFormat::Kind::json_schema && draft.has(Quirk::no_json_schema)) {
-    draft.note("response_format", "The provider takes no schema: JSON of any shape is asked for.");
-    kind = ResponseFormat::Kind::json_object;
-  }
+  const ResponseFormat::Kind kind = is_told ? ResponseFormat::Kind::json_object : wanted.kind;
   if (kind == ResponseFormat::Kind::unset || kind == ResponseFormat::Kind::text) return;
   out.open_object("response_format");
   if (kind == ResponseFormat::Kind::json_object) {
@@ -330,8 +327,16 @@ void write_stream(JsonBuilder& out, const Draft& draft) {
 
 }  // namespace
 
-Result<std::string> openai_chat_body(const Draft& draft) {
-  MILLRACE_TRY(check_tools(draft));
+Result<std::string> openai_chat_body(const Draft& given) {
+  MILLRACE_TRY(check_tools(given));
+  const bool takes_schema = takes_json_schema(given.config, given.model);
+  const std::string told = takes_schema ? std::string() : told_schema(given);
+  message::Messages with_schema;
+  Draft draft = given;
+  if (!told.empty()) {
+    with_schema = with_instruction(given.messages, told);
+    draft.messages = with_schema;
+  }
   auto messages = chat_messages(draft);
   if (!messages) return std::move(messages).error();
   const SearchWay search = search_of(draft);
@@ -343,7 +348,7 @@ Result<std::string> openai_chat_body(const Draft& draft) {
   const std::span<const Tool> tools = offered_tools(draft);
   write_tools(out, tools, search.tool);
   if (!tools.empty()) write_tool_choice(out, draft);
-  write_response_format(out, draft);
+  write_response_format(out, draft, !told.empty());
   write_limit(out, draft);
   write_sampling(out, draft);
   write_reasoning(out, draft);

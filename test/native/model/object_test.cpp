@@ -96,6 +96,12 @@ TEST(ObjectPlan, TakesTheBestWayOfEachProvider) {
   EXPECT_EQ(mode_of("anthropic", R"({"model":"claude-3-5-haiku","schema":{"type":"object",
     "properties":{"a":{"type":"string"}}}})"),
             "tool");
+  const auto groq = [&](std::string_view model) {
+    return mode_of("groq", R"({"schema":{"type":"object","properties":{"a":{}}},"model":")" +
+                               std::string(model) + "\"}");
+  };
+  EXPECT_EQ(groq("llama-3.3-70b-versatile"), "tool");
+  EXPECT_EQ(groq("openai/gpt-oss-120b"), "schema");
   EXPECT_EQ(plan_of("openai", R"({"model":"m"})"), "invalid_body");
   EXPECT_EQ(plan_of("openai", R"({"model":"m","schema":{},"mode":"magic"})"), "invalid_option");
 }

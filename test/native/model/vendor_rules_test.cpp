@@ -285,5 +285,41 @@ TEST(Sampling, IsTakenByModelsThatDoNotThink) {
   }
 }
 
+// Where the API takes no schema, the prompt tells it, once, behind the user's own prompt.
+TEST(AnswerSchemas, AreToldWhereTheModelTakesNone) {
+  constexpr std::string_view messages =
+      R"([{"role":"system","content":"Be kind."},{"role":"user","content":"Hi"}])";
+  constexpr std::string_view wish =
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":)"
+      R"("object","properties":{"a":{"type":"string"}}}}})";
+  constexpr std::string_view told =
+      R"({"role":"system","content":"Be kind."},{"role":"system","content":"Answer with one JSON )"
+      R"(value that follows this JSON Schema, and with nothing before or behind it:\n)"
+      R"({\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}"},{"role":"user")";
+  struct Row {
+    std::string_view provider;
+    std::string_view model;
+    bool is_told;
+  };
+  for (const Row& row : {
+           Row{"deepseek", "deepseek-chat", true},
+           Row{"zhipu", "glm-5", true},
+           Row{"groq", "llama-3.3-70b-versatile", true},
+           Row{"groq", "qwen/qwen3-32b", true},
+           Row{"groq", "openai/gpt-oss-20b", false},
+           Row{"groq", "meta-llama/llama-4-scout-17b-16e-instruct", false},
+           Row{"groq", "moonshotai/kimi-k2-instruct-0905", false},
+           Row{"openai", "gpt-4.1", false},
+       }) {
+    const std::string body = body_for(row.provider, row.model, messages, wish);
+    EXPECT_EQ(body.find(told) != body.npos, row.is_told) << body;
+    const auto format =
+        row.is_told ? R"("response_format":{"type":"json_object"})" : R"({"type":"json_schema",)";
+    EXPECT_NE(body.find(format), body.npos) << body;
+    const std::string plain = body_for(row.provider, row.model, messages);
+    EXPECT_EQ(plain.find("JSON"), plain.npos) << plain;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
