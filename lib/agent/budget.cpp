@@ -9,7 +9,7 @@ using json::Tree;
 
 namespace {
 
-std::string text_of(double value) {
+std::string text_of_number(double value) {
   return Tree::number(value).to_json();
 }
 
@@ -19,8 +19,8 @@ std::optional<ReachedLimit> reached_tokens(const Tree& state) {
   const double most = state["limits"]["maxTokens"].number_or(0);
   const double used = state["usage"]["llm"]["tokens"]["total"].number_or(0);
   if (most <= 0 || used < most) return std::nullopt;
-  return ReachedLimit{"token_limit_exceeded",
-                      "Token limit exceeded: " + text_of(used) + " of " + text_of(most)};
+  return ReachedLimit{"token_limit_exceeded", "Token limit exceeded: " + text_of_number(used) +
+                                                  " of " + text_of_number(most)};
 }
 
 std::optional<ExceededCost> exceeded_cost(const Tree& state) {
@@ -39,7 +39,7 @@ std::optional<ExceededCost> exceeded_cost(const Tree& state) {
     if (!most.is_number() || row.spent <= most.number_or(0)) continue;
     const std::string currency(limit["currency"].is_string() ? limit["currency"].string() : "USD");
     std::string detail = "Cost limit exceeded: ";
-    detail.append(text_of(row.spent)).append(" ").append(currency);
+    detail.append(text_of_number(row.spent)).append(" ").append(currency);
     detail.append(" of ").append(most.to_json()).append(" ").append(currency);
     return ExceededCost{row.spent, most, std::move(detail)};
   }

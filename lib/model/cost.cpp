@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "model/body/fields.hpp"
 
 namespace millrace::model {
 namespace {
@@ -205,12 +206,6 @@ std::optional<double> rate_of(const PriceUnit& unit, const ModelUsage& usage,
 }
 
 // ---- JSON
-
-std::string number_text(double number) {
-  std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return {digits.data(), end};
-}
 
 Error bad_card(const std::string& what) {
   return make_error(Errc::invalid_argument, "The price card " + what);

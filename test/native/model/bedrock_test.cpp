@@ -24,10 +24,6 @@ std::string sent(std::string_view model, std::string_view messages, std::string_
   return test::body_of(built(model, messages, more));
 }
 
-bool has(std::string_view text, std::string_view piece) {
-  return text.find(piece) != std::string_view::npos;
-}
-
 constexpr std::string_view hello = R"([{"role":"user","content":"Hi"}])";
 constexpr std::string_view history =
     R"([{"role":"user","content":"Weather?"},{"role":"assistant","content":"I look.","tool_calls":)"
@@ -38,8 +34,11 @@ constexpr std::string_view history =
 TEST(BedrockBody, TellsOfCallsInWordsWhereThereAreNoTools) {
   const auto request = built(claude, history);
   const std::string body = test::body_of(request);
-  EXPECT_FALSE(has(body, "toolUse") || has(body, "toolResult") || has(body, "toolConfig")) << body;
-  EXPECT_TRUE(has(body, R"({"role":"assistant","content":[{"text":"I look."}]},{"role":"user",)"
+  EXPECT_FALSE(test::has(body, "toolUse") || test::has(body, "toolResult") ||
+               test::has(body, "toolConfig"))
+      << body;
+  EXPECT_TRUE(test::has(body,
+                        R"({"role":"assistant","content":[{"text":"I look."}]},{"role":"user",)"
                         R"("content":[{"text":"The tool w was called with {\"c\":\"Oslo\"} and )"
                         R"(answered:\nRain"},{"text":"Sum up."}]})"))
       << body;
@@ -48,7 +47,8 @@ TEST(BedrockBody, TellsOfCallsInWordsWhereThereAreNoTools) {
   const std::string with_tools = sent(
       claude, history,
       R"("tools":[{"type":"function","function":{"name":"w","parameters":{"type":"object"}}}])");
-  EXPECT_TRUE(has(with_tools, "toolUse") && has(with_tools, "toolResult")) << with_tools;
+  EXPECT_TRUE(test::has(with_tools, "toolUse") && test::has(with_tools, "toolResult"))
+      << with_tools;
 }
 
 TEST(BedrockBody, TellsOfSilentCallsFailuresAndImages) {
@@ -62,10 +62,12 @@ TEST(BedrockBody, TellsOfSilentCallsFailuresAndImages) {
       R"({"id":"5","role":"tool","toolCallId":"b","content":[{"type":"image","source":)"
       R"({"type":"data","value":"AAAA","mimeType":"image/png"}}]}])",
       R"("format":"canonical")");
-  EXPECT_TRUE(has(body, R"(The tool f was called with {} and failed:\nBroken)")) << body;
-  EXPECT_TRUE(has(body, R"(The tool g was called with {} and answered:"},{"image":)")) << body;
+  EXPECT_TRUE(test::has(body, R"(The tool f was called with {} and failed:\nBroken)")) << body;
+  EXPECT_TRUE(test::has(body, R"(The tool g was called with {} and answered:"},{"image":)"))
+      << body;
   // Thoughts that led to a call only would stand alone.
-  EXPECT_FALSE(has(body, "reasoningContent") || has(body, R"("role":"assistant")")) << body;
+  EXPECT_FALSE(test::has(body, "reasoningContent") || test::has(body, R"("role":"assistant")"))
+      << body;
 }
 
 // "Messages can't contain duplicate document names", in whichever turns they stand.
@@ -82,7 +84,7 @@ TEST(BedrockBody, NamesEachDocumentOnce) {
   for (const std::string_view name :
        {"report-pdf", "report-pdf-2", "report-pdf-3", "document", "document-2"}) {
     const std::string member = "\"name\":\"" + std::string(name) + "\"";
-    EXPECT_TRUE(has(body, member)) << member << body;
+    EXPECT_TRUE(test::has(body, member)) << member << body;
     EXPECT_EQ(body.find(member), body.rfind(member)) << member << body;
   }
 }
@@ -91,11 +93,11 @@ TEST(BedrockBody, SendsADocumentWithAText) {
   const std::string body =
       sent(claude, R"([{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf",)"
                    R"("file_data":"data:application/pdf;base64,AAAA"}}]}])");
-  EXPECT_TRUE(has(body, R"("text":"The document is attached.")")) << body;
+  EXPECT_TRUE(test::has(body, R"("text":"The document is attached.")")) << body;
   const std::string image = sent(
       claude,
       R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}])");
-  EXPECT_FALSE(has(image, R"("text")")) << image;
+  EXPECT_FALSE(test::has(image, R"("text")")) << image;
 }
 
 TEST(BedrockBody, SendsNovaWhatItTakes) {
@@ -105,18 +107,21 @@ TEST(BedrockBody, SendsNovaWhatItTakes) {
     return sent("us.amazon.nova-2-lite-v1:0", hello, std::string(settings) + std::string(effort));
   };
   const std::string high = with(R"("high")");
-  EXPECT_FALSE(has(high, "maxTokens") || has(high, "temperature") || has(high, "topP")) << high;
-  EXPECT_TRUE(has(high, R"("maxReasoningEffort":"high")")) << high;
+  EXPECT_FALSE(test::has(high, "maxTokens") || test::has(high, "temperature") ||
+               test::has(high, "topP"))
+      << high;
+  EXPECT_TRUE(test::has(high, R"("maxReasoningEffort":"high")")) << high;
   const std::string low = with(R"("low")");
-  EXPECT_TRUE(has(low, R"("maxTokens":100,"temperature":0.25,"topP":0.5)")) << low;
-  EXPECT_TRUE(has(low, R"("inferenceConfig":{"topK":5})")) << low;
-  EXPECT_FALSE(has(low, "top_k")) << low;
-  EXPECT_TRUE(has(sent(claude, hello, R"("top_k":5)"), R"("top_k":5)"));
+  EXPECT_TRUE(test::has(low, R"("maxTokens":100,"temperature":0.25,"topP":0.5)")) << low;
+  EXPECT_TRUE(test::has(low, R"("inferenceConfig":{"topK":5})")) << low;
+  EXPECT_FALSE(test::has(low, "top_k")) << low;
+  EXPECT_TRUE(test::has(sent(claude, hello, R"("top_k":5)"), R"("top_k":5)"));
 }
 
 TEST(BedrockBody, SendsOpenAiNoStopSequences) {
-  EXPECT_FALSE(has(sent("openai.gpt-oss-120b-1:0", hello, R"("stop":["x"])"), "stopSequences"));
-  EXPECT_TRUE(has(sent(claude, hello, R"("stop":["x"])"), R"("stopSequences":["x"])"));
+  EXPECT_FALSE(
+      test::has(sent("openai.gpt-oss-120b-1:0", hello, R"("stop":["x"])"), "stopSequences"));
+  EXPECT_TRUE(test::has(sent(claude, hello, R"("stop":["x"])"), R"("stopSequences":["x"])"));
 }
 
 }  // namespace

@@ -36,6 +36,10 @@ inline Result<model::ChatRequest> build(std::string_view settings, std::string_v
   return model::build_chat(config.value(), read.value(), ids, {test_time, 0, "test-token"});
 }
 
+inline bool has(std::string_view text, std::string_view piece) {
+  return text.find(piece) != std::string_view::npos;
+}
+
 // A payload with one question; `more` are further members `"key":value,...`.
 inline std::string question(std::string_view model, std::string_view more = {}) {
   std::string text = "{";

@@ -11,7 +11,7 @@ constexpr std::string_view aws =
     R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"test-secret")";
 constexpr std::string_view bedrock_4_5 = "anthropic.claude-sonnet-4-5-20250929-v1:0";
 
-std::string sent(std::string_view provider, std::string_view payload) {
+std::string body_sent(std::string_view provider, std::string_view payload) {
   const bool signs = provider == "bedrock";
   const bool on_vertex = provider == "vertexai";
   return test::body_of(test::build(
@@ -19,7 +19,7 @@ std::string sent(std::string_view provider, std::string_view payload) {
 }
 
 std::string asked(std::string_view provider, std::string_view model, std::string_view more = {}) {
-  return sent(provider, test::question(model, more));
+  return body_sent(provider, test::question(model, more));
 }
 
 std::string said(std::string_view provider, std::string_view model, std::string_view messages,
@@ -28,11 +28,7 @@ std::string said(std::string_view provider, std::string_view model, std::string_
   json::append_member(payload, "model", model);
   json::append_raw_member(payload, "messages", messages);
   payload.append(more.empty() ? "" : ",").append(more);
-  return sent(provider, payload + "}");
-}
-
-bool has(std::string_view text, std::string_view piece) {
-  return text.find(piece) != std::string_view::npos;
+  return body_sent(provider, payload + "}");
 }
 
 TEST(Claude, WritesAsMuchAsTheModelsCardSays) {
@@ -53,7 +49,7 @@ TEST(Claude, WritesAsMuchAsTheModelsCardSays) {
            Row{"claude-of-tomorrow", R"("max_tokens":200000)", "200000"},
        }) {
     const std::string body = asked("anthropic", row.model, row.more);
-    EXPECT_TRUE(has(body, "\"max_tokens\":" + std::string(row.limit) + ",")) << body;
+    EXPECT_TRUE(test::has(body, "\"max_tokens\":" + std::string(row.limit) + ",")) << body;
   }
   const auto cut = test::build(test::settings_of("anthropic"),
                                test::question("claude-3-haiku", R"("max_tokens":5000)"));
@@ -66,18 +62,19 @@ constexpr std::string_view beginning =
     R"([{"role":"user","content":"q"},{"role":"assistant","content":"Pre: \n\t"}])";
 
 TEST(Claude, GetsTheBeginningOfItsAnswerWithoutSpaceAtItsEnd) {
-  EXPECT_TRUE(has(said("anthropic", "claude-sonnet-4-5", beginning), R"("text":"Pre:"})"));
-  EXPECT_TRUE(has(said("bedrock", bedrock_4_5, beginning), R"({"text":"Pre:"})"));
+  EXPECT_TRUE(test::has(said("anthropic", "claude-sonnet-4-5", beginning), R"("text":"Pre:"})"));
+  EXPECT_TRUE(test::has(said("bedrock", bedrock_4_5, beginning), R"({"text":"Pre:"})"));
   const std::string parts = said(
       "anthropic", "claude-sonnet-4-5",
       R"([{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a "},)"
       R"({"type":"text","text":"b "}]}])");
-  EXPECT_TRUE(has(parts, R"(b"})") && has(parts, "a ")) << parts;
+  EXPECT_TRUE(test::has(parts, R"(b"})") && test::has(parts, "a ")) << parts;
   // Only the last message is a beginning.
-  EXPECT_TRUE(has(said("anthropic", "claude-sonnet-4-5",
-                       R"([{"role":"user","content":"q"},{"role":"assistant","content":"A "},)"
-                       R"({"role":"user","content":"r "}])"),
-                  R"("text":"A "})"));
+  EXPECT_TRUE(
+      test::has(said("anthropic", "claude-sonnet-4-5",
+                     R"([{"role":"user","content":"q"},{"role":"assistant","content":"A "},)"
+                     R"({"role":"user","content":"r "}])"),
+                R"("text":"A "})"));
 }
 
 TEST(Claude, GetsNoBeginningOfItsAnswerWhileItThinks) {
@@ -91,24 +88,24 @@ TEST(Claude, GetsNoBeginningOfItsAnswerWhileItThinks) {
          {std::pair<std::string_view, std::string_view>{"anthropic", "claude-sonnet-4-5"},
           {"bedrock", bedrock_4_5}}) {
       const std::string body = said(provider, model, messages, thinking);
-      EXPECT_TRUE(has(body, R"("role":"user")")) << body;
-      EXPECT_FALSE(has(body, R"("role":"assistant")")) << body;
+      EXPECT_TRUE(test::has(body, R"("role":"user")")) << body;
+      EXPECT_FALSE(test::has(body, R"("role":"assistant")")) << body;
     }
   }
   // Bedrock refuses what Anthropic refuses.
-  EXPECT_FALSE(has(said("bedrock", "anthropic.claude-opus-4-6-v1", beginning), "Pre:"));
+  EXPECT_FALSE(test::has(said("bedrock", "anthropic.claude-opus-4-6-v1", beginning), "Pre:"));
 }
 
-constexpr std::string_view tool =
+constexpr std::string_view claudes_tool =
     R"("tools":[{"type":"function","function":{"name":"w","strict":true,"parameters":{"type":)"
     R"("object","properties":{}}}}],"tool_choice":"required")";
 
 TEST(Claude, IsNotMadeToCallWhereItAlwaysThinks) {
-  EXPECT_TRUE(has(asked("bedrock", "us.anthropic.claude-opus-5-5-v1:0", tool),
-                  R"("toolChoice":{"auto":{}})"));
-  EXPECT_TRUE(has(asked("bedrock", bedrock_4_5, tool), R"("toolChoice":{"any":{}})"));
-  const std::string thinks = std::string(tool) + R"(,"thinking":{"type":"enabled"})";
-  EXPECT_TRUE(has(asked("bedrock", bedrock_4_5, thinks), R"("toolChoice":{"auto":{}})"));
+  EXPECT_TRUE(test::has(asked("bedrock", "us.anthropic.claude-opus-5-5-v1:0", claudes_tool),
+                        R"("toolChoice":{"auto":{}})"));
+  EXPECT_TRUE(test::has(asked("bedrock", bedrock_4_5, claudes_tool), R"("toolChoice":{"any":{}})"));
+  const std::string thinks = std::string(claudes_tool) + R"(,"thinking":{"type":"enabled"})";
+  EXPECT_TRUE(test::has(asked("bedrock", bedrock_4_5, thinks), R"("toolChoice":{"auto":{}})"));
 }
 
 TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {
@@ -126,9 +123,9 @@ TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {
            Row{"bedrock", "anthropic.claude-3-haiku-20240307-v1:0", false},
            Row{"vertexai", "claude-sonnet-4-5", false},
        }) {
-    const std::string body = asked(row.provider, row.model, tool);
-    EXPECT_TRUE(has(body, R"("name":"w")")) << body;
-    EXPECT_EQ(has(body, R"("strict":true)"), row.strict) << row.provider << ' ' << body;
+    const std::string body = asked(row.provider, row.model, claudes_tool);
+    EXPECT_TRUE(test::has(body, R"("name":"w")")) << body;
+    EXPECT_EQ(test::has(body, R"("strict":true)"), row.strict) << row.provider << ' ' << body;
   }
 }
 
@@ -139,12 +136,15 @@ constexpr std::string_view format =
 // Bounds and open objects are refused; what was a bound is told.
 TEST(Claude, GetsASchemaThatItTakes) {
   const std::string body = asked("anthropic", "claude-sonnet-4-5", format);
-  EXPECT_TRUE(has(body, R"("output_config":{"format":{"type":"json_schema","schema":)")) << body;
-  EXPECT_TRUE(has(body, R"("additionalProperties":false)") && has(body, "[maxItems: 3]")) << body;
-  EXPECT_FALSE(has(body, R"("maxItems")")) << body;
+  EXPECT_TRUE(test::has(body, R"("output_config":{"format":{"type":"json_schema","schema":)"))
+      << body;
+  EXPECT_TRUE(test::has(body, R"("additionalProperties":false)") &&
+              test::has(body, "[maxItems: 3]"))
+      << body;
+  EXPECT_FALSE(test::has(body, R"("maxItems")")) << body;
   const std::string amazon = asked("bedrock", bedrock_4_5, format);
-  EXPECT_TRUE(has(amazon, R"("outputConfig":{"textFormat")")) << amazon;
-  EXPECT_TRUE(has(amazon, R"(\"additionalProperties\":false)")) << amazon;
+  EXPECT_TRUE(test::has(amazon, R"("outputConfig":{"textFormat")")) << amazon;
+  EXPECT_TRUE(test::has(amazon, R"(\"additionalProperties\":false)")) << amazon;
 }
 
 TEST(Claude, IsToldOfASchemaThatItDoesNotTake) {
@@ -157,15 +157,15 @@ TEST(Claude, IsToldOfASchemaThatItDoesNotTake) {
         {"bedrock", "anthropic.claude-3-haiku-20240307-v1:0"},
         {"bedrock", "amazon.nova-lite-v1:0"}}) {
     const std::string body = asked(provider, model, format);
-    EXPECT_TRUE(has(body, prompt) && has(body, R"(\"maxItems\":3)")) << body;
-    EXPECT_FALSE(has(body, "output_config") || has(body, "outputConfig")) << body;
+    EXPECT_TRUE(test::has(body, prompt) && test::has(body, R"(\"maxItems\":3)")) << body;
+    EXPECT_FALSE(test::has(body, "output_config") || test::has(body, "outputConfig")) << body;
   }
   // So is one that refers to itself, which the API does not take from any model.
   const std::string open =
       asked("anthropic", "claude-sonnet-4-5",
             R"("response_format":{"type":"json_schema","json_schema":{"name":"o","schema":{"type":)"
             R"("object","properties":{"next":{"$ref":"#"}}}}})");
-  EXPECT_TRUE(has(open, prompt) && !has(open, "output_config")) << open;
+  EXPECT_TRUE(test::has(open, prompt) && !test::has(open, "output_config")) << open;
   // Behind the prompts of the conversation.
   const std::string both =
       said("anthropic", "claude-3-haiku",
