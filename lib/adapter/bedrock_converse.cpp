@@ -56,11 +56,13 @@ bool BedrockConverse::on_record(std::string_view name, const json::Value& record
   if (name.starts_with(framing::AwsEventStreamFraming::failure_mark)) {
     name.remove_prefix(framing::AwsEventStreamFraming::failure_mark.size());
     const ErrorRecord error = read_error(record, "The provider ended the stream with an error.");
+    tagged_.flush(*this);
     services_.parts.fail(name, error.message);
     return true;
   }
   if (on_event(name, record)) return true;
   if (const auto error = error_of(record)) {
+    tagged_.flush(*this);
     fail_with(services_.parts, services_.mode, *error);
     return true;
   }
@@ -70,6 +72,7 @@ bool BedrockConverse::on_record(std::string_view name, const json::Value& record
   }
   for (const json::Member& member : record.members()) {
     if (member.value.is_object() && member.key.ends_with("Exception")) {
+      tagged_.flush(*this);
       services_.parts.fail(member.key, read_error(member.value, member.key).message);
       return true;
     }
@@ -93,6 +96,7 @@ BedrockConverse::Block& BedrockConverse::block_at(const json::Value& index, Kind
 }
 
 void BedrockConverse::on_block_start(const json::Value& value) {
+  tagged_.flush(*this);
   const json::Value start = value["start"];
   const json::Value use = start["toolUse"];
   const json::Value result = start["toolResult"];
@@ -114,14 +118,27 @@ void BedrockConverse::open_result(Block& block, const json::Value& result) {
   add_result(block, result["content"]);
 }
 
+// Models whose thoughts Bedrock does not take out of the text (Kimi K2, DeepSeek R1) say them
+// first.
+void BedrockConverse::on_piece(std::string_view text) {
+  if (services_.mode == event::Mode::strict) {
+    tagged_.feed(text, *this);
+  } else {
+    answer_.text(text);
+  }
+}
+
 void BedrockConverse::on_block_delta(const json::Value& value) {
   const json::Value delta = value["delta"];
   const json::Value index = value["contentBlockIndex"];
   const json::Value reasoning = delta["reasoningContent"];
   if (const json::Value text = delta["text"]; text.is_string()) {
     block_at(index, Kind::text);
-    answer_.text(text.string());
-  } else if (reasoning.is_object()) {
+    on_piece(text.string());
+    return;
+  }
+  tagged_.flush(*this);
+  if (reasoning.is_object()) {
     add_reasoning(block_at(index, Kind::reasoning), reasoning);
   } else if (const json::Value use = delta["toolUse"]; use.is_object()) {
     Block& block = block_at(index, Kind::call);
@@ -197,6 +214,7 @@ void BedrockConverse::close_blocks() {
 }
 
 void BedrockConverse::on_message_stop(const json::Value& value) {
+  tagged_.flush(*this);
   close_blocks();
   services_.parts.close_all();
   stop_reason_ = value["stopReason"].filled_string().value_or("end_turn");
@@ -224,8 +242,12 @@ void BedrockConverse::give_block(const json::Value& content) {
   const json::Value reasoning = content["reasoningContent"];
   const json::Value cited = content["citationsContent"];
   if (const json::Value text = content["text"]; text.is_string()) {
-    answer_.text(text.string());
-  } else if (use.is_object()) {
+    on_piece(text.string());
+    close_blocks();
+    return;
+  }
+  tagged_.flush(*this);
+  if (use.is_object()) {
     Block& block = block_at({}, Kind::call);
     open_call(block, use);
     if (const json::Value input = use["input"]; input.size() > 0) {
@@ -255,6 +277,7 @@ void BedrockConverse::keep_state(std::string_view kind, std::string_view entity_
 }
 
 void BedrockConverse::on_end() {
+  tagged_.flush(*this);
   const auto* row = std::find_if(bedrock_sentences.begin(), bedrock_sentences.end(),
                                  [&](const auto& r) { return r.first == stop_reason_; });
   if (row != bedrock_sentences.end()) services_.parts.fail(stop_reason_, row->second);

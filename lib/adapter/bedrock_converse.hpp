@@ -12,6 +12,7 @@
 
 #include "adapter/adapter.hpp"
 #include "adapter/answer.hpp"
+#include "adapter/tagged_text.hpp"
 
 namespace millrace::adapter {
 
@@ -19,9 +20,12 @@ namespace millrace::adapter {
 // is the EncryptedValue of its reasoning message, as the JSON text `{"bedrock":{"signature":...}}`
 // or `{"bedrock":{"redactedContent":...}}`; tools that Bedrock ran are ProviderState events of the
 // kinds `server_tool` and `server_tool_result`, blocks without an event `content_block`.
-class BedrockConverse final : public Adapter {
+class BedrockConverse final : public Adapter, private TaggedReader {
  public:
-  explicit BedrockConverse(const Services& services) : services_(services), answer_(services) {}
+  explicit BedrockConverse(const Services& services)
+      : services_(services),
+        answer_(services),
+        tagged_(thought_tags(services), TaggedText::Tags::as_text) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
@@ -44,6 +48,10 @@ class BedrockConverse final : public Adapter {
   struct Row;
   bool on_event(std::string_view name, const json::Value& value);
 
+  void on_text(std::string_view text) override { answer_.text(text); }
+  void on_thought(std::string_view text) override { answer_.thought(text); }
+  bool on_call(std::string_view /*content*/) override { return false; }
+
   void on_message_start(const json::Value& value);
   void on_block_start(const json::Value& value);
   void on_block_delta(const json::Value& value);
@@ -59,11 +67,13 @@ class BedrockConverse final : public Adapter {
   void add_result(Block& block, const json::Value& items);
   void close_block(Block& block);
   void close_blocks();
+  void on_piece(std::string_view text);
   void give_block(const json::Value& content);
   void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
 
   Services services_;
   Answer answer_;
+  TaggedText tagged_;
   std::vector<Block> blocks_;
   std::string stop_reason_;
 };
