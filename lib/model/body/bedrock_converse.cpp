@@ -120,9 +120,22 @@ struct ModelFields {
   ClaudeThinking thinking;
   std::string_view effort;  // Claude's
   std::string_view nova;    // the effort of Nova 2
+  std::string_view openai;  // the effort of OpenAI's models
   bool is_nova = false;     // whose settings have a member of their own
   std::optional<std::int64_t> top_k;
 };
+
+// The wished effort, or "" when there is none that Nova 2 and gpt-oss know.
+std::string_view plain_effort(const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  constexpr std::array<std::string_view, 3> efforts{"low", "medium", "high"};
+  const auto* effort = std::find(efforts.begin(), efforts.end(), reasoning.effort);
+  const bool known = effort != efforts.end();
+  if (reasoning.budget || (!reasoning.empty() && !known)) {
+    draft.note("reasoning_effort", "The model takes the efforts low, medium and high.");
+  }
+  return known ? *effort : std::string_view();
+}
 
 ModelFields fields_of(const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
@@ -133,14 +146,11 @@ ModelFields fields_of(const Draft& draft) {
     if (fields.thinking.type == "disabled") fields.thinking.type.clear();  // unless asked for
     fields.effort = claude_effort(draft);
   } else if (names(draft, "nova-2")) {
-    constexpr std::array<std::string_view, 3> efforts{"low", "medium", "high"};
-    const auto* effort = std::find(efforts.begin(), efforts.end(), reasoning.effort);
-    if (effort != efforts.end()) fields.nova = *effort;
-    if (reasoning.budget || (!reasoning.effort.empty() && fields.nova.empty())) {
-      draft.note("reasoning_effort", "The model takes the efforts low, medium and high.");
-    }
+    fields.nova = plain_effort(draft);
+  } else if (names(draft, "openai.")) {
+    fields.openai = plain_effort(draft);
   } else if (!reasoning.empty()) {
-    draft.note("thinking", "The setting is known for Claude's models and Nova 2 only.");
+    draft.note("thinking", "The setting is known for Claude's models, OpenAI's and Nova 2 only.");
   }
   if (draft.payload.top_k && (fields.thinking.on() || draft.is(Trait::no_sampling))) {
     draft.note("top_k", "A model that thinks takes no sampling settings.");
@@ -188,6 +198,7 @@ void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
     own.text("maxReasoningEffort", fields.nova);
     own.close_object();
   }
+  own.filled("reasoning_effort", fields.openai);
   if (fields.is_nova && fields.top_k) {
     own.open_object("inferenceConfig");
     write_integer(own, "topK", fields.top_k);

@@ -118,6 +118,17 @@ TEST(BedrockBody, SendsNovaWhatItTakes) {
   EXPECT_TRUE(test::has(sent(claude, hello, R"("top_k":5)"), R"("top_k":5)"));
 }
 
+TEST(BedrockBody, SendsOpenAiItsEffort) {
+  const auto with = [&](std::string_view effort) {
+    return sent("openai.gpt-oss-120b-1:0", hello,
+                R"("reasoning_effort":")" + std::string(effort) + "\"");
+  };
+  EXPECT_TRUE(has(with("high"), R"("additionalModelRequestFields":{"reasoning_effort":"high"})"))
+      << with("high");
+  EXPECT_FALSE(has(with("xhigh"), "additionalModelRequestFields")) << with("xhigh");
+  EXPECT_FALSE(has(sent(claude, hello, R"("reasoning_effort":"high")"), R"("reasoning_effort":)"));
+}
+
 TEST(BedrockBody, SendsOpenAiNoStopSequences) {
   EXPECT_FALSE(
       test::has(sent("openai.gpt-oss-120b-1:0", hello, R"("stop":["x"])"), "stopSequences"));
