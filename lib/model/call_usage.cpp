@@ -29,6 +29,7 @@ std::int64_t estimated_input(const ChatPayload& payload) {
     text.add(tool.description);
     text.add(tool.parameters);
     text.add(tool.raw);
+    text.add(tool.format);
   }
   return text.tokens() + overhead;
 }

@@ -7,14 +7,10 @@
 #include "base/json.hpp"
 #include "model/families.hpp"
 #include "model/payload_messages.hpp"
-#include "model/tool_schema.hpp"
+#include "model/payload_tools.hpp"
 
 namespace millrace::model {
 namespace {
-
-Error invalid_member(std::string_view member, std::string_view must) {
-  return make_error(Errc::invalid_body, "`" + std::string(member) + "` " + std::string(must) + ".");
-}
 
 struct NumberMember {
   std::string_view name;
@@ -168,96 +164,6 @@ Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
     if (!text.is_string()) return invalid_member("stop", "must be a string or a list of strings");
     payload.stop.emplace_back(text.string());
   }
-  return {};
-}
-
-// What the sent schema leaves open is told, and nobody can be held to it strictly.
-Result<void> set_schema(Tool& tool, const json::Value& schema) {
-  auto plain = tool_schema(schema);
-  if (!plain) return std::move(plain).error();
-  tool.parameters = std::move(plain.value().json);
-  const std::string& told = plain.value().told;
-  if (told.empty()) return {};
-  tool.strict.reset();
-  tool.description.append(tool.description.empty() ? "" : "\n\n")
-      .append("The arguments follow this JSON Schema: ")
-      .append(told);
-  return {};
-}
-
-// OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
-Result<Tool> read_tool(const json::Value& value) {
-  if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
-  const auto type = value["type"].filled_string();
-  const bool nested = value["function"].is_object();
-  const json::Value function = nested ? value["function"] : value;
-  const auto name = function["name"].filled_string();
-  Tool tool;
-  const bool own = type && *type != "function" && *type != "custom";
-  if (own || !name) {
-    if (!type || *type == "function") {
-      return invalid_member("tools", "holds an entry without a name");
-    }
-    tool.raw = value.to_json();
-    return tool;
-  }
-  tool.name = *name;
-  tool.description = function["description"].string();
-  json::Value schema = function["parameters"];
-  if (!schema.is_object()) schema = function["input_schema"];
-  if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
-    tool.strict = strict.is_true();
-  }
-  if (schema.is_object()) {
-    MILLRACE_TRY(set_schema(tool, schema));
-  } else {
-    tool.parameters = R"({"type":"object","properties":{}})";
-  }
-  return tool;
-}
-
-Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
-  if (tools.is_nothing()) return {};
-  if (!tools.is_array()) {
-    return invalid_member("tools", "must be an array of { type: 'function', function: { name } }");
-  }
-  for (const json::Value value : tools.items()) {
-    auto tool = read_tool(value);
-    if (!tool) return std::move(tool).error();
-    const std::string& name = tool.value().name;
-    const bool repeated =
-        !name.empty() && std::any_of(payload.tools.begin(), payload.tools.end(),
-                                     [&](const Tool& known) { return known.name == name; });
-    if (repeated) return invalid_member("tools", "holds \"" + name + "\" twice");
-    payload.tools.push_back(std::move(tool).value());
-  }
-  return {};
-}
-
-Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
-  using Kind = ToolChoice::Kind;
-  if (choice.is_nothing()) return {};
-  struct Word {
-    std::string_view name;
-    Kind kind;
-  };
-  constexpr std::array words{Word{"none", Kind::none}, Word{"auto", Kind::any_or_none},
-                             Word{"required", Kind::required}, Word{"any", Kind::required}};
-  const std::string_view word = choice.is_string() ? choice.string() : choice["type"].string();
-  const json::Value function = choice["function"];
-  if (const auto name = (function.is_object() ? function : choice)["name"].filled_string()) {
-    out = {Kind::tool, std::string(*name)};
-    return {};
-  }
-  const auto* row =
-      std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == word; });
-  if (row == words.end()) {
-    return invalid_member(
-        "tool_choice",
-        "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
-        "name } }");
-  }
-  out.kind = row->kind;
   return {};
 }
 

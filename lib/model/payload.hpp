@@ -21,12 +21,15 @@ struct Tool {
   std::string parameters;  // JSON Schema, never empty
   std::optional<bool> strict;
   std::string raw;
+  bool takes_text = false;  // OpenAI's custom tool: its input is a text, not an object
+  std::string format;       // of that text, as JSON in the spelling of either API, or ""
 };
 
 struct ToolChoice {
   enum class Kind : std::uint8_t { unset, none, any_or_none, required, tool };
   Kind kind = Kind::unset;
   std::string name;  // of the tool
+  std::string raw;   // another choice of OpenAI's as JSON ("allowed_tools", "web_search"): unset
 };
 
 struct ResponseFormat {

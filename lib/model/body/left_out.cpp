@@ -30,6 +30,11 @@ bool has_names(const Draft& draft) {
                      [](const message::Message& message) { return message.name.has_value(); });
 }
 
+bool has_text_tools(const Draft& draft) {
+  return std::any_of(draft.payload.tools.begin(), draft.payload.tools.end(),
+                     [](const Tool& tool) { return tool.takes_text; });
+}
+
 bool keeps_user(const Draft& draft) {
   return !draft.payload.user.empty() && !draft.has(Quirk::no_user);
 }
@@ -50,6 +55,11 @@ constexpr std::array settings{
             },
             chats | claudes | all_of(openai_responses),
             "The API cannot keep a model from several calls at once."},
+    Setting{"tools.custom", has_text_tools, all_of(openai_chat, openai_responses),
+            "The API has no tools that take a text: it comes as the argument `input`."},
+    Setting{"tool_choice", [](const Draft& d) { return !d.payload.tool_choice.raw.empty(); },
+            all_of(openai_chat, openai_responses),
+            "The API has no such choice: the model chooses."},
     Setting{"enabledContextCaching",
             [](const Draft& d) {
               return d.payload.context_caching && !d.has(Quirk::cache_control_parts);

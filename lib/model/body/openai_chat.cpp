@@ -129,10 +129,17 @@ std::span<const Tool> offered_tools(const Draft& draft) {
   return {};
 }
 
-void write_tools(JsonBuilder& out, std::span<const Tool> tools, std::string_view search_tool) {
+void write_tools(JsonBuilder& out, const Draft& draft, std::span<const Tool> tools,
+                 std::string_view search_tool) {
   if (tools.empty() && search_tool.empty()) return;
   out.open_array("tools");
-  for (const Tool& tool : tools) write_chat_tool(out, tool);
+  for (const Tool& tool : tools) {
+    if (tool.takes_text && !is_mistral(draft)) {
+      write_text_tool(out, tool, ToolShape::nested);
+    } else {
+      write_chat_tool(out, tool);
+    }
+  }
   if (!search_tool.empty()) out.written(search_tool);
   out.close_array();
 }
@@ -140,24 +147,21 @@ void write_tools(JsonBuilder& out, std::span<const Tool> tools, std::string_view
 void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   ToolChoice::Kind kind = payload.tool_choice.kind;
-  const bool demands = kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool;
+  const bool is_other = !payload.tool_choice.raw.empty() && !is_mistral(draft);
+  const bool demands =
+      is_other || kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool;
   if (demands && draft.has(Quirk::tool_choice_auto_only)) {
     draft.note("tool_choice", "The provider lets the model choose: a demand is left out.");
     kind = ToolChoice::Kind::unset;
+  } else if (is_other) {
+    write_certain_choice(out, payload, ToolShape::nested);
   }
   switch (kind) {
     case ToolChoice::Kind::unset: break;
     case ToolChoice::Kind::none: out.text("tool_choice", "none"); break;
     case ToolChoice::Kind::any_or_none: out.text("tool_choice", "auto"); break;
     case ToolChoice::Kind::required: out.text("tool_choice", "required"); break;
-    case ToolChoice::Kind::tool:
-      out.open_object("tool_choice");
-      out.text("type", "function");
-      out.open_object("function");
-      out.text("name", payload.tool_choice.name);
-      out.close_object();
-      out.close_object();
-      break;
+    case ToolChoice::Kind::tool: write_certain_choice(out, payload, ToolShape::nested); break;
   }
   if (payload.parallel_tool_calls) {
     out.flag("parallel_tool_calls", *payload.parallel_tool_calls);
@@ -346,7 +350,7 @@ Result<std::string> openai_chat_body(const Draft& given) {
   out.written("messages", messages.value());
   write_stream(out, draft);
   const std::span<const Tool> tools = offered_tools(draft);
-  write_tools(out, tools, search.tool);
+  write_tools(out, draft, tools, search.tool);
   if (!tools.empty()) write_tool_choice(out, draft);
   write_response_format(out, draft, !told.empty());
   write_limit(out, draft);

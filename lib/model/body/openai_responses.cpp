@@ -50,6 +50,10 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
       out.raw(tool.raw);
       continue;
     }
+    if (tool.takes_text) {
+      write_text_tool(out, tool, ToolShape::flat);
+      continue;
+    }
     out.open_object();
     out.text("type", "function");
     write_function(out, tool, "parameters");
@@ -66,14 +70,11 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
 
 void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
-  if (payload.tools.empty()) return;
+  if (payload.tools.empty() && !payload.search) return;
   const ToolChoice& choice = payload.tool_choice;
   constexpr std::array<std::string_view, 4> names{"", "none", "auto", "required"};
-  if (choice.kind == ToolChoice::Kind::tool) {
-    out.open_object("tool_choice");
-    out.text("type", "function");
-    out.text("name", choice.name);
-    out.close_object();
+  if (choice.kind == ToolChoice::Kind::tool || !choice.raw.empty()) {
+    write_certain_choice(out, payload, ToolShape::flat);
   } else {
     out.filled("tool_choice", names[static_cast<std::size_t>(choice.kind)]);
   }

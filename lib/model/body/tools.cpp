@@ -2,9 +2,95 @@
 
 #include <algorithm>
 
+#include "message/tool_name.hpp"
 #include "model/body/fields.hpp"
 
 namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+
+template <class Write>
+void write_typed(JsonBuilder& out, std::string_view type, ToolShape shape, const Write& write) {
+  out.open_object();
+  out.text("type", type);
+  if (shape == ToolShape::nested) out.open_object(type);
+  write();
+  if (shape == ToolShape::nested) out.close_object();
+  out.close_object();
+}
+
+void write_tool_name(JsonBuilder& out, std::string_view type, ToolShape shape,
+                     std::string_view name) {
+  write_typed(out, type, shape, [&] { out.text("name", message::sendable_name(name)); });
+}
+
+void write_text_format(JsonBuilder& out, std::string_view json, ToolShape shape) {
+  json::Document document;
+  const auto format = document.parse(json);
+  if (!format) return;
+  const json::Value type = format.value()["type"];
+  const json::Value nested = format.value()["grammar"];
+  const json::Value grammar = nested.is_object() ? nested : format.value();
+  out.open_object("format");
+  out.text("type", type.string());
+  if (type.string() == "grammar") {
+    if (shape == ToolShape::nested) out.open_object("grammar");
+    out.value("syntax", grammar["syntax"]);
+    out.value("definition", grammar["definition"]);
+    if (shape == ToolShape::nested) out.close_object();
+  }
+  out.close_object();
+}
+
+// Functions and custom tools are named in the shape of the API, others stay as they are.
+void write_allowed_tools(JsonBuilder& out, const json::Value& choice, ToolShape shape) {
+  const json::Value nested = choice["allowed_tools"];
+  const json::Value allowed = nested.is_object() ? nested : choice;
+  write_typed(out, "allowed_tools", shape, [&] {
+    out.text("mode", allowed["mode"].filled_string().value_or("auto"));
+    out.open_array("tools");
+    for (const json::Value item : allowed["tools"].items()) {
+      const std::string_view type = item["type"].string();
+      const json::Value inner = item[type];
+      const auto name = (inner.is_object() ? inner : item)["name"].filled_string();
+      if (name && (type == "function" || type == "custom")) {
+        write_tool_name(out, type, shape, *name);
+      } else {
+        out.value(item);
+      }
+    }
+    out.close_array();
+  });
+}
+
+}  // namespace
+
+void write_text_tool(JsonBuilder& out, const Tool& tool, ToolShape shape) {
+  write_typed(out, "custom", shape, [&] {
+    out.text("name", tool.name);
+    out.filled("description", tool.description);
+    if (!tool.format.empty()) write_text_format(out, tool.format, shape);
+  });
+}
+
+void write_certain_choice(JsonBuilder& out, const ChatPayload& payload, ToolShape shape) {
+  const ToolChoice& choice = payload.tool_choice;
+  JsonBuilder written(json::Surrogates::replace);
+  json::Document document;
+  const auto other = document.parse(choice.raw.empty() ? "{}" : choice.raw);
+  if (choice.raw.empty()) {
+    const auto tool = std::find_if(payload.tools.begin(), payload.tools.end(),
+                                   [&](const Tool& one) { return one.name == choice.name; });
+    const bool takes_text = tool != payload.tools.end() && tool->takes_text;
+    write_tool_name(written, takes_text ? "custom" : "function", shape, choice.name);
+  } else if (other && other.value()["type"].string() == "allowed_tools") {
+    write_allowed_tools(written, other.value(), shape);
+  } else {
+    written.raw(choice.raw);
+  }
+  out.written("tool_choice", written.take());
+}
 
 void write_function(message::JsonBuilder& out, const Tool& tool, std::string_view schema_key,
                     bool knows_strict) {

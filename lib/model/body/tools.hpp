@@ -1,6 +1,7 @@
 // Tools in the spelling of OpenAI's APIs, shared by the dialects that took it over.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "message/json_builder.hpp"
@@ -16,8 +17,17 @@ void write_function(message::JsonBuilder& out, const Tool& tool, std::string_vie
 // Notes that tools which demand it are not held to their schemas.
 void note_no_strict(const Draft& draft);
 
+// Where the members of a tool stand: beside its type (Responses), or under it (Chat Completions).
+enum class ToolShape : std::uint8_t { flat, nested };
+
 // Writes `{"type":"function","function":{...}}`, or the provider's own tool as it is.
 void write_chat_tool(message::JsonBuilder& out, const Tool& tool);
+
+// Writes a tool that takes a text as OpenAI's `custom`.
+void write_text_tool(message::JsonBuilder& out, const Tool& tool, ToolShape shape);
+
+// Writes `tool_choice` for a certain tool, or for another of OpenAI's choices.
+void write_certain_choice(message::JsonBuilder& out, const ChatPayload& payload, ToolShape shape);
 
 // The tool that the choice names, or an error.
 // Errors: invalid_body when no tool has this name, or a choice is made without tools.

@@ -25,7 +25,7 @@ TEST(ToolNames, AreChangedInAllPlacesOfAPayloadOrInNone) {
   payload.tools.resize(2);
   payload.tools[0].name = "fine";
   payload.tools[1].name = "a.b";
-  payload.tool_choice = {ToolChoice::Kind::tool, "a.b"};
+  payload.tool_choice = {ToolChoice::Kind::tool, "a.b", {}};
   payload.messages.resize(1);
   payload.messages[0].tool_calls.resize(2);
   payload.messages[0].tool_calls[0].name = "a.b";

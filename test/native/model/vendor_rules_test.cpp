@@ -321,5 +321,82 @@ TEST(AnswerSchemas, AreToldWhereTheModelTakesNone) {
   }
 }
 
+// Tools and choices in the spelling of either API of OpenAI.
+TEST(CustomTools, AreSpelledAsTheApiWantsThem) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  constexpr std::string_view flat =
+      R"({"type":"custom","name":"sql","description":"Runs SQL.","format":)"
+      R"({"type":"grammar","syntax":"lark","definition":"start: X"}})";
+  constexpr std::string_view nested =
+      R"({"type":"custom","custom":{"name":"sql","description":"Runs SQL.","format":)"
+      R"({"type":"grammar","grammar":{"syntax":"lark","definition":"start: X"}}}})";
+  constexpr std::string_view flat_choice = R"("tool_choice":{"type":"custom","name":"sql"})";
+  constexpr std::string_view nested_choice =
+      R"("tool_choice":{"type":"custom","custom":{"name":"sql"}})";
+  struct Spelling {
+    std::string_view tool;
+    std::string_view choice;
+  };
+  for (const Spelling& given : {Spelling{flat, flat_choice}, Spelling{nested, nested_choice}}) {
+    const std::string more =
+        R"("tools":[)" + std::string(given.tool) + "]," + std::string(given.choice);
+    const std::string items = body_for("openai", "gpt-5", hi, more + R"(,"apiMode":"responses")");
+    EXPECT_NE(items.find(flat), std::string::npos) << items;
+    EXPECT_NE(items.find(flat_choice), std::string::npos) << items;
+    const std::string chat =
+        body_for("openai", "gpt-5", hi, more + R"(,"apiMode":"chatCompletion")");
+    EXPECT_NE(chat.find(nested), std::string::npos) << chat;
+    EXPECT_NE(chat.find(nested_choice), std::string::npos) << chat;
+    const auto other =
+        test::build(test::settings_of("anthropic"), test::question("claude-sonnet-4-5", more));
+    const std::string claude = test::body_of(other);
+    EXPECT_NE(claude.find(R"("properties":{"input":{"type":"string"}})"), std::string::npos)
+        << claude;
+    ASSERT_EQ(other.value().notes.size(), 1U);
+    EXPECT_EQ(other.value().notes[0].what, "tools.custom");
+  }
+  const std::string function = body_for(
+      "openai", "gpt-5", hi,
+      R"("apiMode":"responses","tools":[{"type":"custom","name":"f","input_schema":{"type":"object"}}])");
+  EXPECT_NE(function.find(R"({"type":"function","name":"f")"), std::string::npos) << function;
+}
+
+TEST(ToolChoice, GoesThroughWhereItsToolsAreTaken) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  constexpr std::string_view tools =
+      R"("tools":[{"type":"function","function":{"name":"f"}},{"type":"web_search"}],)";
+  constexpr std::string_view flat =
+      R"("tool_choice":{"type":"allowed_tools","mode":"required","tools":)"
+      R"([{"type":"function","name":"f"},{"type":"web_search"}]})";
+  constexpr std::string_view nested =
+      R"("tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":)"
+      R"([{"type":"function","function":{"name":"f"}},{"type":"web_search"}]}})";
+  const auto body = [&](std::string_view choice, std::string_view mode) {
+    return body_for(
+        "openai", "gpt-5", hi,
+        std::string(tools).append(choice) + R"(,"apiMode":")" + std::string(mode) + "\"");
+  };
+  for (const std::string_view given : {flat, nested}) {
+    const std::string items = body(given, "responses");
+    EXPECT_NE(items.find(flat), std::string::npos) << items;
+    const std::string chat = body(given, "chatCompletion");
+    EXPECT_NE(chat.find(nested), std::string::npos) << chat;
+  }
+  for (const std::string_view same :
+       {R"("tool_choice":{"type":"web_search"})",
+        R"("tool_choice":{"type":"mcp","server_label":"s","name":"t"})"}) {
+    const std::string items = body(same, "responses");
+    EXPECT_NE(items.find(same), std::string::npos) << items;
+  }
+  const auto gemini = test::build(
+      test::settings_of("google"),
+      test::question("gemini-2.5-flash", R"("tools":[{"name":"f"}],)" + std::string(flat)));
+  EXPECT_EQ(test::body_of(gemini).find("toolConfig"), std::string::npos);
+  ASSERT_EQ(gemini.value().notes.size(), 1U);
+  EXPECT_EQ(gemini.value().notes[0].what, "tool_choice");
+  EXPECT_NE(body(R"("tool_choice":{"type":"function"})", "responses").find("`tool_choice` must be"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,0 +1,128 @@
+#include "model/payload_tools.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "model/tool_schema.hpp"
+
+namespace millrace::model {
+
+Error invalid_member(std::string_view member, std::string_view must) {
+  return make_error(Errc::invalid_body, "`" + std::string(member) + "` " + std::string(must) + ".");
+}
+
+namespace {
+
+constexpr std::string_view empty_schema = R"({"type":"object","properties":{}})";
+// Of a tool that takes a text, where there are none such.
+constexpr std::string_view text_schema =
+    R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"]})";
+
+// What the sent schema leaves open is told, and nobody can be held to it strictly.
+Result<void> set_schema(Tool& tool, const json::Value& schema) {
+  auto plain = tool_schema(schema);
+  if (!plain) return std::move(plain).error();
+  tool.parameters = std::move(plain.value().json);
+  const std::string& told = plain.value().told;
+  if (told.empty()) return {};
+  tool.strict.reset();
+  tool.description.append(tool.description.empty() ? "" : "\n\n")
+      .append("The arguments follow this JSON Schema: ")
+      .append(told);
+  return {};
+}
+
+// What belongs to a tool: in Chat Completions it stands one step deeper.
+json::Value inside(const json::Value& value, std::string_view type) {
+  const json::Value inner = value[type];
+  return inner.is_object() ? inner : value;
+}
+
+// OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
+Result<Tool> read_tool(const json::Value& value) {
+  if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
+  const auto type = value["type"].filled_string();
+  const json::Value function = inside(value, type.value_or("function"));
+  const auto name = function["name"].filled_string();
+  Tool tool;
+  const bool own = type && *type != "function" && *type != "custom";
+  if (own || !name) {
+    if (!type || *type == "function") {
+      return invalid_member("tools", "holds an entry without a name");
+    }
+    tool.raw = value.to_json();
+    return tool;
+  }
+  tool.name = *name;
+  tool.description = function["description"].string();
+  json::Value schema = function["parameters"];
+  if (!schema.is_object()) schema = function["input_schema"];
+  tool.takes_text = type == "custom" && !schema.is_object();
+  if (tool.takes_text && function["format"].is_object()) {
+    tool.format = function["format"].to_json();
+  }
+  if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
+    tool.strict = strict.is_true();
+  }
+  if (schema.is_object()) {
+    MILLRACE_TRY(set_schema(tool, schema));
+  } else {
+    tool.parameters = tool.takes_text ? text_schema : empty_schema;
+  }
+  return tool;
+}
+
+}  // namespace
+
+Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
+  if (tools.is_nothing()) return {};
+  if (!tools.is_array()) {
+    return invalid_member("tools", "must be an array of { type: 'function', function: { name } }");
+  }
+  for (const json::Value value : tools.items()) {
+    auto tool = read_tool(value);
+    if (!tool) return std::move(tool).error();
+    const std::string& name = tool.value().name;
+    const bool repeated =
+        !name.empty() && std::any_of(payload.tools.begin(), payload.tools.end(),
+                                     [&](const Tool& known) { return known.name == name; });
+    if (repeated) return invalid_member("tools", "holds \"" + name + "\" twice");
+    payload.tools.push_back(std::move(tool).value());
+  }
+  return {};
+}
+
+Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
+  using Kind = ToolChoice::Kind;
+  if (choice.is_nothing()) return {};
+  struct Word {
+    std::string_view name;
+    Kind kind;
+  };
+  constexpr std::array words{Word{"none", Kind::none}, Word{"auto", Kind::any_or_none},
+                             Word{"required", Kind::required}, Word{"any", Kind::required}};
+  const std::string_view word = choice.is_string() ? choice.string() : choice["type"].string();
+  constexpr std::array<std::string_view, 4> kinds{"", "function", "custom", "tool"};
+  const bool is_named = std::find(kinds.begin(), kinds.end(), word) != kinds.end();
+  const auto name = inside(choice, word.empty() ? "function" : word)["name"].filled_string();
+  if (is_named && name) {
+    out = {Kind::tool, std::string(*name), {}};
+    return {};
+  }
+  const auto* row =
+      std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == word; });
+  if (row == words.end() && !is_named && choice.is_object()) {
+    out.raw = choice.to_json();
+    return {};
+  }
+  if (row == words.end()) {
+    return invalid_member(
+        "tool_choice",
+        "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
+        "name } }");
+  }
+  out.kind = row->kind;
+  return {};
+}
+
+}  // namespace millrace::model
