@@ -18,17 +18,22 @@ constexpr std::string_view empty_schema = R"({"type":"object","properties":{}})"
 constexpr std::string_view text_schema =
     R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"]})";
 
-// What the sent schema leaves open is told, and nobody can be held to it strictly.
+// What the sent schema leaves open is told where there is room, and nobody can be held to it
+// strictly.
 Result<void> set_schema(Tool& tool, const json::Value& schema) {
+  // OpenAI refuses longer descriptions of tools.
+  constexpr std::size_t most_bytes = 1024;
+  constexpr std::string_view telling = "The arguments follow this JSON Schema: ";
   auto plain = tool_schema(schema);
   if (!plain) return std::move(plain).error();
   tool.parameters = std::move(plain.value().json);
   const std::string& told = plain.value().told;
   if (told.empty()) return {};
   tool.strict.reset();
-  tool.description.append(tool.description.empty() ? "" : "\n\n")
-      .append("The arguments follow this JSON Schema: ")
-      .append(told);
+  const std::string_view gap = tool.description.empty() ? "" : "\n\n";
+  if (tool.description.size() + gap.size() + telling.size() + told.size() <= most_bytes) {
+    tool.description.append(gap).append(telling).append(told);
+  }
   return {};
 }
 

@@ -123,10 +123,12 @@ TEST(BedrockBody, SendsOpenAiItsEffort) {
     return sent("openai.gpt-oss-120b-1:0", hello,
                 R"("reasoning_effort":")" + std::string(effort) + "\"");
   };
-  EXPECT_TRUE(has(with("high"), R"("additionalModelRequestFields":{"reasoning_effort":"high"})"))
+  EXPECT_TRUE(
+      test::has(with("high"), R"("additionalModelRequestFields":{"reasoning_effort":"high"})"))
       << with("high");
-  EXPECT_FALSE(has(with("xhigh"), "additionalModelRequestFields")) << with("xhigh");
-  EXPECT_FALSE(has(sent(claude, hello, R"("reasoning_effort":"high")"), R"("reasoning_effort":)"));
+  EXPECT_FALSE(test::has(with("xhigh"), "additionalModelRequestFields")) << with("xhigh");
+  EXPECT_FALSE(
+      test::has(sent(claude, hello, R"("reasoning_effort":"high")"), R"("reasoning_effort":)"));
 }
 
 TEST(BedrockBody, SendsOpenAiNoStopSequences) {

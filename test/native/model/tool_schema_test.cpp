@@ -114,5 +114,15 @@ TEST(ToolSchema, IsToldWithTheToolAndHoldsNobodyStrictly) {
   }
 }
 
+TEST(ToolSchema, IsNotToldWhereADescriptionWouldBeTooLong) {
+  const std::string tool =
+      R"("tools":[{"type":"function","function":{"name":"go","description":")" +
+      std::string(1000, 'x') + R"(","parameters":)" + std::string(by_kind) + "}}]";
+  const std::string body =
+      test::body_of(test::build(test::settings_of("openai"), test::question("gpt-4.1", tool)));
+  EXPECT_TRUE(test::has(body, R"("kind":{"type":"string","enum":)")) << body;
+  EXPECT_FALSE(test::has(body, "The arguments follow")) << body;
+}
+
 }  // namespace
 }  // namespace millrace
