@@ -246,7 +246,7 @@ describe('the capability table', () => {
 });
 
 describe('Capabilities', () => {
-  // Texts in one request, as the vendors document them.
+  // Texts in one request, as the table of embeddings has them.
   it.each([
     ['openai', 'm', 2048],
     ['google', 'm', 100],

@@ -293,7 +293,11 @@ constexpr CapabilityRow huggingface_row() {
   return made;
 }
 
-// With so many texts in one request at most.
+// With so many texts in one request at most. Fewer than the vendor takes are only more requests.
+// Sources: platform.openai.com/docs/api-reference/embeddings (2048), ai.google.dev (100),
+// cloud.google.com/vertex-ai text-embeddings-api (1 for gemini-embedding-001), docs.cohere.com
+// (96), docs.qwencloud.com (10), docs.siliconflow.cn (32), 2026. Those of Mistral, Zhipu, Baichuan,
+// Wenxin and of Vertex's other models are what clients of theirs ask for at most; unverified.
 constexpr CapabilityRow limited(std::size_t texts, CapabilityRow made) {
   made.texts = texts;
   return made;
