@@ -49,41 +49,6 @@ std::optional<ErrorRecord> error_in_place(const json::Value& record) {
 
 }  // namespace
 
-// One choice counts: that of index 0. But some servers number the pieces of their only one
-// otherwise: another one is known by standing beside it, by its role, or by its words behind those
-// of the first.
-json::Value OpenAiChat::own_choice(const json::Value& record) {
-  const json::Value choices = record["choices"];
-  for (const json::Value choice : choices.items()) {
-    if (!choice.is_object() || choice["index"].integer().value_or(choice_) != choice_) continue;
-    if (choices.size() > 1) note_others(choices);
-    return choice;
-  }
-  for (const json::Value choice : choices.items()) {
-    const auto index = choice["index"].integer();
-    if (!index || is_other(*index)) continue;
-    const json::Value delta = choice["delta"];
-    const bool begins = delta["role"].exists() || choice["message"].exists();
-    const bool speaks = delta["content"].filled_string().has_value();
-    const bool is_first = choices_ == 0 || (speaks && !begins && !given_.text);
-    if (is_first) choice_ = *index;
-    if (is_first || (!begins && !speaks)) return choice;
-    other_choices_.push_back(*index);
-  }
-  return {};
-}
-
-void OpenAiChat::note_others(const json::Value& choices) {
-  for (const json::Value choice : choices.items()) {
-    const auto index = choice["index"].integer();
-    if (index && *index != choice_ && !is_other(*index)) other_choices_.push_back(*index);
-  }
-}
-
-bool OpenAiChat::is_other(std::int64_t index) const {
-  return std::find(other_choices_.begin(), other_choices_.end(), index) != other_choices_.end();
-}
-
 bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record) {
   auto error = error_of(record);
   if (!error && services_.mode == event::Mode::strict) error = error_in_place(record);
@@ -101,7 +66,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   // Sources that come with the end of the answer stand before it.
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
-  const json::Value choice = own_choice(record);
+  const json::Value choice = choice_.of(record, given_.text);
   if (choice) on_choice(choice);
   note_usage(record, usage_of(record, choice, finished_));
   if (!saw_citations_) on_citations(record);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "adapter/adapter.hpp"
+#include "adapter/chat_choice.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/reasoning_details.hpp"
 #include "adapter/tagged_text.hpp"
@@ -59,9 +60,6 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     bool images = false;
   };
 
-  json::Value own_choice(const json::Value& record);
-  void note_others(const json::Value& choices);
-  [[nodiscard]] bool is_other(std::int64_t index) const;
   void on_choice(const json::Value& choice);
   void on_message(const json::Value& message, bool last);
   [[nodiscard]] bool says_nothing(const json::Value& message) const;
@@ -95,9 +93,8 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   TaggedText tagged_;
   std::string answer_id_;  // the vendor's, where messages are called so
   std::string message_id_;
-  std::string audio_id_;     // of the spoken answer
-  std::int64_t choice_ = 0;  // the index of the one that counts
-  std::vector<std::int64_t> other_choices_;
+  std::string audio_id_;  // of the spoken answer
+  ChatChoice choice_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
   std::string usage_json_;  // the latest; some servers report it on every chunk

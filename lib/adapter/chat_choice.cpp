@@ -1,0 +1,43 @@
+#include "adapter/chat_choice.hpp"
+
+#include <algorithm>
+
+namespace millrace::adapter {
+
+json::Value ChatChoice::of(const json::Value& record, bool has_text) {
+  const json::Value choices = record["choices"];
+  for (const json::Value choice : choices.items()) {
+    if (!choice.is_object() || choice["index"].integer().value_or(index_) != index_) continue;
+    if (choices.size() > 1) note_others(choices);
+    has_any_ = true;
+    return choice;
+  }
+  for (const json::Value choice : choices.items()) {
+    const auto index = choice["index"].integer();
+    if (!index || is_other(*index)) continue;
+    const json::Value delta = choice["delta"];
+    const bool begins = delta["role"].exists() || choice["message"].exists();
+    const bool speaks = delta["content"].filled_string().has_value();
+    const bool is_first = !has_any_ || (speaks && !begins && !has_text);
+    if (is_first) index_ = *index;
+    if (is_first || (!begins && !speaks)) {
+      has_any_ = true;
+      return choice;
+    }
+    others_.push_back(*index);
+  }
+  return {};
+}
+
+void ChatChoice::note_others(const json::Value& choices) {
+  for (const json::Value choice : choices.items()) {
+    const auto index = choice["index"].integer();
+    if (index && *index != index_ && !is_other(*index)) others_.push_back(*index);
+  }
+}
+
+bool ChatChoice::is_other(std::int64_t index) const {
+  return std::find(others_.begin(), others_.end(), index) != others_.end();
+}
+
+}  // namespace millrace::adapter

@@ -1,0 +1,28 @@
+// Which choice of a chat endpoint's records is the answer.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/json.hpp"
+
+namespace millrace::adapter {
+
+// One choice counts: that of index 0. But some servers number the pieces of their only one
+// otherwise: another one is known by standing beside it, by its role, or by its words behind those
+// of the first.
+class ChatChoice {
+ public:
+  // The choice of a record that counts, or nothing; `has_text`: the answer has words already.
+  json::Value of(const json::Value& record, bool has_text);
+
+ private:
+  void note_others(const json::Value& choices);
+  [[nodiscard]] bool is_other(std::int64_t index) const;
+
+  std::int64_t index_ = 0;
+  bool has_any_ = false;
+  std::vector<std::int64_t> others_;
+};
+
+}  // namespace millrace::adapter
