@@ -32,7 +32,9 @@ constexpr std::uint32_t o_series =
 constexpr std::uint32_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
 constexpr std::uint32_t gpt_5_5 = gpt_5 | bits(samples_unthinking);
 constexpr std::uint32_t gpt_5_1 = gpt_5_5 | bits(unthinking_by_default);
+constexpr Efforts low_or_high = Efforts(Effort::low, Effort::low).with(Effort::high);
 constexpr std::uint32_t grok_reasoning = bits(no_penalties, no_stop);
+constexpr std::uint32_t grok_4 = grok_reasoning | bits(refuses_effort);
 constexpr std::uint32_t claude_4 = bits(no_effort, no_schema);
 constexpr std::uint32_t claude_4_5 = bits(one_sampling, no_effort);
 constexpr std::uint32_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
@@ -42,7 +44,9 @@ constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks);
 
 // The longest name that fits counts alone.
 // Sources: the vendors' model pages; OpenAI's API reference and guide of reasoning, also for the
-// efforts of its models (2026).
+// efforts of its models; xAI's guide of reasoning and the tests of AI SDK's xai package, also for
+// Grok 4.5 and 4.6; Kimi's parameter reference and guide of thinking, AI SDK's moonshotai package,
+// https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152 for its tool choices (2026-11).
 constexpr std::array families{
     Family{"o1", o_series, low_to_high},
     Family{"o1-pro", o_series | bits(responses_only), low_to_high},
@@ -127,9 +131,18 @@ constexpr std::array families{
     Family{"gemma-4", 0},
     Family{"gemini-2.5-flash-image", bits(image_output)},
     Family{"gemini-2.0-flash-preview-image-generation", bits(image_output)},
-    Family{"grok-3-mini", grok_reasoning | bits(reasons)},
-    Family{"grok-4", grok_reasoning},
-    Family{"grok-code-fast-1", grok_reasoning},
+    Family{"grok-3", bits(refuses_effort)},
+    Family{"grok-3-mini", grok_reasoning | bits(reasons), low_or_high},
+    Family{"grok-4", grok_4},
+    Family{"grok-4-fast-non-reasoning", bits(refuses_effort)},
+    Family{"grok-4-1-fast-non-reasoning", bits(refuses_effort)},
+    Family{"grok-4.20-non-reasoning", bits(refuses_effort)},
+    Family{"grok-4.20-multi-agent", grok_reasoning, low_to_xhigh},
+    Family{"grok-4.3", grok_reasoning, none_to_high},
+    Family{"grok-4.5", grok_reasoning, low_to_high},
+    Family{"grok-4.6", grok_reasoning, low_to_xhigh},
+    Family{"grok-4.7", grok_reasoning},
+    Family{"grok-code-fast-1", grok_4},
     Family{"mistral", bits(short_call_ids)},
     Family{"ministral", bits(short_call_ids)},
     Family{"magistral", bits(short_call_ids)},
@@ -142,8 +155,10 @@ constexpr std::array families{
     Family{"deepseek-reasoner", bits(thoughts_back)},
     Family{"deepseek-v4", bits(thoughts_back)},
     Family{"deepseek-flash", bits(thoughts_back)},
-    Family{"kimi-k2.5", bits(fixed_sampling)},
-    Family{"kimi-k2.6", bits(fixed_sampling)},
+    Family{"kimi-k2.5", bits(fixed_sampling, no_demands)},
+    Family{"kimi-k2.6", bits(fixed_sampling, no_demands)},
+    Family{"kimi-k2.7", bits(fixed_sampling, no_demands, always_thinks)},
+    Family{"kimi-k3", bits(no_sampling, always_thinks), low_or_high.with(Effort::max)},
 };
 
 bool is_word(char c) {

@@ -21,6 +21,8 @@ enum class Trait : std::uint8_t {
   adaptive_only,          // takes no budget of thoughts
   always_thinks,          // its thinking cannot be switched off
   no_effort,              // takes no effort, although others of its vendor do
+  refuses_effort,         // the same, where its vendor's API refuses the member (xAI)
+  no_demands,             // cannot be made to call a tool, at least while it thinks
   thinking_level,         // Gemini 3: a level instead of a budget
   thinking_budget,        // Gemini 2.5: a budget
   no_minimal_level,       // Gemini: the lowest level is `low`

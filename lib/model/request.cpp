@@ -7,6 +7,7 @@
 #include "format/openai_names.hpp"
 #include "message/history.hpp"
 #include "model/address.hpp"
+#include "model/body/answer_schema.hpp"
 #include "model/body/left_out.hpp"
 #include "model/body/media.hpp"
 #include "model/call_ids.hpp"
@@ -78,7 +79,8 @@ bool is_streamed(const ProviderConfig& config, const ChatPayload& payload, Trait
   if (!payload.tools.empty() && quirks.has(Quirk::no_stream_with_tools)) return false;
   const bool is_o1 = payload.model == "o1" || payload.model.starts_with("o1-");
   if (is_o1 && quirks.has(Quirk::no_stream_o1)) return false;
-  const bool has_schema = payload.response_format->kind == ResponseFormat::Kind::json_schema;
+  const bool has_schema = payload.response_format->kind == ResponseFormat::Kind::json_schema &&
+                          takes_format(config, payload);
   return !(has_schema && quirks.has(Quirk::no_stream_with_schema));
 }
 

@@ -20,6 +20,10 @@ bool takes_json_schema(const ProviderConfig& config, std::string_view model) {
                      [&](std::string_view name) { return model.find(name) != model.npos; });
 }
 
+bool takes_format(const ProviderConfig& config, const ChatPayload& payload) {
+  return payload.tools.empty() || !config.quirks.has(Quirk::no_format_with_tools);
+}
+
 std::string told_schema(const Draft& draft) {
   const ResponseFormat& format = draft.payload.response_format;
   if (format.kind != ResponseFormat::Kind::json_schema) return {};

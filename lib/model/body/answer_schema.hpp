@@ -19,6 +19,9 @@ struct AnswerSchema {
 // Whether `json_schema` is known, by the provider's quirks.
 bool takes_json_schema(const ProviderConfig& config, std::string_view model);
 
+// Whether an answer may have a format beside the payload's tools.
+bool takes_format(const ProviderConfig& config, const ChatPayload& payload);
+
 // What the prompt says of the schema to a model that takes none, or "".
 std::string told_schema(const Draft& draft);
 

@@ -150,8 +150,12 @@ void write_tool_choice(JsonBuilder& out, const Draft& draft) {
   const bool is_other = !payload.tool_choice.raw.empty() && !is_mistral(draft);
   const bool demands =
       is_other || kind == ToolChoice::Kind::required || kind == ToolChoice::Kind::tool;
+  const bool thinks = payload.reasoning->type != "disabled" || draft.is(Trait::always_thinks);
   if (demands && draft.has(Quirk::tool_choice_auto_only)) {
     draft.note("tool_choice", "The provider lets the model choose: a demand is left out.");
+    kind = ToolChoice::Kind::unset;
+  } else if (demands && thinks && draft.is(Trait::no_demands)) {
+    draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
     kind = ToolChoice::Kind::unset;
   } else if (is_other) {
     write_certain_choice(out, payload, ToolShape::nested);
@@ -175,6 +179,10 @@ void write_response_format(JsonBuilder& out, const Draft& draft, bool is_told) {
   const ResponseFormat& wanted = draft.payload.response_format;
   const ResponseFormat::Kind kind = is_told ? ResponseFormat::Kind::json_object : wanted.kind;
   if (kind == ResponseFormat::Kind::unset || kind == ResponseFormat::Kind::text) return;
+  if (!takes_format(draft.config, draft.payload)) {
+    draft.note("response_format", "The provider gives JSON or calls functions, not both.");
+    return;
+  }
   out.open_object("response_format");
   if (kind == ResponseFormat::Kind::json_object) {
     out.text("type", "json_object");
@@ -222,7 +230,9 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
 
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (reasoning.type == "adaptive") {
+  if (draft.is(Trait::always_thinks)) {
+    if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
+  } else if (reasoning.type == "adaptive") {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else if (!reasoning.type.empty()) {
     out.open_object("thinking");
@@ -260,8 +270,8 @@ void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
     out.flag("enabled", false);
   } else if (reasoning.budget) {
     write_integer(out, "max_tokens", reasoning.budget);
-  } else if (!reasoning.effort.empty()) {
-    out.text("effort", effort_of(draft));
+  } else if (const std::string effort = effort_of(draft); !effort.empty()) {
+    out.text("effort", effort);
   } else {
     out.flag("enabled", true);
   }
@@ -276,6 +286,19 @@ void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
              "The provider has no such setting; `reasoning_effort` is what it may know.");
 }
 
+// Qwen's models think or do not; others there have levels.
+void write_effort_switch(JsonBuilder& out, const Draft& draft) {
+  if (draft.model.find("qwen3") == draft.model.npos) {
+    write_plain_reasoning(out, draft);
+    return;
+  }
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool on = !is_disabled(reasoning);
+  out.text("reasoning_effort", on ? "default" : "none");
+  if (!on || (reasoning.effort.empty() && !reasoning.budget)) return;
+  draft.note("reasoning_effort", "The model thinks or it does not: it knows no levels.");
+}
+
 struct ReasoningWay {
   Quirk quirk;
   void (*write)(JsonBuilder& out, const Draft& draft);
@@ -285,6 +308,7 @@ constexpr std::array reasoning_ways{
     ReasoningWay{Quirk::enable_thinking, write_enable_thinking},
     ReasoningWay{Quirk::template_thinking, write_template_thinking},
     ReasoningWay{Quirk::reasoning_object, write_reasoning_object},
+    ReasoningWay{Quirk::effort_switch, write_effort_switch},
 };
 
 void write_reasoning(JsonBuilder& out, const Draft& draft) {
@@ -333,7 +357,8 @@ void write_stream(JsonBuilder& out, const Draft& draft) {
 
 Result<std::string> openai_chat_body(const Draft& given) {
   MILLRACE_TRY(check_tools(given));
-  const bool takes_schema = takes_json_schema(given.config, given.model);
+  const bool takes_schema =
+      takes_json_schema(given.config, given.model) || !takes_format(given.config, given.payload);
   const std::string told = takes_schema ? std::string() : told_schema(given);
   message::Messages with_schema;
   Draft draft = given;

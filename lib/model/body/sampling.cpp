@@ -29,6 +29,7 @@ std::string_view taken_effort(const Draft& draft) {
   const Reasoning& reasoning = *draft.payload.reasoning;
   const std::string_view effort = reasoning.effort;
   if (effort.empty() || reasoning.type == "disabled") return {};
+  if (draft.is(Trait::refuses_effort)) return {};
   const Efforts known = draft.traits.efforts();
   if (known.empty()) return effort == "max" ? "xhigh" : effort;
   const auto* name = std::find(effort_names.begin(), effort_names.end(), effort);
@@ -70,7 +71,8 @@ void fix_sampling(const Draft& draft, Sampling& s) {
   if (s.temperature || s.top_p || s.frequency_penalty || s.presence_penalty) {
     draft.note("temperature", "The model's own sampling is used: it takes no other.");
   }
-  s.temperature = draft.payload.reasoning->type == "disabled" ? plain : thinking;
+  const bool thinks = draft.payload.reasoning->type != "disabled" || draft.is(Trait::always_thinks);
+  s.temperature = thinks ? thinking : plain;
   s.top_p = top_p;
   s.frequency_penalty.reset();
   s.presence_penalty.reset();
@@ -128,6 +130,9 @@ Sampling sampling_of(const Draft& draft, double most) {
 
 std::string effort_of(const Draft& draft) {
   const std::string& given = draft.payload.reasoning->effort;
+  if (!given.empty() && draft.is(Trait::refuses_effort)) {
+    draft.note("reasoning_effort", "The model takes none: it decides itself how much it thinks.");
+  }
   std::string taken(taken_effort(draft));
   if (taken != given && !taken.empty() && !draft.traits.efforts().empty()) {
     draft.note("reasoning_effort", "The model does not know this level; the nearest was taken.");
