@@ -49,7 +49,7 @@ ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
   }
   const Traits traits = traits_of(model);
   if (row.dialect == Dialect::anthropic) row.schema = claude_takes_schemas(config, traits);
-  row.forces_tools = !traits.has(Trait::always_thinks) && !traits.has(Trait::no_demands);
+  row.forces_tools = !traits.has(Trait::no_demands);
   row.schema = row.schema && takes_json_schema(config, model);
   return row;
 }

@@ -33,11 +33,19 @@ std::string type_of(const Draft& draft) {
     if (wanted.budget) draft.note("thinking.budget_tokens", "The model decides itself.");
     return "adaptive";
   }
+  if (type == "disabled" && draft.is(Trait::thinks_between_tools)) {
+    draft.note("thinking", "The model still thinks between its calls.");
+    return "between_tools";
+  }
   if (type == "disabled" && draft.is(Trait::always_thinks)) {
     draft.note("thinking", "The model always thinks; an effort says how much.");
     return {};
   }
   return type;
+}
+
+bool is_switched_off(const Reasoning& reasoning) {
+  return reasoning.type == "disabled" || (reasoning.type.empty() && reasoning.budget == 0);
 }
 
 // What the model's card says, or 0. Vertex AI parts the date by an `@`.
@@ -136,6 +144,11 @@ std::string_view claude_effort(const Draft& draft) {
     draft.note("effort", "The model takes no effort: `thinking` has a budget instead.");
     return {};
   }
+  const bool is_above = effort == "xhigh" || effort == "max";
+  if (is_above && draft.is(Trait::high_unthinking) && is_switched_off(*draft.payload.reasoning)) {
+    draft.note("effort", "Without thinking the model takes no effort above `high`.");
+    return "high";
+  }
   constexpr std::array<std::string_view, 5> efforts{"low", "medium", "high", "xhigh", "max"};
   if (std::find(efforts.begin(), efforts.end(), effort) != efforts.end()) return effort;
   draft.note("effort", "The API begins at `low`.");
@@ -150,7 +163,7 @@ ToolChoice::Kind claude_tool_choice(const Draft& draft, bool thinks) {
   using Kind = ToolChoice::Kind;
   const Kind kind = draft.payload.tool_choice.kind;
   const bool demands = kind == Kind::required || kind == Kind::tool;
-  if (!demands || !(thinks || draft.is(Trait::always_thinks))) return kind;
+  if (!demands || !(thinks || draft.is(Trait::no_demands))) return kind;
   draft.note("tool_choice", "A model that thinks chooses itself: the demand is left out.");
   return Kind::any_or_none;
 }

@@ -11,7 +11,7 @@
 namespace millrace::model {
 
 struct ClaudeThinking {
-  std::string type;  // "", "enabled", "adaptive", "disabled"
+  std::string type;  // "", "enabled", "adaptive", "disabled", "between_tools"
   std::int64_t budget = 0;
   [[nodiscard]] bool on() const { return type == "enabled" || type == "adaptive"; }
 };

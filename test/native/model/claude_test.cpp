@@ -41,6 +41,9 @@ TEST(Claude, WritesAsMuchAsTheModelsCardSays) {
            Row{"claude-sonnet-4-5", "", "64000"},
            Row{"claude-sonnet-4-5-20250929", "", "64000"},
            Row{"claude-opus-5", "", "128000"},
+           Row{"claude-opus-5-5", "", "128000"},
+           Row{"claude-sonnet-5-5", "", "128000"},
+           Row{"claude-haiku-5-5", "", "128000"},
            Row{"claude-3-haiku-20240307", "", "4096"},
            Row{"claude-3-haiku-20240307", R"("max_tokens":8192)", "4096"},
            Row{"claude-sonnet-4-5", R"("max_tokens":100)", "100"},
@@ -106,6 +109,42 @@ TEST(Claude, IsNotMadeToCallWhereItAlwaysThinks) {
   EXPECT_TRUE(test::has(asked("bedrock", bedrock_4_5, claudes_tool), R"("toolChoice":{"any":{}})"));
   const std::string thinks = std::string(claudes_tool) + R"(,"thinking":{"type":"enabled"})";
   EXPECT_TRUE(test::has(asked("bedrock", bedrock_4_5, thinks), R"("toolChoice":{"auto":{}})"));
+}
+
+// Sources: https://platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5,
+// .../models/opus-5/overview, and AI SDK's table of Claude's models (2026-11).
+TEST(Claude, IsToldNotToThinkAsItsModelTakesIt) {
+  constexpr std::string_view demand =
+      R"("tools":[{"name":"f","parameters":{"type":"object"}}],"tool_choice":"required")";
+  constexpr std::string_view off = R"("thinking":{"type":"disabled"})";
+  struct Row {
+    std::string_view model;
+    std::string_view thinking;
+    bool is_made_to_call;
+    std::string_view effort;
+  };
+  for (const Row& row : {
+           Row{"claude-opus-5-5", "", false, "max"},
+           Row{"claude-fable-5-1", "", false, "max"},
+           Row{"claude-fable-5", "", true, "max"},
+           Row{"claude-sonnet-5-5", "between_tools", false, "high"},
+           Row{"claude-haiku-5-5", "disabled", true, "high"},
+           Row{"claude-opus-5", "disabled", true, "high"},
+           Row{"claude-opus-4-8", "disabled", true, "max"},
+       }) {
+    const std::string body = asked("anthropic", row.model, off);
+    const std::string thinking = R"("thinking":{"type":")" + std::string(row.thinking) + "\"}";
+    EXPECT_EQ(test::has(body, row.thinking.empty() ? R"("thinking")" : thinking),
+              !row.thinking.empty())
+        << body;
+    const std::string called = asked("anthropic", row.model, demand);
+    EXPECT_EQ(test::has(called, R"("tool_choice":{"type":"any")"), row.is_made_to_call) << called;
+    const std::string hard =
+        asked("anthropic", row.model, std::string(off) + R"(,"reasoning_effort":"max")");
+    EXPECT_TRUE(test::has(hard, R"("effort":")" + std::string(row.effort) + '"')) << hard;
+    EXPECT_TRUE(test::has(asked("anthropic", row.model, R"("reasoning_effort":"max")"),
+                          R"("effort":"max")"));
+  }
 }
 
 TEST(Claude, GetsStrictToolsWhereItTakesSchemas) {
