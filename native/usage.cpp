@@ -39,7 +39,7 @@ Napi::Value model_usage(const Napi::CallbackInfo& info) {
   const auto value = document.parse(reported);
   if (!value) return raise(info.Env(), value.error());
   std::string out;
-  model::write_json(out, model::read_vendor_usage(provider, value.value()));
+  model::write_json(out, model::read_raw_usage(provider, value.value()));
   return to_text(info.Env(), out);
 }
 

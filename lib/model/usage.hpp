@@ -71,6 +71,9 @@ struct ModelUsage {
 // vendors mean different things by the same members.
 // The last report of an Anthropic stream counts: its output tokens are cumulative.
 ModelUsage read_vendor_usage(std::string_view provider, const json::Value& reported);
+// As above, of a report as its vendor gave it: what an Anthropic answer's compactions cost, which
+// its counts leave out, is added, as the wire's adapter does.
+ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported);
 // As above, from what an adapter gave; its counts are used when there is no JSON.
 ModelUsage read_vendor_usage(const event::Usage& usage);
 

@@ -3,8 +3,10 @@
 #include <array>
 #include <cmath>
 
+#include "adapter/usage.hpp"
 #include "base/ascii.hpp"
 #include "base/counts.hpp"
+#include "message/json_builder.hpp"
 #include "model/usage.hpp"
 
 namespace millrace::model {
@@ -320,6 +322,19 @@ ModelUsage read_vendor_usage(std::string_view provider, const json::Value& repor
     return usage;
   }
   return {};
+}
+
+ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported) {
+  std::int64_t written = 0;
+  for (const json::Value iteration : reported["iterations"].items()) {
+    written += number(iteration, "output_tokens");
+  }
+  // What a run reports holds them already.
+  if (number(reported, "output_tokens") >= written) return read_vendor_usage(provider, reported);
+  json::Document document(message::depth_limit);
+  const std::string whole = adapter::with_compactions(reported);
+  const auto value = document.parse(whole);
+  return read_vendor_usage(provider, value ? value.value() : reported);
 }
 
 ModelUsage read_vendor_usage(const event::Usage& usage) {

@@ -43,6 +43,26 @@ TEST(ModelUsage, ReadsEveryVendor) {
   EXPECT_GT(cases, 15U);
 }
 
+TEST(ModelUsage, CountsCompactionsOfARawReportOnce) {
+  const auto whole = [](const std::string& json) {
+    json::Document document;
+    const auto value = document.parse(json);
+    EXPECT_TRUE(value.ok()) << json;
+    return value ? model::read_raw_usage("anthropic", value.value()) : ModelUsage{};
+  };
+  const std::string iterations =
+      R"("iterations":[{"type":"compaction","input_tokens":180000,"output_tokens":3500},)"
+      R"({"type":"message","input_tokens":23000,"output_tokens":1000}]})";
+  for (const std::string& counts :
+       {R"({"input_tokens":23000,"output_tokens":1000,)" + iterations,
+        R"({"input_tokens":203000,"output_tokens":4500,)" + iterations}) {
+    const ModelUsage usage = whole(counts);
+    EXPECT_EQ(usage[Tokens::total_input], 203000) << counts;
+    EXPECT_EQ(usage[Tokens::total_output], 4500) << counts;
+  }
+  EXPECT_EQ(whole(R"({"input_tokens":5,"output_tokens":2})")[Tokens::total_output], 2);
+}
+
 TEST(ModelUsage, TakesAnAdaptersCountsWhenThereIsNoReport) {
   event::Usage usage;
   EXPECT_EQ(model::read_vendor_usage(usage).source, UsageSource::unknown);
