@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "format/bedrock_converse.hpp"
 #include "format/bedrock_media.hpp"
 #include "model/body/answer_schema.hpp"
+#include "model/body/bedrock_fields.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
@@ -24,6 +26,9 @@ using message::Media;
 constexpr std::array<std::string_view, 5> known_extra{
     "guardrailConfig", "additionalModelResponseFieldPaths", "performanceConfig", "requestMetadata",
     "promptVariables"};
+// Members that become part of another.
+constexpr std::array<std::string_view, 2> merged_extra{"additionalModelRequestFields",
+                                                       "anthropic_beta"};
 constexpr std::string_view cache_point = R"({"cachePoint":{"type":"default"}})";
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
@@ -183,7 +188,7 @@ void write_inference(JsonBuilder& out, const Draft& draft, const ModelFields& fi
   if (const std::string text = config.take(); text != "{}") out.written("inferenceConfig", text);
 }
 
-void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
+void write_model_fields(JsonBuilder& out, const Draft& draft, const ModelFields& fields) {
   JsonBuilder own(json::Surrogates::replace);
   own.open_object();
   write_claude_thinking(own, fields.thinking);
@@ -206,8 +211,9 @@ void write_model_fields(JsonBuilder& out, const ModelFields& fields) {
   } else {
     write_integer(own, "top_k", fields.top_k);
   }
+  if (names(draft, "claude")) write_bedrock_betas(own, draft);
   own.close_object();
-  if (const std::string text = own.take(); text != "{}") {
+  if (const std::string text = with_given_fields(own.take(), draft); text != "{}") {
     out.written("additionalModelRequestFields", text);
   }
 }
@@ -260,9 +266,12 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   write_inference(out, draft, fields);
   write_tools(out, draft, fields.thinking.on());
   write_output_config(out, draft, schema.value().sent);
-  write_model_fields(out, fields);
+  write_model_fields(out, draft, fields);
   write_extra(out, draft, known_extra);
-  note_extra(draft, known_extra);
+  std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
+  known.push_back(merged_extra[0]);
+  if (names(draft, "claude")) known.push_back(merged_extra[1]);
+  note_extra(draft, known);
   out.close_object();
   return out.take();
 }

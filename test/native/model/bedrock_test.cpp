@@ -137,5 +137,29 @@ TEST(BedrockBody, SendsOpenAiNoStopSequences) {
   EXPECT_TRUE(test::has(sent(claude, hello, R"("stop":["x"])"), R"("stopSequences":["x"])"));
 }
 
+// The maker's own settings go along; what is made of the payload's members holds.
+TEST(BedrockBody, GivesTheMakerOfAModelItsOwnFields) {
+  constexpr std::string_view fields = R"("additionalModelRequestFields":)";
+  const std::string merged =
+      sent(claude, hello,
+           R"("thinking":{"type":"enabled","budget_tokens":2048},"anthropic_beta":["x","y"],)"
+           R"("additionalModelRequestFields":{"anthropic_beta":["y","z"],"top_k":3,)"
+           R"("thinking":{"type":"disabled","display":"omitted"}})");
+  EXPECT_TRUE(test::has(merged, std::string(fields) +
+                                    R"({"thinking":{"type":"enabled","budget_tokens":2048,)"
+                                    R"("display":"omitted"},"anthropic_beta":["x","y","z"],)"
+                                    R"("top_k":3})"))
+      << merged;
+  const std::string nova =
+      sent("amazon.nova-lite-v1:0", hello,
+           R"("top_k":5,"additionalModelRequestFields":{"inferenceConfig":{"topK":9,"x":1}})");
+  EXPECT_TRUE(test::has(nova, std::string(fields) + R"({"inferenceConfig":{"topK":5,"x":1}})"))
+      << nova;
+  const auto odd = built("amazon.nova-lite-v1:0", hello,
+                         R"("anthropic_beta":["x"],"additionalModelRequestFields":[1])");
+  EXPECT_FALSE(test::has(test::body_of(odd), "additionalModelRequestFields"));
+  EXPECT_EQ(odd.value().notes.size(), 2U);
+}
+
 }  // namespace
 }  // namespace millrace

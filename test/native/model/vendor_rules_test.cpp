@@ -182,7 +182,8 @@ TEST(VendorsMembers, GoToTheirVendorOnly) {
     std::string_view member;
   };
   for (const Row& row :
-       {Row{"groq", R"("reasoning_format":"parsed")"}, Row{"groq", R"("include_reasoning":false)"},
+       {Row{"cohere", R"("documents":[{"data":{"text":"d"}}])"},
+        Row{"groq", R"("reasoning_format":"parsed")"}, Row{"groq", R"("include_reasoning":false)"},
         Row{"mistral", R"("safe_prompt":true)"}, Row{"perplexity", R"("search_mode":"academic")"},
         Row{"vllm", R"("structured_outputs":{"choice":["a","b"]})"}}) {
     const std::string own = body_for(row.provider, "m", hi, row.member);
