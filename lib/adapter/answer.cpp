@@ -68,11 +68,11 @@ void Answer::end_thought() {
   services_.parts.reasoning_close(thought_key);
 }
 
-std::string Answer::open_call(std::string_view id, std::string_view name) {
+std::string Answer::open_call(std::string_view id, std::string_view name, bool hosted) {
   if (result_given_) begin({});
   std::string key = "call " + std::to_string(++calls_seen_);
   const std::string call_id = id.empty() ? services_.ids.next_id() : std::string(id);
-  services_.parts.tool_open(key, call_id, name, message_id());
+  services_.parts.tool_open(key, call_id, name, message_id(), hosted);
   message_used_ = true;
   return key;
 }

@@ -34,8 +34,9 @@ class Answer {
   void keep_for_thought(std::string_view value);
   void end_thought();
 
-  // Opens a call and gives its key; an empty id becomes a new one.
-  std::string open_call(std::string_view id, std::string_view name);
+  // Opens a call and gives its key; an empty id becomes a new one. The provider runs a `hosted`
+  // one.
+  std::string open_call(std::string_view id, std::string_view name, bool hosted = false);
   void arguments(std::string_view key, std::string_view piece);
   // The id a reader sees for an open call.
   [[nodiscard]] std::string call_id(std::string_view key) const;

@@ -106,9 +106,10 @@ void BedrockConverse::on_block_start(const json::Value& value) {
 }
 
 void BedrockConverse::open_call(Block& block, const json::Value& use) {
-  block.key = answer_.open_call(use["toolUseId"].string(), use["name"].string());
-  // Tools that Bedrock runs have a type.
-  if (!use["type"].is_nothing()) block.state = use.to_json();
+  // Nova 2 gives the caller's tools a type as well: `tool_use`.
+  const bool hosted = use["type"].string() == "server_tool_use";
+  block.key = answer_.open_call(use["toolUseId"].string(), use["name"].string(), hosted);
+  if (hosted) block.state = use.to_json();
 }
 
 void BedrockConverse::open_result(Block& block, const json::Value& result) {

@@ -21,6 +21,18 @@ using message::ToolCall;
 constexpr std::string_view bedrock_provider = "bedrock";
 constexpr TurnNames bedrock_names{"user", "assistant", "content", 64};
 
+// Bedrock runs the tool. Nova 2 gives the caller's tools a type as well: `tool_use`.
+bool is_server_use(const json::Value& use) {
+  return use["type"].string() == "server_tool_use";
+}
+
+bool is_server_call(const ToolCall& call) {
+  const auto* state = call.metadata.find(bedrock_provider, "server_tool");
+  json::Document document(message::depth_limit);
+  const auto use = document.parse(state == nullptr ? "" : state->json);
+  return use && is_server_use(use.value());
+}
+
 class BedrockWriter final : public TurnWriter {
  public:
   BedrockWriter(JsonBuilder& out, std::span<const Message> messages)
@@ -66,7 +78,7 @@ class BedrockWriter final : public TurnWriter {
       write_text(text);
     }
     for (const ToolCall& call : message.tool_calls) {
-      if (call.metadata.find(bedrock_provider, "server_tool") != nullptr) {
+      if (is_server_call(call)) {
         write_server_call(call);
       } else {
         hold_call(call);
@@ -263,7 +275,7 @@ class BedrockReader {
       call.id = use["toolUseId"].string();
       call.name = use["name"].string();
       call.arguments = read_arguments(use["input"]);
-      if (use["type"].is_string()) call.metadata.add(bedrock_provider, "server_tool", raw(use));
+      if (is_server_use(use)) call.metadata.add(bedrock_provider, "server_tool", raw(use));
       assistant(false).tool_calls.push_back(std::move(call));
     } else if (reasoning.is_object()) {
       read_reasoning(reasoning);
