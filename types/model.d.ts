@@ -18,6 +18,7 @@ export type ChatContentPart =
   | { type: 'image_url'; image_url: { url: string; detail?: 'auto' | 'low' | 'high' } }
   | { type: 'video_url'; video_url: { url: string } }
   | { type: 'audio_url'; audio_url: { url: string } }
+  | { type: 'file_url'; file_url: { url: string }; file_name?: string }
   | { type: 'input_audio'; input_audio: { data: string; format: string } }
   | { type: 'thinking'; thinking: string; signature?: string }
   | { type: string; [member: string]: unknown };

@@ -26,15 +26,38 @@ struct MediaPart {
   Media::Kind kind;
 };
 constexpr std::array media_parts{MediaPart{"video_url", Media::Kind::video},
-                                 MediaPart{"audio_url", Media::Kind::audio}};
+                                 MediaPart{"audio_url", Media::Kind::audio},
+                                 MediaPart{"file_url", Media::Kind::document}};
 
-void write_media_part(JsonBuilder& out, Media::Kind kind, std::string_view url) {
+// What a file by value is that says it by its name alone.
+std::string_view type_of_file(std::string_view name) {
+  struct Named {
+    std::string_view end;
+    std::string_view mime_type;
+  };
+  constexpr std::array named{
+      Named{".txt", "text/plain"}, Named{".md", "text/markdown"},
+      Named{".doc", "application/msword"},
+      Named{".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}};
+  for (const Named& row : named) {
+    if (name.ends_with(row.end)) return row.mime_type;
+  }
+  return "application/pdf";
+}
+
+void write_media_part(JsonBuilder& out, Media::Kind kind, std::string_view url,
+                      std::string_view name) {
   Media media{kind, Media::Source::url, url};
+  media.filename = name;
   message::DataUrl data;
   if (message::read_data_url(data, url)) {
     media.source = Media::Source::data;
     media.value = data.data;
     media.mime_type = data.mime_type;
+  } else if (kind == Media::Kind::document && url.find(':') == url.npos && !url.empty()) {
+    // Perplexity's and GLM's way to send bytes: their base64 in place of an address.
+    media.source = Media::Source::data;
+    media.mime_type = type_of_file(name);
   }
   message::write_media(out, media);
 }
@@ -46,7 +69,7 @@ const MediaPart* media_part_of(const json::Value& part) {
   return nullptr;
 }
 
-// Puts videos and sounds where the format left empty texts.
+// Puts videos, sounds and files where the format left empty texts.
 void restore_media(Message& message, const json::Value& content) {
   bool any = false;
   for (const json::Value part : content.items()) any = any || media_part_of(part) != nullptr;
@@ -59,7 +82,8 @@ void restore_media(Message& message, const json::Value& content) {
     if (const MediaPart* row = media_part_of(part)) {
       const json::Value medium = part[row->type];
       write_media_part(out, row->kind,
-                       medium.is_string() ? medium.string() : medium["url"].string());
+                       medium.is_string() ? medium.string() : medium["url"].string(),
+                       part["file_name"].string());
     } else {
       out.value(*read);
     }
@@ -258,8 +282,9 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
 
 constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
                                                 "assistant", "tool",      "function"};
-constexpr std::array<std::string_view, 8> part_types{
-    "text", "input_text", "image_url", "video_url", "audio_url", "input_audio", "file", "thinking"};
+constexpr std::array<std::string_view, 9> part_types{"text",        "input_text", "image_url",
+                                                     "video_url",   "audio_url",  "file_url",
+                                                     "input_audio", "file",       "thinking"};
 
 Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
                    std::span<const std::string_view> known) {

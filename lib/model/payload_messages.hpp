@@ -11,8 +11,9 @@
 namespace millrace::model {
 
 // Reads an array of messages. `format` is "" for OpenAI's shape with LobeHub's members: `reasoning
-// { content, signature, provider, responseItems }`, parts `thinking`, `video_url` and `audio_url`,
-// `thoughtSignature` of tool calls. "canonical" or a row of format/formats names another shape.
+// { content, signature, provider, responseItems }`, parts `thinking`, `video_url`, `audio_url`
+// and `file_url`, `thoughtSignature` of tool calls. "canonical" or a row of format/formats names
+// another shape.
 // Errors: invalid_messages, unknown_format.
 Result<message::Messages> read_payload_messages(const json::Value& messages,
                                                 std::string_view format, IdSource& ids);

@@ -259,5 +259,50 @@ TEST(Media, KeepWhatTheirMetadataSays) {
       << test::body_of(built);
 }
 
+// A file as Perplexity and GLM have it: by address, or as bare base64.
+TEST(FileUrlParts, GoInEachWiresSpelling) {
+  struct Sent {
+    std::string_view provider;
+    std::string_view mode;
+    std::string_view far;   // of an address, or what the error says
+    std::string_view near;  // of bytes
+  };
+  constexpr std::string_view by_address =
+      R"({"type":"file_url","file_url":{"url":"https://e/a.pdf"}})";
+  constexpr std::string_view by_value =
+      R"({"type":"file_url","file_url":{"url":"AAAA"},"file_name":"b.pdf"})";
+  for (const Sent& row : {
+           Sent{"perplexity", "", by_address, by_value},
+           Sent{"zhipu", "", by_address, "files go by address"},
+           Sent{"openai", R"("apiMode":"responses",)", R"("file_url":"https://e/a.pdf")",
+                R"("file_data":"data:application/pdf;base64,AAAA")"},
+           Sent{"openai", "", "not by address", R"("filename":"b.pdf")"},
+           Sent{"mistral", "", R"("document_url":"https://e/a.pdf")",
+                R"("document_url":"data:application/pdf;base64,AAAA")"},
+           Sent{"anthropic", "", R"("source":{"type":"url","url":"https://e/a.pdf"})",
+                R"("media_type":"application/pdf","data":"AAAA")"},
+           Sent{"google", "", R"("fileUri":"https://e/a.pdf")",
+                R"("mimeType":"application/pdf","data":"AAAA")"},
+           Sent{"groq", "", "it takes no files", "it takes no files"},
+           Sent{"cohere", "", "it takes images, no other media", "it takes images"},
+       }) {
+    SCOPED_TRACE(std::string(row.provider).append(row.mode));
+    const auto body = [&](std::string_view part) {
+      return test::body_of(
+          test::build(test::settings_of(row.provider),
+                      R"({"model":"m",)" + std::string(row.mode) +
+                          R"("messages":[{"role":"user","content":[{"type":"text","text":"a"},)" +
+                          std::string(part) + "]}]}"));
+    };
+    EXPECT_TRUE(test::has(body(by_address), row.far)) << body(by_address);
+    EXPECT_TRUE(test::has(body(by_value), row.near)) << body(by_value);
+  }
+  const std::string word = test::body_of(
+      test::build(test::settings_of("openai"),
+                  R"({"model":"m","messages":[{"role":"user","content":[{"type":"file_url",)"
+                  R"("file_url":{"url":"AAAA"},"file_name":"c.docx"}]}]})"));
+  EXPECT_TRUE(test::has(word, "wordprocessingml.document;base64,AAAA")) << word;
+}
+
 }  // namespace
 }  // namespace millrace::model
