@@ -306,7 +306,9 @@ Error ModelCall::State::error_of_failure() {
 
 // The attempt is over: it is booked, and user code gets the last of its events.
 void ModelCall::State::conclude(std::optional<Error> error, Moment now) {
-  if (!error) events_->release();
+  // A limit that was reached before a word is an end all the same, and nobody else is asked.
+  const bool is_end = !error || error->code == Errc::output_limit_reached;
+  if (is_end && events_) events_->release();
   book(error, now);
   ending_ = std::move(error);
   phase_ = Phase::events_hook;

@@ -580,6 +580,31 @@ TEST(ModelCall, TreatsTheTokenLimitAsAnEndThatIsTold) {
   EXPECT_EQ(rig.host.sent.size(), 1U);
 }
 
+// What reached the limit before its first word, too.
+TEST(ModelCall, TellsTheReasonOfAnEmptyAnswer) {
+  struct Row {
+    std::string_view provider;
+    std::string_view body;
+    std::string_view reason;
+  };
+  for (const Row& row :
+       {Row{"cohere", R"({"type":"message-end","delta":{"finish_reason":"MAX_TOKENS"}})",
+            "MAX_TOKENS"},
+        Row{"openai", R"({"choices":[{"index":0,"delta":{},"finish_reason":"length"}]})",
+            "length"}}) {
+    CallRig rig(chain({link(row.provider, "m"), link("openai", "b")}));
+    rig.start();
+    rig.head(200);
+    rig.data("data: " + std::string(row.body) + "\n\n");
+    rig.done();
+    EXPECT_EQ(rig.call.error()->code, Errc::output_limit_reached);
+    EXPECT_TRUE(rig.log.has("\"millrace.finish\"") &&
+                rig.log.has("\"reason\":\"" + std::string(row.reason) + '"'))
+        << rig.log.all();
+    EXPECT_EQ(rig.host.sent.size(), 1U) << "somebody else was asked";
+  }
+}
+
 TEST(ModelCall, NeverPaysTwiceForAnAnswerThatEndedByItself) {
   struct Row {
     std::string_view provider;
