@@ -35,7 +35,7 @@ enum class Trait : std::uint8_t {
   samples_unthinking,     // no_sampling holds only while it thinks
   unthinking_by_default,  // it does not think unless it is told to
   cache_key,              // takes prompt_cache_key
-  short_call_ids,         // ids of calls are nine letters and digits
+  mistral_rules,          // ids of calls are nine letters and digits, results are answered
   no_schema,              // Claude: no constrained decoding, for answers and for tools
   no_bedrock_schema,      // the same, on Bedrock only: it checks fields by an older list
   thoughts_back,          // thinks only where each of its answers comes back with its reasoning

@@ -224,7 +224,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
-  if (chat.dialect == Dialect::mistral || traits.has(Trait::short_call_ids)) {
+  if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {
     shorten_call_ids(messages);
   }
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);

@@ -98,6 +98,39 @@ void take_media(Message& result, JsonBuilder& media, bool& any) {
                                 : Content::of_parts(std::move(text));
 }
 
+bool is_said(const Message& message) {
+  return message.role != Role::reasoning && message.role != Role::activity;
+}
+
+// Mistral refuses a user who speaks right behind a tool's result (code 3230), whoever serves it.
+// Source: https://github.com/BerriAI/litellm/issues/17761, https://github.com/onyx-dot-app/onyx/issues/6458,
+// https://github.com/NousResearch/hermes-agent/issues/20154 (2025-11 to 2026-05).
+bool wants_results_answered(const Draft& draft) {
+  return draft.config.provider->dialect == Dialect::mistral || draft.is(Trait::mistral_rules);
+}
+
+bool has_unanswered_results(const Draft& draft) {
+  if (!wants_results_answered(draft)) return false;
+  Role last = Role::system;
+  for (const Message& message : draft.messages) {
+    if (!is_said(message)) continue;
+    if (last == Role::tool && message.role == Role::user) return true;
+    last = message.role;
+  }
+  return false;
+}
+
+// What stands between the results in `out` and a user who speaks next.
+void answer_results(const Draft& draft, message::Messages& out) {
+  if (!wants_results_answered(draft)) return;
+  const auto last = std::find_if(out.rbegin(), out.rend(), is_said);
+  if (last == out.rend() || last->role != Role::tool) return;
+  Message answer;
+  answer.role = Role::assistant;
+  answer.content = Content::of_text("OK");
+  out.push_back(std::move(answer));
+}
+
 // Adds the messages from `at` on that answer one turn of calls, and their media behind them.
 std::size_t add_results(const Draft& draft, std::size_t at, message::Messages& out) {
   JsonBuilder media;
@@ -112,6 +145,7 @@ std::size_t add_results(const Draft& draft, std::size_t at, message::Messages& o
   }
   media.close_array();
   if (!any) return at;
+  answer_results(draft, out);
   Message carrier;
   carrier.role = Role::user;
   carrier.content = Content::of_parts(media.take());
@@ -151,6 +185,7 @@ message::Messages prepared(const Draft& draft) {
       at = add_results(draft, at, out);
       continue;
     }
+    if (message.role == Role::user) answer_results(draft, out);
     out.push_back(message);
     ++at;
     Message& copy = out.back();
@@ -266,8 +301,9 @@ Result<std::string> chat_messages(const Draft& draft) {
   if (draft.has(Quirk::reasoning_details_back)) wishes.details_format = "MiniMax-response-v1";
   JsonBuilder out(json::Surrogates::replace);
   const auto& given = draft.messages;
-  if (std::all_of(given.begin(), given.end(),
-                  [&](const Message& message) { return is_ready(draft, message); })) {
+  const bool all_ready = std::all_of(
+      given.begin(), given.end(), [&](const Message& message) { return is_ready(draft, message); });
+  if (all_ready && !has_unanswered_results(draft)) {
     format::write_openai(out, given, wishes);
   } else {
     format::write_openai(out, prepared(draft), wishes);

@@ -84,6 +84,51 @@ TEST(MistralCallIds, FollowTheModelWhoeverServesIt) {
   EXPECT_NE(other.find(R"("id":"call_abcDEF1234567890")"), std::string::npos) << other;
 }
 
+// The roles of the messages that are sent, "role" or "role: text", one behind the other.
+std::string turns_of(std::string_view provider, std::string_view model, std::string_view messages) {
+  json::Document document;
+  std::string body = body_for(provider, model, messages);
+  const auto parsed = document.parse(body);
+  if (!parsed) return body;
+  std::string turns;
+  for (const json::Value message : parsed.value()["messages"].items()) {
+    turns.append(turns.empty() ? "" : ", ").append(message["role"].string());
+    if (const auto text = message["content"].filled_string()) turns.append(": ").append(*text);
+  }
+  return turns;
+}
+
+TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
+  const std::string asked =
+      R"([{"role":"user","content":"go"},{"role":"assistant","tool_calls":[)"
+      R"({"id":"jQncnSWM3","type":"function","function":{"name":"t","arguments":"{}"}},)"
+      R"({"id":"jQncnSWM4","type":"function","function":{"name":"t","arguments":"{}"}}]},)"
+      R"({"role":"tool","content":"one","tool_call_id":"jQncnSWM3"},)";
+  const std::string answered =
+      asked + R"({"role":"tool","content":"two","tool_call_id":"jQncnSWM4"})";
+  const std::string stopped = answered + R"(,{"role":"user","content":"and now?"}])";
+  const std::string_view mended =
+      "user: go, assistant, tool: one, tool: two, assistant: OK, user: and now?";
+  EXPECT_EQ(turns_of("mistral", "mistral-large-latest", stopped), mended);
+  EXPECT_EQ(turns_of("mistral", "a-model-of-my-own", stopped), mended);
+  EXPECT_EQ(turns_of("openrouter", "mistralai/devstral-small", stopped), mended);
+  EXPECT_EQ(turns_of("openai", "gpt-4o", stopped),
+            "user: go, assistant, tool: one, tool: two, user: and now?");
+  EXPECT_EQ(turns_of("mistral", "mistral-large-latest", answered + "]"),
+            "user: go, assistant, tool: one, tool: two");
+  EXPECT_EQ(turns_of("mistral", "mistral-large-latest",
+                     answered + R"(,{"role":"assistant","content":"so"},{"role":"user",)"
+                                R"("content":"and?"}])"),
+            "user: go, assistant, tool: one, tool: two, assistant: so, user: and?");
+  const std::string shown =
+      asked + R"({"role":"tool","tool_call_id":"jQncnSWM4","content":[{"type":"image_url",)"
+              R"("image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]},)"
+              R"({"role":"user","content":"what is it?"}])";
+  EXPECT_EQ(turns_of("mistral", "pixtral-large-latest", shown),
+            "user: go, assistant, tool: one, tool: (The result follows as a medium.), "
+            "assistant: OK, user, user: what is it?");
+}
+
 // Messages as folded events are: a custom tool's call of the Responses API.
 TEST(CustomTools, GetTheirInputBackAsTheModelWroteIt) {
   const std::string_view messages =
