@@ -20,14 +20,25 @@
 
 namespace millrace::format {
 
+// What the maker of a model refuses in the turns of a conversation.
+struct BedrockTurns {
+  bool not_empty = false;        // the conversation has a turn
+  bool user_first = false;       // it begins with the user
+  bool lone_results = false;     // nothing stands beside the results of calls
+  bool no_files_beside = false;  // no document and no video stands beside them
+  bool no_status = false;        // a result does not say that it failed
+};
+
 void write_bedrock_converse(message::JsonBuilder& out, std::span<const message::Message> messages);
 
 // The two halves of that object, for a request that has more members. The system half writes the
-// member `system`, or nothing when no message is of the system.
+// member `system`, or nothing when no message is of the system. Where a turn must not be as the
+// messages are, a turn of one dot stands between.
 void write_bedrock_converse_system(message::JsonBuilder& out,
                                    std::span<const message::Message> messages);
 void write_bedrock_converse_messages(message::JsonBuilder& out,
-                                     std::span<const message::Message> messages);
+                                     std::span<const message::Message> messages,
+                                     const BedrockTurns& turns = {});
 
 // Errors: invalid_messages when `data` holds no array of messages.
 Result<message::Messages> read_bedrock_converse(const json::Value& data, IdSource& ids);

@@ -39,6 +39,7 @@ void TurnWriter::write() {
 void TurnWriter::enter(Turn turn) {
   if (turn_ == turn) return;
   close_turn();
+  before_turn(turn);
   turn_ = turn;
   out_.open_object();
   out_.text("role", turn == Turn::user ? names_.user : names_.assistant);

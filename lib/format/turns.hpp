@@ -38,6 +38,8 @@ class TurnWriter {
  protected:
   enum class Turn : std::uint8_t { none, user, assistant };
 
+  // A turn of this side is about to open; another may be written before it.
+  virtual void before_turn(Turn /*turn*/) {}
   virtual void write_user(const message::Message& message) = 0;
   // Calls are given to hold_call; the rest is written behind enter(Turn::assistant).
   virtual void write_assistant(const message::Message& message) = 0;

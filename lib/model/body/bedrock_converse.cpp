@@ -5,10 +5,11 @@
 #include <array>
 #include <vector>
 
+#include "format/bedrock_blocks.hpp"
 #include "format/bedrock_converse.hpp"
-#include "format/bedrock_media.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bedrock_fields.hpp"
+#include "model/body/bedrock_makers.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
@@ -262,7 +263,9 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   write_system(out, draft);
-  format::write_bedrock_converse_messages(out, draft.messages);
+  format::BedrockTurns turns = bedrock_maker(draft).turns;
+  turns.not_empty = true;
+  format::write_bedrock_converse_messages(out, draft.messages, turns);
   write_inference(out, draft, fields);
   write_tools(out, draft, fields.thinking.on());
   write_output_config(out, draft, schema.value().sent);

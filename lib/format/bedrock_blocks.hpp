@@ -1,4 +1,4 @@
-// Media blocks of Bedrock's Converse: each kind has its list of formats.
+// Single blocks of Bedrock's Converse; each kind of media has its list of formats.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,11 @@
 #include "message/parts.hpp"
 
 namespace millrace::format::bedrock {
+
+inline constexpr std::string_view provider = "bedrock";
+
+// Whether Bedrock runs the tool of a toolUse. Nova 2 gives the caller's a type as well: `tool_use`.
+bool is_server_use(const json::Value& use);
 
 // Whether the kind has a format for the medium's type.
 bool knows_format(const message::Media& media);

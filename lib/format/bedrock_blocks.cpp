@@ -1,4 +1,4 @@
-#include "format/bedrock_media.hpp"
+#include "format/bedrock_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -66,6 +66,10 @@ std::string document_name(std::string_view filename) {
 }
 
 }  // namespace
+
+bool is_server_use(const json::Value& use) {
+  return use["type"].string() == "server_tool_use";
+}
 
 bool knows_format(const Media& media) {
   return find_row(media) != nullptr;

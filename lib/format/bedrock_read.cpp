@@ -1,0 +1,163 @@
+// Reads the messages of Amazon Bedrock's Converse.
+
+#include <algorithm>
+#include <utility>
+
+#include "format/bedrock_blocks.hpp"
+#include "format/bedrock_converse.hpp"
+#include "format/support.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Message;
+using message::Messages;
+using message::Role;
+using message::ToolCall;
+
+bool is_text_block(const json::Value& block) {
+  return block["text"].is_string();
+}
+
+Content content_of_converse(const std::vector<json::Value>& blocks, bool join) {
+  const bool texts = std::all_of(blocks.begin(), blocks.end(), is_text_block);
+  if (texts && (join || blocks.size() <= 1)) {
+    std::string text;
+    for (const json::Value& block : blocks) text.append(block["text"].string());
+    return Content::of_text(text);
+  }
+  JsonBuilder out;
+  out.open_array();
+  for (const json::Value& block : blocks) {
+    if (bedrock::read_media_block(out, block)) continue;
+    const json::Value json = block["json"];
+    message::write_text_part(out, json.is_nothing() ? block["text"].string() : raw(json));
+  }
+  out.close_array();
+  return Content::of_parts(out.take());
+}
+
+// Reads turns in order.
+class BedrockReader {
+ public:
+  explicit BedrockReader(IdSource& ids) : ids_(ids) {}
+
+  void read_system(const json::Value& system) {
+    for (const json::Value block : system.items()) {
+      if (is_text_block(block)) {
+        add(Role::system).content = Content::of_text(block["text"].string());
+      }
+    }
+  }
+
+  void read_turn(const json::Value& turn) {
+    const bool model = turn["role"].string() == "assistant";
+    in_assistant_ = false;
+    for (const json::Value block : turn["content"].items()) {
+      const json::Value result = block["toolResult"];
+      if (result.is_object()) {
+        add_user();
+        read_result(result);
+      } else if (model) {
+        read_block(block);
+      } else {
+        blocks_.push_back(block);
+      }
+    }
+    add_user();
+    in_assistant_ = false;
+  }
+
+  [[nodiscard]] Messages take() { return std::move(messages_); }
+
+ private:
+  Message& add(Role role) {
+    Message& message = messages_.emplace_back();
+    message.role = role;
+    message.id = ids_.next_id();
+    return message;
+  }
+
+  void add_user() {
+    if (blocks_.empty()) return;
+    add(Role::user).content = content_of_converse(blocks_, false);
+    blocks_.clear();
+  }
+
+  // The assistant message that takes the next block. Text does not follow calls in one message.
+  Message& assistant(bool before_calls) {
+    const bool full = in_assistant_ && !messages_.back().tool_calls.empty();
+    if (in_assistant_ && !(before_calls && full)) return messages_.back();
+    in_assistant_ = true;
+    return add(Role::assistant);
+  }
+
+  void read_result(const json::Value& result) {
+    std::vector<json::Value> content;
+    for (const json::Value block : result["content"].items()) content.push_back(block);
+    in_assistant_ = false;
+    Message& message = add(Role::tool);
+    message.tool_call_id = result["toolUseId"].string();
+    message.content = content_of_converse(content, true);
+    if (result["status"].string() == "error") message.error = message::text_of(message.content);
+  }
+
+  void read_block(const json::Value& block) {
+    const json::Value use = block["toolUse"];
+    const json::Value reasoning = block["reasoningContent"];
+    if (is_text_block(block)) {
+      Message& message = assistant(true);
+      message.content.kind = Content::Kind::text;
+      message.content.text.append(block["text"].string());
+    } else if (use.is_object()) {
+      ToolCall call;
+      call.id = use["toolUseId"].string();
+      call.name = use["name"].string();
+      call.arguments = read_arguments(use["input"]);
+      if (bedrock::is_server_use(use))
+        call.metadata.add(bedrock::provider, "server_tool", raw(use));
+      assistant(false).tool_calls.push_back(std::move(call));
+    } else if (reasoning.is_object()) {
+      read_reasoning(reasoning);
+    } else if (block.size() > 0) {
+      assistant(true).metadata.add(bedrock::provider, "content_block", raw(block));
+    }
+  }
+
+  void read_reasoning(const json::Value& reasoning) {
+    const json::Value text = reasoning["reasoningText"];
+    const json::Value redacted = reasoning["redactedContent"];
+    in_assistant_ = false;
+    Message& message = add(Role::reasoning);
+    message.content = Content::of_text(text["text"].string());
+    const json::Value kept = redacted.is_string() ? redacted : text["signature"];
+    if (!kept.is_string()) return;
+    std::string value = R"({"bedrock":{)";
+    json::append_member(value, redacted.is_string() ? "redactedContent" : "signature",
+                        kept.string(), json::Surrogates::keep);
+    message.encrypted_value = value + "}}";
+  }
+
+  IdSource& ids_;
+  Messages messages_;
+  std::vector<json::Value> blocks_;  // of a user's message that is not complete
+  bool in_assistant_ = false;        // the last message takes what comes next
+};
+
+}  // namespace
+
+Result<Messages> read_bedrock_converse(const json::Value& data, IdSource& ids) {
+  const json::Value turns = data.is_array() ? data : data["messages"];
+  if (!turns.is_array()) {
+    return not_a_list("an array of messages, or an object with `messages` and perhaps `system`");
+  }
+  BedrockReader reader(ids);
+  reader.read_system(data["system"]);
+  for (const json::Value turn : turns.items()) reader.read_turn(turn);
+  return reader.take();
+}
+
+}  // namespace millrace::format

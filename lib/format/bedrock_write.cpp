@@ -1,0 +1,259 @@
+// Writes the messages of Amazon Bedrock's Converse.
+
+#include "format/bedrock_converse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "format/bedrock_blocks.hpp"
+#include "format/support.hpp"
+#include "format/turns.hpp"
+#include "message/parts.hpp"
+
+namespace millrace::format {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Message;
+using message::Role;
+using message::ToolCall;
+
+constexpr TurnNames bedrock_names{"user", "assistant", "content", 64};
+
+// Bedrock runs the tool.
+bool is_server_call(const ToolCall& call) {
+  const auto* state = call.metadata.find(bedrock::provider, "server_tool");
+  json::Document document(message::depth_limit);
+  const auto use = document.parse(state == nullptr ? "" : state->json);
+  return use && bedrock::is_server_use(use.value());
+}
+
+class BedrockWriter final : public TurnWriter {
+ public:
+  BedrockWriter(JsonBuilder& out, std::span<const Message> messages, const BedrockTurns& turns)
+      : TurnWriter(out, messages, bedrock_names), out_(out), turns_(turns) {}
+
+  void write_all() {
+    write();
+    if (!begun_ && turns_.not_empty) write_dot();
+  }
+
+ private:
+  // What a user's turn holds.
+  enum class Held : std::uint8_t { results, files, other };
+
+  static bool is_file(std::string_view block) {
+    return block.starts_with(R"({"document")") || block.starts_with(R"({"video")");
+  }
+
+  void write_dot() {
+    out_.open_object();
+    out_.text("role", bedrock_names.user);
+    out_.raw("content", R"([{"text":"."}])");
+    out_.close_object();
+  }
+
+  void before_turn(Turn turn) override {
+    if (!begun_ && turn == Turn::assistant && turns_.user_first) write_dot();
+    begun_ = true;
+    holds_ = {};
+  }
+
+  bool holds(Held what) const { return holds_.at(static_cast<std::size_t>(what)); }
+
+  // Opens a turn of the user for this. Turns of one side that follow each other are one to the
+  // API, so the model's stands between what must not be in one.
+  void enter_user(Held what) {
+    enter(Turn::user);
+    const bool is_result = what == Held::results;
+    const bool meets_file =
+        is_result ? holds(Held::files) : what == Held::files && holds(Held::results);
+    const bool meets_any =
+        is_result ? holds(Held::files) || holds(Held::other) : holds(Held::results);
+    if ((turns_.lone_results && meets_any) || (turns_.no_files_beside && meets_file)) {
+      enter(Turn::assistant);
+      write_text(".");
+      enter(Turn::user);
+    }
+    holds_.at(static_cast<std::size_t>(what)) = true;
+  }
+
+  void write_text(std::string_view text) {
+    out_.open_object();
+    out_.text("text", text);
+    out_.close_object();
+  }
+
+  void write_user(const Message& message) override {
+    if (message.content.kind == Content::Kind::text) {
+      if (is_blank(message.content.text)) return;
+      enter_user(Held::other);
+      write_text(message.content.text);
+      return;
+    }
+    const message::Parts parts(message.content);
+    std::vector<std::string> blocks;
+    bool has_document = false;
+    bool has_text = false;
+    bool has_file = false;
+    for (const json::Value part : parts.items()) {
+      std::string block = bedrock::block_of(part, documents_, out_.surrogates());
+      if (block.empty()) continue;
+      has_document = has_document || block.starts_with(R"({"document")");
+      has_text = has_text || block.starts_with(R"({"text")");
+      has_file = has_file || is_file(block);
+      blocks.push_back(std::move(block));
+    }
+    if (blocks.empty()) return;
+    enter_user(has_file ? Held::files : Held::other);
+    for (const std::string& block : blocks) out_.written(block);
+    // The API refuses a document without a text beside it.
+    if (has_document && !has_text) write_text("The document is attached.");
+  }
+
+  void write_assistant(const Message& message) override {
+    for (const message::ProviderState& state : message.metadata.provider_state) {
+      if (state.provider != bedrock::provider || state.kind != "content_block") continue;
+      enter(Turn::assistant);
+      out_.raw(state.json);
+    }
+    if (const std::string text = message::text_of(message.content); !is_blank(text)) {
+      enter(Turn::assistant);
+      write_text(text);
+    }
+    for (const ToolCall& call : message.tool_calls) {
+      if (is_server_call(call)) {
+        write_server_call(call);
+      } else {
+        hold_call(call);
+      }
+    }
+  }
+
+  void write_reasoning(const Message& message) override {
+    json::Document document;
+    const auto value = document.parse(message.encrypted_value.value_or(""));
+    if (!value) return;
+    const json::Value kept = value.value()["bedrock"];
+    const json::Value signature = kept["signature"];
+    const json::Value redacted = kept["redactedContent"];
+    if (!signature.is_string() && !redacted.is_string()) return;
+    enter(Turn::assistant);
+    out_.open_object();
+    out_.open_object("reasoningContent");
+    if (redacted.is_string()) {
+      out_.value("redactedContent", redacted);
+    } else {
+      out_.open_object("reasoningText");
+      out_.text("text", message::text_of(message.content));
+      out_.value("signature", signature);
+      out_.close_object();
+    }
+    out_.close_object();
+    out_.close_object();
+  }
+
+  void open_call(const ToolCall& call, std::string_view id) {
+    out_.open_object();
+    out_.open_object("toolUse");
+    out_.text("toolUseId", id);
+    out_.text("name", call.name);
+    write_arguments(out_, "input", call.arguments);
+  }
+
+  void write_call(const ToolCall& call, std::string_view id) override {
+    open_call(call, id);
+    out_.close_object();
+    out_.close_object();
+  }
+
+  // Bedrock ran the tool itself: call and result are blocks of its own turn.
+  void write_server_call(const ToolCall& call) {
+    enter(Turn::assistant);
+    reserve_id(call.id);
+    json::Document document(message::depth_limit);
+    open_call(call, call.id);
+    const auto state = document.parse(call.metadata.find(bedrock::provider, "server_tool")->json);
+    if (state && state.value()["type"].is_string()) out_.value("type", state.value()["type"]);
+    out_.close_object();
+    out_.close_object();
+    const Message* result = take_result(call);
+    if (result == nullptr) return;
+    const auto* kept = call.metadata.find(bedrock::provider, "server_tool_result");
+    // A turn that was paused is answered by the next one, which does not hold the call.
+    if (kept == nullptr) kept = result->metadata.find(bedrock::provider, "server_tool_result");
+    const auto result_state = document.parse(kept == nullptr ? "" : kept->json);
+    write_result_block(*result, call.id,
+                       result_state ? result_state.value()["type"] : json::Value());
+  }
+
+  void write_result(const Message& message, std::string_view /*name*/,
+                    std::string_view id) override {
+    enter_user(Held::results);
+    write_result_block(message, id, {});
+  }
+
+  // `type` is that of a tool which Bedrock ran, or nothing.
+  void write_result_block(const Message& message, std::string_view id, const json::Value& type) {
+    out_.open_object();
+    out_.open_object("toolResult");
+    out_.text("toolUseId", id);
+    if (type.is_string()) out_.value("type", type);
+    out_.open_array("content");
+    const message::Parts parts(message.content);
+    bool any = false;
+    for (const json::Value part : parts.items()) {
+      const std::string block = bedrock::block_of(part, documents_, out_.surrogates());
+      if (block.empty()) continue;
+      any = true;
+      out_.written(block);
+    }
+    std::string text = result_text(message);
+    if (text.empty() && message.error) text = "The tool failed.";
+    if (!any && !text.empty()) write_text(text);
+    out_.close_array();
+    if (message.error && !turns_.no_status) out_.text("status", "error");
+    out_.close_object();
+    out_.close_object();
+  }
+
+  JsonBuilder& out_;
+  BedrockTurns turns_;
+  bool begun_ = false;           // a turn stands
+  std::array<bool, 3> holds_{};  // by Held
+  bedrock::DocumentNames documents_;
+};
+
+}  // namespace
+
+void write_bedrock_converse_system(JsonBuilder& out, std::span<const Message> messages) {
+  bool any = false;
+  for (const Message& message : messages) {
+    if (message.role != Role::system && message.role != Role::developer) continue;
+    const std::string text = message::text_of(message.content);
+    if (is_blank(text)) continue;
+    if (!std::exchange(any, true)) out.open_array("system");
+    out.open_object();
+    out.text("text", text);
+    out.close_object();
+  }
+  if (any) out.close_array();
+}
+
+void write_bedrock_converse_messages(JsonBuilder& out, std::span<const Message> messages,
+                                     const BedrockTurns& turns) {
+  out.open_array("messages");
+  BedrockWriter(out, messages, turns).write_all();
+  out.close_array();
+}
+
+void write_bedrock_converse(JsonBuilder& out, std::span<const Message> messages) {
+  out.open_object();
+  write_bedrock_converse_system(out, messages);
+  write_bedrock_converse_messages(out, messages);
+  out.close_object();
+}
+
+}  // namespace millrace::format
