@@ -57,6 +57,7 @@ std::optional<milliseconds> ModelCall::State::time_left(Moment now) const {
 void ModelCall::State::begin_attempt(Moment now) {
   refusal_.reset();
   refusal_body_.clear();
+  head_.clear();
   events_.reset();
   decoder_.reset();
   complete_at_.reset();
@@ -195,6 +196,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
     refusal_ = std::move(head);
     return;
   }
+  head_ = std::move(head.headers);
   services_.circuits.began(link().config, key_);
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
                                             link().config.id, attempts_.back().model);
@@ -309,6 +311,8 @@ void ModelCall::State::conclude(std::optional<Error> error, Moment now) {
   // A limit that was reached before a word is an end all the same, and nobody else is asked.
   const bool is_end = !error || error->code == Errc::output_limit_reached;
   if (is_end && events_) events_->release();
+  // An answer that began well is named by its head, however it failed.
+  if (error && error->request_id.empty()) error->request_id = request_id_of(head_);
   book(error, now);
   ending_ = std::move(error);
   phase_ = Phase::events_hook;

@@ -148,7 +148,8 @@ class ModelCall::State {
   const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;
-  std::string refusal_body_;  // also of an exchange of credentials
+  std::string refusal_body_;       // also of an exchange of credentials
+  std::vector<net::Header> head_;  // of an answer with a good status
   int token_status_ = 0;
   ErrorPlace place_;  // nothing in it until a request is on its way
   // When something last came of an answer that was complete already.

@@ -41,8 +41,10 @@ constexpr std::uint32_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_pr
 constexpr std::uint32_t claude_4_7 =
     bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill, no_bedrock_schema);
 constexpr std::uint32_t claude_5 = claude_4_7 | bits(high_unthinking);
-constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks, no_demands);
-constexpr std::uint32_t sonnet_5_5 = claude_5 | bits(thinks_between_tools, no_demands);
+constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks, no_demands, bound_thoughts);
+constexpr std::uint32_t sonnet_5_5 =
+    claude_5 | bits(thinks_between_tools, no_demands, bound_thoughts);
+constexpr std::uint32_t haiku_5_5 = claude_5 | bits(bound_thoughts);
 
 // The longest name that fits counts alone.
 // Sources: the vendors' model pages; OpenAI's API reference and guide of reasoning, also for the
@@ -117,10 +119,12 @@ constexpr std::array families{
     Family{"claude-opus-5.5", claude_5_5},
     Family{"claude-sonnet-5-5", sonnet_5_5},
     Family{"claude-sonnet-5.5", sonnet_5_5},
-    Family{"claude-haiku-5-5", claude_5},
-    Family{"claude-haiku-5.5", claude_5},
+    Family{"claude-haiku-5-5", haiku_5_5},
+    Family{"claude-haiku-5.5", haiku_5_5},
     Family{"claude-fable-5-1", claude_5_5},
     Family{"claude-fable-5.1", claude_5_5},
+    Family{"claude-fable-5-2", claude_5_5},
+    Family{"claude-fable-5.2", claude_5_5},
     Family{"gemini-3", bits(thinking_level)},
     Family{"gemini-3-pro-image", bits(thinking_level, image_output)},
     Family{"gemini-3-pro", bits(thinking_level, no_minimal_level)},

@@ -22,6 +22,7 @@ enum class Trait : std::uint8_t {
   always_thinks,          // its thinking cannot be switched off
   thinks_between_tools,   // Claude: switched off, it still thinks between calls
   high_unthinking,        // Claude: it takes no effort above `high` where it shall not think
+  bound_thoughts,         // Claude: a thought that comes back holds only behind what was before it
   no_effort,              // takes no effort, although others of its vendor do
   refuses_effort,         // the same, where its vendor's API refuses the member (xAI)
   no_demands,             // cannot be made to call a tool, at least while it thinks

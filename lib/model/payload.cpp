@@ -225,6 +225,10 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
     }
     out.type = *type;
   }
+  out.display = thinking["display"].string();
+  if (const json::Value binding = thinking["block_binding"]; binding.is_object()) {
+    out.block_binding = binding.to_json();
+  }
   out.budget = thinking["budget_tokens"].integer();
   if (const auto budget = root["thinkingBudget"].integer()) out.budget = budget;
   out.summary = root["reasoning"]["summary"].string();

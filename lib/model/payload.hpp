@@ -48,6 +48,8 @@ struct Reasoning {
   std::string effort;                  // "", none, minimal, low, medium, high, xhigh, max
   std::string summary;                 // Responses: auto, concise, detailed
   std::string mode;                    // Responses
+  std::string display;                 // Claude: summarized, omitted
+  std::string block_binding;           // Claude: JSON, or ""
   [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }
   bool operator==(const Reasoning&) const = default;
 };

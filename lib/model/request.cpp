@@ -8,6 +8,7 @@
 #include "message/history.hpp"
 #include "model/address.hpp"
 #include "model/body/answer_schema.hpp"
+#include "model/body/claude_betas.hpp"
 #include "model/body/left_out.hpp"
 #include "model/body/media.hpp"
 #include "model/call_ids.hpp"
@@ -244,6 +245,10 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   headers.append("\n").append(dialect.headers);
   chat.request = start_request(config, way.value().base_url + tail.value(), headers);
   chat.request.body = std::move(whole).value();
+  // Other servers of this API, and Vertex AI, refuse betas that they do not know.
+  if (config.id == "anthropic" && chat.dialect == Dialect::anthropic) {
+    add_betas(chat.request.headers, claude_betas(draft, chat.request.body));
+  }
   MILLRACE_TRY(authorize(chat.request, config, way.value().auth, credential));
   return chat;
 }

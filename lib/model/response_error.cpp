@@ -15,6 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::size_t id_bytes = 128;
+
 // What a vendor said, whatever it was written in.
 struct Said {
   int status = 0;
@@ -245,7 +247,6 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
   }
   Error error = make_error(code, std::move(message), detail);
   if (said.status != 0) error.upstream_status = said.status;
-  constexpr std::size_t id_bytes = 128;
   error.request_id = redacted(said.request_id, id_bytes);
   error.should_retry = said.should_retry;
   if (error.retry() != RetryClass::no) {
@@ -255,6 +256,12 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
 }
 
 }  // namespace
+
+std::string request_id_of(const std::vector<net::Header>& headers) {
+  Said said;
+  read_headers(headers, said);
+  return redacted(said.request_id, id_bytes);
+}
 
 Error error_from_response(const net::ResponseHead& head, std::string_view body,
                           std::string_view provider, std::chrono::system_clock::time_point now) {

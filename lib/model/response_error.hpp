@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "net/client.hpp"
@@ -32,6 +33,9 @@ Error error_from_stream(std::string_view code, std::string_view message,
 // The same for an answer that ended by a reason which means that it is not whole.
 Error error_from_finish(std::string_view reason, std::string_view message,
                         std::string_view provider = {});
+
+// How the provider names the request that these headers answer, or "".
+std::string request_id_of(const std::vector<net::Header>& headers);
 
 // The error as this provider's users know it: a refused key of Bedrock is a matter of AWS, a
 // refused connection of Ollama means that it does not run.

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "format/anthropic.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/claude.hpp"
+#include "model/body/claude_betas.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
 #include "model/body/sampling.hpp"
@@ -261,7 +263,11 @@ Result<std::string> write_body(const Draft& given, bool on_vertex) {
   write_metadata(out, draft);
   write_container(out, draft);
   write_extra(out, draft, known_extra);
-  note_extra(draft, known_extra);
+  std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
+  if (draft.config.id == "anthropic") {
+    known.insert(known.end(), claude_beta_members.begin(), claude_beta_members.end());
+  }
+  note_extra(draft, known);
   out.close_object();
   return out.take();
 }

@@ -81,6 +81,21 @@ void trim_end(Content& content) {
   content.text = out.take();
 }
 
+// An instruction that changes, a further tool, a history that was shortened: the API refuses a
+// thought behind it, unless it may leave it out.
+// Source: Claude docs, Preserved thinking (2026-09).
+std::string block_binding(const Draft& draft) {
+  const std::string& wanted = draft.payload.reasoning->block_binding;
+  if (!wanted.empty()) return wanted;
+  const bool is_bound = draft.config.id == "anthropic" && draft.is(Trait::bound_thoughts);
+  const auto is_thought = [](const Message& message) {
+    return message.role == Role::reasoning && message.encrypted_value;
+  };
+  if (!is_bound || std::none_of(draft.messages.begin(), draft.messages.end(), is_thought))
+    return {};
+  return R"({"prefix_mismatch_behavior":"drop_block"})";
+}
+
 }  // namespace
 
 std::span<Message> claude_messages(const Draft& draft, bool thinks) {
@@ -115,11 +130,16 @@ std::int64_t claude_limit(const Draft& draft) {
 }
 
 ClaudeThinking claude_thinking(const Draft& draft, std::int64_t limit) {
-  ClaudeThinking thinking{type_of(draft)};
+  ClaudeThinking thinking;
+  thinking.type = type_of(draft);
+  if (thinking.on()) thinking.display = draft.payload.reasoning->display;
+  thinking.block_binding = block_binding(draft);
   if (thinking.type != "enabled") return thinking;
   if (limit <= least_budget) {
     draft.note("thinking", "`max_tokens` leaves no room: at least 1024 tokens are thought.");
-    return {};
+    ClaudeThinking none;
+    none.block_binding = thinking.block_binding;
+    return none;
   }
   const std::optional<std::int64_t>& wanted = draft.payload.reasoning->budget;
   thinking.budget = std::clamp(wanted.value_or(least_budget), least_budget, limit - 1);
@@ -130,10 +150,12 @@ ClaudeThinking claude_thinking(const Draft& draft, std::int64_t limit) {
 }
 
 void write_claude_thinking(message::JsonBuilder& out, const ClaudeThinking& thinking) {
-  if (thinking.type.empty()) return;
+  if (thinking.type.empty() && thinking.block_binding.empty()) return;
   out.open_object("thinking");
-  out.text("type", thinking.type);
+  out.filled("type", thinking.type);
   if (thinking.type == "enabled") write_integer(out, "budget_tokens", thinking.budget);
+  out.filled("display", thinking.display);
+  if (!thinking.block_binding.empty()) out.raw("block_binding", thinking.block_binding);
   out.close_object();
 }
 

@@ -13,6 +13,8 @@ namespace millrace::model {
 struct ClaudeThinking {
   std::string type;  // "", "enabled", "adaptive", "disabled", "between_tools"
   std::int64_t budget = 0;
+  std::string display;        // of thoughts, or ""
+  std::string block_binding;  // JSON, or ""
   [[nodiscard]] bool on() const { return type == "enabled" || type == "adaptive"; }
 };
 

@@ -658,6 +658,27 @@ TEST(ModelCall, AsksAgainWhenTheProviderFailedInTheEnd) {
   EXPECT_EQ(rig.host.sent.size(), 2U);
 }
 
+// Support desks ask for it, however the answer failed.
+TEST(ModelCall, NamesTheRequestOfAnAnswerThatFailedInItsMiddle) {
+  CallRig rig(link("openai", "m", 0));
+  rig.start();
+  rig.head(200, {{"X-Request-Id", "req_1"}});
+  rig.text("Half");
+  rig.data("data: {\"error\":{\"message\":\"Overloaded\",\"type\":\"server_error\"}}\n\n");
+  rig.done();
+  ASSERT_TRUE(rig.call.error());
+  EXPECT_EQ(rig.call.error()->request_id, "req_1");
+  EXPECT_TRUE(rig.log.has(R"("requestId":"req_1")")) << rig.log.all();
+  CallRig again(link("openai", "m", 1));
+  again.start();
+  again.head(200, {{"X-Request-Id", "req_1"}});
+  again.lost();
+  again.timer();
+  again.lost(Errc::connect_failed);
+  ASSERT_TRUE(again.call.error());
+  EXPECT_EQ(again.call.error()->request_id, "");
+}
+
 TEST(ModelCall, TellsTheProvidersWordBesideItsOwnCode) {
   CallRig rig(link("openai", "m", 0));
   rig.start();

@@ -234,5 +234,75 @@ TEST(Claude, IsAskedForAnObjectByWordsWhereNoToolCanBeForced) {
   EXPECT_EQ(mode_of("anthropic", "claude-sonnet-4-5"), "schema");
 }
 
+net::Request request_sent(std::string_view payload, std::string_view settings = {}) {
+  auto built = test::build(test::settings_of("anthropic", settings), payload);
+  return built ? std::move(built.value().request) : net::Request{};
+}
+
+std::string betas_of(std::string_view more, std::string_view settings = {}) {
+  return test::header_of(request_sent(test::question("claude-opus-5", more), settings),
+                         "anthropic-beta");
+}
+
+// What is behind a beta header fails without it.
+TEST(Claude, SendsTheBetasThatARequestNeeds) {
+  struct Row {
+    std::string_view more;
+    std::string_view betas;
+  };
+  for (const Row& row : {
+           Row{"", ""},
+           Row{R"("mcp_servers":[{"type":"url","url":"https://e.com/mcp","name":"e"}])",
+               "mcp-client-2025-11-20"},
+           Row{R"("context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]})",
+               "context-management-2025-06-27"},
+           Row{R"("context_management":{"edits":[{"type":"compact_20260112"}]})",
+               "context-management-2025-06-27,compact-2026-01-12"},
+           Row{R"("tools":[{"type":"computer_20250124","name":"computer"}])",
+               "computer-use-2025-01-24"},
+           Row{R"("tools":[{"type":"web_search_20250305","name":"web_search"}])", ""},
+           Row{R"("container":{"skills":[{"type":"anthropic","skill_id":"pptx"}]})",
+               "code-execution-2025-08-25,skills-2025-10-02"},
+           Row{R"("betas":["a","b"],"anthropic_beta":["b","c"])", "a,b,c"},
+       }) {
+    EXPECT_EQ(betas_of(row.more), row.betas) << row.more;
+  }
+  const net::Request merged = request_sent(test::question("claude-opus-5", R"("betas":["b","c"])"),
+                                           R"("headers":{"Anthropic-Beta":"a, b"})");
+  EXPECT_EQ(test::header_of(merged, "Anthropic-Beta"), "a,b,c");
+  EXPECT_FALSE(test::has(merged.body, "betas"));
+  const net::Request file = request_sent(
+      R"({"model":"claude-opus-5","messages":[{"role":"user","content":[
+      {"type":"file","file":{"file_id":"file_1"}},{"type":"text","text":"Sum it up."}]}]})");
+  EXPECT_TRUE(test::has(file.body, R"("source":{"type":"file","file_id":"file_1"})")) << file.body;
+  EXPECT_EQ(test::header_of(file, "anthropic-beta"), "files-api-2025-04-14");
+}
+
+constexpr std::string_view thought_before = R"([{"role":"user","content":"Hi"},
+    {"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"sig"},
+    {"type":"text","text":"Hello"}]},{"role":"user","content":"And now?"}])";
+
+// A changed instruction, a further tool or a shortened history before a thought is no failure.
+TEST(Claude, LetsTheApiLeaveThoughtsOutThatAreBoundToAnotherHistory) {
+  constexpr std::string_view drops = R"("block_binding":{"prefix_mismatch_behavior":"drop_block"})";
+  for (const std::string_view model :
+       {"claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}) {
+    std::string payload = R"({"model":")" + std::string(model) + R"(","messages":)";
+    payload.append(thought_before).append("}");
+    const net::Request request = request_sent(payload);
+    EXPECT_TRUE(test::has(request.body, R"("signature":"sig")")) << request.body;
+    EXPECT_TRUE(test::has(request.body, drops)) << request.body;
+    EXPECT_EQ(test::header_of(request, "anthropic-beta"), "thinking-binding-controls-2026-08-01");
+    EXPECT_FALSE(test::has(asked("anthropic", model), "block_binding"));
+  }
+  EXPECT_FALSE(test::has(said("anthropic", "claude-opus-5", thought_before), "block_binding"));
+  const std::string chosen = said("anthropic", "claude-fable-5-1", thought_before,
+                                  R"("thinking":{"type":"adaptive","display":"summarized",)"
+                                  R"("block_binding":{"prefix_mismatch_behavior":"error"}})");
+  EXPECT_TRUE(test::has(chosen, R"("thinking":{"type":"adaptive","display":"summarized",)"
+                                R"("block_binding":{"prefix_mismatch_behavior":"error"}})"))
+      << chosen;
+}
+
 }  // namespace
 }  // namespace millrace
