@@ -9,6 +9,7 @@
 // Source: OpenAI API reference, Chat Completions (2026).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -26,6 +27,9 @@ struct OpenAiWishes {
   // The member that all reasoning before an assistant message goes back in, for servers that demand
   // it (DeepSeek and Kimi: "reasoning_content").
   std::string_view reasoning_member = {};
+  // The only member that the server takes reasoning in, whatever it came in; "" is none. Details of
+  // reasoning are refused, too.
+  std::optional<std::string_view> only_member = {};
   // Every assistant message has that member, "" where nothing was thought.
   bool always_reasoning = false;
   // All reasoning goes back as `reasoning_details` of this format instead (MiniMax).

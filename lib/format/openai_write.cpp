@@ -285,10 +285,10 @@ void write_thought(JsonBuilder& out, const Message& message, const Thought& thou
     return;
   }
   const bool goes_back = !thought.text.empty() && wishes.details_format.empty();
-  if (!thought.member.empty() && (goes_back || wishes.always_reasoning)) {
-    out.text(thought.member, thought.text);
-  }
-  write_details(out, message, thought.text);
+  const std::string_view member =
+      thought.member.empty() ? "" : wishes.only_member.value_or(thought.member);
+  if (!member.empty() && (goes_back || wishes.always_reasoning)) out.text(member, thought.text);
+  if (!wishes.only_member) write_details(out, message, thought.text);
 }
 
 void write_answer_images(JsonBuilder& out, const Message& message) {

@@ -1,6 +1,7 @@
 #include "model/body/chat_messages.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "format/openai.hpp"
 #include "message/parts.hpp"
@@ -276,6 +277,17 @@ void set_begun(const Draft& draft, bool is_mistral, format::OpenAiWishes& wishes
   }
 }
 
+// The one member that reasoning goes back in. Groq has it for models that reason only.
+// Source: https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_assistant_message_param.py
+std::string_view reasoning_member(const Draft& draft) {
+  constexpr std::array<std::string_view, 3> thinkers{"gpt-oss", "qwen", "deepseek-r1"};
+  const bool thinks = draft.config.provider->id != "groq" ||
+                      std::any_of(thinkers.begin(), thinkers.end(), [&](std::string_view name) {
+                        return draft.model.find(name) != draft.model.npos;
+                      });
+  return thinks ? "reasoning" : "";
+}
+
 }  // namespace
 
 Result<std::string> chat_messages(const Draft& draft) {
@@ -298,6 +310,7 @@ Result<std::string> chat_messages(const Draft& draft) {
     wishes.reasoning_member = "reasoning_content";
   }
   wishes.always_reasoning = thinks;
+  if (draft.has(Quirk::reasoning_member)) wishes.only_member = reasoning_member(draft);
   if (draft.has(Quirk::reasoning_details_back)) wishes.details_format = "MiniMax-response-v1";
   JsonBuilder out(json::Surrogates::replace);
   const auto& given = draft.messages;

@@ -119,6 +119,10 @@ std::vector<Case> member_cases() {
        talk(
            R"([{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning":{"content":"t"}},{"role":"user","content":"c"}])"),
        R"("reasoning_details":[{"type":"reasoning.text")", ""},
+      {"reasoning_member",
+       talk(
+           R"([{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"t"},{"role":"user","content":"c"}])"),
+       R"("reasoning":"t")", R"("reasoning_content":"t")"},
       {"reasoning_split", ask(""), R"("reasoning_split":true)", ""},
       {"always_streams", ask(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
       {"no_stream_with_tools", ask(tool), R"("stream":false)", R"("stream":true)"},

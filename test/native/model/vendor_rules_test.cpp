@@ -129,6 +129,35 @@ TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
             "assistant: OK, user, user: what is it?");
 }
 
+// What stands beside the text of an assistant message.
+std::string beside_answer(std::string_view provider, std::string_view model,
+                          std::string_view members, std::string_view more = {}) {
+  const std::string messages =
+      R"([{"role":"user","content":"q"},{"role":"assistant","content":"a",)" +
+      std::string(members) + R"(},{"role":"user","content":"c"}])";
+  std::string body = body_for(provider, model, messages, more);
+  constexpr std::string_view answer = R"("content":"a")";
+  const std::size_t start = body.find(answer);
+  if (start == std::string::npos) return body;
+  return body.substr(start + answer.size(), body.find('}', start) - start - answer.size());
+}
+
+TEST(Reasoning, GoesBackByTheNameThatTheVendorTakes) {
+  constexpr std::string_view deepseek = R"("reasoning_content":"t")";
+  constexpr std::string_view named = R"(,"reasoning":"t")";
+  EXPECT_EQ(beside_answer("groq", "openai/gpt-oss-20b", deepseek), named);
+  EXPECT_EQ(beside_answer("groq", "qwen/qwen3-32b", R"("reasoning":"t")"), named);
+  EXPECT_EQ(beside_answer("groq", "llama-3.3-70b-versatile", deepseek), "");
+  EXPECT_EQ(beside_answer("cerebras", "zai-glm-4.7", deepseek), named);
+  EXPECT_EQ(beside_answer("cerebras", "zai-glm-4.7", R"("reasoning":{"content":"t"})",
+                          R"("preserveThinking":true)"),
+            named);
+  EXPECT_EQ(beside_answer("cerebras", "gpt-oss-120b",
+                          R"("reasoning_details":[{"type":"reasoning.text","text":"t"}])"),
+            "");
+  EXPECT_EQ(beside_answer("fireworksai", "kimi-k2", deepseek), R"(,"reasoning_content":"t")");
+}
+
 // Messages as folded events are: a custom tool's call of the Responses API.
 TEST(CustomTools, GetTheirInputBackAsTheModelWroteIt) {
   const std::string_view messages =
