@@ -55,6 +55,23 @@ std::string code_text(const json::Value& code) {
   return std::to_string(static_cast<std::int64_t>(number));
 }
 
+// The words in the body of an error of any vendor's, or "".
+std::string words_in(const json::Value& body) {
+  const json::Value whole = body.is_array() && body.size() > 0 ? *body.items().begin() : body;
+  const json::Value error = whole["error"];
+  for (const json::Value& place : {error["message"], error, whole["message"], whole["detail"]}) {
+    if (const auto text = place.filled_string()) return std::string(*text);
+  }
+  return {};
+}
+
+std::string words_in(std::string_view body) {
+  json::Document document;
+  const auto parsed = document.parse(body);
+  std::string words = parsed ? words_in(parsed.value()) : std::string();
+  return words.empty() ? std::string(body) : words;
+}
+
 }  // namespace
 
 ErrorRecord read_error(const json::Value& error, std::string_view otherwise) {
@@ -72,6 +89,18 @@ std::optional<ErrorRecord> error_of(const json::Value& record) {
   // Hugging Face writes the type beside the error.
   if (result.type.empty()) result.type = record["error_type"].string();
   return result;
+}
+
+std::string relayed_message(std::string_view message, const json::Value& error) {
+  const json::Value raw = error["metadata"]["raw"];
+  std::string words = raw.is_string() ? words_in(raw.string()) : words_in(raw);
+  if (words.empty()) return std::string(message);
+  const std::string_view vendor = error["metadata"]["provider_name"].string();
+  const bool is_page = words.starts_with('<');
+  if (!vendor.empty() && !is_page) words.insert(0, std::string(vendor) + ": ");
+  // OpenRouter's own words say nothing.
+  if (message.empty() || message == "Provider returned error" || is_page) return words;
+  return std::string(message) + " (" + words + ")";
 }
 
 void fail_with(event::PartTracker& parts, event::Mode mode, const ErrorRecord& error) {

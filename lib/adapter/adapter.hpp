@@ -82,6 +82,11 @@ ErrorRecord read_error(const json::Value& error, std::string_view otherwise);
 // Reads `{"error": ...}`: a non-empty string, or an object with a non-empty message or a code.
 std::optional<ErrorRecord> error_of(const json::Value& record);
 
+// What is to be said of an error that a gateway passes on: with the words and the name of the
+// vendor behind it, where `metadata` has them, else `message`.
+// Source: https://openrouter.ai/docs/api/reference/errors-and-debugging (2026-11).
+std::string relayed_message(std::string_view message, const json::Value& error);
+
 // Ends the run with the error. In strict mode an error without a code is called by its type.
 void fail_with(event::PartTracker& parts, event::Mode mode, const ErrorRecord& error);
 

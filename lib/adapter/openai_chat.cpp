@@ -56,6 +56,9 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
     tagged_.flush(*this);
     note_usage(record, record["usage"]);
     flush_usage();
+    if (services_.mode == event::Mode::strict) {
+      error->message = relayed_message(error->message, record["error"]);
+    }
     fail_with(services_.parts, services_.mode, *error);
     return true;
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "adapter/adapter.hpp"
 #include "base/ascii.hpp"
 #include "base/json.hpp"
 #include "model/html_page.hpp"
@@ -63,15 +64,12 @@ json::Value error_in(const json::Value& body) {
   return body;
 }
 
-void read_body(const json::Value& whole, Said& said) {
-  const json::Value body = whole.is_array() && whole.size() > 0 ? *whole.items().begin() : whole;
-  const json::Value error = error_in(body);
-  if (const auto text = error.filled_string()) said.message = *text;
-  for (const std::string_view key : {"message", "msg", "status_msg", "error", "detail"}) {
-    if (!said.message.empty()) break;
-    said.message = error[key].string();
-  }
-  if (said.message.empty()) said.message = body["message"].string();
+// Google's errors come in an array.
+json::Value first_of(const json::Value& whole) {
+  return whole.is_array() && whole.size() > 0 ? *whole.items().begin() : whole;
+}
+
+void read_codes(const json::Value& body, const json::Value& error, Said& said) {
   for (const std::string_view key :
        {"code", "type", "status", "status_code", "reason", "__type", "error_type"}) {
     said.add_code(text_of(error[key]));
@@ -79,6 +77,31 @@ void read_body(const json::Value& whole, Said& said) {
   for (const std::string_view key : {"code", "__type", "error_type"}) {
     said.add_code(text_of(body[key]));
   }
+}
+
+// The codes of the vendor behind a gateway. A gateway that fails is not asked why: the vendor may
+// have refused the gateway's own account.
+void read_relayed_codes(const json::Value& raw, Said& said) {
+  if (said.status >= 500) return;
+  json::Document document;
+  const auto parsed = document.parse(raw.is_string() ? std::string(raw.string()) : raw.to_json());
+  if (!parsed || !(parsed.value().is_object() || parsed.value().is_array())) return;
+  const json::Value body = first_of(parsed.value());
+  read_codes(body, error_in(body), said);
+}
+
+void read_body(const json::Value& whole, Said& said) {
+  const json::Value body = first_of(whole);
+  const json::Value error = error_in(body);
+  if (const auto text = error.filled_string()) said.message = *text;
+  for (const std::string_view key : {"message", "msg", "status_msg", "error", "detail"}) {
+    if (!said.message.empty()) break;
+    said.message = error[key].string();
+  }
+  if (said.message.empty()) said.message = body["message"].string();
+  said.message = adapter::relayed_message(said.message, error);
+  read_codes(body, error, said);
+  read_relayed_codes(error["metadata"]["raw"], said);
   for (const json::Value inner : {error["innererror"], error["inner_error"], error["metadata"]}) {
     said.add_code(text_of(inner["code"]));
     said.add_code(text_of(inner["error_type"]));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -171,6 +173,50 @@ TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
   std::string notes;
   for (int i = 0; i < 100'000; ++i) notes += "<!---->";
   EXPECT_NE(message_of(500, notes + "<html/>").find("an HTML page. "), std::string::npos);
+}
+
+std::string relayed(std::string_view raw, std::string_view name = "OpenAI") {
+  std::string metadata = "{";
+  json::append_member(metadata, "raw", raw);
+  json::append_member(metadata, "provider_name", name);
+  return R"({"error":{"message":"Provider returned error","code":400,"metadata":)" + metadata +
+         "}}}";
+}
+
+TEST(ResponseError, TellsWhatTheVendorBehindAGatewaySaid) {
+  const auto read = [](int status, const std::string& body) {
+    net::ResponseHead head;
+    head.status = status;
+    return error_from_response(head, body, "openrouter");
+  };
+  const Error context = read(
+      400, relayed(R"({"error":{"message":"It is too much.","code":"context_length_exceeded"}})"));
+  EXPECT_EQ(context.code, Errc::context_window_exceeded);
+  EXPECT_EQ(context.message, "The provider answered 400: OpenAI: It is too much.");
+  const Error order = read(
+      400,
+      relayed(R"({"object":"error","message":"Unexpected role 'user'","code":"3230"})", "Mistral"));
+  EXPECT_EQ(order.code, Errc::provider_bad_request);
+  EXPECT_EQ(order.message, "The provider answered 400: Mistral: Unexpected role 'user'");
+  EXPECT_EQ(read(400, relayed(R"([{"error":{"message":"It is too much."}}])", "")).message,
+            "The provider answered 400: It is too much.");
+  const Error busy = read(429, relayed("x is temporarily rate-limited upstream.", "Venice"));
+  EXPECT_EQ(busy.code, Errc::rate_limited);
+  EXPECT_EQ(busy.message,
+            "The provider answered 429: Venice: x is temporarily rate-limited upstream.");
+  // Secrets and pages of the vendor's are not shown.
+  const std::string key = "sk-proj-" + std::string(40, 'a');
+  const Error told = read(400, relayed(R"({"error":{"message":"bad key )" + key + R"("}})"));
+  EXPECT_EQ(told.message.find(key), std::string::npos) << told.message;
+  EXPECT_NE(read(502, relayed("<html><title>Oops</title></html>"))
+                .message.find(R"(an HTML page titled "Oops".)"),
+            std::string::npos);
+  // The account of a gateway that fails is not the user's.
+  EXPECT_EQ(read(502, relayed(R"({"error":{"message":"No.","code":"invalid_api_key"}})")).code,
+            Errc::connection_lost);
+  // What the gateway itself says stays.
+  EXPECT_EQ(read(400, R"({"error":{"message":"No route.","metadata":{"raw":"gone"}}})").message,
+            "The provider answered 400: No route. (gone)");
 }
 
 TEST(ResponseError, ReadsErrorsInsideAnswers) {
