@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
 #include "model/body/answer_schema.hpp"
+#include "model/body/bedrock_makers.hpp"
 #include "model/body/claude.hpp"
 #include "model/families.hpp"
 #include "model/object_schema.hpp"
@@ -38,7 +39,7 @@ constexpr std::array<ModeRow, 9> modes = {{
     {Dialect::gemini, true, SchemaStyle::gemini},
     {Dialect::vertex_gemini, true, SchemaStyle::gemini},
     {Dialect::ollama, true, SchemaStyle::plain},
-    {Dialect::bedrock_converse, false, SchemaStyle::plain},
+    {Dialect::bedrock_converse, false, SchemaStyle::closed},
     {Dialect::cohere, true, SchemaStyle::plain},
 }};
 
@@ -50,6 +51,11 @@ ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
   const Traits traits = traits_of(model);
   if (row.dialect == Dialect::anthropic) row.schema = claude_takes_schemas(config, traits);
   row.forces_tools = !traits.has(Trait::no_demands);
+  if (row.dialect == Dialect::bedrock_converse) {
+    const BedrockMaker& maker = bedrock_maker(model, {});
+    row.forces_tools = row.forces_tools && maker.demand != BedrockDemand::none;
+    row.schema = !row.forces_tools && bedrock_takes_schemas(maker, traits);
+  }
   row.schema = row.schema && takes_json_schema(config, model);
   return row;
 }

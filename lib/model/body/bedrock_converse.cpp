@@ -64,12 +64,6 @@ void write_system(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
-// Bedrock checks Claude's fields by lists of its own, which know no constrained decoding for the
-// newest models.
-bool is_held_to_schemas(const Draft& draft) {
-  return !draft.is(Trait::no_schema) && !draft.is(Trait::no_bedrock_schema);
-}
-
 void write_tool(JsonBuilder& out, const Tool& tool, bool knows_strict) {
   if (tool.name.empty()) {
     out.raw(tool.raw);
@@ -87,10 +81,41 @@ void write_tool(JsonBuilder& out, const Tool& tool, bool knows_strict) {
   out.close_object();
 }
 
+// The demand as the model's maker takes it: of a certain tool, or of any where that is the same.
+ToolChoice::Kind taken_choice(const Draft& draft, bool thinks) {
+  using Kind = ToolChoice::Kind;
+  const Kind kind = claude_tool_choice(draft, thinks);
+  const BedrockDemand most = bedrock_maker(draft).demand;
+  if (most == BedrockDemand::certain || kind == Kind::unset || kind == Kind::none) return kind;
+  const bool is_any =
+      kind == Kind::required || (kind == Kind::tool && draft.payload.tools.size() == 1);
+  if (most == BedrockDemand::any && is_any) return Kind::required;
+  if (kind != Kind::any_or_none) {
+    draft.note("tool_choice", "The model takes no such demand: it chooses itself.");
+  }
+  return Kind::unset;
+}
+
+void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
+  switch (taken_choice(draft, thinks)) {
+    case ToolChoice::Kind::unset:
+    case ToolChoice::Kind::none: break;
+    case ToolChoice::Kind::any_or_none: out.raw("toolChoice", R"({"auto":{}})"); break;
+    case ToolChoice::Kind::required: out.raw("toolChoice", R"({"any":{}})"); break;
+    case ToolChoice::Kind::tool:
+      out.open_object("toolChoice");
+      out.open_object("tool");
+      out.text("name", draft.payload.tool_choice.name);
+      out.close_object();
+      out.close_object();
+      break;
+  }
+}
+
 void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
-  const bool knows_strict = is_held_to_schemas(draft);
+  const bool knows_strict = bedrock_takes_schemas(bedrock_maker(draft), draft.traits);
   if (!knows_strict) note_no_strict(draft);
   if (payload.tool_choice.kind == ToolChoice::Kind::none) {
     draft.note("tool_choice", "The API cannot forbid calls; the model may make one.");
@@ -100,19 +125,7 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
   for (const Tool& tool : payload.tools) write_tool(out, tool, knows_strict);
   if (payload.context_caching) out.raw(cache_point);
   out.close_array();
-  switch (claude_tool_choice(draft, thinks)) {
-    case ToolChoice::Kind::unset:
-    case ToolChoice::Kind::none: break;
-    case ToolChoice::Kind::any_or_none: out.raw("toolChoice", R"({"auto":{}})"); break;
-    case ToolChoice::Kind::required: out.raw("toolChoice", R"({"any":{}})"); break;
-    case ToolChoice::Kind::tool:
-      out.open_object("toolChoice");
-      out.open_object("tool");
-      out.text("name", payload.tool_choice.name);
-      out.close_object();
-      out.close_object();
-      break;
-  }
+  write_tool_choice(out, draft, thinks);
   out.close_object();
 }
 
@@ -127,7 +140,7 @@ struct ModelFields {
   std::string_view effort;  // Claude's
   std::string_view nova;    // the effort of Nova 2
   std::string_view openai;  // the effort of OpenAI's models
-  bool is_nova = false;     // whose settings have a member of their own
+  std::string_view qwen;    // the effort of Qwen3
   std::optional<std::int64_t> top_k;
 };
 
@@ -143,23 +156,47 @@ std::string_view plain_effort(const Draft& draft) {
   return known ? *effort : std::string_view();
 }
 
-ModelFields fields_of(const Draft& draft) {
+// Qwen3 knows two efforts, and none at all.
+std::string_view qwen_effort(const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  ModelFields fields;
-  fields.is_nova = names(draft, "amazon.nova");
-  if (names(draft, "claude")) {
-    fields.thinking = claude_thinking(draft, claude_limit(draft));
-    if (fields.thinking.type == "disabled") fields.thinking.type.clear();  // unless asked for
-    fields.effort = claude_effort(draft);
-  } else if (names(draft, "nova-2")) {
-    fields.nova = plain_effort(draft);
-  } else if (names(draft, "openai.")) {
-    fields.openai = plain_effort(draft);
-  } else if (!reasoning.empty()) {
-    draft.note("thinking", "The setting is known for Claude's models, OpenAI's and Nova 2 only.");
+  const std::string& effort = reasoning.effort;
+  if (reasoning.empty()) return {};
+  if (is_disabled(reasoning) || reasoning.budget == 0) {
+    draft.note("thinking", "The model cannot be told not to think.");
+    return {};
   }
-  if (draft.payload.top_k && (fields.thinking.on() || draft.is(Trait::no_sampling))) {
+  const bool known = effort == "low" || effort == "high" || effort.empty();
+  if (!known || reasoning.budget) {
+    draft.note("reasoning_effort", "The model takes the efforts low and high.");
+  }
+  return effort == "low" || effort == "minimal" ? "low" : "high";
+}
+
+void read_thinking(ModelFields& fields, const Draft& draft) {
+  switch (bedrock_maker(draft).thinking) {
+    case BedrockThinking::claude:
+      fields.thinking = claude_thinking(draft, claude_limit(draft));
+      if (fields.thinking.type == "disabled") fields.thinking.type.clear();  // unless asked for
+      fields.effort = claude_effort(draft);
+      break;
+    case BedrockThinking::nova: fields.nova = plain_effort(draft); break;
+    case BedrockThinking::openai: fields.openai = plain_effort(draft); break;
+    case BedrockThinking::qwen: fields.qwen = qwen_effort(draft); break;
+    case BedrockThinking::none:
+      if (draft.payload.reasoning->empty()) break;
+      draft.note("thinking",
+                 "The setting is known for Claude's models, OpenAI's, Nova 2 and Qwen3 only.");
+  }
+}
+
+ModelFields fields_of(const Draft& draft) {
+  ModelFields fields;
+  read_thinking(fields, draft);
+  if (!draft.payload.top_k) return fields;
+  if (fields.thinking.on() || draft.is(Trait::no_sampling)) {
     draft.note("top_k", "A model that thinks takes no sampling settings.");
+  } else if (bedrock_maker(draft).top_k == BedrockTopK::nowhere) {
+    draft.note("top_k", "The model has no such setting here.");
   } else {
     fields.top_k = draft.payload.top_k;
   }
@@ -205,7 +242,8 @@ void write_model_fields(JsonBuilder& out, const Draft& draft, const ModelFields&
     own.close_object();
   }
   own.filled("reasoning_effort", fields.openai);
-  if (fields.is_nova && fields.top_k) {
+  own.filled("reasoning_config", fields.qwen);
+  if (fields.top_k && bedrock_maker(draft).top_k == BedrockTopK::inference_config) {
     own.open_object("inferenceConfig");
     write_integer(own, "topK", fields.top_k);
     own.close_object();
@@ -245,7 +283,8 @@ void write_output_config(JsonBuilder& out, const Draft& draft, const std::string
 Result<std::string> bedrock_converse_body(const Draft& given) {
   MILLRACE_TRY(check_tools(given));
   MILLRACE_TRY(check_media(given, refusal));
-  auto schema = answer_schema(given, is_held_to_schemas(given) && !names(given, "amazon."));
+  const BedrockMaker& maker = bedrock_maker(given);
+  auto schema = answer_schema(given, bedrock_takes_schemas(maker, given.traits));
   if (!schema) return std::move(schema).error();
   message::Messages storage;
   Draft draft = given;
@@ -263,7 +302,7 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   write_system(out, draft);
-  format::BedrockTurns turns = bedrock_maker(draft).turns;
+  format::BedrockTurns turns = maker.turns;
   turns.not_empty = true;
   format::write_bedrock_converse_messages(out, draft.messages, turns);
   write_inference(out, draft, fields);

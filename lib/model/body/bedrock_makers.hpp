@@ -9,12 +9,30 @@
 
 namespace millrace::model {
 
+// Which demands of `toolChoice` are taken: none, of any tool, of a certain one as well.
+enum class BedrockDemand : std::uint8_t { none, any, certain };
+
+// How a model is told to think.
+enum class BedrockThinking : std::uint8_t { none, claude, nova, openai, qwen };
+
+// Where `top_k` goes among the maker's own fields.
+enum class BedrockTopK : std::uint8_t { nowhere, root, inference_config };
+
 struct BedrockMaker {
   std::string_view name;  // a part of the ids of its models
   format::BedrockTurns turns;
+  BedrockDemand demand = BedrockDemand::none;
+  bool schemas = false;  // holds answers and arguments of tools to schemas
+  BedrockThinking thinking = BedrockThinking::none;
+  BedrockTopK top_k = BedrockTopK::nowhere;
 };
 
-// The maker of the draft's model; one that is not known is asked for all.
+// The maker of the model, as it is sent or as the payload names it; one that is not known is asked
+// for what most take.
+const BedrockMaker& bedrock_maker(std::string_view sent, std::string_view named);
 const BedrockMaker& bedrock_maker(const Draft& draft);
+
+// Whether an answer of the model, and arguments of tools, are held to schemas.
+bool bedrock_takes_schemas(const BedrockMaker& maker, Traits traits);
 
 }  // namespace millrace::model

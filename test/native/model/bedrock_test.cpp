@@ -161,5 +161,92 @@ TEST(BedrockBody, GivesTheMakerOfAModelItsOwnFields) {
   EXPECT_EQ(odd.value().notes.size(), 2U);
 }
 
+constexpr std::string_view two_tools =
+    R"("tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":)"
+    R"({"type":"object","properties":{}}}},{"type":"function","function":{"name":"g",)"
+    R"("parameters":{"type":"object","properties":{}}}}],"tool_choice":)";
+constexpr std::string_view one_tool =
+    R"("tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],)"
+    R"("tool_choice":)";
+constexpr std::string_view named = R"({"type":"function","function":{"name":"f"}})";
+
+// "This model doesn't support the toolConfig.toolChoice.any field."
+TEST(BedrockBody, DemandsCallsOfThoseWhoTakeIt) {
+  const auto choice = [&](std::string_view model, std::string_view tools, std::string_view wish) {
+    const auto request = built(model, hello, std::string(tools) + std::string(wish));
+    json::Document document;
+    const auto body = document.parse(test::body_of(request));
+    const json::Value sent = body.value()["toolConfig"]["toolChoice"];
+    if (!sent.is_nothing()) return sent.to_json();
+    return request.value().notes.empty() ? std::string() : request.value().notes.back().what;
+  };
+  constexpr std::string_view required = R"("required")";
+  constexpr std::string_view any = R"({"any":{}})";
+  for (const std::string_view model : {claude, std::string_view("us.amazon.nova-pro-v1:0"),
+                                       std::string_view("moonshot.kimi-k2-thinking"),
+                                       std::string_view("zai.glm-4.7"), std::string_view("mine")}) {
+    EXPECT_EQ(choice(model, one_tool, required), any) << model;
+    EXPECT_EQ(choice(model, one_tool, named), R"({"tool":{"name":"f"}})") << model;
+    EXPECT_EQ(choice(model, one_tool, R"("auto")"), R"({"auto":{}})") << model;
+  }
+  for (const std::string_view model : {"mistral.mistral-large-2407-v1:0", "deepseek.v3-v1:0"}) {
+    EXPECT_EQ(choice(model, one_tool, required), any) << model;
+    EXPECT_EQ(choice(model, one_tool, named), any) << model;
+    EXPECT_EQ(choice(model, two_tools, named), "tool_choice") << model;
+  }
+  for (const std::string_view model :
+       {"us.meta.llama4-maverick-17b-instruct-v1:0", "writer.palmyra-x5-v1:0",
+        "openai.gpt-oss-120b-1:0", "cohere.command-r-v1:0", "us.deepseek.r1-v1:0"}) {
+    EXPECT_EQ(choice(model, one_tool, required), "tool_choice") << model;
+    EXPECT_EQ(choice(model, one_tool, named), "tool_choice") << model;
+    EXPECT_EQ(choice(model, one_tool, R"("auto")"), "") << model;
+  }
+}
+
+TEST(BedrockBody, HoldsThoseToSchemasWhoCanBeHeld) {
+  constexpr std::string_view schema =
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"a","schema":)"
+      R"({"type":"object","properties":{"b":{"type":"string"}}}}})";
+  const std::string strict = std::string(two_tools) + R"("auto")";
+  for (const std::string_view model :
+       {claude, std::string_view("qwen.qwen3-32b-v1:0"), std::string_view("deepseek.v3.2"),
+        std::string_view("mistral.mistral-large-3-675b-instruct"),
+        std::string_view("openai.gpt-oss-120b-1:0"), std::string_view("mine")}) {
+    EXPECT_TRUE(test::has(sent(model, hello, schema), R"("outputConfig":{"textFormat")")) << model;
+    EXPECT_TRUE(test::has(sent(model, hello, strict), R"("strict":true)")) << model;
+  }
+  for (const std::string_view model :
+       {"us.meta.llama4-maverick-17b-instruct-v1:0", "us.deepseek.r1-v1:0",
+        "mistral.mistral-large-2407-v1:0", "cohere.command-r-v1:0", "us.amazon.nova-2-lite-v1:0",
+        "us.anthropic.claude-opus-4-1-20250805-v1:0"}) {
+    const std::string told = sent(model, hello, schema);
+    EXPECT_FALSE(test::has(told, "outputConfig")) << told;
+    EXPECT_TRUE(test::has(told, R"("system":[{"text":"Answer with one JSON value)")) << told;
+    EXPECT_FALSE(test::has(sent(model, hello, strict), "strict")) << model;
+  }
+}
+
+TEST(BedrockBody, SendsTopKToThoseWhoKnowIt) {
+  const auto request = built("us.meta.llama4-maverick-17b-instruct-v1:0", hello, R"("top_k":5)");
+  EXPECT_FALSE(test::has(test::body_of(request), "additionalModelRequestFields"));
+  ASSERT_EQ(request.value().notes.size(), 1U);
+  EXPECT_EQ(request.value().notes[0].what, "top_k");
+  EXPECT_TRUE(test::has(sent("mine", hello, R"("top_k":5)"), R"("top_k":5)"));
+}
+
+TEST(BedrockBody, SendsQwenItsEffort) {
+  const auto with = [&](std::string_view wish) { return sent("qwen.qwen3-32b-v1:0", hello, wish); };
+  constexpr std::string_view fields = R"("additionalModelRequestFields":{"reasoning_config":")";
+  const std::string low = std::string(fields) + "low\"}";
+  const std::string high = std::string(fields) + "high\"}";
+  EXPECT_TRUE(test::has(with(R"("reasoning_effort":"low")"), low));
+  EXPECT_TRUE(test::has(with(R"("reasoning_effort":"minimal")"), low));
+  EXPECT_TRUE(test::has(with(R"("reasoning_effort":"medium")"), high));
+  EXPECT_TRUE(test::has(with(R"("thinking":{"type":"enabled"})"), high));
+  EXPECT_FALSE(test::has(with(R"("reasoning_effort":"none")"), "additionalModelRequestFields"));
+  EXPECT_EQ(
+      built("qwen.qwen3-32b-v1:0", hello, R"("reasoning_effort":"none")").value().notes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace millrace

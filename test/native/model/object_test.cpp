@@ -96,6 +96,16 @@ TEST(ObjectPlan, TakesTheBestWayOfEachProvider) {
   EXPECT_EQ(mode_of("anthropic", R"({"model":"claude-3-5-haiku","schema":{"type":"object",
     "properties":{"a":{"type":"string"}}}})"),
             "tool");
+  const auto bedrock = [&](std::string_view model) {
+    return mode_of("bedrock",
+                   R"({"schema":{"type":"object","properties":{"a":{"type":"string"}}},"model":")" +
+                       std::string(model) + "\"}");
+  };
+  EXPECT_EQ(bedrock("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), "tool");
+  EXPECT_EQ(bedrock("mistral.mistral-large-2407-v1:0"), "tool");
+  EXPECT_EQ(bedrock("openai.gpt-oss-120b-1:0"), "schema");
+  EXPECT_EQ(bedrock("us.meta.llama4-maverick-17b-instruct-v1:0"), "json");
+  EXPECT_EQ(bedrock("us.deepseek.r1-v1:0"), "json");
   const auto groq = [&](std::string_view model) {
     return mode_of("groq", R"({"schema":{"type":"object","properties":{"a":{}}},"model":")" +
                                std::string(model) + "\"}");
