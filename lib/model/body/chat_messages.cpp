@@ -7,6 +7,7 @@
 #include "message/parts.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/result_media.hpp"
 
 namespace millrace::model {
 namespace {
@@ -75,30 +76,6 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& draft) 
   return std::nullopt;
 }
 
-// Moves the media of a tool result to `media`, JSON text of parts; texts stay.
-void take_media(Message& result, JsonBuilder& media, bool& any) {
-  if (result.content.kind != Content::Kind::parts) return;
-  JsonBuilder texts;
-  bool moved = false;
-  texts.open_array();
-  const message::Parts parts(result.content);
-  for (const json::Value part : parts.items()) {
-    Media found;
-    if (!message::read_media(found, part)) {
-      texts.value(part);
-      continue;
-    }
-    media.value(part);
-    moved = true;
-  }
-  texts.close_array();
-  if (!moved) return;
-  any = true;
-  std::string text = texts.take();
-  result.content = text == "[]" ? Content::of_text("(The result follows as a medium.)")
-                                : Content::of_parts(std::move(text));
-}
-
 bool is_said(const Message& message) {
   return message.role != Role::reasoning && message.role != Role::activity;
 }
@@ -132,28 +109,6 @@ void answer_results(const Draft& draft, message::Messages& out) {
   out.push_back(std::move(answer));
 }
 
-// Adds the messages from `at` on that answer one turn of calls, and their media behind them.
-std::size_t add_results(const Draft& draft, std::size_t at, message::Messages& out) {
-  JsonBuilder media;
-  bool any = false;
-  media.open_array();
-  for (; at < draft.messages.size(); ++at) {
-    const Message& message = draft.messages[at];
-    if (message.role != Role::tool && message.role != Role::activity) break;
-    if (message.role == Role::activity) continue;
-    out.push_back(message);
-    take_media(out.back(), media, any);
-  }
-  media.close_array();
-  if (!any) return at;
-  answer_results(draft, out);
-  Message carrier;
-  carrier.role = Role::user;
-  carrier.content = Content::of_parts(media.take());
-  out.push_back(std::move(carrier));
-  return at;
-}
-
 // Servers know the roles `system` and `developer`, or only the first.
 Role system_role(const Draft& draft, Role role) {
   if (!draft.has(Quirk::developer_role)) return Role::system;
@@ -183,7 +138,11 @@ message::Messages prepared(const Draft& draft) {
   for (std::size_t at = 0; at < draft.messages.size();) {
     const Message& message = draft.messages[at];
     if (message.role == Role::tool) {
-      at = add_results(draft, at, out);
+      TurnResults results = add_results(draft.messages, at, out);
+      at = results.end;
+      if (!results.carrier) continue;
+      answer_results(draft, out);
+      out.push_back(std::move(*results.carrier));
       continue;
     }
     if (message.role == Role::user) answer_results(draft, out);

@@ -8,6 +8,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/result_media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -27,11 +28,29 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   return std::nullopt;
 }
 
+// The messages with the media of results behind them: results hold text and documents only.
+message::Messages with_media_behind(const Draft& draft) {
+  message::Messages out;
+  for (std::size_t at = 0; at < draft.messages.size();) {
+    if (draft.messages[at].role != message::Role::tool) {
+      out.push_back(draft.messages[at++]);
+      continue;
+    }
+    TurnResults results = add_results(draft.messages, at, out);
+    at = results.end;
+    if (results.carrier) out.push_back(std::move(*results.carrier));
+  }
+  return out;
+}
+
 void write_tools(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
+  const bool is_certain = payload.tool_choice.kind == ToolChoice::Kind::tool;
   out.open_array("tools");
   for (Tool tool : payload.tools) {
+    // Any tool can be demanded, but no certain one: the model is given no other.
+    if (is_certain && tool.name != payload.tool_choice.name) continue;
     tool.strict.reset();
     write_chat_tool(out, tool);
   }
@@ -41,10 +60,9 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
   if (strict && extra_of(payload, "strict_tools").empty()) out.flag("strict_tools", true);
   const ToolChoice::Kind kind = payload.tool_choice.kind;
   if (kind == ToolChoice::Kind::none) out.text("tool_choice", "NONE");
-  if (kind == ToolChoice::Kind::required) out.text("tool_choice", "REQUIRED");
-  if (kind == ToolChoice::Kind::tool) {
-    draft.note("tool_choice", "The API demands any tool, not a certain one.");
-    out.text("tool_choice", "REQUIRED");
+  if (kind == ToolChoice::Kind::required || is_certain) out.text("tool_choice", "REQUIRED");
+  if (is_certain && payload.tools.size() > 1) {
+    draft.note("tool_choice", "The API demands any tool: the others are left out.");
   }
 }
 
@@ -88,7 +106,7 @@ Result<std::string> cohere_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
   MILLRACE_TRY(check_media(draft, refusal));
   JsonBuilder messages(json::Surrogates::replace);
-  format::write_cohere(messages, draft.messages);
+  format::write_cohere(messages, with_media_behind(draft));
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.text("model", draft.model);

@@ -129,6 +129,35 @@ TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
             "assistant: OK, user, user: what is it?");
 }
 
+TEST(Cohere, IsShownTheImagesOfResults) {
+  const std::string_view messages =
+      R"([{"role":"user","content":"go"},{"role":"assistant","tool_calls":[)"
+      R"({"id":"c1","type":"function","function":{"name":"t","arguments":"{}"}}]},)"
+      R"({"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"here"},)"
+      R"({"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}])";
+  const std::string body = body_for("cohere", "command-a-vision-07-2025", messages);
+  EXPECT_NE(body.find(R"({"role":"tool","tool_call_id":"c1","content":"here"},{"role":"user",)"
+                      R"("content":[{"type":"image_url","image_url":{"url":"data:image/png;)"),
+            std::string::npos)
+      << body;
+}
+
+TEST(Cohere, IsGivenTheToolAloneThatItShallCall) {
+  const std::string_view tools =
+      R"("tools":[{"type":"function","function":{"name":"a"}},)"
+      R"({"type":"function","function":{"name":"b","strict":true}}],"tool_choice":)";
+  const auto body = [&](std::string_view choice) {
+    return body_for("cohere", "command-a-03-2025", R"([{"role":"user","content":"x"}])",
+                    std::string(tools) + std::string(choice));
+  };
+  const std::string certain = body(R"({"type":"function","function":{"name":"b"}})");
+  EXPECT_EQ(certain.find(R"("name":"a")"), std::string::npos) << certain;
+  EXPECT_NE(certain.find(R"("name":"b")"), std::string::npos) << certain;
+  EXPECT_NE(certain.find(R"("tool_choice":"REQUIRED")"), std::string::npos) << certain;
+  const std::string any = body(R"("required")");
+  EXPECT_NE(any.find(R"("name":"a")"), std::string::npos) << any;
+}
+
 // What stands beside the text of an assistant message.
 std::string beside_answer(std::string_view provider, std::string_view model,
                           std::string_view members, std::string_view more = {}) {
