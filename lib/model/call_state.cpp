@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 // How long the connection of a complete answer may stay open without a word: a count of tokens may
 // follow.
 constexpr milliseconds longest_silence_after_the_end{3'000};
+// How long the words of an error are read: they may drip, so that no silence ends them.
+constexpr milliseconds longest_refusal{10'000};
 
 }  // namespace
 
@@ -185,7 +187,7 @@ void ModelCall::State::send(Moment now) {
   request_.reset();
 }
 
-void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
+void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
   if (phase_ == Phase::token) {
     token_status_ = head.status;
     return;
@@ -194,6 +196,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment /*now*/) {
   attempts_.back().status = head.status;
   if (!is_good(head.status)) {
     refusal_ = std::move(head);
+    refused_at_ = now.steady;
     return;
   }
   head_ = std::move(head.headers);
@@ -214,7 +217,8 @@ void ModelCall::State::on_data(std::string_view decoded, Moment now) {
   const bool is_kept = phase_ == Phase::token || (phase_ == Phase::sent && refusal_);
   if (is_kept) {
     refusal_body_.append(decoded.substr(0, error_body_limit_bytes - refusal_body_.size()));
-    if (refusal_body_.size() < error_body_limit_bytes) return;
+    const bool is_late = refusal_ && now.steady - refused_at_ >= longest_refusal;
+    if (refusal_body_.size() < error_body_limit_bytes && !is_late) return;
     host_.abandon();
     on_done(std::nullopt, now);
   } else if (phase_ == Phase::sent && decoder_) {

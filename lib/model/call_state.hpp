@@ -148,6 +148,7 @@ class ModelCall::State {
   const adapter::Wire* wire_ = nullptr;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;
+  std::chrono::steady_clock::time_point refused_at_;
   std::string refusal_body_;       // also of an exchange of credentials
   std::vector<net::Header> head_;  // of an answer with a good status
   int token_status_ = 0;

@@ -679,6 +679,22 @@ TEST(ModelCall, NamesTheRequestOfAnAnswerThatFailedInItsMiddle) {
   EXPECT_EQ(again.call.error()->request_id, "");
 }
 
+// The idle timeout sees bytes, and the refusal is known since its head.
+TEST(ModelCall, DoesNotWaitForAnErrorThatDrips) {
+  CallRig rig(link("openai", "m", 0));
+  rig.start();
+  rig.head(401);
+  rig.data("{");
+  rig.elapsed = 9s;
+  rig.data("\"");
+  EXPECT_FALSE(rig.call.ended());
+  rig.elapsed = 10s;
+  rig.data("m");
+  ASSERT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.call.error()->code, Errc::authentication_failed);
+  EXPECT_EQ(rig.host.abandoned, 1);
+}
+
 TEST(ModelCall, TellsTheProvidersWordBesideItsOwnCode) {
   CallRig rig(link("openai", "m", 0));
   rig.start();
