@@ -170,6 +170,30 @@ void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<
       {"messages", "Messages that say nothing are left out: " + std::to_string(dropped) + "."});
 }
 
+// APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
+// answer to it. The user says the last of the prompts then. Sources:
+// https://docs.anthropic.com/en/api/messages, langchain-ai/langchain-google#1298 (2026-11).
+void let_user_ask(message::Messages& messages, std::vector<Note>& notes) {
+  using message::Message;
+  using message::Role;
+  const auto is_prompt = [](const Message& message) {
+    return message.role == Role::system || message.role == Role::developer;
+  };
+  const auto speaks = [&](const Message& message) {
+    return !is_prompt(message) && message.role != Role::activity;
+  };
+  if (std::any_of(messages.begin(), messages.end(), speaks)) return;
+  const auto last = std::find_if(messages.rbegin(), messages.rend(), is_prompt);
+  if (last == messages.rend()) return;
+  last->role = Role::user;
+  notes.push_back(
+      {"messages", "The API answers to a user: the system prompt is what the user says.", false});
+}
+
+bool keeps_prompt_apart(Dialect dialect) {
+  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
+}
+
 // Servers that read OpenAI's calls of a history parse their arguments.
 void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
   for (message::Message& message : messages) {
@@ -223,6 +247,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
                chat.notes);
   drop_silent(messages, config.quirks, chat.notes);
   if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
+  if (keeps_prompt_apart(chat.dialect)) let_user_ask(messages, chat.notes);
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {

@@ -129,6 +129,26 @@ TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
             "assistant: OK, user, user: what is it?");
 }
 
+TEST(Prompts, AreSaidByTheUserWhereNobodyElseSpeaks) {
+  const std::string_view two =
+      R"([{"role":"system","content":"Be brief."},{"role":"system","content":"Say hi."}])";
+  const std::string claude = body_for("anthropic", "claude-sonnet-4-5", two);
+  EXPECT_NE(claude.find(R"("system":"Be brief.","messages":[{"role":"user","content":)"
+                        R"([{"type":"text","text":"Say hi."}]}])"),
+            std::string::npos)
+      << claude;
+  const std::string_view one = R"([{"role":"system","content":"Say hi."}])";
+  const std::string_view asked = R"("contents":[{"role":"user","parts":[{"text":"Say hi."}]}])";
+  for (const std::string_view model :
+       {"gemini-2.5-pro", "gemini-2.5-flash-image", "gemma-3-27b-it"}) {
+    const std::string gemini = body_for("google", model, one);
+    EXPECT_NE(gemini.find(asked), std::string::npos) << gemini;
+    EXPECT_EQ(gemini.find("systemInstruction"), std::string::npos) << gemini;
+  }
+  EXPECT_NE(body_for("openai", "gpt-4o", one).find(R"({"role":"system","content":"Say hi."})"),
+            std::string::npos);
+}
+
 TEST(Cohere, IsShownTheImagesOfResults) {
   const std::string_view messages =
       R"([{"role":"user","content":"go"},{"role":"assistant","tool_calls":[)"
