@@ -43,6 +43,16 @@ json::Value inside(const json::Value& value, std::string_view type) {
   return inner.is_object() ? inner : value;
 }
 
+// Whether a tool is one that Google or Bedrock runs, as they spell them: `{codeExecution: {}}`.
+bool is_named_by_member(const json::Value& value) {
+  if (value.size() != 1) return false;
+  const auto& [key, member] = *value.members().begin();
+  constexpr std::array<std::string_view, 4> functions{"function", "custom", "parameters",
+                                                      "input_schema"};
+  return member.is_object() &&
+         std::find(functions.begin(), functions.end(), key) == functions.end();
+}
+
 // OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
 Result<Tool> read_tool(const json::Value& value) {
   if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
@@ -52,7 +62,7 @@ Result<Tool> read_tool(const json::Value& value) {
   Tool tool;
   const bool own = type && *type != "function" && *type != "custom";
   if (own || !name) {
-    if (!type || *type == "function") {
+    if (type ? *type == "function" : !is_named_by_member(value)) {
       return invalid_member("tools", "holds an entry without a name");
     }
     tool.raw = value.to_json();

@@ -40,6 +40,35 @@ bool may_search(const Draft& draft) {
   return false;
 }
 
+// A tool that Google runs. One with a `type`, as other vendors have it, is spelled as Google does.
+// Source: Gemini API reference, `Tool` (2026).
+void write_own_tool(JsonBuilder& out, const Tool& tool) {
+  struct Name {
+    std::string_view type;
+    std::string_view member;
+  };
+  constexpr std::array names{
+      Name{"code_execution", "codeExecution"}, Name{"google_search", "googleSearch"},
+      Name{"url_context", "urlContext"},       Name{"file_search", "fileSearch"},
+      Name{"google_maps", "googleMaps"},       Name{"computer_use", "computerUse"}};
+  json::Document document;
+  const auto given = document.parse(tool.raw);
+  const std::string_view type = given ? given.value()["type"].string() : "";
+  const auto* name =
+      std::find_if(names.begin(), names.end(), [&](const Name& n) { return n.type == type; });
+  if (name == names.end()) {
+    out.raw(tool.raw);
+    return;
+  }
+  out.open_object();
+  out.open_object(name->member);
+  for (const auto& [key, value] : given.value().members()) {
+    if (key != "type") out.value(key, value);
+  }
+  out.close_object();
+  out.close_object();
+}
+
 void write_tools(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   const bool searches = may_search(draft);
@@ -62,7 +91,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
     out.close_object();
   }
   for (const Tool& tool : payload.tools) {
-    if (tool.name.empty()) out.raw(tool.raw);
+    if (tool.name.empty()) write_own_tool(out, tool);
   }
   if (searches && payload.search) out.raw(R"({"googleSearch":{}})");
   if (searches && payload.url_context) out.raw(R"({"urlContext":{}})");

@@ -129,6 +129,25 @@ TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
             "assistant: OK, user, user: what is it?");
 }
 
+TEST(Gemini, IsGivenItsOwnToolsInItsSpelling) {
+  const auto tools_of = [](std::string_view tools) {
+    const std::string body =
+        body_for("google", "gemini-3-pro-preview", R"([{"role":"user","content":"x"}])",
+                 R"("tools":)" + std::string(tools));
+    const std::size_t start = body.find(R"("tools":)");
+    return start == std::string::npos ? body
+                                      : body.substr(start + 8, body.find(']', start) - start - 7);
+  };
+  EXPECT_EQ(tools_of(R"([{"codeExecution":{}},{"urlContext":{}}])"),
+            R"([{"codeExecution":{}},{"urlContext":{}}])");
+  EXPECT_EQ(tools_of(R"([{"type":"code_execution"},{"type":"file_search","a":1}])"),
+            R"([{"codeExecution":{}},{"fileSearch":{"a":1}}])");
+  for (const std::string_view wrong : {R"([{}])", R"([{"parameters":{}}])", R"([{"function":{}}])",
+                                       R"([{"a":1}])", R"([{"a":{},"b":{}}])"}) {
+    EXPECT_NE(tools_of(wrong).find("without a name"), std::string::npos) << wrong;
+  }
+}
+
 TEST(Prompts, AreSaidByTheUserWhereNobodyElseSpeaks) {
   const std::string_view two =
       R"([{"role":"system","content":"Be brief."},{"role":"system","content":"Say hi."}])";
