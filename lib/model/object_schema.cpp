@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
+#include "model/schema_types.hpp"
 
 namespace millrace::model {
 namespace {
@@ -74,32 +75,6 @@ bool lists(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_null_schema(const Value& schema) {
-  return schema["type"].string() == "null" ||
-         (schema["const"].exists() && schema["const"].is_null());
-}
-
-bool accepts_null(const Value& schema) {
-  if (is_null_schema(schema)) return true;
-  for (const Value type : schema["type"].items()) {
-    if (type.string() == "null") return true;
-  }
-  for (const std::string_view key : {"anyOf", "oneOf"}) {
-    for (const Value branch : schema[key].items()) {
-      if (accepts_null(branch)) return true;
-    }
-  }
-  return false;
-}
-
-bool is_object_schema(const Value& schema) {
-  if (schema["type"].string() == "object" || schema["properties"].is_object()) return true;
-  for (const Value type : schema["type"].items()) {
-    if (type.string() == "object") return true;
-  }
-  return false;
-}
-
 class Writer {
  public:
   Writer(const Value& root, const StyleRow& style) : root_(root), style_(style) {}
@@ -119,6 +94,8 @@ class Writer {
     }
     const Value all = schema["allOf"];
     if (all.exists() && all.size() != 1) return fail();
+    const auto values = types_of_values(schema);
+    if (lists(values, "object") || lists(values, "array")) return fail();
     if (all.exists()) return write(*all.items().begin(), optional);
     if (!style_.references && schema["$ref"].is_string()) return write_referred(schema, optional);
     const bool adds_null = optional && !accepts_null(schema);
@@ -161,6 +138,11 @@ class Writer {
     return value;
   }
 
+  // Whether other schemas say what this one is.
+  static bool is_elsewhere(const Value& schema) {
+    return schema["$ref"].exists() || schema["anyOf"].exists() || schema["oneOf"].exists();
+  }
+
   void write_members(const Value& schema, bool adds_null) {
     write_type(schema, adds_null);
     write_description(schema);
@@ -198,22 +180,16 @@ class Writer {
     return lists(gemini_formats, value.string());
   }
 
+  // OpenAI's strict decoding refuses what has no type ("schema must have a 'type' key", 400
+  // invalid_json_schema), also beside `enum` and `const`, whose values say it.
   void write_type(const Value& schema, bool adds_null) {
     const Value type = schema["type"];
     if (style_.null_type) {
-      if (adds_null && type.is_string() && type.string() != "null") {
-        out_.open_array("type");
-        out_.text(type.string());
-        out_.text("null");
-        out_.close_array();
-      } else if (adds_null) {
-        out_.open_array("type");
-        for (const Value one : type.items()) out_.value(one);
-        out_.text("null");
-        out_.close_array();
-      } else if (type.exists()) {
-        out_.value("type", type);
-      }
+      std::vector<std::string_view> types = types_of(schema);
+      if (adds_null) types.emplace_back("null");
+      if (types.empty() && style_.style == SchemaStyle::strict && !is_elsewhere(schema)) fail();
+      if (types.size() == 1) out_.text("type", types.front());
+      if (types.size() > 1) write_names("type", types);
       return;
     }
     std::vector<std::string_view> types;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "message/json_builder.hpp"
+#include "model/schema_types.hpp"
 
 namespace millrace::model {
 namespace {
@@ -71,7 +73,9 @@ void write_schema(JsonBuilder& out, const json::Value& schema) {
   }
   out.open_object();
   for (const auto& [key, value] : schema.members()) write_member(out, key, value);
-  if (schema["items"].exists() && !schema["type"].exists()) out.text("type", "array");
+  // Schemas that are held to strictly need a type in every place (object_schema.cpp).
+  const auto types = schema["type"].exists() ? std::vector<std::string_view>() : types_of(schema);
+  if (types.size() == 1) out.text("type", types.front());
   out.close_object();
 }
 

@@ -29,11 +29,47 @@ TEST(ObjectSchema, ClosesObjectsAndDemandsEveryMemberForStrictDecoding) {
       styled(person, SchemaStyle::strict),
       R"({"type":"object","properties":{"name":{"type":"string","description":"[minLength: 1]"},)"
       R"("age":{"type":["integer","null"],"minimum":0},)"
-      R"("mood":{"anyOf":[{"enum":["good","bad"]},{"type":"null"}]},)"
+      R"("mood":{"anyOf":[{"type":"string","enum":["good","bad"]},{"type":"null"}]},)"
       R"("friend":{"anyOf":[{"$ref":"#/$defs/friend"},{"type":"null"}]}},)"
       R"("required":["name","age","mood","friend"],"additionalProperties":false,)"
-      R"("$defs":{"friend":{"type":"object","properties":{"id":{"const":"x"}},)"
+      R"("$defs":{"friend":{"type":"object","properties":{"id":{"type":"string","const":"x"}},)"
       R"("required":["id"],"additionalProperties":false}}})");
+}
+
+std::string strict_property(std::string_view property) {
+  const std::string schema =
+      R"({"type":"object","properties":{"p":)" + std::string(property) + R"(},"required":["p"]})";
+  return styled(schema, SchemaStyle::strict);
+}
+
+std::string strict_object(std::string_view property) {
+  return R"({"type":"object","properties":{"p":)" + std::string(property) +
+         R"(},"required":["p"],"additionalProperties":false})";
+}
+
+TEST(ObjectSchema, TakesTypesFromNamedValuesForStrictDecoding) {
+  EXPECT_EQ(strict_property(R"({"enum":["a","b"]})"),
+            strict_object(R"({"type":"string","enum":["a","b"]})"));
+  EXPECT_EQ(strict_property(R"({"const":true})"),
+            strict_object(R"({"type":"boolean","const":true})"));
+  EXPECT_EQ(strict_property(R"({"enum":[1,2]})"),
+            strict_object(R"({"type":"integer","enum":[1,2]})"));
+  EXPECT_EQ(strict_property(R"({"enum":[1,2.5]})"),
+            strict_object(R"({"type":"number","enum":[1,2.5]})"));
+  EXPECT_EQ(strict_property(R"({"enum":["a",null]})"),
+            strict_object(R"({"type":["string","null"],"enum":["a",null]})"));
+  EXPECT_EQ(strict_property(R"({"properties":{}})"), "none");
+  EXPECT_EQ(strict_property(R"({"items":{"const":"x"}})"),
+            strict_object(R"({"type":"array","items":{"type":"string","const":"x"}})"));
+  EXPECT_EQ(
+      strict_property(R"({"oneOf":[{"const":"a"},{"enum":[3]}]})"),
+      strict_object(R"({"anyOf":[{"type":"string","const":"a"},{"type":"integer","enum":[3]}]})"));
+}
+
+TEST(ObjectSchema, IsNotStrictWhereNothingSaysTheType) {
+  EXPECT_EQ(strict_property(R"({"description":"Anything"})"), "none");
+  EXPECT_EQ(strict_property(R"({"type":"array","items":{"title":"Anything"}})"), "none");
+  EXPECT_EQ(strict_property(R"({"const":{"a":1}})"), "none");
 }
 
 TEST(ObjectSchema, TellsBoundsInTheDescriptionForAnthropic) {

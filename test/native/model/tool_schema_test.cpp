@@ -38,6 +38,16 @@ TEST(ToolSchema, KeepsWhatIsNoUnion) {
   EXPECT_EQ(schema_of(plain).told, "");
 }
 
+// A strict tool whose schema has a place without a type is refused.
+TEST(ToolSchema, SaysTheTypeOfNamedValues) {
+  EXPECT_EQ(schema_of(R"({"type":"object","properties":{"k":{"const":"x"},"n":{"enum":[1,2]},)"
+                      R"("any":{"description":"Anything"},"mixed":{"enum":["a",null]}}})")
+                .json,
+            R"({"type":"object","properties":{"k":{"const":"x","type":"string"},)"
+            R"("n":{"enum":[1,2],"type":"integer"},"any":{"description":"Anything"},)"
+            R"("mixed":{"enum":["a",null]}}})");
+}
+
 TEST(ToolSchema, MakesEveryRootOneObject) {
   struct Row {
     std::string_view schema;

@@ -1,0 +1,24 @@
+// The types of the values that follow a JSON Schema, as far as it says them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/json.hpp"
+
+namespace millrace::model {
+
+// The types of the values that `const` or `enum` names, each once, or none.
+// Lifetime: constants.
+std::vector<std::string_view> types_of_values(const json::Value& schema);
+
+// What `type` says, else what follows from the named values, else from `properties` or `items`;
+// none when nothing says it.
+// Lifetime: the schema's.
+std::vector<std::string_view> types_of(const json::Value& schema);
+
+bool accepts_null(const json::Value& schema);
+bool is_null_schema(const json::Value& schema);
+bool is_object_schema(const json::Value& schema);
+
+}  // namespace millrace::model
