@@ -96,7 +96,7 @@ ToolChoice::Kind taken_choice(const Draft& draft, bool thinks) {
   return Kind::unset;
 }
 
-void write_tool_choice(JsonBuilder& out, const Draft& draft, bool thinks) {
+void write_demand(JsonBuilder& out, const Draft& draft, bool thinks) {
   switch (taken_choice(draft, thinks)) {
     case ToolChoice::Kind::unset:
     case ToolChoice::Kind::none: break;
@@ -125,7 +125,7 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
   for (const Tool& tool : payload.tools) write_tool(out, tool, knows_strict);
   if (payload.context_caching) out.raw(cache_point);
   out.close_array();
-  write_tool_choice(out, draft, thinks);
+  write_demand(out, draft, thinks);
   out.close_object();
 }
 
@@ -295,6 +295,10 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   }
   if (!schema.value().told.empty()) {
     storage = with_instruction(draft.messages, schema.value().told);
+    draft.messages = storage;
+  }
+  if (maker.results != BedrockResults::all) {
+    storage = with_bedrock_results(maker, draft.messages);
     draft.messages = storage;
   }
   const ModelFields fields = fields_of(draft);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "format/bedrock_converse.hpp"
@@ -18,6 +19,9 @@ enum class BedrockThinking : std::uint8_t { none, claude, nova, openai, qwen };
 // Where `top_k` goes among the maker's own fields.
 enum class BedrockTopK : std::uint8_t { nowhere, root, inference_config };
 
+// Which media a result of a tool may hold.
+enum class BedrockResults : std::uint8_t { all, images_and_texts, documents, none };
+
 struct BedrockMaker {
   std::string_view name;  // a part of the ids of its models
   format::BedrockTurns turns;
@@ -25,12 +29,17 @@ struct BedrockMaker {
   bool schemas = false;  // holds answers and arguments of tools to schemas
   BedrockThinking thinking = BedrockThinking::none;
   BedrockTopK top_k = BedrockTopK::nowhere;
+  BedrockResults results = BedrockResults::all;
 };
 
 // The maker of the model, as it is sent or as the payload names it; one that is not known is asked
 // for what most take.
 const BedrockMaker& bedrock_maker(std::string_view sent, std::string_view named);
 const BedrockMaker& bedrock_maker(const Draft& draft);
+
+// The messages with the media behind the results that must not hold them.
+message::Messages with_bedrock_results(const BedrockMaker& maker,
+                                       std::span<const message::Message> messages);
 
 // Whether an answer of the model, and arguments of tools, are held to schemas.
 bool bedrock_takes_schemas(const BedrockMaker& maker, Traits traits);

@@ -28,21 +28,6 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   return std::nullopt;
 }
 
-// The messages with the media of results behind them: results hold text and documents only.
-message::Messages with_media_behind(const Draft& draft) {
-  message::Messages out;
-  for (std::size_t at = 0; at < draft.messages.size();) {
-    if (draft.messages[at].role != message::Role::tool) {
-      out.push_back(draft.messages[at++]);
-      continue;
-    }
-    TurnResults results = add_results(draft.messages, at, out);
-    at = results.end;
-    if (results.carrier) out.push_back(std::move(*results.carrier));
-  }
-  return out;
-}
-
 void write_tools(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   if (payload.tools.empty()) return;
@@ -106,7 +91,8 @@ Result<std::string> cohere_body(const Draft& draft) {
   MILLRACE_TRY(check_tools(draft));
   MILLRACE_TRY(check_media(draft, refusal));
   JsonBuilder messages(json::Surrogates::replace);
-  format::write_cohere(messages, with_media_behind(draft));
+  // Results hold text and documents only.
+  format::write_cohere(messages, with_media_behind(draft.messages));
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.text("model", draft.model);

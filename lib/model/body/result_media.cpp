@@ -14,8 +14,8 @@ using message::Media;
 using message::Message;
 using message::Role;
 
-// Moves the media of a tool result to `media`, JSON text of parts; texts stay.
-void take_media(Message& result, JsonBuilder& media, bool& any) {
+// Moves the media of a tool result to `media`, JSON text of parts; texts stay and what shall.
+void take_media(Message& result, JsonBuilder& media, bool& any, const StaysInResult& stays) {
   if (result.content.kind != Content::Kind::parts) return;
   JsonBuilder texts;
   bool moved = false;
@@ -23,7 +23,7 @@ void take_media(Message& result, JsonBuilder& media, bool& any) {
   const message::Parts parts(result.content);
   for (const json::Value part : parts.items()) {
     Media found;
-    if (!message::read_media(found, part)) {
+    if (!message::read_media(found, part) || (stays && stays(found))) {
       texts.value(part);
       continue;
     }
@@ -40,7 +40,8 @@ void take_media(Message& result, JsonBuilder& media, bool& any) {
 
 }  // namespace
 
-TurnResults add_results(std::span<const Message> messages, std::size_t at, message::Messages& out) {
+TurnResults add_results(std::span<const Message> messages, std::size_t at, message::Messages& out,
+                        const StaysInResult& stays) {
   JsonBuilder media;
   bool any = false;
   media.open_array();
@@ -49,7 +50,7 @@ TurnResults add_results(std::span<const Message> messages, std::size_t at, messa
     if (message.role != Role::tool && message.role != Role::activity) break;
     if (message.role == Role::activity) continue;
     out.push_back(message);
-    take_media(out.back(), media, any);
+    take_media(out.back(), media, any, stays);
   }
   media.close_array();
   TurnResults results{at, std::nullopt};
@@ -58,6 +59,20 @@ TurnResults add_results(std::span<const Message> messages, std::size_t at, messa
   results.carrier->role = Role::user;
   results.carrier->content = Content::of_parts(media.take());
   return results;
+}
+
+message::Messages with_media_behind(std::span<const Message> messages, const StaysInResult& stays) {
+  message::Messages out;
+  for (std::size_t at = 0; at < messages.size();) {
+    if (messages[at].role != Role::tool) {
+      out.push_back(messages[at++]);
+      continue;
+    }
+    TurnResults results = add_results(messages, at, out, stays);
+    at = results.end;
+    if (results.carrier) out.push_back(std::move(*results.carrier));
+  }
+  return out;
 }
 
 }  // namespace millrace::model

@@ -120,5 +120,43 @@ TEST(BedrockTurns, SayNoStatusToWriter) {
   EXPECT_TRUE(test::has(test::body_of(converse(llama, failed, more)), R"("status":"error")"));
 }
 
+// A conversation with a call that is answered by a text and by this medium.
+std::string answered_by(std::string_view model, std::string_view medium) {
+  std::string messages =
+      R"([{"id":"1","role":"user","content":"q"},{"id":"2","role":"assistant","toolCalls":[)"
+      R"({"id":"abcdefghi","type":"function","function":{"name":"f","arguments":"{}"}}]},)"
+      R"({"id":"3","role":"tool","toolCallId":"abcdefghi","content":[)"
+      R"({"type":"text","text":"r"},)";
+  messages.append(medium).append("]}]");
+  return test::body_of(
+      converse(model, messages, std::string(look_up) + R"(,"format":"canonical")"));
+}
+
+TEST(BedrockTurns, KeepInAResultTheMediaThatMayStandThere) {
+  constexpr std::string_view image =
+      R"({"type":"image","source":{"type":"data","value":"AAAA","mimeType":"image/png"}})";
+  constexpr std::string_view pdf =
+      R"({"type":"document","source":{"type":"data","value":"AAAA","mimeType":"application/pdf"}})";
+  constexpr std::string_view csv =
+      R"({"type":"document","source":{"type":"data","value":"AAAA","mimeType":"text/csv"}})";
+  constexpr std::string_view pixtral = "mistral.pixtral-large-2502-v1:0";
+  constexpr std::string_view qwen = "qwen.qwen3-vl-235b-a22b";
+  constexpr std::string_view kimi = "moonshotai.kimi-k2.5";
+  constexpr std::string_view inside = R"("content":[{"text":"r"},{)";
+  const auto stays = [&](std::string_view model, std::string_view medium) {
+    return test::has(answered_by(model, medium), inside);
+  };
+  EXPECT_TRUE(stays(sonnet, image) && stays(sonnet, pdf));
+  EXPECT_TRUE(stays(llama, image) && stays(llama, pdf));
+  EXPECT_TRUE(stays(nova, image) && stays(nova, csv) && stays(pixtral, pdf));
+  EXPECT_FALSE(stays(nova, pdf) || stays(pixtral, image) || stays(qwen, image) ||
+               stays(kimi, image));
+  constexpr std::string_view shown = R"({"image":{"format":"png","source":{"bytes":"AAAA"}}})";
+  const std::string behind = users(std::string(result_block) + "," + std::string(shown)) + "]";
+  EXPECT_TRUE(test::has(answered_by(qwen, image), behind)) << answered_by(qwen, image);
+  const std::string apart = users(result_block) + "," + std::string(dot) + users(shown) + "]";
+  EXPECT_TRUE(test::has(answered_by(pixtral, image), apart)) << answered_by(pixtral, image);
+}
+
 }  // namespace
 }  // namespace millrace
