@@ -20,7 +20,7 @@ struct StyleRow {
   SchemaStyle style;
   bool all_required;
   bool references;  // kept; else written out
-  bool null_type;   // says null by a type; else by `nullable`
+  bool closes;      // objects have the members that are written, and no others
   std::span<const std::string_view> keeps;
 };
 
@@ -39,9 +39,9 @@ constexpr std::array<std::string_view, 13> strict_keeps = {"title",
                                                            "$ref"};
 constexpr std::array<std::string_view, 5> closed_keeps = {"title", "enum", "const", "format",
                                                           "$ref"};
-constexpr std::array<std::string_view, 12> gemini_keeps = {
-    "title",         "format",        "minimum",   "maximum",   "minItems", "maxItems",
-    "minProperties", "maxProperties", "minLength", "maxLength", "pattern",  "default"};
+// Source: ai.google.dev/api/generate-content, `responseJsonSchema`.
+constexpr std::array<std::string_view, 6> gemini_keeps = {"title",   "format",   "minimum",
+                                                          "maximum", "minItems", "maxItems"};
 
 constexpr std::array<StyleRow, 3> styles = {{
     {SchemaStyle::strict, true, true, true, strict_keeps},
@@ -50,10 +50,10 @@ constexpr std::array<StyleRow, 3> styles = {{
 }};
 
 // Bounds that say something to a model even where the vendor does not take them.
-constexpr std::array<std::string_view, 13> told = {
+constexpr std::array<std::string_view, 15> told = {
     "minimum",   "maximum",     "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
     "minLength", "maxLength",   "pattern",          "format",           "minItems",
-    "maxItems",  "uniqueItems", "default"};
+    "maxItems",  "uniqueItems", "default",          "minProperties",    "maxProperties"};
 
 // Keywords without which the schema would mean something else, and that no style has.
 constexpr std::array<std::string_view, 11> untranslatable = {"not",
@@ -101,7 +101,9 @@ class Writer {
     const bool adds_null = optional && !accepts_null(schema);
     const bool by_type = schema["type"].exists() && !schema["enum"].exists() &&
                          !schema["const"].exists() && !schema["$ref"].exists();
-    if (adds_null && !by_type) return write_or_null(schema);
+    // Gemini's enumerations are of strings and numbers.
+    const bool null_apart = is_gemini() && values.size() > 1 && lists(values, "null");
+    if ((adds_null && !by_type) || null_apart) return write_or_null(schema);
     out_.open_object();
     write_members(schema, adds_null);
     out_.close_object();
@@ -110,7 +112,9 @@ class Writer {
   void write_or_null(const Value& schema) {
     out_.open_object();
     out_.open_array("anyOf");
-    write(schema, false);
+    out_.open_object();
+    write_members(schema, false);
+    out_.close_object();
     out_.open_object();
     out_.text("type", "null");
     out_.close_object();
@@ -138,6 +142,8 @@ class Writer {
     return value;
   }
 
+  [[nodiscard]] bool is_gemini() const { return style_.style == SchemaStyle::gemini; }
+
   // Whether other schemas say what this one is.
   static bool is_elsewhere(const Value& schema) {
     return schema["$ref"].exists() || schema["anyOf"].exists() || schema["oneOf"].exists();
@@ -149,7 +155,7 @@ class Writer {
     for (const auto& [key, value] : schema.members()) {
       if (lists(style_.keeps, key) && keeps_value(key, value)) out_.value(key, value);
     }
-    if (!style_.null_type) write_enum(schema);
+    if (is_gemini()) write_enum(schema);
     write_object(schema);
     if (const Value items = schema["items"]) {
       if (!items.is_object()) return fail();
@@ -176,30 +182,22 @@ class Writer {
   [[nodiscard]] bool keeps_value(std::string_view key, const Value& value) const {
     constexpr std::array<std::string_view, 6> gemini_formats = {"enum",  "date-time", "int32",
                                                                 "int64", "float",     "double"};
-    if (style_.style != SchemaStyle::gemini || key != "format") return true;
+    if (!is_gemini() || key != "format") return true;
     return lists(gemini_formats, value.string());
   }
 
   // OpenAI's strict decoding refuses what has no type ("schema must have a 'type' key", 400
   // invalid_json_schema), also beside `enum` and `const`, whose values say it.
   void write_type(const Value& schema, bool adds_null) {
-    const Value type = schema["type"];
-    if (style_.null_type) {
-      std::vector<std::string_view> types = types_of(schema);
-      if (adds_null) types.emplace_back("null");
-      if (types.empty() && style_.style == SchemaStyle::strict && !is_elsewhere(schema)) fail();
-      if (types.size() == 1) out_.text("type", types.front());
-      if (types.size() > 1) write_names("type", types);
-      return;
-    }
-    std::vector<std::string_view> types;
-    if (type.is_string()) types.push_back(type.string());
-    for (const Value one : type.items()) types.push_back(one.string());
-    std::erase(types, "null");
-    if (types.empty() && schema["properties"].is_object()) types.emplace_back("object");
-    if (types.empty() && schema["enum"].exists()) types.emplace_back("string");
-    if (types.empty() && schema["const"].is_string()) types.emplace_back("string");
-    if (types.size() > 1) {
+    std::vector<std::string_view> types = types_of(schema);
+    if (adds_null) types.emplace_back("null");
+    const auto values = types_of_values(schema);
+    if (is_gemini() && values.size() > 1) std::erase(types, "null");
+    if (types.empty() && style_.style == SchemaStyle::strict && !is_elsewhere(schema)) fail();
+    const bool lists_null = types.size() == 2 && lists(types, "null");
+    if (types.size() == 1) {
+      out_.text("type", types.front());
+    } else if (is_gemini() && !types.empty() && !lists_null) {
       out_.open_array("anyOf");
       for (const std::string_view one : types) {
         out_.open_object();
@@ -208,15 +206,16 @@ class Writer {
       }
       out_.close_array();
     } else if (!types.empty()) {
-      out_.text("type", types.front());
+      write_names("type", types);
     }
-    if (adds_null || accepts_null(schema)) out_.flag("nullable", true);
   }
 
   void write_description(const Value& schema) {
     std::string description(schema["description"].string());
     for (const auto& [key, value] : schema.members()) {
-      if (!lists(told, key) || (lists(style_.keeps, key) && keeps_value(key, value))) continue;
+      const bool is_lost = is_gemini() && (key == "enum" || key == "const") && !is_listed(value);
+      const bool is_kept = lists(style_.keeps, key) && keeps_value(key, value);
+      if (!is_lost && (!lists(told, key) || is_kept)) continue;
       description.append(description.empty() ? "[" : " [").append(key).append(": ");
       value.write(description);
       description.push_back(']');
@@ -224,15 +223,25 @@ class Writer {
     out_.filled("description", description);
   }
 
-  // Gemini's enumerations are of strings only; other values are told in the description's stead.
+  // Gemini's enumerations are of strings and numbers; what else is named, the description tells.
+  static bool is_listed(const Value& named) {
+    if (!named.is_array()) return named.is_string() || named.is_number() || named.is_null();
+    bool all = true;
+    for (const Value value : named.items()) all = all && !value.is_array() && is_listed(value);
+    return all;
+  }
+
   void write_enum(const Value& schema) {
-    std::vector<Value> values;
-    for (const Value value : schema["enum"].items()) values.push_back(value);
-    if (schema["const"].exists()) values.push_back(schema["const"]);
-    std::erase_if(values, [](const Value& value) { return !value.is_string(); });
-    if (values.empty()) return;
+    const Value constant = schema["const"];
+    const Value named = constant.exists() ? constant : schema["enum"];
+    const auto types = types_of_values(schema);
+    if (!is_listed(named) || types.empty() || (types.size() == 1 && types.front() == "null"))
+      return;
     out_.open_array("enum");
-    for (const Value& value : values) out_.value(value);
+    if (constant.exists()) out_.value(constant);
+    for (const Value value : named.items()) {
+      if (!value.is_null()) out_.value(value);
+    }
     out_.close_array();
   }
 
@@ -241,26 +250,24 @@ class Writer {
     const Value more = schema["additionalProperties"];
     const Value properties = schema["properties"];
     const bool open = more.is_object() || more.is_true() || properties.size() == 0;
-    if (open && style_.null_type) return fail();
+    if (open && style_.closes) return fail();
+    if (more.is_object() && more.size() > 0) child("additionalProperties", more, false);
+    if (open && more.size() == 0 && !more.is(json::Type::boolean_false)) {
+      out_.flag("additionalProperties", true);
+    }
     std::vector<std::string_view> required;
     for (const Value name : schema["required"].items()) required.push_back(name.string());
-    out_.open_object("properties");
+    std::vector<std::string_view> all;
+    for (const auto& [name, one] : properties.members()) all.push_back(name);
+    if (!all.empty()) out_.open_object("properties");
     for (const auto& [name, one] : properties.members()) {
       child(name, one, style_.all_required && !lists(required, name));
     }
-    out_.close_object();
-    if (style_.all_required) {
-      required.clear();
-      for (const auto& [name, one] : properties.members()) required.push_back(name);
-    }
+    if (!all.empty()) out_.close_object();
+    if (style_.all_required) required = all;
     if (!required.empty() || style_.all_required) write_names("required", required);
-    if (style_.null_type) {
-      out_.flag("additionalProperties", false);
-      return;
-    }
-    required.clear();
-    for (const auto& [name, one] : properties.members()) required.push_back(name);
-    if (!required.empty()) write_names("propertyOrdering", required);
+    if (style_.closes) out_.flag("additionalProperties", false);
+    if (is_gemini() && !all.empty()) write_names("propertyOrdering", all);
   }
 
   void write_names(std::string_view key, std::span<const std::string_view> names) {
@@ -272,12 +279,8 @@ class Writer {
   void write_union(const Value& schema) {
     const Value branches = schema["anyOf"].exists() ? schema["anyOf"] : schema["oneOf"];
     if (!branches.is_array()) return;
-    std::vector<Value> kept;
-    for (const Value branch : branches.items()) {
-      if (style_.null_type || !is_null_schema(branch)) kept.push_back(branch);
-    }
     out_.open_array("anyOf");
-    for (const Value& branch : kept) write(branch, false);
+    for (const Value branch : branches.items()) write(branch, false);
     out_.close_array();
   }
 

@@ -14,7 +14,7 @@ enum class SchemaStyle : std::uint8_t {
   plain,   // as it is
   strict,  // OpenAI: objects closed, every member required, what was optional may be null
   closed,  // Anthropic: objects closed, no bounds, nothing that refers to itself
-  gemini,  // Gemini: OpenAPI's subset, references written out, `nullable`
+  gemini,  // Gemini: few bounds, references written out, enumerations of strings and numbers
 };
 
 // The schema in this style, or nothing when it cannot be said in it (an object of any members, a

@@ -84,13 +84,46 @@ TEST(ObjectSchema, TellsBoundsInTheDescriptionForAnthropic) {
 TEST(ObjectSchema, WritesReferencesOutForGemini) {
   EXPECT_EQ(
       styled(person, SchemaStyle::gemini),
-      R"({"type":"object","properties":{"name":{"type":"string","minLength":1},)"
+      R"({"type":"object","properties":{"name":{"type":"string","description":"[minLength: 1]"},)"
       R"("age":{"type":"integer","minimum":0},"mood":{"type":"string","enum":["good","bad"]},)"
       R"("friend":{"type":"object","properties":{"id":{"type":"string","enum":["x"]}},)"
       R"("required":["id"],"propertyOrdering":["id"]}},"required":["name"],)"
       R"("propertyOrdering":["name","age","mood","friend"]})");
   EXPECT_EQ(styled(R"({"type":["string","null"],"format":"email"})", SchemaStyle::gemini),
-            R"({"type":"string","nullable":true,"description":"[format: \"email\"]"})");
+            R"({"type":["string","null"],"description":"[format: \"email\"]"})");
+}
+
+// Its `responseJsonSchema` knows null as a type, numbers in enumerations, and maps.
+TEST(ObjectSchema, SaysNullsNumbersAndMapsForGemini) {
+  struct Row {
+    std::string_view schema;
+    std::string_view styled;
+  };
+  for (const Row& row : {
+           Row{R"({"enum":[1,2]})", R"({"type":"integer","enum":[1,2]})"},
+           Row{R"({"const":1.5})", R"({"type":"number","enum":[1.5]})"},
+           Row{R"({"enum":["a",null]})",
+               R"({"anyOf":[{"type":"string","enum":["a"]},{"type":"null"}]})"},
+           Row{R"({"type":["string","null"],"enum":["a",null]})",
+               R"({"anyOf":[{"type":"string","enum":["a"]},{"type":"null"}]})"},
+           Row{R"({"const":null})", R"({"type":"null"})"},
+           Row{R"({"const":true})", R"({"type":"boolean","description":"[const: true]"})"},
+           Row{R"({"enum":["a",true]})", R"({"anyOf":[{"type":"string"},{"type":"boolean"}],)"
+                                         R"("description":"[enum: [\"a\",true]]"})"},
+           Row{R"({"const":{"a":1}})", "none"},
+           Row{R"({"type":["string","number","null"]})",
+               R"({"anyOf":[{"type":"string"},{"type":"number"},{"type":"null"}]})"},
+           Row{R"({"anyOf":[{"type":"string"},{"type":"null"}]})",
+               R"({"anyOf":[{"type":"string"},{"type":"null"}]})"},
+           Row{R"({"type":"object","additionalProperties":{"type":"integer"}})",
+               R"({"type":"object","additionalProperties":{"type":"integer"}})"},
+           Row{R"({"type":"object","additionalProperties":{"not":{}}})", "none"},
+           Row{R"({"type":"object","properties":{"a":{"const":"x"}},"additionalProperties":true})",
+               R"({"type":"object","additionalProperties":true,"properties":{"a":)"
+               R"({"type":"string","enum":["x"]}},"propertyOrdering":["a"]})"},
+       }) {
+    EXPECT_EQ(styled(row.schema, SchemaStyle::gemini), row.styled) << row.schema;
+  }
 }
 
 TEST(ObjectSchema, SaysWhatAStyleCannotSay) {
