@@ -120,6 +120,36 @@ TEST(Answers, ThatRefuseAreRead) {
   }
 }
 
+class HostedCalls final : public event::EventSink {
+ public:
+  void on_event(const event::Event& event) override {
+    const auto* call = std::get_if<event::ToolStart>(&event.body);
+    if (call != nullptr && call->hosted) names.emplace_back(call->name);
+  }
+  std::vector<std::string> names;
+};
+
+// Nova 2 gives the caller's calls a type as well.
+TEST(Answers, SayWhichCallsBedrockRuns) {
+  const auto call = [](std::string_view index, std::string_view name, std::string_view type) {
+    std::string start =
+        R"({"contentBlockIndex":)" + std::string(index) + R"(,"start":{"toolUse":{)";
+    start.append(R"("toolUseId":"t)").append(index).append(R"(","name":")").append(name);
+    start.append(R"(","type":")").append(type).append(R"("}}})");
+    return test::aws_message({{":message-type", "event"}, {":event-type", "contentBlockStart"}},
+                             start);
+  };
+  CountingIds ids("id-");
+  HostedCalls calls;
+  adapter::Decoder decoder(*adapter::find_wire("bedrock_converse"), {}, ids, calls);
+  ASSERT_TRUE(decoder
+                  .feed(call("0", "nova_code_interpreter", "server_tool_use") +
+                        call("1", "weather", "tool_use"))
+                  .ok());
+  ASSERT_TRUE(decoder.finish().ok());
+  EXPECT_EQ(calls.names, std::vector<std::string>{"nova_code_interpreter"});
+}
+
 // A model's name stays one segment of the path.
 TEST(Addresses, KeepTheirHost) {
   for (const model::Provider& row : model::providers()) {

@@ -248,5 +248,16 @@ TEST(BedrockBody, SendsQwenItsEffort) {
       built("qwen.qwen3-32b-v1:0", hello, R"("reasoning_effort":"none")").value().notes.size(), 1U);
 }
 
+// Nova's own tools, beside the caller's.
+TEST(BedrockBody, OffersToolsThatBedrockRuns) {
+  const std::string body =
+      sent("us.amazon.nova-2-lite-v1:0", hello,
+           R"("tools":[{"systemTool":{"name":"nova_code_interpreter"}},{"type":"function",)"
+           R"("function":{"name":"f","parameters":{"type":"object"}}}])");
+  EXPECT_TRUE(test::has(body, R"("tools":[{"systemTool":{"name":"nova_code_interpreter"}},)"
+                              R"({"toolSpec":{"name":"f",)"))
+      << body;
+}
+
 }  // namespace
 }  // namespace millrace
