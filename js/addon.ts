@@ -146,7 +146,12 @@ export interface Addon {
   /** The request that asks whether the work is done. */
   buildPoll(name: string, settings: string, url: string, auth: string): NativeRequest;
   /** The request for a token, where the provider's calls need one. */
-  tokenRequest(name: string, settings: string, empty: '', auth: string): NativeRequest | undefined;
+  tokenRequest(
+    name: string,
+    settings: string,
+    options: string,
+    auth: string,
+  ): NativeRequest | undefined;
   readToken(name: string, settings: string, body: string, status: number): string;
   /** A poll address or a wait above 0 says that the work is not done; a list may go on at another page. */
   readCapability(

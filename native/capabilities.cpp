@@ -122,10 +122,14 @@ Napi::Value build_poll(const Napi::CallbackInfo& info) {
   return request_of(info.Env(), request.value());
 }
 
-// tokenRequest(capability, settingsJson, "", credentialJson): undefined when no token is needed.
+// tokenRequest(capability, settingsJson, optionsJson, credentialJson): undefined when no token is
+// needed. Nothing is exchanged for a call that nobody can make.
 Napi::Value token_request(const Napi::CallbackInfo& info) {
   const auto call = call_at(info);
   if (!call) return raise(info.Env(), call.error());
+  const auto supported =
+      model::check_supported(call.value().config, call.value().capability, call.value().options);
+  if (!supported) return raise(info.Env(), supported.error());
   if (!model::needs_token(call.value().config)) return info.Env().Undefined();
   const auto credential = credential_at(info, 3);
   if (!credential) return raise(info.Env(), credential.error());

@@ -241,13 +241,13 @@ export class Capabilities {
 
   // What proves who asks: a key in its turn, or a token that is exchanged first and kept.
   async #credential(call: Call): Promise<string> {
-    const { capability, settings } = call;
+    const { capability, settings, text } = call;
     const key = this.#turn++;
     if (this.#token && Date.now() < this.#token.refreshAt) {
       return JSON.stringify({ key, token: this.#token.value });
     }
     const request = this.#native((native) =>
-      native.tokenRequest(capability, settings, '', JSON.stringify({ key })),
+      native.tokenRequest(capability, settings, text, JSON.stringify({ key })),
     );
     if (!request) return JSON.stringify({ key });
     const response = await this.#carry(request, call);

@@ -400,6 +400,28 @@ describe('Capabilities', () => {
     expect(fake.calls).toEqual([]);
   });
 
+  it('exchanges no token for what the provider has not', async () => {
+    const asked: string[] = [];
+    const send = (async (url: string) => {
+      asked.push(url);
+      return Response.json({ token: 't', access_token: 't' });
+    }) as typeof fetch;
+    const copilot = capabilitiesOf('githubcopilot', {}, send);
+    const vertex = capabilitiesOf('vertexai', {}, send);
+    const input = { model: 'm', input: 'x' };
+    for (const call of [
+      () => copilot.createImage({ model: 'm', params: { prompt: 'x' } }),
+      () => copilot.embeddings(input),
+      () => vertex.textToSpeech(input),
+      () => vertex.models(),
+      // Its row is for Imagen.
+      () => vertex.createImage({ model: 'm', params: { prompt: 'x' } }),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'capability_not_supported' });
+    }
+    expect(asked).toEqual([]);
+  });
+
   it('takes the keys in turn', async () => {
     const one = capabilitiesOf('openai', { apiKey: 'key-a,key-b' });
     for (let i = 0; i < 3; i += 1) await one.models();
@@ -482,12 +504,13 @@ describe('Capabilities', () => {
     expect(urls).toEqual([`GET ${fake.url}/models manual`]);
   });
 
-  it('sends images to edit as files', async () => {
-    await capabilitiesOf('openai').createImage({
+  it.each(['openai', 'higress'])('sends images to edit as files to %s', async (provider) => {
+    await capabilitiesOf(provider).createImage({
       model: 'm',
       params: { prompt: 'a hat', imageUrl: `data:image/png;base64,${png}` },
     });
     const [call] = fake.calls;
+    expect(call?.url).toBe('/images/edits');
     expect(call?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
     expect(call?.body).toContain('name="image[]"; filename="image-0.png"');
   });

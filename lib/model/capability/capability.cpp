@@ -115,6 +115,15 @@ bool supports(const ProviderConfig& config, Capability capability) {
                      [&](const CapabilityRow& row) { return serves(row, *config.provider); });
 }
 
+Result<void> check_supported(const ProviderConfig& config, Capability capability,
+                             std::string_view options_json) {
+  json::Document document(message::depth_limit);
+  auto options = document.parse(options_json);
+  if (!options) return std::move(options).error();
+  if (find_row(config, capability, options.value()) != nullptr) return {};
+  return not_supported(config, capability, options.value()["model"].string());
+}
+
 std::string capabilities_json() {
   message::JsonBuilder out;
   out.open_object();

@@ -23,6 +23,11 @@ std::string_view name_of(Capability capability);
 // Whether a row of the table serves this provider.
 bool supports(const ProviderConfig& config, Capability capability);
 
+// Whether a row serves what these options ask for.
+// Errors: capability_not_supported, invalid_json, json_too_deep.
+Result<void> check_supported(const ProviderConfig& config, Capability capability,
+                             std::string_view options_json);
+
 // The capabilities of every provider, for documentation and JavaScript.
 // Shape: { openai: ["models", "embeddings", ...], ... }
 std::string capabilities_json();

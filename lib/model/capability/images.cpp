@@ -44,7 +44,8 @@ constexpr CapabilityRow openai_row(CapabilityRow made) {
 }
 
 constexpr std::array<CapabilityRow, 18> rows = {{
-    openai_row(edit_row("openai,ai302,cometapi,newapi", "/images/edits")),
+    // Higress hands OpenAI's edits on: alibaba/higress, ai-proxy, `ApiNameImageEdit`.
+    openai_row(edit_row("openai,ai302,cometapi,newapi,higress", "/images/edits")),
     openai_row(row("openai,ai302,cometapi,newapi,higress", "/images/generations", openai_body)),
     edit_row("azure",
              "/openai/deployments/{deployment}/images/"
