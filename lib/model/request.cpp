@@ -191,7 +191,8 @@ void let_user_ask(message::Messages& messages, std::vector<Note>& notes) {
 }
 
 bool keeps_prompt_apart(Dialect dialect) {
-  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini;
+  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini ||
+         dialect == Dialect::bedrock_converse;
 }
 
 // Servers that read OpenAI's calls of a history parse their arguments.

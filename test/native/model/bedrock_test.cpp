@@ -168,7 +168,7 @@ constexpr std::string_view two_tools =
 constexpr std::string_view one_tool =
     R"("tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],)"
     R"("tool_choice":)";
-constexpr std::string_view named = R"({"type":"function","function":{"name":"f"}})";
+constexpr std::string_view named_tool = R"({"type":"function","function":{"name":"f"}})";
 
 // "This model doesn't support the toolConfig.toolChoice.any field."
 TEST(BedrockBody, DemandsCallsOfThoseWhoTakeIt) {
@@ -186,19 +186,19 @@ TEST(BedrockBody, DemandsCallsOfThoseWhoTakeIt) {
                                        std::string_view("moonshot.kimi-k2-thinking"),
                                        std::string_view("zai.glm-4.7"), std::string_view("mine")}) {
     EXPECT_EQ(choice(model, one_tool, required), any) << model;
-    EXPECT_EQ(choice(model, one_tool, named), R"({"tool":{"name":"f"}})") << model;
+    EXPECT_EQ(choice(model, one_tool, named_tool), R"({"tool":{"name":"f"}})") << model;
     EXPECT_EQ(choice(model, one_tool, R"("auto")"), R"({"auto":{}})") << model;
   }
   for (const std::string_view model : {"mistral.mistral-large-2407-v1:0", "deepseek.v3-v1:0"}) {
     EXPECT_EQ(choice(model, one_tool, required), any) << model;
-    EXPECT_EQ(choice(model, one_tool, named), any) << model;
-    EXPECT_EQ(choice(model, two_tools, named), "tool_choice") << model;
+    EXPECT_EQ(choice(model, one_tool, named_tool), any) << model;
+    EXPECT_EQ(choice(model, two_tools, named_tool), "tool_choice") << model;
   }
   for (const std::string_view model :
        {"us.meta.llama4-maverick-17b-instruct-v1:0", "writer.palmyra-x5-v1:0",
         "openai.gpt-oss-120b-1:0", "cohere.command-r-v1:0", "us.deepseek.r1-v1:0"}) {
     EXPECT_EQ(choice(model, one_tool, required), "tool_choice") << model;
-    EXPECT_EQ(choice(model, one_tool, named), "tool_choice") << model;
+    EXPECT_EQ(choice(model, one_tool, named_tool), "tool_choice") << model;
     EXPECT_EQ(choice(model, one_tool, R"("auto")"), "") << model;
   }
 }

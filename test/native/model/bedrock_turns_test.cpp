@@ -102,9 +102,15 @@ TEST(BedrockTurns, AreNeverNone) {
   for (const std::string_view model : {sonnet, llama, std::string_view("zai.glm-4.7")}) {
     const std::string body =
         test::body_of(converse(model, R"([{"role":"system","content":"Be brief."}])"));
-    EXPECT_TRUE(test::has(body, R"("messages":[{"role":"user","content":[{"text":"."}]}])"))
+    EXPECT_TRUE(
+        test::has(body, R"({"messages":[{"role":"user","content":[{"text":"Be brief."}]}])"))
         << body;
   }
+  // A beginning of the answer, which the model does not take, is all there was.
+  const std::string begun = test::body_of(
+      converse("us.anthropic.claude-opus-4-6-v1", R"([{"role":"assistant","content":"So"}])"));
+  EXPECT_TRUE(test::has(begun, R"("messages":[{"role":"user","content":[{"text":"."}]}])"))
+      << begun;
 }
 
 // "This model doesn't support the status field. Remove status and try again."
