@@ -82,7 +82,13 @@ export interface ChatStreamPayload {
   enabledContextCaching?: boolean | undefined;
   enabledSearch?: boolean | undefined;
   urlContext?: boolean | undefined;
-  thinking?: { type?: 'enabled' | 'disabled' | 'adaptive'; budget_tokens?: number } | undefined;
+  thinking?:
+    | {
+        type?: 'enabled' | 'disabled' | 'adaptive';
+        budget_tokens?: number;
+        clear_thinking?: boolean;
+      }
+    | undefined;
   thinkingBudget?: number | undefined;
   thinkingLevel?: 'minimal' | 'low' | 'medium' | 'high' | undefined;
   reasoning?: { effort?: string; summary?: string; mode?: string } | undefined;

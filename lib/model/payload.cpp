@@ -230,6 +230,9 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
     out.block_binding = binding.to_json();
   }
   out.budget = thinking["budget_tokens"].integer();
+  if (const json::Value clear = thinking["clear_thinking"]; !clear.is_nothing()) {
+    out.clear_thinking = clear.truthy();
+  }
   if (const auto budget = root["thinkingBudget"].integer()) out.budget = budget;
   out.summary = root["reasoning"]["summary"].string();
   out.mode = root["reasoning"]["mode"].string();

@@ -48,6 +48,7 @@ struct Reasoning {
   std::string effort;                  // "", none, minimal, low, medium, high, xhigh, max
   std::string summary;                 // Responses: auto, concise, detailed
   std::string mode;                    // Responses
+  std::optional<bool> clear_thinking;  // GLM: whether the reasoning of earlier turns is dropped
   std::string display;                 // Claude: summarized, omitted
   std::string block_binding;           // Claude: JSON, or ""
   [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }

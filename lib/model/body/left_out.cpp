@@ -74,6 +74,11 @@ constexpr std::array settings{
     Setting{"reasoning.summary",
             [](const Draft& d) { return !d.payload.reasoning->summary.empty(); },
             all_of(openai_responses)},
+    Setting{"thinking.clear_thinking",
+            [](const Draft& d) {
+              return d.payload.reasoning->clear_thinking && !d.has(Quirk::clear_thinking);
+            },
+            0},
     Setting{"reasoning.mode", [](const Draft& d) { return !d.payload.reasoning->mode.empty(); },
             all_of(openai_responses)},
     Setting{"verbosity", [](const Draft& d) { return !d.payload.verbosity.empty(); },

@@ -9,6 +9,7 @@
 #include "model/body/answer_schema.hpp"
 #include "model/body/bodies.hpp"
 #include "model/body/chat_messages.hpp"
+#include "model/body/chat_reasoning.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
@@ -48,8 +49,8 @@ constexpr std::array<std::string_view, 27> known_extra{"service_tier",
                                                        "return_images"};
 
 // Members that one vendor documents and others refuse, by commas.
-// Sources: the clients groq-python, client-python (Mistral) and perplexity-py, vLLM's
-// ChatCompletionRequest, xAI's API reference (2026).
+// Sources: the clients groq-python, client-python (Mistral) and perplexity-py,
+// vLLM's ChatCompletionRequest, xAI's API reference (2026).
 struct VendorMembers {
   std::string_view provider;
   std::string_view names;
@@ -228,100 +229,6 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   }
 }
 
-void write_thinking_object(JsonBuilder& out, const Draft& draft) {
-  const Reasoning& reasoning = draft.payload.reasoning;
-  if (draft.is(Trait::always_thinks)) {
-    if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
-  } else if (reasoning.type == "adaptive") {
-    draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
-  } else if (!reasoning.type.empty()) {
-    out.open_object("thinking");
-    out.text("type", reasoning.type);
-    out.close_object();
-  }
-  out.filled("reasoning_effort", effort_of(draft));
-}
-
-void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
-  const Reasoning& reasoning = draft.payload.reasoning;
-  out.flag("enable_thinking", !is_disabled(reasoning));
-  if (!is_disabled(reasoning)) write_integer(out, "thinking_budget", reasoning.budget);
-}
-
-void write_template_thinking(JsonBuilder& out, const Draft& draft) {
-  const bool on = !is_disabled(draft.payload.reasoning);
-  out.open_object("chat_template_kwargs");
-  out.flag("thinking", on);
-  out.flag("enable_thinking", on);
-  out.close_object();
-  // Templates that know levels, as gpt-oss's, are given this one by vLLM.
-  const std::string effort = effort_of(draft);
-  constexpr std::array<std::string_view, 3> levels{"low", "medium", "high"};
-  const bool has_levels =
-      draft.config.provider->id == "vllm" || draft.model.find("gpt-oss") != draft.model.npos;
-  const bool is_level = std::find(levels.begin(), levels.end(), effort) != levels.end();
-  if (has_levels && is_level) out.text("reasoning_effort", effort);
-}
-
-void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
-  const Reasoning& reasoning = draft.payload.reasoning;
-  out.open_object("reasoning");
-  if (is_disabled(reasoning)) {
-    out.flag("enabled", false);
-  } else if (reasoning.budget) {
-    write_integer(out, "max_tokens", reasoning.budget);
-  } else if (const std::string effort = effort_of(draft); !effort.empty()) {
-    out.text("effort", effort);
-  } else {
-    out.flag("enabled", true);
-  }
-  out.close_object();
-}
-
-void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
-  const Reasoning& reasoning = draft.payload.reasoning;
-  out.filled("reasoning_effort", effort_of(draft));
-  if (reasoning.type.empty() && !reasoning.budget) return;
-  draft.note("thinking",
-             "The provider has no such setting; `reasoning_effort` is what it may know.");
-}
-
-// Qwen's models think or do not; others there have levels.
-void write_effort_switch(JsonBuilder& out, const Draft& draft) {
-  if (draft.model.find("qwen3") == draft.model.npos) {
-    write_plain_reasoning(out, draft);
-    return;
-  }
-  const Reasoning& reasoning = draft.payload.reasoning;
-  const bool on = !is_disabled(reasoning);
-  out.text("reasoning_effort", on ? "default" : "none");
-  if (!on || (reasoning.effort.empty() && !reasoning.budget)) return;
-  draft.note("reasoning_effort", "The model thinks or it does not: it knows no levels.");
-}
-
-struct ReasoningWay {
-  Quirk quirk;
-  void (*write)(JsonBuilder& out, const Draft& draft);
-};
-constexpr std::array reasoning_ways{
-    ReasoningWay{Quirk::thinking_object, write_thinking_object},
-    ReasoningWay{Quirk::enable_thinking, write_enable_thinking},
-    ReasoningWay{Quirk::template_thinking, write_template_thinking},
-    ReasoningWay{Quirk::reasoning_object, write_reasoning_object},
-    ReasoningWay{Quirk::effort_switch, write_effort_switch},
-};
-
-void write_reasoning(JsonBuilder& out, const Draft& draft) {
-  if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
-  if (draft.payload.reasoning->empty()) return;
-  for (const ReasoningWay& way : reasoning_ways) {
-    if (!draft.has(way.quirk)) continue;
-    way.write(out, draft);
-    return;
-  }
-  write_plain_reasoning(out, draft);
-}
-
 // OpenRouter's way to models that answer with images, which gateways of its kind took over.
 void write_image_wishes(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
@@ -380,7 +287,7 @@ Result<std::string> openai_chat_body(const Draft& given) {
   write_response_format(out, draft, !told.empty());
   write_limit(out, draft);
   write_sampling(out, draft);
-  write_reasoning(out, draft);
+  write_chat_reasoning(out, draft);
   if (!is_mistral(draft)) out.filled("verbosity", draft.payload.verbosity);
   write_image_wishes(out, draft);
   out.members(search.members);

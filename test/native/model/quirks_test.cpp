@@ -142,6 +142,8 @@ std::vector<Case> member_cases() {
       {"penalties_to_one", ask(R"("presence_penalty":2)"), R"("presence_penalty":1)",
        R"("presence_penalty":2)"},
       {"thinking_object", ask(thinking), R"("thinking":{"type":"enabled"})", ""},
+      {"clear_thinking", ask(R"("thinking":{"clear_thinking":false})"), "",
+       "thinking.clear_thinking: The API has no such setting."},
       {"enable_thinking", ask(thinking), R"("enable_thinking":true,"thinking_budget":2048)", ""},
       {"template_thinking", ask(thinking), R"("chat_template_kwargs":{"thinking":true)", ""},
       {"reasoning_object", ask(thinking), R"("reasoning":{"max_tokens":2048})", ""},

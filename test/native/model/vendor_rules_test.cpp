@@ -129,6 +129,52 @@ TEST(MistralResults, AreAnsweredBeforeTheUserSpeaks) {
             "assistant: OK, user, user: what is it?");
 }
 
+TEST(Glm, IsToldToKeepWhatItThought) {
+  const auto body = [](std::string_view provider, std::string_view thinking) {
+    return body_for(provider, "glm-4.7", R"([{"role":"user","content":"x"}])",
+                    R"("thinking":)" + std::string(thinking));
+  };
+  for (const std::string_view provider : {"zai", "zhipu", "glmcodingplan"}) {
+    const std::string kept = body(provider, R"({"type":"enabled","clear_thinking":false})");
+    EXPECT_NE(kept.find(R"("thinking":{"type":"enabled","clear_thinking":false})"),
+              std::string::npos)
+        << kept;
+  }
+  const std::string alone = body("zai", R"({"clear_thinking":false})");
+  EXPECT_NE(alone.find(R"("thinking":{"clear_thinking":false})"), std::string::npos) << alone;
+  const std::string other = body("deepseek", R"({"type":"enabled","clear_thinking":false})");
+  EXPECT_NE(other.find(R"("thinking":{"type":"enabled"})"), std::string::npos) << other;
+}
+
+TEST(OpenRouter, LetsModelsThinkThatAlwaysDo) {
+  struct Case {
+    std::string_view model;
+    std::string_view reasoning;  // what is said of it, or ""
+  };
+  constexpr Case cases[] = {{"openai/o3", R"("reasoning":{"effort":"low"})"},
+                            {"openai/gpt-5", R"("reasoning":{"effort":"minimal"})"},
+                            {"openai/gpt-5.2", R"("reasoning":{"enabled":false})"},
+                            {"openai/gpt-oss-120b", R"("reasoning":{"effort":"low"})"},
+                            {"google/gemini-3.7-flash", R"("reasoning":{"effort":"low"})"},
+                            {"google/gemini-2.5-flash", R"("reasoning":{"enabled":false})"},
+                            {"google/gemini-2.5-pro", ""},
+                            {"deepseek/deepseek-r1", ""},
+                            {"minimax/minimax-m2.5", ""},
+                            {"anthropic/claude-sonnet-4.5", R"("reasoning":{"enabled":false})"}};
+  for (const Case& c : cases) {
+    for (const std::string_view off :
+         {R"("reasoning_effort":"none")", R"("thinking":{"type":"disabled"})"}) {
+      const std::string body =
+          body_for("openrouter", c.model, R"([{"role":"user","content":"x"}])", off);
+      if (c.reasoning.empty()) {
+        EXPECT_EQ(body.find(R"("reasoning")"), std::string::npos) << body;
+      } else {
+        EXPECT_NE(body.find(c.reasoning), std::string::npos) << body;
+      }
+    }
+  }
+}
+
 TEST(Gemini, IsGivenItsOwnToolsInItsSpelling) {
   const auto tools_of = [](std::string_view tools) {
     const std::string body =
@@ -224,6 +270,8 @@ TEST(Reasoning, GoesBackByTheNameThatTheVendorTakes) {
                           R"("reasoning_details":[{"type":"reasoning.text","text":"t"}])"),
             "");
   EXPECT_EQ(beside_answer("fireworksai", "kimi-k2", deepseek), R"(,"reasoning_content":"t")");
+  EXPECT_EQ(beside_answer("zai", "glm-4.7", R"("reasoning":{"content":"t"})"),
+            R"(,"reasoning_content":"t")");
 }
 
 // Messages as folded events are: a custom tool's call of the Responses API.
@@ -315,6 +363,13 @@ TEST(Gemini, IsAskedToThinkAsTheModelCan) {
       body_for("google", "gemini-2.5-flash", R"([{"role":"user","content":"a"}])",
                R"("presence_penalty":0.5,"frequency_penalty":0.5)");
   EXPECT_EQ(penalties.find("Penalty"), std::string::npos) << penalties;
+}
+
+TEST(Cerebras, IsGivenPenalties) {
+  const std::string body = body_for("cerebras", "gemma-4-31b", R"([{"role":"user","content":"x"}])",
+                                    R"("frequency_penalty":0.5,"presence_penalty":0.25)");
+  EXPECT_NE(body.find(R"("frequency_penalty":0.5,"presence_penalty":0.25)"), std::string::npos)
+      << body;
 }
 
 TEST(VendorsMembers, GoToTheirVendorOnly) {

@@ -1,0 +1,152 @@
+#include "model/body/chat_reasoning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "model/body/fields.hpp"
+#include "model/body/sampling.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::JsonBuilder;
+
+void write_thinking_object(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (draft.is(Trait::always_thinks)) {
+    if (reasoning.type == "disabled") draft.note("thinking", "The model always thinks.");
+  } else if (reasoning.type == "adaptive") {
+    draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
+  } else {
+    const bool keeps = reasoning.clear_thinking && draft.has(Quirk::clear_thinking);
+    if (!reasoning.type.empty() || keeps) {
+      out.open_object("thinking");
+      out.filled("type", reasoning.type);
+      if (keeps) out.flag("clear_thinking", *reasoning.clear_thinking);
+      out.close_object();
+    }
+  }
+  out.filled("reasoning_effort", effort_of(draft));
+}
+
+void write_enable_thinking(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  out.flag("enable_thinking", !is_disabled(reasoning));
+  if (!is_disabled(reasoning)) write_integer(out, "thinking_budget", reasoning.budget);
+}
+
+void write_template_thinking(JsonBuilder& out, const Draft& draft) {
+  const bool on = !is_disabled(draft.payload.reasoning);
+  out.open_object("chat_template_kwargs");
+  out.flag("thinking", on);
+  out.flag("enable_thinking", on);
+  out.close_object();
+  // Templates that know levels, as gpt-oss's, are given this one by vLLM.
+  const std::string effort = effort_of(draft);
+  constexpr std::array<std::string_view, 3> levels{"low", "medium", "high"};
+  const bool has_levels =
+      draft.config.provider->id == "vllm" || draft.model.find("gpt-oss") != draft.model.npos;
+  const bool is_level = std::find(levels.begin(), levels.end(), effort) != levels.end();
+  if (has_levels && is_level) out.text("reasoning_effort", effort);
+}
+
+// OpenRouter refuses to keep some models from thinking ("Reasoning is mandatory for this
+// endpoint").
+// Source: https://openrouter.ai/docs/client-sdks/typescript/models/modelreasoning,
+// https://github.com/elie222/rakazo/issues/114, https://github.com/dendrux/dendrux/issues/44,
+// https://github.com/musistudio/claude-code-router/issues/1215 and 1238 (2026-02 to 2026-08).
+bool must_think(const Draft& draft) {
+  if (draft.config.provider->id != "openrouter") return false;
+  constexpr std::array<std::string_view, 3> others{"deepseek-r1", "minimax-m2", "step-3.5-flash"};
+  const bool is_other = std::any_of(others.begin(), others.end(), [&](std::string_view name) {
+    return draft.model.find(name) != draft.model.npos;
+  });
+  const Efforts known = draft.traits.efforts();
+  return draft.is(Trait::always_thinks) || draft.is(Trait::thinking_level) ||
+         (!known.empty() && !known.has(Effort::none)) || is_other;
+}
+
+// The effort that is next to none, or "" when the model is not known to have any.
+std::string_view least_effort(const Draft& draft) {
+  const Efforts known = draft.traits.efforts();
+  if (!known.empty()) return effort_names[static_cast<std::size_t>(known.nearest(Effort::none))];
+  if (!draft.is(Trait::thinking_level)) return {};
+  return draft.is(Trait::no_minimal_level) ? "low" : "minimal";
+}
+
+void write_least_thinking(JsonBuilder& out, const Draft& draft) {
+  draft.note("reasoning_effort",
+             "The model always thinks: it is told to think as little as it can.");
+  const std::string_view effort = least_effort(draft);
+  if (effort.empty()) return;
+  out.open_object("reasoning");
+  out.text("effort", effort);
+  out.close_object();
+}
+
+void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  if (is_disabled(reasoning) && must_think(draft)) return write_least_thinking(out, draft);
+  out.open_object("reasoning");
+  if (is_disabled(reasoning)) {
+    out.flag("enabled", false);
+  } else if (reasoning.budget) {
+    write_integer(out, "max_tokens", reasoning.budget);
+  } else if (const std::string effort = effort_of(draft); !effort.empty()) {
+    out.text("effort", effort);
+  } else {
+    out.flag("enabled", true);
+  }
+  out.close_object();
+}
+
+void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
+  const Reasoning& reasoning = draft.payload.reasoning;
+  out.filled("reasoning_effort", effort_of(draft));
+  if (reasoning.type.empty() && !reasoning.budget) return;
+  draft.note("thinking",
+             "The provider has no such setting; `reasoning_effort` is what it may know.");
+}
+
+// Qwen's models think or do not; others there have levels.
+void write_effort_switch(JsonBuilder& out, const Draft& draft) {
+  if (draft.model.find("qwen3") == draft.model.npos) {
+    write_plain_reasoning(out, draft);
+    return;
+  }
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool on = !is_disabled(reasoning);
+  out.text("reasoning_effort", on ? "default" : "none");
+  if (!on || (reasoning.effort.empty() && !reasoning.budget)) return;
+  draft.note("reasoning_effort", "The model thinks or it does not: it knows no levels.");
+}
+
+struct ReasoningWay {
+  Quirk quirk;
+  void (*write)(JsonBuilder& out, const Draft& draft);
+};
+constexpr std::array reasoning_ways{
+    ReasoningWay{Quirk::thinking_object, write_thinking_object},
+    ReasoningWay{Quirk::enable_thinking, write_enable_thinking},
+    ReasoningWay{Quirk::template_thinking, write_template_thinking},
+    ReasoningWay{Quirk::reasoning_object, write_reasoning_object},
+    ReasoningWay{Quirk::effort_switch, write_effort_switch},
+};
+
+}  // namespace
+
+void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
+  if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
+  const Reasoning& reasoning = draft.payload.reasoning;
+  const bool keeps = reasoning.clear_thinking && draft.has(Quirk::clear_thinking);
+  if (reasoning.empty() && !keeps) return;
+  for (const ReasoningWay& way : reasoning_ways) {
+    if (!draft.has(way.quirk)) continue;
+    way.write(out, draft);
+    return;
+  }
+  write_plain_reasoning(out, draft);
+}
+
+}  // namespace millrace::model
