@@ -49,13 +49,14 @@ constexpr std::array<std::string_view, 27> known_extra{"service_tier",
                                                        "return_images"};
 
 // Members that one vendor documents and others refuse, by commas.
-// Sources: the clients groq-python, client-python (Mistral) and perplexity-py,
+// Sources: the clients openai-python, groq-python, client-python (Mistral) and perplexity-py,
 // vLLM's ChatCompletionRequest, xAI's API reference (2026).
 struct VendorMembers {
   std::string_view provider;
   std::string_view names;
 };
 constexpr std::array vendor_members{
+    VendorMembers{"openai", "moderation"},
     VendorMembers{"groq",
                   "reasoning_format,include_reasoning,documents,citation_options,compound_custom,"
                   "search_settings,disable_tool_validation"},

@@ -194,8 +194,9 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   write_reasoning(out, draft);
   out.filled("truncation", truncation);
   write_user(out, draft);
-  write_extra(out, draft, known_extra);
   std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
+  if (draft.config.provider->id == "openai") known.emplace_back("moderation");
+  write_extra(out, draft, known);
   known.emplace_back("include");
   note_extra(draft, known);
   out.close_object();

@@ -381,6 +381,7 @@ TEST(VendorsMembers, GoToTheirVendorOnly) {
   for (const Row& row :
        {Row{"cohere", R"("documents":[{"data":{"text":"d"}}])"},
         Row{"groq", R"("reasoning_format":"parsed")"}, Row{"groq", R"("include_reasoning":false)"},
+        Row{"openai", R"("moderation":{"model":"omni-moderation-latest"})"},
         Row{"mistral", R"("safe_prompt":true)"}, Row{"perplexity", R"("search_mode":"academic")"},
         Row{"vllm", R"("structured_outputs":{"choice":["a","b"]})"}}) {
     const std::string own = body_for(row.provider, "m", hi, row.member);
@@ -388,6 +389,15 @@ TEST(VendorsMembers, GoToTheirVendorOnly) {
     const std::string other = body_for("togetherai", "m", hi, row.member);
     EXPECT_EQ(other.find(row.member), std::string::npos) << other;
   }
+}
+
+TEST(Moderation, IsAskedOfOpenAiAlone) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  constexpr std::string_view wish = R"("moderation":{"model":"m"},"apiMode":"responses")";
+  const std::string own = body_for("openai", "gpt-5", hi, wish);
+  EXPECT_NE(own.find(R"("moderation":{"model":"m"})"), std::string::npos) << own;
+  const std::string other = body_for("xai", "grok-4", hi, wish);
+  EXPECT_EQ(other.find("moderation"), std::string::npos) << other;
 }
 
 TEST(Vllm, IsToldHowMuchToThink) {
