@@ -12,6 +12,7 @@
 #include "model/body/bedrock_makers.hpp"
 #include "model/body/claude.hpp"
 #include "model/families.hpp"
+#include "model/nullable.hpp"
 #include "model/object_schema.hpp"
 #include "schema/schema.hpp"
 
@@ -310,7 +311,9 @@ Result<std::string> plan_object(const ProviderConfig& config, std::string_view r
     return make_error(Errc::invalid_body, "`schema` must be a JSON Schema, an object.");
   }
   const bool wrapped = needs_wrapping(schema);
-  const std::string whole = wrapped ? wrapped_schema(schema) : schema.to_json();
+  auto said = with_null_types(wrapped ? wrapped_schema(schema) : schema.to_json());
+  if (!said) return std::move(said).error();
+  const std::string whole = std::move(said).value();
   // Nobody pays for an answer that cannot be held to its schema.
   if (request["validate"].is_true()) {
     MILLRACE_TRY(schema::Schema::compile(whole));

@@ -196,6 +196,31 @@ TEST(ObjectPlan, WrapsWhatIsNoObject) {
       R"("required":["value"],"additionalProperties":false},"strict":true}}}})");
 }
 
+// OpenAPI's word; a property may be called so, and values are no schemas.
+TEST(ObjectPlan, TakesNullableForATypeOfJsonSchema) {
+  const auto schema_of = [](std::string_view property) {
+    json::Document document;
+    const std::string request =
+        R"({"model":"m","schema":{"type":"object","nullable":true,"properties":{"p":)" +
+        std::string(property) + "}}}";
+    const std::string plan = plan_of("openai", request);
+    auto parsed = document.parse(plan);
+    return parsed ? parsed.value()["schema"]["properties"]["p"].to_json() : plan;
+  };
+  EXPECT_EQ(schema_of(R"({"type":"string","nullable":true})"), R"({"type":["string","null"]})");
+  EXPECT_EQ(schema_of(R"({"type":"string","nullable":false})"),
+            R"({"type":"string","nullable":false})");
+  EXPECT_EQ(schema_of(R"({"type":["string","null"],"nullable":true})"),
+            R"({"type":["string","null"]})");
+  EXPECT_EQ(schema_of(R"({"type":"string","enum":["a"],"nullable":true})"),
+            R"({"anyOf":[{"type":"string","enum":["a"]},{"type":"null"}]})");
+  EXPECT_EQ(schema_of(R"({"items":{"allOf":[{"$ref":"#"}],"nullable":true}})"),
+            R"({"items":{"anyOf":[{"allOf":[{"$ref":"#"}]},{"type":"null"}]}})");
+  constexpr std::string_view other =
+      R"({"properties":{"nullable":true},"default":{"nullable":true,"type":"a"}})";
+  EXPECT_EQ(schema_of(other), other);
+}
+
 // The plan's members in a chat, as generateObject puts them there.
 TEST(ObjectPlan, IsInTheRequestOfEveryProvider) {
   std::string without_chat;
