@@ -1,6 +1,7 @@
 #include "adapter/decoder.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/json_depth.hpp"
 #include "base/utf8.hpp"
@@ -140,6 +141,15 @@ bool Decoder::is_empty() const {
   return total_bytes_ == 0 || (frames_ == 0 ? is_silent : frames_ == sentinels_);
 }
 
+// What came begins as a record does, and no end of a line came.
+bool Decoder::is_cut_in_first_record() const {
+  if (head_.size() != total_bytes_ || head_.ends_with('\n')) return false;
+  if (wire_.framing == FramingKind::ndjson) return json::trim(head_).starts_with('{');
+  constexpr std::array<std::string_view, 3> fields{"data:", "event:", "id:"};
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](std::string_view field) { return json::trim(head_).starts_with(field); });
+}
+
 // Ends a strict stream: complete, or with the error that says why it is not.
 void Decoder::judge_body() {
   if (records_ > 0 && adapter_->may_be_complete()) {
@@ -150,6 +160,8 @@ void Decoder::judge_body() {
     fail(make_error(Errc::stream_truncated));
   } else if (is_empty()) {
     fail(make_error(Errc::stream_empty));
+  } else if (is_cut_in_first_record()) {
+    fail(make_error(Errc::stream_truncated));
   } else {
     fail(make_error(Errc::not_a_stream, "The body is not a stream of the wire \"" +
                                             std::string(wire_.name) +

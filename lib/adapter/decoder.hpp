@@ -61,6 +61,7 @@ class Decoder final : private framing::FrameSink {
   void on_payload(std::string_view name, std::string_view payload);
   void skip(std::string_view payload, const Error& error);
   void judge_body();
+  [[nodiscard]] bool is_cut_in_first_record() const;
   [[nodiscard]] bool is_empty() const;
   void remember(std::string_view bytes);
   bool report_plain_error();

@@ -91,10 +91,12 @@ void CallDriver::send(net::Request request) {
   transfer_ = services_.client.start(std::move(request), leg_);
 }
 
-void CallDriver::abandon() {
-  if (!leg_) return;
+bool CallDriver::abandon() {
+  if (!leg_) return false;
+  const bool was_sent = services_.client.was_sent(transfer_);
   std::exchange(leg_, nullptr)->detach();
   services_.client.cancel(transfer_);
+  return was_sent;
 }
 
 void CallDriver::wait(std::chrono::milliseconds time) {

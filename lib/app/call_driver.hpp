@@ -65,7 +65,7 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   friend class Leg;
 
   void send(net::Request request) override;
-  void abandon() override;
+  bool abandon() override;
   void wait(std::chrono::milliseconds time) override;
   void ask(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override { taken(); }

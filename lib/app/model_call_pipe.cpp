@@ -77,8 +77,9 @@ void ModelCallPipe::send(net::Request request) {
   wishes_.append(",").append(request_json(request));
 }
 
-void ModelCallPipe::abandon() {
+bool ModelCallPipe::abandon() {
   wishes_.append(R"(,{"do":"abandon"})");
+  return true;
 }
 
 void ModelCallPipe::wait(std::chrono::milliseconds time) {

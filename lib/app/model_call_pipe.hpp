@@ -42,7 +42,7 @@ class ModelCallPipe final : private model::CallHost {
 
  private:
   void send(net::Request request) override;
-  void abandon() override;
+  bool abandon() override;
   void wait(std::chrono::milliseconds time) override;
   void ask(std::uint64_t id, model::Hook hook, std::string json) override;
   void opened() override;

@@ -89,8 +89,9 @@ class CallHost {
   virtual ~CallHost() = default;
   // Starts the only transfer; what comes of it goes to on_head, on_data and on_done.
   virtual void send(net::Request request) = 0;
-  // Closes the transfer; nothing more of it may reach the call.
-  virtual void abandon() = 0;
+  // Closes the transfer; nothing more of it may reach the call. Tells whether its request had begun
+  // to go out.
+  virtual bool abandon() = 0;
   // Calls on_timer after this time, instead of after an earlier one.
   virtual void wait(std::chrono::milliseconds time) = 0;
   // Asks user code; the answer goes to complete. While events are asked for, the transfer pauses.

@@ -142,12 +142,17 @@ void ModelCall::State::give_usage() {
 
 void ModelCall::State::stop(Moment now) {
   if (ended()) return;
-  if (phase_ == Phase::sent || phase_ == Phase::token) host_.abandon();
+  const bool is_out = phase_ == Phase::sent || phase_ == Phase::token;
+  const bool was_sent = is_out && host_.abandon();
   const Error error = make_error(Errc::cancelled);
   if (std::exchange(entered_, false)) services_.circuits.left(link().config, key_);
   if (phase_ == Phase::sent) {
     if (decoder_) decoder_->fail(error);
-    book(error, now);
+    if (was_sent) {
+      book(error, now);
+    } else {
+      attempts_.pop_back();
+    }
   }
   hooked_.release();
   error_name_.clear();

@@ -105,7 +105,7 @@ Result<std::string_view> Inflater::next(std::string_view& input, std::span<char>
 
 Result<void> Inflater::finish() {
   if (!is_open_ || is_member_ended_) return {};
-  return make_error(Errc::decompression_failed,
+  return make_error(Errc::stream_truncated,
                     "The compressed body ended in the middle: the answer is not complete.");
 }
 

@@ -21,7 +21,7 @@ class BodyDecoder {
   // Lifetime: the answer is a part of `buffer`.
   virtual Result<std::string_view> next(std::string_view& input, std::span<char> buffer) = 0;
   // After the last byte of the body.
-  // Errors: decompression_failed when it ended in the middle.
+  // Errors: stream_truncated when it ended in the middle.
   virtual Result<void> finish() = 0;
 
   // The decoder for a Content-Encoding header; none when the body is not coded.

@@ -33,6 +33,7 @@ class Client::State {
 
   TransferId start(Request request, std::shared_ptr<TransferHandler> handler);
   void cancel(TransferId id);
+  bool was_sent(TransferId id);
   void pause(TransferId id);
   void resume(TransferId id);
   void calm(TransferId id);
@@ -135,6 +136,11 @@ void Client::State::cancel(TransferId id) {
   if (entry == nullptr || !entry->transfer->has_handler()) return;
   tell_later(entry->transfer->release_handler(), make_error(Errc::cancelled));
   driver_.after([this, id] { drop(id); });
+}
+
+bool Client::State::was_sent(TransferId id) {
+  Entry* entry = find(id);
+  return entry == nullptr || entry->transfer->was_sent();
 }
 
 void Client::State::pause(TransferId id) {
@@ -346,6 +352,10 @@ TransferId Client::start(Request request, std::shared_ptr<TransferHandler> handl
 
 void Client::cancel(TransferId id) {
   state_->cancel(id);
+}
+
+bool Client::was_sent(TransferId id) const {
+  return state_->was_sent(id);
 }
 
 void Client::pause(TransferId id) {

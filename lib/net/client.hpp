@@ -112,7 +112,8 @@ class TransferHandler {
   // Errors: invalid_argument, invalid_url, address_blocked, name_resolution_failed, connect_failed,
   // proxy_failed, tls_failed, connect_timeout, first_byte_timeout, idle_timeout, total_timeout,
   // connection_lost, protocol_error, too_many_redirects, headers_too_large, response_too_large,
-  // decompression_failed, unsupported_encoding, cancelled, engine_closed, internal.
+  // decompression_failed, stream_truncated, unsupported_encoding, cancelled, engine_closed,
+  // internal.
   virtual void on_done(std::optional<Error> error) = 0;
 };
 
@@ -144,6 +145,11 @@ class Sender {
   // Closes the socket at once. on_done follows with `cancelled`, nothing else, and not before
   // cancel returns. An unknown or ended id is ignored, here and below.
   virtual void cancel(TransferId id) = 0;
+  // Whether its request began to go out; false only where that is known.
+  [[nodiscard]] virtual bool was_sent(TransferId id) const {
+    static_cast<void>(id);
+    return true;
+  }
   // Stops on_data and reading from the socket, so that the sender stops too. Up to 16 KiB that
   // were read already wait inside. on_done may still come when no byte waits.
   virtual void pause(TransferId id) = 0;
@@ -170,6 +176,7 @@ class Client final : public Sender {
 
   TransferId start(Request request, std::shared_ptr<TransferHandler> handler) override;
   void cancel(TransferId id) override;
+  [[nodiscard]] bool was_sent(TransferId id) const override;
   void pause(TransferId id) override;
   void resume(TransferId id) override;
   void calm(TransferId id) override;

@@ -59,6 +59,7 @@ Result<void> Transfer::follow() {
   ++hop_;
   location_.clear();
   status_ = 0;
+  was_sent_ = was_sent();
   is_head_begun_ = is_head_complete_ = is_sent_ = wants_fresh_ = false;
   deadlines_.connecting(Clock::now());
   rearm();

@@ -105,6 +105,8 @@ class Transfer {
   // The first error counts; nothing is delivered after it.
   void fail(Error error);
   // Ends the delivery; the handler is the caller's to call once more.
+  // Whether a request of it began to go out, on this hop or an earlier one.
+  [[nodiscard]] bool was_sent() const { return is_sent_ || was_sent_; }
   [[nodiscard]] bool has_handler() const { return handler_ != nullptr; }
   std::shared_ptr<TransferHandler> release_handler() { return std::move(handler_); }
 
@@ -179,6 +181,7 @@ class Transfer {
   bool is_spoilt_ = false;       // the kept connection that this hop was given
   bool wants_fresh_ = false;     // no kept connection
   bool is_sent_ = false;         // on this hop
+  bool was_sent_ = false;        // on an earlier one
   bool is_head_begun_ = false;
   bool is_head_complete_ = false;
   int status_ = 0;

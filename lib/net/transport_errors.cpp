@@ -80,6 +80,9 @@ std::string tls_sentence(const TransportFailure& failure, const std::string& ori
   const bool is_other_name = failure.detail.find("subject name") != std::string_view::npos &&
                              failure.detail.find("match") != std::string_view::npos;
   if (is_other_name) return text.append("Its certificate is for another name: check the address.");
+  if (failure.detail.find("certificate has expired") != std::string_view::npos) {
+    return text.append("Its certificate has expired: the server needs a new one.");
+  }
   if (failure.has_authorities) {
     return text.append(
         "Only the authorities in the option `ca` are trusted: check that the one of its "

@@ -53,7 +53,10 @@ struct Asked {
 class FakeHost final : public CallHost {
  public:
   void send(net::Request request) override { sent.push_back(std::move(request)); }
-  void abandon() override { ++abandoned; }
+  bool abandon() override {
+    ++abandoned;
+    return goes_out;
+  }
   void wait(std::chrono::milliseconds time) override { waits.push_back(time); }
   void ask(std::uint64_t id, Hook hook, std::string json) override {
     asked.push_back({id, hook, std::move(json)});
@@ -76,6 +79,7 @@ class FakeHost final : public CallHost {
   std::vector<std::chrono::milliseconds> waits;
   std::vector<Asked> asked;
   int abandoned = 0;
+  bool goes_out = true;
   int opens = 0;
 };
 

@@ -679,6 +679,17 @@ TEST(ModelCall, NamesTheRequestOfAnAnswerThatFailedInItsMiddle) {
   EXPECT_EQ(again.call.error()->request_id, "");
 }
 
+// What no provider saw is no attempt.
+TEST(ModelCall, BooksNoRequestThatWasStoppedBeforeItWentOut) {
+  CallRig rig(link());
+  rig.host.goes_out = false;
+  rig.start();
+  rig.call.stop(rig.now());
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.call.error()->code, Errc::cancelled);
+  EXPECT_TRUE(rig.call.attempts().empty());
+}
+
 // The idle timeout sees bytes, and the refusal is known since its head.
 TEST(ModelCall, DoesNotWaitForAnErrorThatDrips) {
   CallRig rig(link("openai", "m", 0));
