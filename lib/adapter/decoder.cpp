@@ -156,11 +156,10 @@ void Decoder::judge_body() {
     parts_.close_all();
     return;
   }
-  if (records_ > 0) {
-    fail(make_error(Errc::stream_truncated));
-  } else if (is_empty()) {
+  const bool is_nothing = records_ == 0 && is_empty();
+  if (is_nothing) {
     fail(make_error(Errc::stream_empty));
-  } else if (is_cut_in_first_record()) {
+  } else if (records_ > 0 || is_cut_in_first_record()) {
     fail(make_error(Errc::stream_truncated));
   } else {
     fail(make_error(Errc::not_a_stream, "The body is not a stream of the wire \"" +

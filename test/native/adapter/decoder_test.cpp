@@ -51,6 +51,23 @@ TEST(Decoder, GivesUpABodyWhoseRecordsAreNoJson) {
   EXPECT_LT(rig.lines_with("record_skipped"), 100);
 }
 
+// The wire is right and the answer is not whole: that is asked for again.
+TEST(Decoder, TellsABodyCutInItsFirstRecordFromAnotherWire) {
+  struct Row {
+    std::string_view body;
+    std::string_view code;
+  };
+  for (const Row& row : {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
+                         Row{"<html><body>No such page", "not_a_stream"},
+                         Row{"data: hello\n\n", "not_a_stream"},
+                         Row{"data: [DONE]", "stream_empty"}}) {
+    Rig rig;
+    ASSERT_TRUE(rig->feed(std::string(row.body)).ok());
+    ASSERT_TRUE(rig->finish().ok());
+    EXPECT_EQ(rig.lines_with(row.code), 1) << row.body;
+  }
+}
+
 TEST(Decoder, TellsOfFewRecordsThatAreNoJson) {
   for (const event::Mode mode : {event::Mode::strict, event::Mode::as_received}) {
     Rig rig(mode);
