@@ -22,6 +22,8 @@ import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
 import type { RuntimeClass } from './factories';
 import { checkModel, checkPayload } from './payload';
+import type { ObjectReader } from './routed-object';
+import { RoutedObjectRun } from './routed-object';
 import type { RoutedChannel } from './routed-run';
 import { RoutedItems } from './routed-run';
 import { ModelRun } from './run';
@@ -117,6 +119,15 @@ export interface RouterRuntime {
     request: GenerateObjectRequest,
     options?: GenerateObjectOptions,
   ): Promise<T>;
+  /** The same, shown while it arrives; what a channel showed before it failed is followed by the next one's. */
+  streamObject<Schema extends StandardSchema>(
+    request: ValidatedRequest<Schema>,
+    options?: GenerateObjectOptions,
+  ): ObjectReader<OutputOf<Schema>>;
+  streamObject<T = unknown>(
+    request: GenerateObjectRequest,
+    options?: GenerateObjectOptions,
+  ): ObjectReader<T>;
   /** The option `models`, else what the last router's provider lists. */
   models(options?: CapabilityOptions): Promise<ProviderModel[]>;
   embeddings(payload: EmbeddingsPayload, options?: CapabilityOptions): Promise<number[][]>;
@@ -214,6 +225,18 @@ class Routed implements RouterRuntime {
   ): Promise<T> {
     checkPayload(request);
     return this.#first(request.model, call, (runtime) => runtime.generateObject<T>(request, call));
+  }
+
+  streamObject<T = unknown>(
+    request: GenerateObjectRequest,
+    call: GenerateObjectOptions = {},
+  ): ObjectReader<T> {
+    checkPayload(request);
+    return new RoutedObjectRun<T, ModelRuntime>(
+      (options, work) => this.#first(request.model, options, work),
+      (runtime) => (options) => runtime.streamObject<T>(request, options),
+      call,
+    );
   }
 
   async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {

@@ -311,4 +311,44 @@ describe('createRouterRuntime', () => {
       code: 'invalid_argument',
     });
   });
+
+  it('shows an object while the channel that takes it writes it', async () => {
+    const asked: string[] = [];
+    const chunk = (content: string): string =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
+    const said = chunk('{"a":1,') + chunk('"b":2}') + 'data: [DONE]\n\n';
+    const reply =
+      (name: string, status: number, body: string): typeof fetch =>
+      async () => {
+        asked.push(name);
+        const type = status === 200 ? 'text/event-stream' : 'application/json';
+        return new Response(body, { status, headers: { 'content-type': type } });
+      };
+    const open = (call: { signal?: AbortSignal }, ...replies: (typeof fetch)[]) => {
+      const options = replies.map((fetch) => ({ apiKey: 'k', maxRetries: 0, fetch }));
+      const Routed = createRouterRuntime({ id: 'mine', routers: [{ apiType: 'openai', options }] });
+      const request = { model: 'm', messages, schema: { type: 'object' } };
+      return new Routed().streamObject(request, call);
+    };
+    const run = open({}, reply('bad', 500, '{}'), reply('good', 200, said));
+    const shown: unknown[] = [];
+    for await (const part of run) shown.push(part);
+    expect(shown.at(-1)).toEqual({ a: 1, b: 2 });
+    expect(await run.object()).toEqual({ a: 1, b: 2 });
+    expect(asked).toEqual(['bad', 'good']);
+
+    const bad = open({}, reply('bad', 500, '{}'));
+    const read = async (): Promise<void> => {
+      for await (const part of bad) throw new Error(JSON.stringify(part));
+    };
+    await expect(read()).rejects.toMatchObject({ status: 500 });
+
+    asked.length = 0;
+    const aborted = open({ signal: AbortSignal.abort() }, reply('a', 200, said));
+    await expect(aborted.object()).rejects.toThrow();
+    const stopped = open({}, reply('b', 200, said), reply('c', 200, said));
+    stopped.stop();
+    await expect(stopped.object()).rejects.toThrow();
+    expect(asked).toEqual([]);
+  });
 });
