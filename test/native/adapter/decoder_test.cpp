@@ -57,10 +57,10 @@ TEST(Decoder, TellsABodyCutInItsFirstRecordFromAnotherWire) {
     std::string_view body;
     std::string_view code;
   };
-  for (const Row& row : {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
-                         Row{"<html><body>No such page", "not_a_stream"},
-                         Row{"data: hello\n\n", "not_a_stream"},
-                         Row{"data: [DONE]", "stream_empty"}}) {
+  for (const Row& row :
+       {Row{R"(data: {"id":"x","choi)", "stream_truncated"},
+        Row{"<html><body>No such page", "not_a_stream"}, Row{"data: hello\n\n", "not_a_stream"},
+        Row{"data: [DONE]", "stream_empty"}}) {
     Rig rig;
     ASSERT_TRUE(rig->feed(std::string(row.body)).ok());
     ASSERT_TRUE(rig->finish().ok());

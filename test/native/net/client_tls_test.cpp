@@ -81,6 +81,18 @@ TEST_F(ClientTls, RefusesACertificateForAnotherHost) {
       << recorder->error().message << recorder->error().detail;
 }
 
+TEST_F(ClientTls, SaysThatACertificateHasExpired) {
+  const TlsIdentity expired(-60);
+  RawServer server([](Peer& peer) { peer.read_request(); }, &expired);
+  ClientOptions options;
+  options.extra_ca_texts = {expired.authority_pem()};
+  ClientRig rig(options);
+  const auto recorder = rig.get(server.url("/", "localhost"));
+  EXPECT_EQ(recorder->outcome(), "tls_failed");
+  EXPECT_NE(recorder->error().message.find("has expired"), std::string::npos)
+      << recorder->error().message << recorder->error().detail;
+}
+
 TEST_F(ClientTls, TrustsAnExtraAuthorityByTextAndReusesTheConnection) {
   ClientOptions options;
   options.extra_ca_texts = {identity_->authority_pem()};

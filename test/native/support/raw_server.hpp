@@ -20,7 +20,9 @@ class TlsSession;
 // A throw-away authority and a certificate for localhost and 127.0.0.1 signed by it.
 class TlsIdentity {
  public:
-  TlsIdentity();
+  static constexpr long day = 86'400;
+  // The certificate holds for so long; below zero it has expired.
+  explicit TlsIdentity(long seconds = day);
   ~TlsIdentity();
   TlsIdentity(const TlsIdentity&) = delete;
   TlsIdentity& operator=(const TlsIdentity&) = delete;

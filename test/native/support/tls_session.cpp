@@ -33,13 +33,14 @@ void extend(X509* certificate, int what, const char* value) {
   X509_EXTENSION_free(extension);
 }
 
-Certificate certify(const char* name, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key) {
+Certificate certify(const char* name, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
+                    long seconds) {
   static std::atomic<long> serial{1};
   Certificate certificate(X509_new());
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), ++serial);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 86400);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), seconds);
   X509_set_pubkey(certificate.get(), key);
   X509_NAME* subject = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
@@ -58,15 +59,19 @@ Certificate certify(const char* name, EVP_PKEY* key, X509* issuer, EVP_PKEY* iss
 }  // namespace
 
 struct TlsIdentity::State {
+  explicit State(long seconds)
+      : certificate(
+            certify("localhost", key.get(), authority.get(), authority_key.get(), seconds)) {}
+
   Key authority_key{EVP_EC_gen("P-256")};
   Certificate authority =
-      certify("Millrace test authority", authority_key.get(), nullptr, authority_key.get());
+      certify("Millrace test authority", authority_key.get(), nullptr, authority_key.get(), day);
   Key key{EVP_EC_gen("P-256")};
-  Certificate certificate = certify("localhost", key.get(), authority.get(), authority_key.get());
+  Certificate certificate;
   Context context{SSL_CTX_new(TLS_server_method())};
 };
 
-TlsIdentity::TlsIdentity() : state_(std::make_unique<State>()) {
+TlsIdentity::TlsIdentity(long seconds) : state_(std::make_unique<State>(seconds)) {
   SSL_CTX_use_certificate(state_->context.get(), state_->certificate.get());
   SSL_CTX_use_PrivateKey(state_->context.get(), state_->key.get());
 }
@@ -120,7 +125,7 @@ std::unique_ptr<TlsSession> TlsSession::make(const TlsIdentity& identity, int fd
 namespace millrace::test {
 
 struct TlsIdentity::State {};
-TlsIdentity::TlsIdentity() : state_(std::make_unique<State>()) {}
+TlsIdentity::TlsIdentity(long) : state_(std::make_unique<State>()) {}
 TlsIdentity::~TlsIdentity() = default;
 bool TlsIdentity::is_available() {
   return false;
