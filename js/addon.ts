@@ -78,7 +78,8 @@ export interface NativeModelCallPipe {
   done(code: string, message: string): ModelCallStep;
   timer(): ModelCallStep;
   complete(question: number, json: string): ModelCallStep;
-  stop(): ModelCallStep;
+  /** `wasSent` is false where nothing of the request went out. */
+  stop(wasSent: boolean): ModelCallStep;
 }
 
 /**

@@ -103,7 +103,7 @@ Napi::Value complete(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value stop(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
-  pipe.stop();
+  pipe.stop(!info[0].IsBoolean() || info[0].As<Napi::Boolean>().Value());
   return answer(pipe, info);
 }
 

@@ -1,4 +1,5 @@
 // A model call on its way: of the engine, or driven here through a fetch function.
+import { neverSent } from '../abort';
 import type { Addon, Deliver, ModelCallStep, NativeModelCallPipe } from '../addon';
 import { addon } from '../addon';
 import { errorFromNative, rethrow } from '../errors';
@@ -233,7 +234,7 @@ class FetchCall extends WaitingOutputs implements Call {
   stop(): void {
     if (this.ended) return;
     clearTimeout(this.#timer);
-    this.#follow(this.#pipe.stop());
+    this.#follow(this.#pipe.stop(this.#send !== neverSent));
     this.#goOn?.();
   }
 

@@ -64,7 +64,8 @@ void ModelCallPipe::complete(std::uint64_t id, std::string_view json) {
   settle();
 }
 
-void ModelCallPipe::stop() {
+void ModelCallPipe::stop(bool was_sent) {
+  was_sent_ = was_sent;
   call_.stop(moment_now());
   settle();
 }
@@ -79,7 +80,7 @@ void ModelCallPipe::send(net::Request request) {
 
 bool ModelCallPipe::abandon() {
   wishes_.append(R"(,{"do":"abandon"})");
-  return true;
+  return was_sent_;
 }
 
 void ModelCallPipe::wait(std::chrono::milliseconds time) {

@@ -33,7 +33,8 @@ class ModelCallPipe final : private model::CallHost {
   void done(std::string_view code, std::string_view message);
   void timer();
   void complete(std::uint64_t id, std::string_view json);
-  void stop();
+  // `was_sent` is false where nothing of the request went out.
+  void stop(bool was_sent = true);
 
   // What the call wants, as items of a JSON array (event::close_batch); the caller clears it.
   std::string& wishes() { return wishes_; }
@@ -48,6 +49,7 @@ class ModelCallPipe final : private model::CallHost {
   void opened() override;
   void settle();
 
+  bool was_sent_ = true;
   os::RandomIds ids_;
   RandomChance chance_;
   model::TokenStore tokens_;

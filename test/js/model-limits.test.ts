@@ -72,3 +72,16 @@ it.each([
   await expect(runtime.stream(chat, given).text()).rejects.toMatchObject({ retryable: true });
   expect(asked).toEqual(expected);
 });
+
+// Attempts are counted against the requests that a provider received.
+it('a call that is aborted before it begins is no attempt', async () => {
+  const asked: string[] = [];
+  for (const transport of [{}, { fetch: busy(asked) }]) {
+    const run = createModelRuntime('openai', { ...options, ...transport }).stream(chat, {
+      signal: AbortSignal.abort(),
+    });
+    await expect(run.text()).rejects.toMatchObject({ name: 'AbortError' });
+    expect((await run.report).attempts).toEqual([]);
+  }
+  expect(asked).toEqual([]);
+});
