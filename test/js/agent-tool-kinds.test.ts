@@ -93,7 +93,7 @@ describe('a tool whose input is a union', () => {
     expect(tools[0].function).toHaveProperty('parameters', {
       type: 'object',
       properties: {
-        kind: { enum: ['city', 'post'] },
+        kind: { type: 'string', enum: ['city', 'post'] },
         name: { type: 'string' },
         code: { type: 'string' },
       },
