@@ -12,6 +12,11 @@ namespace {
 
 using message::JsonBuilder;
 
+// Whether the payload says what becomes of earlier thoughts, and the provider takes it.
+bool says_what_clears(const Draft& draft) {
+  return draft.payload.reasoning->clear_thinking && draft.has(Quirk::clear_thinking);
+}
+
 void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
   if (draft.is(Trait::always_thinks)) {
@@ -19,11 +24,11 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
   } else if (reasoning.type == "adaptive") {
     draft.note("thinking", "The provider knows `enabled` and `disabled` only.");
   } else {
-    const bool keeps = reasoning.clear_thinking && draft.has(Quirk::clear_thinking);
-    if (!reasoning.type.empty() || keeps) {
+    const bool clears = says_what_clears(draft);
+    if (!reasoning.type.empty() || clears) {
       out.open_object("thinking");
       out.filled("type", reasoning.type);
-      if (keeps) out.flag("clear_thinking", *reasoning.clear_thinking);
+      if (clears) out.flag("clear_thinking", *reasoning.clear_thinking);
       out.close_object();
     }
   }
@@ -138,9 +143,7 @@ constexpr std::array reasoning_ways{
 
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
-  const Reasoning& reasoning = draft.payload.reasoning;
-  const bool keeps = reasoning.clear_thinking && draft.has(Quirk::clear_thinking);
-  if (reasoning.empty() && !keeps) return;
+  if (draft.payload.reasoning->empty() && !says_what_clears(draft)) return;
   for (const ReasoningWay& way : reasoning_ways) {
     if (!draft.has(way.quirk)) continue;
     way.write(out, draft);

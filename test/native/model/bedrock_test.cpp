@@ -8,20 +8,10 @@ namespace {
 
 constexpr std::string_view claude = "anthropic.claude-sonnet-4-5-20250929-v1:0";
 
-Result<model::ChatRequest> built(std::string_view model, std::string_view messages,
-                                 std::string_view more = {}) {
-  std::string payload = "{";
-  json::append_member(payload, "model", model);
-  json::append_raw_member(payload, "messages", messages);
-  payload.append(more.empty() ? "" : ",").append(more);
-  return test::build(
-      test::settings_of("bedrock",
-                        R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"s")"),
-      payload + "}");
-}
+using test::converse;
 
 std::string sent(std::string_view model, std::string_view messages, std::string_view more = {}) {
-  return test::body_of(built(model, messages, more));
+  return test::body_of(converse(model, messages, more));
 }
 
 constexpr std::string_view hello = R"([{"role":"user","content":"Hi"}])";
@@ -32,7 +22,7 @@ constexpr std::string_view history =
 
 // "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 TEST(BedrockBody, TellsOfCallsInWordsWhereThereAreNoTools) {
-  const auto request = built(claude, history);
+  const auto request = converse(claude, history);
   const std::string body = test::body_of(request);
   EXPECT_FALSE(test::has(body, "toolUse") || test::has(body, "toolResult") ||
                test::has(body, "toolConfig"))
@@ -155,8 +145,8 @@ TEST(BedrockBody, GivesTheMakerOfAModelItsOwnFields) {
            R"("top_k":5,"additionalModelRequestFields":{"inferenceConfig":{"topK":9,"x":1}})");
   EXPECT_TRUE(test::has(nova, std::string(fields) + R"({"inferenceConfig":{"topK":5,"x":1}})"))
       << nova;
-  const auto odd = built("amazon.nova-lite-v1:0", hello,
-                         R"("anthropic_beta":["x"],"additionalModelRequestFields":[1])");
+  const auto odd = converse("amazon.nova-lite-v1:0", hello,
+                            R"("anthropic_beta":["x"],"additionalModelRequestFields":[1])");
   EXPECT_FALSE(test::has(test::body_of(odd), "additionalModelRequestFields"));
   EXPECT_EQ(odd.value().notes.size(), 2U);
 }
@@ -173,7 +163,7 @@ constexpr std::string_view named_tool = R"({"type":"function","function":{"name"
 // "This model doesn't support the toolConfig.toolChoice.any field."
 TEST(BedrockBody, DemandsCallsOfThoseWhoTakeIt) {
   const auto choice = [&](std::string_view model, std::string_view tools, std::string_view wish) {
-    const auto request = built(model, hello, std::string(tools) + std::string(wish));
+    const auto request = converse(model, hello, std::string(tools) + std::string(wish));
     json::Document document;
     const auto body = document.parse(test::body_of(request));
     const json::Value sent = body.value()["toolConfig"]["toolChoice"];
@@ -227,7 +217,7 @@ TEST(BedrockBody, HoldsThoseToSchemasWhoCanBeHeld) {
 }
 
 TEST(BedrockBody, SendsTopKToThoseWhoKnowIt) {
-  const auto request = built("us.meta.llama4-maverick-17b-instruct-v1:0", hello, R"("top_k":5)");
+  const auto request = converse("us.meta.llama4-maverick-17b-instruct-v1:0", hello, R"("top_k":5)");
   EXPECT_FALSE(test::has(test::body_of(request), "additionalModelRequestFields"));
   ASSERT_EQ(request.value().notes.size(), 1U);
   EXPECT_EQ(request.value().notes[0].what, "top_k");
@@ -245,7 +235,8 @@ TEST(BedrockBody, SendsQwenItsEffort) {
   EXPECT_TRUE(test::has(with(R"("thinking":{"type":"enabled"})"), high));
   EXPECT_FALSE(test::has(with(R"("reasoning_effort":"none")"), "additionalModelRequestFields"));
   EXPECT_EQ(
-      built("qwen.qwen3-32b-v1:0", hello, R"("reasoning_effort":"none")").value().notes.size(), 1U);
+      converse("qwen.qwen3-32b-v1:0", hello, R"("reasoning_effort":"none")").value().notes.size(),
+      1U);
 }
 
 // Nova's own tools, beside the caller's.

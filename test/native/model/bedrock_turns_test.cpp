@@ -13,17 +13,7 @@ constexpr std::string_view dot = R"({"role":"assistant","content":[{"text":"."}]
 constexpr std::string_view look_up =
     R"("tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])";
 
-Result<model::ChatRequest> converse(std::string_view model, std::string_view messages,
-                                    std::string_view more = {}) {
-  std::string payload = "{";
-  json::append_member(payload, "model", model);
-  json::append_raw_member(payload, "messages", messages);
-  payload.append(more.empty() ? "" : ",").append(more);
-  return test::build(
-      test::settings_of("bedrock",
-                        R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"s")"),
-      payload + "}");
-}
+using test::converse;
 
 // The body of a conversation in which a call `c1` is answered, and then comes `next`.
 std::string behind_result(std::string_view model, std::string_view next) {

@@ -36,6 +36,18 @@ inline Result<model::ChatRequest> build(std::string_view settings, std::string_v
   return model::build_chat(config.value(), read.value(), ids, {test_time, 0, "test-token"});
 }
 
+// A conversation on Bedrock; `more` are further members `"key":value,...`.
+inline Result<model::ChatRequest> converse(std::string_view model, std::string_view messages,
+                                           std::string_view more = {}) {
+  std::string payload = "{";
+  json::append_member(payload, "model", model);
+  json::append_raw_member(payload, "messages", messages);
+  payload.append(more.empty() ? "" : ",").append(more);
+  return build(
+      settings_of("bedrock", R"("apiKey":"","accessKeyId":"AKIDEXAMPLE","secretAccessKey":"s")"),
+      payload + "}");
+}
+
 inline bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
 }
