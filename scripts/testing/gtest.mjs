@@ -2,12 +2,14 @@
 // tests. Under a sanitizer a program takes longer to start than most tests take, so the tests of a shard
 // share a process; a crash or a hang therefore costs the rest of its shard, and is told as such.
 //   node scripts/testing/gtest.mjs PRESET [core_tests | io_tests]... [--gtest_filter=PATTERN]
-// What the programs print stays in build/reports/<preset>/.
+// What the programs print stays in build/reports/<preset>/; what failed is told again at the end.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+import { tellProblems } from './problems.mjs';
 
 // A program that says nothing for so long hangs: each test says that it starts.
 const longestSilence = 180_000;
@@ -103,8 +105,8 @@ function countOfDead({ name, text, status }) {
     failed: failed.length + 1,
     skipped,
     problems: [
-      ...failed.map((one) => outputOf(text, one)),
-      `${tail}\n${name} ${ending}, ${place}${rest}`,
+      ...failed.map((one) => ({ name: one, text: outputOf(text, one) })),
+      { name, text: `${tail}\n${name} ${ending}, ${place}${rest}` },
     ],
   };
 }
@@ -114,15 +116,20 @@ function countOf(shard) {
   if (!cases) return countOfDead(shard);
   const of = (outcome) => cases.filter((one) => one.outcome === outcome).map((one) => one.name);
   const failed = of('failed');
-  const problems = failed.map((one) => outputOf(text, one) || one);
+  const problems = failed.map((one) => ({ name: one, text: outputOf(text, one) }));
   // Leaks are found when the tests are over; GoogleTest itself gives 1 for a failed test.
   const isClean = status === (failed.length > 0 ? 1 : 0);
-  if (!isClean) problems.push(`${text.slice(-8000)}\n${name} ended with code ${status}`);
+  if (!isClean) {
+    problems.push({ name, text: `${text.slice(-8000)}\n${name} ended with code ${status}` });
+  }
   const skipped = of('skipped').map((one) => outputOf(text, one) || one);
   return { passed: of('passed').length, failed: problems.length, skipped, problems };
 }
 
-/** Runs programs ({ passed, failed } of all), as many shards at once as there are cores. */
+/**
+ * Runs programs, as many shards at once as there are cores: { passed, failed, problems } of all, a
+ * problem being { name, text }.
+ */
 export async function runPrograms(programs, { reports, filter, silence = longestSilence, cores }) {
   mkdirSync(reports, { recursive: true });
   const width = cores ?? availableParallelism();
@@ -137,13 +144,14 @@ export async function runPrograms(programs, { reports, filter, silence = longest
       silence,
     })),
   );
-  const sum = { passed: 0, failed: 0 };
+  const sum = { passed: 0, failed: 0, problems: [] };
   const worker = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
       const { passed, failed, skipped, problems } = countOf(await runShard(next));
       sum.passed += passed;
       sum.failed += failed;
-      for (const text of [...skipped, ...problems]) console.error(text);
+      sum.problems.push(...problems);
+      for (const text of [...skipped, ...problems.map((one) => one.text)]) console.error(text);
     }
   };
   await Promise.all(Array.from({ length: width }, worker));
@@ -163,7 +171,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [preset, ...rest] = process.argv.slice(2);
   const filter = rest.find((word) => word.startsWith('--gtest_filter='))?.split('=')[1];
   const names = rest.filter((word) => !word.startsWith('--'));
-  const { passed, failed } = await runEngineTests(root, preset, { names, filter });
+  const { passed, failed, problems } = await runEngineTests(root, preset, { names, filter });
+  tellProblems(problems);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 }

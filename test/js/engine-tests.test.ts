@@ -31,6 +31,11 @@ if (process.env.GTEST_SHARD_INDEX !== '0') process.exit(end());
 say('[==========] Running 4 tests from 1 test suite.');
 `;
 
+interface Problem {
+  name: string;
+  text: string;
+}
+
 let folder: string;
 beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'millrace-test-'))));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -51,7 +56,8 @@ function runProgram(program: string) {
   const done = spawnSync(process.execPath, ['--input-type=module', '-e', source], {
     encoding: 'utf8',
   });
-  return { sum: JSON.parse(done.stdout) as unknown, said: done.stderr };
+  const { problems, ...sum } = JSON.parse(done.stdout) as { problems: Problem[] };
+  return { sum, problems, said: done.stderr };
 }
 
 describe('the runner of the engine tests', () => {
@@ -74,6 +80,13 @@ describe('the runner of the engine tests', () => {
     expect(sum).toEqual({ passed: 2, failed: 1 });
     expect(said).toMatch(/Suite\.B\n1 is not 2\n/);
     expect(said).not.toContain('chatter');
+  });
+
+  it('names what failed', () => {
+    const { problems } = run(`
+      test('A', 'passed'); test('B', 'failed', '1 is not 2'); start('C'); process.exit(1);`);
+    expect(problems.map(({ name }) => name)).toEqual(['Suite.B', 'some_tests-0']);
+    expect(problems[0]?.text).toContain('1 is not 2');
   });
 
   it('counts a crash and tells in which test it was', () => {

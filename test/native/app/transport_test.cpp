@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -263,13 +265,17 @@ TEST(Transport, LeavesNoMemoryBehind) {
     host.read_as(id, "events", R"({"wire":"openai_chat"})");
     host.read_all(id);
   };
-  constexpr std::size_t warm_up = 100;
-  constexpr std::size_t rounds = 400;
-  for (std::size_t i = 0; i < warm_up; ++i) round();
-  const std::size_t before = resident_bytes();
-  for (std::size_t i = 0; i < rounds; ++i) round();
-  const std::size_t after = resident_bytes();
-  EXPECT_LT(after, before + rounds * 1024) << "over " << rounds << " engines";
+  // A leak is in every hundred engines; another arena of the allocator, which threads that met for
+  // the first time are given, is in one.
+  constexpr std::size_t rounds = 100;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (int hundred = 0; hundred < 5; ++hundred) {
+    const std::size_t before = resident_bytes();
+    for (std::size_t i = 0; i < rounds; ++i) round();
+    const std::size_t after = resident_bytes();
+    least = std::min(least, after - std::min(before, after));
+  }
+  EXPECT_LT(least, rounds * 1024) << "over " << rounds << " engines";
 }
 
 }  // namespace

@@ -250,10 +250,8 @@ TEST(ClientFailures, ProxiesOfTheEnvironmentAreNotUsed) {
 }
 
 TEST(ClientFailures, NobodyListens) {
-  std::uint16_t port = 0;
-  {
-    port = RawServer([](Peer&) {}).port();
-  }
+  const test::SilentPort silent;
+  const std::uint16_t port = silent.port();
   ClientRig rig;
   const auto recorder = rig.get("http://127.0.0.1:" + std::to_string(port) + "/x?key=hidden");
   EXPECT_EQ(recorder->outcome(), "connect_failed");

@@ -164,7 +164,7 @@ TEST(ClientTimeouts, AnyBytesKeepAStreamAlive) {
   RawServer server([](Peer& peer) {
     peer.read_request();
     peer.write(chunked_head);
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 40; ++i) {
       peer.write_chunk(": ping\n\n");
       std::this_thread::sleep_for(50ms);
     }
@@ -172,7 +172,7 @@ TEST(ClientTimeouts, AnyBytesKeepAStreamAlive) {
   });
   ClientRig rig;
   Request request = to(server.url("/"));
-  request.timeouts.idle = 600ms;  // less than the stream lasts
+  request.timeouts.idle = 1500ms;  // less than the stream lasts
   EXPECT_EQ(rig.start(request)->outcome(), "ok");
 }
 

@@ -17,6 +17,23 @@
 
 namespace millrace::test {
 
+namespace {
+
+// Takes a free loopback port for a socket.
+std::uint16_t bound_port(int socket) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(socket, generic, size) != 0 || getsockname(socket, generic, &size) != 0) {
+    throw std::runtime_error("no loopback port");
+  }
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
 struct RawServer::Connection {
   Connection(int fd, const TlsIdentity* identity) : peer(fd, identity) {}
   Peer peer;
@@ -115,18 +132,11 @@ void Peer::interrupt() {
 }
 
 RawServer::RawServer(Script script, const TlsIdentity* identity)
-    : script_(std::move(script)), identity_(identity) {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (listener_ < 0 || bind(listener_, generic, size) != 0 || listen(listener_, 512) != 0 ||
-      getsockname(listener_, generic, &size) != 0) {
-    throw std::runtime_error("no loopback port");
-  }
-  port_ = ntohs(address.sin_port);
+    : script_(std::move(script)),
+      identity_(identity),
+      listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+      port_(bound_port(listener_)) {
+  if (listen(listener_, 512) != 0) throw std::runtime_error("cannot listen");
   const os::BlockedSignals blocked;  // a client that goes away must not end the tests by SIGPIPE
   acceptor_ = std::thread([this] { accept_all(); });
 }
@@ -168,6 +178,13 @@ void RawServer::accept_all() {
       connection.peer.close();
     });
   }
+}
+
+SilentPort::SilentPort()
+    : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port_(bound_port(socket_)) {}
+
+SilentPort::~SilentPort() {
+  ::close(socket_);
 }
 
 std::string RawServer::url(std::string_view path, std::string_view host) const {

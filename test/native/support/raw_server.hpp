@@ -105,6 +105,21 @@ class RawServer {
   std::thread acceptor_;
 };
 
+// A loopback port that is taken and at which nobody listens, so that no other server can be found
+// there.
+class SilentPort {
+ public:
+  SilentPort();
+  ~SilentPort();
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  int socket_;
+  std::uint16_t port_ = 0;
+};
+
 // A response whose body the test sends in chunks of its own.
 inline constexpr std::string_view chunked_head =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
