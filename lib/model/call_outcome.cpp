@@ -107,12 +107,7 @@ void ModelCall::State::fail(Error error) {
 
 void ModelCall::State::end() {
   phase_ = Phase::ended;
-  // A silent answer that nobody refused was begun, too: its prompt was read.
-  const bool refused =
-      error_ && error_->retry() != RetryClass::yes && error_->code != Errc::cancelled;
-  if (!attempts_.empty() && is_good(attempts_.back().status) && !refused) {
-    attempts_.back().counts = true;
-  }
+  count_silence();
   give_usage();
   if (!error_) return;
   std::string extra = R"("metadata":{"millrace":{)";
@@ -131,6 +126,19 @@ void ModelCall::State::end() {
   if (has_word) json::append_member(extra, "providerCode", error_->detail);
   extra.append("}}");
   sink_.on_event({event::Failed{error_->message, error_->code_name()}, extra});
+}
+
+// A silent answer that nobody refused was begun, too: its prompt was read. So may one be whose head
+// was still to come when it was given up.
+void ModelCall::State::count_silence() {
+  if (attempts_.empty()) return;
+  Attempt& last = attempts_.back();
+  const bool refused =
+      error_ && error_->retry() != RetryClass::yes && error_->code != Errc::cancelled;
+  const bool given_up =
+      last.status == 0 && last.error &&
+      (last.error->code == Errc::cancelled || last.error->code == Errc::first_byte_timeout);
+  if (given_up || (is_good(last.status) && !refused)) last.counts = true;
 }
 
 void ModelCall::State::give_usage() {

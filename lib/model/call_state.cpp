@@ -340,7 +340,10 @@ void ModelCall::State::book(const std::optional<Error>& error, Moment now) {
   attempt.duration = duration_cast<milliseconds>(now.steady - sent_at_);
   if (error) attempt.error = cleaned(*error);
   if (error) attempt.place = place_;
-  if (!events_) return;
+  if (!events_) {
+    attempt.usage = book_silence(*payload_);
+    return;
+  }
   attempt.shown = events_->shown();
   if (finish_reason_.empty()) finish_reason_ = events_->finish_reason();
   // What was reported of an answer that the provider ended is the whole of it, however it ended.

@@ -109,6 +109,7 @@ class ModelCall::State {
   void reset(const Error& error);
   void fail(Error error);
   void end();
+  void count_silence();
   void give_usage();
   Error hooked_error(Error error, std::string_view json);
   [[nodiscard]] Error cleaned(Error error) const;

@@ -59,6 +59,15 @@ BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, 
   return usage;
 }
 
+BookedUsage book_silence(const ChatPayload& payload) {
+  BookedUsage usage;
+  usage.input_tokens = estimated_input(payload);
+  usage.output_tokens = 0;
+  usage.total_tokens = usage.input_tokens;
+  usage.source = UsageSource::estimated;
+  return usage;
+}
+
 ModelUsage model_usage(const Attempt& attempt) {
   ModelUsage usage = read_vendor_usage(attempt.usage->view(attempt.provider, attempt.model));
   usage.cost = known_cost(attempt.provider, attempt.model, usage,

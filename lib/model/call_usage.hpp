@@ -16,6 +16,9 @@ namespace millrace::model {
 // was cut.
 BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete);
 
+// An estimate from the conversation alone, of a request that nobody answered a word.
+BookedUsage book_silence(const ChatPayload& payload);
+
 // The tokens of one attempt in the shape that all vendors share.
 ModelUsage model_usage(const Attempt& attempt);
 

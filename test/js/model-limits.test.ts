@@ -1,6 +1,8 @@
 // Limits of a call that hold for all of its attempts: its time and its retries.
 import { createModelRuntime } from 'millrace';
 
+import { startProvider } from '../support/provider';
+
 const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] };
 
 // A provider that is busy and names a far moment to come back at.
@@ -85,3 +87,23 @@ it('a call that is aborted before it begins is no attempt', async () => {
   }
   expect(asked).toEqual([]);
 });
+
+// The provider may charge for its prompt, though no word of an answer came.
+it.each([{}, { transport: 'fetch' as const }])(
+  'a call that is aborted before an answer began is estimated (%p)',
+  async (transport) => {
+    const abort = new AbortController();
+    const provider = await startProvider(() => abort.abort());
+    const baseURL = `${provider.url}/v1`;
+    const run = createModelRuntime('openai', { ...options, baseURL, ...transport }).stream(chat, {
+      signal: abort.signal,
+    });
+    await expect(run.text()).rejects.toMatchObject({ name: 'AbortError' });
+    const { attempts, usage } = await run.report;
+    expect(attempts).toEqual([expect.objectContaining({ status: 0, usage })]);
+    expect(usage).toMatchObject({ source: 'estimated' });
+    expect(usage.totalInputTokens).toBeGreaterThan(0);
+    expect(usage.totalTokens).toBe(usage.totalInputTokens);
+    await provider.close();
+  },
+);

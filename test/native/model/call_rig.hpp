@@ -64,7 +64,7 @@ class FakeHost final : public CallHost {
   void opened() override { ++opens; }
   bool aside(std::uint64_t number, const Work& work) override {
     if (!has_threads) return false;
-    works.push_back([work] {
+    works.emplace_back([work] {
       CountingIds thread_ids("aside-");
       work(thread_ids);
     });

@@ -690,6 +690,37 @@ TEST(ModelCall, BooksNoRequestThatWasStoppedBeforeItWentOut) {
   EXPECT_TRUE(rig.call.attempts().empty());
 }
 
+// Its prompt may have been read and is paid for, whatever comes of it.
+TEST(ModelCall, EstimatesARequestThatWasGivenUpBeforeItsHead) {
+  CallRig stopped(link());
+  stopped.start();
+  stopped.call.stop(stopped.now());
+  CallRig silent(link("openai", "m", 0));
+  silent.start();
+  silent.lost(Errc::first_byte_timeout);
+  for (const CallRig* rig : {&stopped, &silent}) {
+    ASSERT_EQ(rig->call.attempts().size(), 1U);
+    const Attempt& attempt = rig->call.attempts()[0];
+    EXPECT_TRUE(attempt.counts);
+    EXPECT_EQ(attempt.status, 0);
+    EXPECT_EQ(attempt.usage->source, UsageSource::estimated);
+    EXPECT_GT(attempt.usage->input_tokens.value_or(0), 0);
+    EXPECT_EQ(attempt.usage->output_tokens, 0);
+    EXPECT_TRUE(rig->log.has("millrace.usage")) << rig->log.all();
+  }
+}
+
+TEST(ModelCall, BooksNoTokensOfARequestThatReachedNobody) {
+  CallRig rig(link("openai", "m", 1));
+  rig.start();
+  rig.lost(Errc::connect_failed);
+  // Stopped while it waits for the next attempt.
+  rig.call.stop(rig.now());
+  ASSERT_EQ(rig.call.attempts().size(), 1U);
+  EXPECT_FALSE(rig.call.attempts()[0].counts);
+  EXPECT_FALSE(rig.log.has("millrace.usage")) << rig.log.all();
+}
+
 // The idle timeout sees bytes, and the refusal is known since its head.
 TEST(ModelCall, DoesNotWaitForAnErrorThatDrips) {
   CallRig rig(link("openai", "m", 0));
