@@ -167,6 +167,7 @@ export interface Addon {
     pollUrl: string | undefined,
     pollAfterMs: number,
     nextPage: string | undefined,
+    notesJson: string,
   ];
   /** Throws what an answer without a good status means. */
   failCapability(name: string, settings: string, head: string, body: Uint8Array): never;

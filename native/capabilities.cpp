@@ -157,7 +157,8 @@ Napi::Value read_token(const Napi::CallbackInfo& info) {
 }
 
 // readCapability(capability, settingsJson, optionsJson, contentType, body)
-//   -> [json, audio | undefined, pollUrl | undefined, pollAfterMs, nextPage | undefined]
+//   -> [json, audio | undefined, pollUrl | undefined, pollAfterMs, nextPage | undefined,
+//       notes: JSON text of a list]
 Napi::Value read(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto call = call_at(info);
@@ -171,13 +172,18 @@ Napi::Value read(const Napi::CallbackInfo& info) {
   if (!result) {
     return raise(env, model::without_secrets(result.error(), secrets_of(call.value().config)));
   }
-  Napi::Array parts = Napi::Array::New(env, 5);
+  Napi::Array parts = Napi::Array::New(env, 6);
   const model::CapabilityResult& got = result.value();
   parts.Set(0U, to_text(env, got.json));
   parts.Set(1U, got.bytes ? to_bytes(env, *got.bytes) : env.Undefined());
   parts.Set(2U, got.poll_url.empty() ? env.Undefined() : to_text(env, got.poll_url));
   parts.Set(3U, Napi::Number::New(env, got.poll_after_ms));
   parts.Set(4U, got.next_page.empty() ? env.Undefined() : to_text(env, got.next_page));
+  JsonBuilder notes;
+  notes.open_array();
+  for (const std::string& note : got.notes) notes.text(note);
+  notes.close_array();
+  parts.Set(5U, to_text(env, notes.take()));
   return parts;
 }
 

@@ -24,6 +24,8 @@ export interface CapabilityOptions {
   signal?: AbortSignal | null | undefined;
   /** Told of the tokens, where the provider counts them. */
   onUsage?: ((usage: ModelUsage) => void) | undefined;
+  /** Told of what was left out because the provider's API has no place for it, a sentence each. */
+  onNotes?: ((notes: string[]) => void) | undefined;
   /** Sent to the provider, besides the runtime's headers. */
   requestHeaders?: Record<string, string> | undefined;
   /** The same; LobeHub's word. */
@@ -78,6 +80,8 @@ export interface ImageResult {
   width?: number;
   height?: number;
   modelUsage?: Partial<ModelUsage>;
+  /** What was left out because the provider's API has no place for it, a sentence each. */
+  notes?: string[];
 }
 
 export interface SpeechPayload {

@@ -41,6 +41,7 @@ const checks: Readonly<Record<string, Check>> = {
   retryAfterFirstToken: flag,
   pricingContext: group,
   onUsage: callback,
+  onNotes: callback,
 };
 
 /** Throws `invalid_option` for options of a call that cannot be what they are; `owner` is the call's name. */

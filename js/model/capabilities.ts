@@ -43,6 +43,8 @@ interface Answer {
   json: string;
   audio: Buffer | undefined;
   nextPage: string | undefined;
+  /** What the vendor's API has no place for, a sentence each. */
+  notes: string[];
 }
 
 /** One call with its options. */
@@ -109,7 +111,8 @@ export class Capabilities {
     let counted = false;
     for (let at = 0; at === 0 || at < texts.length; at += size || texts.length || 1) {
       const input = size === 0 ? texts : texts.slice(at, at + size);
-      const { json } = await this.#call('embeddings', { ...payload, input }, options);
+      const { json, notes } = await this.#call('embeddings', { ...payload, input }, options);
+      if (at === 0) tellOf(notes, options);
       const part = JSON.parse(json) as { embeddings: number[][]; usage?: typeof used };
       vectors.push(...part.embeddings);
       counted ||= part.usage !== undefined;
@@ -123,8 +126,10 @@ export class Capabilities {
 
   async createImage(payload: ImagePayload, options: CapabilityOptions = {}): Promise<ImageResult> {
     checkPayload('createImage', payload, 'params');
-    const { json } = await this.#call('image', payload, options);
+    const { json, notes } = await this.#call('image', payload, options);
     const image = JSON.parse(json) as ImageResult;
+    if (notes.length > 0) image.notes = notes;
+    tellOf(notes, options);
     const usage = image.modelUsage
       ? { ...image.modelUsage, source: 'reported' }
       : { source: 'unknown' };
@@ -138,7 +143,8 @@ export class Capabilities {
     options: CapabilityOptions = {},
   ): Promise<ArrayBuffer> {
     checkPayload('textToSpeech', payload, 'input');
-    const { audio } = await this.#call('speech', payload, options);
+    const { audio, notes } = await this.#call('speech', payload, options);
+    tellOf(notes, options);
     const bytes = audio ?? Buffer.alloc(0);
     return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   }
@@ -203,12 +209,12 @@ export class Capabilities {
       if (!response.ok) await this.#fail(call, response);
       const body = new Uint8Array(await response.arrayBuffer());
       const type = response.headers.get('content-type') ?? '';
-      const [json, audio, poll, after, nextPage] = this.#native((native) =>
+      const [json, audio, poll, after, nextPage, notes] = this.#native((native) =>
         native.readCapability(capability, settings, text, type, body),
       );
       // A state without an address is asked for again where it came from.
       address = poll ?? (after > 0 ? address : undefined);
-      if (after === 0) return { json, audio, nextPage };
+      if (after === 0) return { json, audio, nextPage, notes: JSON.parse(notes) as string[] };
       if (address === undefined || Date.now() > end) {
         throw new MillraceError('provider_error', 'The provider did not finish the work in time.', {
           retryable: false,
@@ -323,6 +329,10 @@ export class Capabilities {
 /** Milliseconds that are left for a call, at least a fraction of one. */
 function leftOf({ end }: Call): number {
   return Math.max(end - performance.now(), Number.MIN_VALUE);
+}
+
+function tellOf(notes: string[], { onNotes }: CapabilityOptions): void {
+  if (notes.length > 0) onNotes?.(notes);
 }
 
 function waitFor(error: unknown, attempt: number): number {

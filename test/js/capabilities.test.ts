@@ -552,4 +552,31 @@ describe('Capabilities', () => {
     }
     expect(sent.map((body) => body.includes('"size":"auto"'))).toEqual([false, true]);
   });
+
+  it('tells what the provider has no place for', async () => {
+    const send = (async (url: string) =>
+      url.endsWith('/speech')
+        ? new Response('ID3', { headers: { 'content-type': 'audio/mpeg' } })
+        : Response.json({ data: [{ index: 0, b64_json: png, embedding: [1] }] })) as typeof fetch;
+    const one = capabilitiesOf('openai', {}, send);
+    const told: string[][] = [];
+    const options = { onNotes: (notes: string[]) => void told.push(notes) };
+    const params = { prompt: 'a cat', aspectRatio: '16:9', steps: 4 };
+    const made = await one.createImage({ model: 'gpt-image-1', params }, options);
+    await one.embeddings({ model: 'm', input: 'x', inputType: 'q' }, options);
+    await one.textToSpeech({ model: 'm', input: 'x' }, { ...options, user: 'ann' });
+    expect(made.notes).toEqual([
+      '`aspectRatio`: The API has no such setting: give it a `size`.',
+      '`steps`: The API has no such setting.',
+    ]);
+    expect(told).toEqual([
+      made.notes,
+      ['`inputType`: The API has no such setting.'],
+      ['`user`: The API is not told who asks.'],
+    ]);
+    // Nothing to tell is not told.
+    const plain = await one.createImage({ model: 'm', params: { prompt: 'a cat' } }, options);
+    expect(plain).not.toHaveProperty('notes');
+    expect(told).toHaveLength(3);
+  });
 });

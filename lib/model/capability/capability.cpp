@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/address.hpp"
+#include "model/capability/left_out.hpp"
 #include "model/capability/rows.hpp"
 #include "model/request.hpp"
 #include "model/response_error.hpp"
@@ -207,7 +208,8 @@ Result<CapabilityResult> read_capability(const ProviderConfig& config, Capabilit
   auto result = row->read(options.value(), answer);
   if (!result) return better_error(std::move(result).error(), answer, config.id);
   // Asked without a page, a vendor gives the first one again.
-  if (result && row->page.empty()) result.value().next_page.clear();
+  if (row->page.empty()) result.value().next_page.clear();
+  result.value().notes = left_out(*row, options.value());
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "model/auth.hpp"
@@ -64,6 +65,8 @@ struct CapabilityResult {
   std::string poll_url = {};
   int poll_after_ms = 0;
   std::string next_page = {};  // models: the list goes on there
+  // What the vendor's API has no place for and was left out, a sentence each.
+  std::vector<std::string> notes = {};
 };
 
 // Reads an answer with a good status. `options_json` is what the request was built from.

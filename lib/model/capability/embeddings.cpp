@@ -269,6 +269,30 @@ Result<CapabilityResult> read_embeddings(const Value& options, const CapabilityA
   return CapabilityResult{.json = out.take()};
 }
 
+// What of the options each body has a place for.
+struct Takes {
+  BuildBody body;
+  std::string_view names;
+};
+constexpr std::array<Takes, 11> takes = {{{openai_body, "dimensions,user"},
+                                          {mistral_body, "dimensions"},
+                                          {voyage_body, "dimensions,inputType"},
+                                          {jina_body, "dimensions,inputType"},
+                                          {nvidia_body, "dimensions,inputType"},
+                                          {cohere_body, "dimensions,inputType"},
+                                          {ollama_body, "dimensions"},
+                                          {gemini_body, "dimensions,inputType"},
+                                          {vertex_body, "dimensions,inputType"},
+                                          {titan_body, "dimensions"},
+                                          {bedrock_cohere_body, "inputType"}}};
+
+constexpr std::string_view takes_of(BuildBody body) {
+  for (const Takes& one : takes) {
+    if (one.body == body) return one.names;
+  }
+  return {};
+}
+
 constexpr CapabilityRow row(std::string_view providers, std::string_view path, BuildBody body,
                             std::string_view tails = {}, std::string_view base_url = {}) {
   return {.capability = Capability::embeddings,
@@ -277,7 +301,8 @@ constexpr CapabilityRow row(std::string_view providers, std::string_view path, B
           .tails = tails,
           .path = path,
           .body = body,
-          .read = read_embeddings};
+          .read = read_embeddings,
+          .takes = takes_of(body)};
 }
 
 constexpr CapabilityRow bedrock_row(std::string_view models, BuildBody body, std::size_t texts) {

@@ -24,6 +24,9 @@ using BuildPath = std::string (*)(const json::Value& options);
 using ReadAnswer = Result<CapabilityResult> (*)(const json::Value& options,
                                                 const CapabilityAnswer& answer);
 
+// Whether what goes along otherwise does not in this request.
+using Spares = bool (*)(const json::Value& options, std::string_view name);
+
 struct CapabilityRow {
   Capability capability;
   std::string_view providers;  // ids by commas, or "" for every provider with the dialect
@@ -37,8 +40,10 @@ struct CapabilityRow {
   BuildBody body = nullptr;
   ReadAnswer read = nullptr;
   BuildPath path_of = nullptr;  // instead of `path`
-  bool with_images = false;     // image: only when there are images to start from
-  std::size_t texts = 0;        // embeddings: texts in one request
+  std::string_view takes = {};  // what of the options goes along, by commas; see left_out.hpp
+  Spares spares = nullptr;
+  bool with_images = false;  // image: only when there are images to start from
+  std::size_t texts = 0;     // embeddings: texts in one request
   // Serves vendors that the table does not know, too, when they speak this.
   Dialect unknown_vendors = Dialect::none;
   std::string_view page = {};  // models: what the query calls the beginning of the next page

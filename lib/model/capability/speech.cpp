@@ -232,18 +232,23 @@ Result<CapabilityResult> read_minimax(const Value& options, const CapabilityAnsw
   return audio(*std::move(bytes), format == "mp3" ? "audio/mpeg" : "audio/" + std::string(format));
 }
 
+constexpr std::string_view openai_takes = "voice,format,response_format,instructions,speed";
+
 constexpr CapabilityRow row(std::string_view providers, std::string_view path, BuildBody body,
-                            ReadAnswer read = read_bytes, std::string_view tails = {}) {
+                            std::string_view takes = openai_takes, ReadAnswer read = read_bytes,
+                            std::string_view tails = {}) {
   return {.capability = Capability::speech,
           .providers = providers,
           .tails = tails,
           .path = path,
           .body = body,
-          .read = read};
+          .read = read,
+          .takes = takes};
 }
 
 constexpr CapabilityRow eleven_row() {
-  CapabilityRow made = row("elevenlabs", "", eleven_body, read_bytes, "/v1");
+  CapabilityRow made =
+      row("elevenlabs", "", eleven_body, "voice,format,response_format,speed", read_bytes, "/v1");
   made.path_of = eleven_path;
   return made;
 }
@@ -262,9 +267,9 @@ constexpr std::array<CapabilityRow, 7> rows = {{
         openai_body),
     row("groq", "/audio/speech", groq_body),
     row("siliconcloud,togetherai", "/audio/speech", plain_body),
-    row("google", "/v1beta/models/{model}:generateContent", gemini_body, read_gemini,
-        "/v1beta,/v1"),
-    row("minimax", "/t2a_v2", minimax_body, read_minimax),
+    row("google", "/v1beta/models/{model}:generateContent", gemini_body, "voice,instructions",
+        read_gemini, "/v1beta,/v1"),
+    row("minimax", "/t2a_v2", minimax_body, "voice,format,response_format,speed", read_minimax),
     eleven_row(),
 }};
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -344,6 +345,174 @@ TEST(Capability, SendsWhatOpenAiKnowsOfImages) {
   }
   for (const std::string_view field : {"name=\"style\"", "name=\"moderation\""}) {
     EXPECT_EQ(edit.value().body.find(field), std::string::npos) << field;
+  }
+}
+
+// What the options say, as JSON, and how it would be seen in a request.
+struct Wish {
+  std::string_view member;
+  std::string_view mark;
+};
+
+// Each wish goes along or is told to be left out.
+void expect_told(const std::string& provider, Capability capability, const Wish& wish,
+                 const std::string& options, std::string_view answer) {
+  const std::string sent = built(provider, capability, options);
+  ASSERT_NE(sent.find('\n'), std::string::npos) << provider << " " << options << " " << sent;
+  const bool goes = sent.find(wish.mark) != std::string::npos;
+  const std::string_view type =
+      capability == Capability::speech && provider != "google" ? "audio/mpeg" : "application/json";
+  auto result = read_capability(config_with_key(provider), capability, options, {type, answer});
+  ASSERT_TRUE(result.ok()) << provider << " " << result.error().message;
+  const std::string name(wish.member.substr(1, wish.member.find('"', 1) - 1));
+  const auto& notes = result.value().notes;
+  const bool is_told = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+    return note.starts_with("`" + name + "`: ");
+  });
+  EXPECT_NE(goes, is_told) << provider << " " << options << "\n" << sent;
+}
+
+constexpr std::array<Wish, 22> image_wishes = {{
+    {R"("width":511,"height":513)", "511"},
+    {R"("height":513,"width":511)", "513"},
+    {R"("width":511)", "511"},
+    {R"("height":513)", "513"},
+    {R"("size":"701x702")", "701"},
+    {R"("size":"marked")", "marked"},
+    {R"("aspectRatio":"21:9")", "21:9"},
+    {R"("seed":123457)", "123457"},
+    {R"("steps":771)", "771"},
+    {R"("cfg":772)", "772"},
+    {R"("n":773)", "773"},
+    {R"("quality":"marked")", "marked"},
+    {R"("style":"marked")", "marked"},
+    {R"("background":"marked")", "marked"},
+    {R"("outputFormat":"marked")", "marked"},
+    {R"("moderation":"marked")", "marked"},
+    {R"("inputFidelity":"marked")", "marked"},
+    {R"("negativePrompt":"marked")", "marked"},
+    {R"("resolution":"marked")", "marked"},
+    {R"("watermark":"marked")", "marked"},
+    {R"("user":"marked")", "marked"},
+    {R"("ownOfSome":"marked")", "marked"},
+}};
+
+constexpr std::string_view any_image =
+    R"({"data":[{"b64_json":"AAAA"}],"output":"https://i","status":"succeeded","prompt_id":"p"})";
+
+TEST(Capability, TellsWhatOfAnImageItLeavesOut) {
+  for (const std::string_view provider :
+       {"openai", "ai302", "togetherai", "siliconcloud", "fireworksai", "xai", "zhipu",
+        "volcengine", "minimax", "replicate", "comfyui"}) {
+    for (const Wish& wish : image_wishes) {
+      for (const std::string_view model : {"m", "gpt-image-1"}) {
+        const std::string options = R"({"model":")" + std::string(model) +
+                                    R"(","params":{"prompt":"a",)" + std::string(wish.member) +
+                                    "}}";
+        expect_told(std::string(provider), Capability::image, wish, options, any_image);
+      }
+    }
+  }
+  for (const Wish& wish : image_wishes) {
+    const std::string params = R"("params":{"prompt":"a",)" + std::string(wish.member) + "}}";
+    expect_told("bfl", Capability::image, wish, R"({"model":"m",)" + params,
+                R"({"status":"Ready","result":{"sample":"https://i"}})");
+    expect_told("fal", Capability::image, wish, R"({"model":"m",)" + params,
+                R"({"images":["https://i"]})");
+    expect_told("google", Capability::image, wish, R"({"model":"imagen-4",)" + params, any_image);
+    expect_told("google", Capability::image, wish, R"({"model":"gemini",)" + params,
+                R"({"candidates":[{"content":{"parts":[{"inlineData":{"data":"AAAA"}}]}}]})");
+    const std::string edit =
+        params.substr(0, params.size() - 2) + R"(,"imageUrl":"data:image/png;base64,AAAA"}})";
+    expect_told("openai", Capability::image, wish, R"({"model":"m",)" + edit, any_image);
+  }
+}
+
+TEST(Capability, SaysWhatToGiveInstead) {
+  const auto told = [](const std::string& provider, std::string_view params) {
+    auto result = read_capability(
+        config_with_key(provider), Capability::image,
+        R"({"model":"gpt-image-1","params":{"prompt":"a",)" + std::string(params) + "}}",
+        {"application/json", any_image});
+    return result && !result.value().notes.empty() ? result.value().notes.front() : "";
+  };
+  EXPECT_EQ(told("zhipu", R"("aspectRatio":"16:9")"),
+            "`aspectRatio`: The API has no such setting: give it a `size`.");
+  EXPECT_EQ(told("xai", R"("size":"1x1")"),
+            "`size`: The API has no such setting: give it an `aspectRatio`.");
+  EXPECT_EQ(told("openai", R"("width":9)"),
+            "`width`: The API takes `width` and `height` only together.");
+  EXPECT_EQ(told("togetherai", R"("imageUrls":["https://a","https://b"])"),
+            "`imageUrls`: The API takes one image to start from, the first.");
+  EXPECT_EQ(told("openai", R"("n":1,"seed":null)"), "");
+}
+
+TEST(Capability, MakesASizeOfTheRatiosThatOpenAiHas) {
+  const auto sent = [](std::string_view model, std::string_view params) {
+    const std::string made = built("openai", Capability::image,
+                                   R"({"model":")" + std::string(model) +
+                                       R"(","params":{"prompt":"a",)" + std::string(params) + "}}");
+    return made.substr(made.find('\n') + 1);
+  };
+  EXPECT_EQ(sent("gpt-image-1", R"("aspectRatio":"3:2")"),
+            R"({"model":"gpt-image-1","prompt":"a","size":"1536x1024"})");
+  EXPECT_EQ(sent("dall-e-3", R"("aspectRatio":"7:4")"),
+            R"({"model":"dall-e-3","prompt":"a","size":"1792x1024","response_format":"b64_json"})");
+  EXPECT_EQ(sent("gpt-image-1", R"("aspectRatio":"16:9")"),
+            R"({"model":"gpt-image-1","prompt":"a"})");
+  EXPECT_EQ(sent("gpt-image-1", R"("aspectRatio":"3:2","size":"auto")"),
+            R"({"model":"gpt-image-1","prompt":"a","size":"auto"})");
+  EXPECT_EQ(sent("other", R"("aspectRatio":"1:1")"), R"({"model":"other","prompt":"a"})");
+}
+
+TEST(Capability, SendsAllImagesToStartFromOrRefusesThem) {
+  constexpr std::string_view two = R"("imageUrls":["https://a/1","https://a/2"]}})";
+  const auto with = [&](std::string_view model) {
+    return R"({"model":")" + std::string(model) + R"(","params":{"prompt":"a",)" + std::string(two);
+  };
+  EXPECT_NE(built("volcengine", Capability::image, with("m"))
+                .find(R"("image":["https://a/1","https://a/2"])"),
+            std::string::npos);
+  EXPECT_EQ(built("google", Capability::image, with("imagen-4")), "invalid_body");
+  EXPECT_EQ(built("openai", Capability::image,
+                  R"({"model":"m","params":{"prompt":"a","imageUrl":"data:image/png;base64,AAAA",)"
+                  R"("mask":"data:image/png,no"}})"),
+            "invalid_body");
+}
+
+TEST(Capability, TellsWhatOfSpeechAndTextsItLeavesOut) {
+  constexpr std::array<Wish, 6> speech = {{{R"("voice":"marked")", "marked"},
+                                           {R"("speed":1.125)", "1.125"},
+                                           {R"("format":"marked")", "marked"},
+                                           {R"("instructions":"marked")", "marked"},
+                                           {R"("user":"marked")", "marked"},
+                                           {R"("ownOfSome":"marked")", "marked"}}};
+  constexpr std::string_view spoken =
+      R"({"data":{"audio":"00"},"candidates":[{"content":{"parts":)"
+      R"([{"inlineData":{"mimeType":"audio/mpeg","data":"AAAA"}}]}}]})";
+  for (const Wish& wish : speech) {
+    const std::string options = R"({"model":"m","input":"a",)" + std::string(wish.member) + "}";
+    for (const std::string_view provider :
+         {"openai", "groq", "siliconcloud", "google", "minimax", "elevenlabs"}) {
+      expect_told(std::string(provider), Capability::speech, wish, options, spoken);
+    }
+  }
+  constexpr std::array<Wish, 4> texts = {{{R"("dimensions":771)", "771"},
+                                          {R"("inputType":"marked")", "marked"},
+                                          {R"("user":"marked")", "marked"},
+                                          {R"("ownOfSome":"marked")", "marked"}}};
+  constexpr std::string_view embedded = R"({"data":[{"index":0,"embedding":[1]}]})";
+  for (const Wish& wish : texts) {
+    const std::string rest = R"(","input":"a",)" + std::string(wish.member) + "}";
+    for (const std::string_view provider : {"openai", "mistral", "voyageai", "jina", "nvidia",
+                                            "google", "cohere", "ollama", "huggingface"}) {
+      expect_told(std::string(provider), Capability::embeddings, wish, R"({"model":"m)" + rest,
+                  embedded);
+    }
+    for (const std::string_view model : {"amazon.titan", "cohere.embed"}) {
+      expect_told("bedrock", Capability::embeddings, wish,
+                  R"({"model":")" + std::string(model) + rest, embedded);
+    }
   }
 }
 

@@ -64,6 +64,10 @@ std::string saved_image(const Value& prompt) {
 
 }  // namespace
 
+bool comfy_spares(const Value& options, std::string_view name) {
+  return options["params"]["workflow"].is_object() && name != "workflow" && name != "prompt";
+}
+
 // A workflow of the user's (as ComfyUI exports it for its API) goes as it is.
 Result<CapabilityBody> comfy_body(const Value& options) {
   auto prompt = prompt_of(options);

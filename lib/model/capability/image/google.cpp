@@ -59,6 +59,9 @@ constexpr std::array<Rename, 5> imagen_names = {{{"n", "sampleCount"},
 Result<CapabilityBody> imagen_body(const Value& options) {
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
+  auto pictures = pictures_of(options["params"]);
+  if (!pictures) return std::move(pictures).error();
+  if (!pictures.value().empty()) return words_only();
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.open_array("instances");

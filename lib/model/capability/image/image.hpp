@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/capability/rows.hpp"
@@ -30,8 +31,18 @@ Result<std::vector<Picture>> pictures_of(const json::Value& params);
 // Errors: invalid_body (no prompt).
 Result<std::string_view> prompt_of(const json::Value& options);
 
+// There is no place for images to start from.
+Error words_only();
+
 // "1024x768", from `size` or width and height; "" when neither is given.
 std::string size_of(const json::Value& params, std::string_view between);
+
+// The sides of "1024x768", as JSON; nothing for anything else.
+using Sides = std::pair<std::string_view, std::string_view>;
+std::optional<Sides> sides_in(std::string_view size);
+
+// Who asks: a parameter, or else the call's.
+json::Value user_of(const json::Value& options);
 
 // The body of a vendor that takes JSON with names of its own.
 struct Spelling {
@@ -42,6 +53,7 @@ struct Spelling {
   bool model_in_body = true;
   bool bare_base64 = false;  // images without the head of a data URI
   bool in_sides = false;     // the size as `width` and `height`
+  bool all_images = false;   // several images to start from as a list
 };
 Result<CapabilityBody> spelled_body(const json::Value& options, const Spelling& spelling);
 
@@ -61,6 +73,10 @@ Error no_image(const CapabilityAnswer& answer);
 // Ask `url` again after a while.
 CapabilityResult again_at(std::string_view url, int after_ms);
 Error failed_work(std::string_view why);
+
+// Whether this is left out of a request to OpenAI's models, or to ComfyUI's.
+bool openai_spares(const json::Value& options, std::string_view name);
+bool comfy_spares(const json::Value& options, std::string_view name);
 
 Result<CapabilityBody> openai_body(const json::Value& options);
 Result<CapabilityBody> openai_edit_body(const json::Value& options);

@@ -63,9 +63,39 @@ bool is_openais(std::string_view model) {
                      [&](std::string_view name) { return model.starts_with(name); });
 }
 
-Value setting_of(const Value& params, const Setting& setting) {
-  const Value value = params[setting.name];
-  return value.is_nothing() ? params[setting.wire] : value;
+Value setting_of(const Value& options, const Setting& setting) {
+  if (setting.name == "user") return user_of(options);
+  const Value value = options["params"][setting.name];
+  return value.is_nothing() ? options["params"][setting.wire] : value;
+}
+
+// Sizes of exactly this form that OpenAI's models make.
+// Source: openai-python, types/image_generate_params.py, `size` (2026).
+struct Form {
+  std::string_view models;  // beginning of their names
+  std::string_view ratio;
+  std::string_view size;
+};
+constexpr std::array<Form, 6> forms = {{{"dall-e", "1:1", "1024x1024"},
+                                        {"dall-e-3", "7:4", "1792x1024"},
+                                        {"dall-e-3", "4:7", "1024x1792"},
+                                        {"gpt-image", "1:1", "1024x1024"},
+                                        {"gpt-image", "3:2", "1536x1024"},
+                                        {"gpt-image", "2:3", "1024x1536"}}};
+
+std::string_view size_of_form(const Value& options) {
+  const std::string_view model = options["model"].string();
+  const std::string_view ratio = options["params"]["aspectRatio"].string();
+  if (!is_openais(model)) return {};
+  for (const Form& form : forms) {
+    if (model.starts_with(form.models) && form.ratio == ratio) return form.size;
+  }
+  return {};
+}
+
+std::string wanted_size(const Value& options) {
+  std::string size = size_of(options["params"], "x");
+  return size.empty() ? std::string(size_of_form(options)) : size;
 }
 
 // OpenAI's edits: the image goes as a file.
@@ -75,17 +105,19 @@ Result<CapabilityBody> edit_form(const Value& options, const std::vector<Picture
   std::string& form = body.bytes;
   add_field(form, "model", options["model"].string());
   add_field(form, "prompt", params["prompt"].string());
-  const std::string size = size_of(params, "x");
+  const std::string size = wanted_size(options);
   if (!size.empty()) add_field(form, "size", size);
   for (const Setting& setting : settings) {
-    const Value value = setting_of(params, setting);
+    const Value value = setting_of(options, setting);
     if (!setting.in_edits || value.is_nothing()) continue;
     add_field(form, setting.wire, value.is_string() ? value.string() : value.to_json());
   }
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     MILLRACE_TRY(add_file(form, "image[]", "image-" + std::to_string(i), pictures[i]));
   }
-  if (const auto mask = picture_of(params["mask"].string())) {
+  if (const auto given = params["mask"].filled_string()) {
+    const auto mask = picture_of(*given);
+    if (!mask) return missing_member("params.mask", "a data URI with base64");
     MILLRACE_TRY(add_file(form, "mask", "mask", *mask));
   }
   form.append("--").append(boundary).append("--\r\n");
@@ -95,22 +127,27 @@ Result<CapabilityBody> edit_form(const Value& options, const std::vector<Picture
 
 }  // namespace
 
+bool openai_spares(const Value& options, std::string_view name) {
+  if (name == "seed") return is_openais(options["model"].string());
+  if (name != "aspectRatio") return false;
+  return size_of_form(options).empty() || !size_of(options["params"], "x").empty();
+}
+
 Result<CapabilityBody> openai_body(const Value& options) {
   auto prompt = prompt_of(options);
   if (!prompt) return std::move(prompt).error();
-  const Value params = options["params"];
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   out.value("model", options["model"]);
   out.text("prompt", prompt.value());
   const bool is_older = options["model"].string().starts_with("dall-e");
-  const std::string size = size_of(params, "x");
+  const std::string size = wanted_size(options);
   // The older models know no size of their own choice by name, and answer with an address that ends
   // unless they are asked for the image.
   if (!is_older || size != "auto") out.filled("size", size);
   const bool is_own = is_openais(options["model"].string());
   for (const Setting& setting : settings) {
-    const Value value = setting_of(params, setting);
+    const Value value = setting_of(options, setting);
     const bool is_sent = setting.in_generations && !(is_own && setting.name == "seed");
     if (is_sent && !value.is_nothing()) out.value(setting.wire, value);
   }

@@ -112,6 +112,10 @@ Result<std::string_view> prompt_of(const Value& options) {
   return *prompt;
 }
 
+Error words_only() {
+  return missing_member("params.imageUrl", "left out: this vendor makes images from words only");
+}
+
 // "1024x768", from `size` or width and height; "" when neither is given.
 std::string size_of(const Value& params, std::string_view between) {
   const auto width = params["width"].integer();
@@ -121,6 +125,24 @@ std::string size_of(const Value& params, std::string_view between) {
     size = std::to_string(*width) + std::string(between) + std::to_string(*height);
   }
   return size;
+}
+
+std::optional<Sides> sides_in(std::string_view size) {
+  constexpr std::string_view digits = "0123456789";
+  const std::size_t cross = size.find('x');
+  if (cross == std::string_view::npos) return std::nullopt;
+  const Sides sides{size.substr(0, cross), size.substr(cross + 1)};
+  const auto is_number = [&](std::string_view text) {
+    return !text.empty() && text.front() != '0' &&
+           text.find_first_not_of(digits) == std::string_view::npos;
+  };
+  if (!is_number(sides.first) || !is_number(sides.second)) return std::nullopt;
+  return sides;
+}
+
+Value user_of(const Value& options) {
+  const Value own = options["params"]["user"];
+  return own.is_nothing() ? options["user"] : own;
 }
 
 Error no_image(const CapabilityAnswer& answer) {

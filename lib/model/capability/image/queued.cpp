@@ -37,15 +37,17 @@ Result<void> write_inputs(JsonBuilder& out, const Value& options, std::span<cons
 
 }  // namespace
 
-constexpr std::array<Rename, 7> bfl_names = {{{"width", "width"},
-                                              {"height", "height"},
-                                              {"aspectRatio", "aspect_ratio"},
+constexpr std::array<Rename, 5> bfl_names = {{{"aspectRatio", "aspect_ratio"},
                                               {"seed", "seed"},
                                               {"steps", "steps"},
                                               {"cfg", "guidance"},
                                               {"outputFormat", "output_format"}}};
 Result<CapabilityBody> bfl_body(const Value& options) {
-  return spelled_body(options, {bfl_names, "", "input_image", "", false, true});
+  return spelled_body(options, {.renames = bfl_names,
+                                .image = "input_image",
+                                .model_in_body = false,
+                                .bare_base64 = true,
+                                .in_sides = true});
 }
 
 constexpr std::array<Rename, 6> fal_names = {{{"aspectRatio", "aspect_ratio"},
@@ -64,20 +66,23 @@ Result<CapabilityBody> fal_body(const Value& options) {
   JsonBuilder out(json::Surrogates::replace);
   out.open_object();
   MILLRACE_TRY(write_inputs(out, options, fal_names, "image_url"));
-  if (params["width"].is_number() && params["height"].is_number()) {
+  const std::string size = size_of(params, "x");
+  const auto sides = sides_in(size);
+  if (sides) {
     out.open_object("image_size");
-    out.value("width", params["width"]);
-    out.value("height", params["height"]);
+    out.raw("width", sides->first);
+    out.raw("height", sides->second);
     out.close_object();
   } else {
-    out.filled("image_size", params["size"].string());
+    out.filled("image_size", size);
   }
   out.close_object();
   return CapabilityBody{out.take()};
 }
 
-constexpr std::array<Rename, 8> replicate_names = {{{"width", "width"},
+constexpr std::array<Rename, 9> replicate_names = {{{"width", "width"},
                                                     {"height", "height"},
+                                                    {"size", "size"},
                                                     {"aspectRatio", "aspect_ratio"},
                                                     {"seed", "seed"},
                                                     {"steps", "num_inference_steps"},
@@ -159,9 +164,14 @@ Result<CapabilityResult> read_replicate(const Value& options, const CapabilityAn
     return failed_work(state["error"].filled_string().value_or(status));
   }
   const Value output = state["output"];
-  const Value first = output.is_array() && output.size() > 0 ? *output.items().begin() : output;
-  if (!first.filled_string()) return no_image(answer);
-  return image_result({first.string(), {}, false, {}}, options, {});
+  std::vector<Found> found;
+  const auto add = [&](const Value& item) {
+    if (item.filled_string()) found.push_back({item.string(), {}, false, {}});
+  };
+  if (!output.is_array()) add(output);
+  for (const Value item : output.items()) add(item);
+  if (found.empty()) return no_image(answer);
+  return image_result(found.front(), options, {}, found);
 }
 
 }  // namespace millrace::model::image

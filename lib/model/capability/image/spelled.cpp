@@ -11,18 +11,29 @@ using message::JsonBuilder;
 
 namespace {
 
-// As numbers, from `width` and `height` or from "1024x768".
+// As numbers, from "1024x768" or else from `width` and `height`.
 void add_sides(JsonBuilder& out, const Value& params) {
-  const std::string size = size_of(params, "x");
-  const std::size_t cross = size.find('x');
-  if (cross == std::string::npos) return;
-  const std::array<std::pair<std::string_view, std::string>, 2> sides{
-      {{"width", size.substr(0, cross)}, {"height", size.substr(cross + 1)}}};
-  for (const auto& [name, pixels] : sides) {
-    if (!pixels.empty() && pixels.find_first_not_of("0123456789") == std::string::npos) {
-      out.raw(name, pixels);
-    }
+  if (const auto sides = sides_in(params["size"].string())) {
+    out.raw("width", sides->first);
+    out.raw("height", sides->second);
+    return;
   }
+  for (const std::string_view side : {"width", "height"}) {
+    if (params[side].is_number()) out.value(side, params[side]);
+  }
+}
+
+void add_pictures(JsonBuilder& out, const Spelling& spelling,
+                  const std::vector<Picture>& pictures) {
+  const auto text_of = [&](const Picture& picture) {
+    return spelling.bare_base64 && !picture.base64.empty() ? picture.base64 : picture.url;
+  };
+  if (!spelling.all_images || pictures.size() == 1) {
+    return out.text(spelling.image, text_of(pictures.front()));
+  }
+  out.open_array(spelling.image);
+  for (const Picture& picture : pictures) out.text(text_of(picture));
+  out.close_array();
 }
 
 }  // namespace
@@ -41,20 +52,22 @@ Result<CapabilityBody> spelled_body(const Value& options, const Spelling& spelli
   if (spelling.in_sides) add_sides(out, params);
   copy_members(out, params, spelling.renames);
   if (!pictures.value().empty() && spelling.image.empty()) {
-    return missing_member("params.imageUrl", "left out: this vendor makes images from words only");
+    return words_only();
   }
-  if (!pictures.value().empty()) {
-    const Picture& first = pictures.value().front();
-    const bool bare = spelling.bare_base64 && !first.base64.empty();
-    out.text(spelling.image, bare ? first.base64 : first.url);
-  }
+  if (!pictures.value().empty()) add_pictures(out, spelling, pictures.value());
   if (!spelling.always.empty()) out.members(spelling.always);
   out.close_object();
   return CapabilityBody{out.take()};
 }
 
-constexpr std::array<Rename, 4> together_names = {
-    {{"steps", "steps"}, {"seed", "seed"}, {"n", "n"}, {"cfg", "guidance_scale"}}};
+// Source: docs.together.ai/docs/inference/images/parameters (2026): FLUX Schnell and Kontext go by
+// the ratio, others by the sides.
+constexpr std::array<Rename, 6> together_names = {{{"steps", "steps"},
+                                                   {"seed", "seed"},
+                                                   {"n", "n"},
+                                                   {"cfg", "guidance_scale"},
+                                                   {"aspectRatio", "aspect_ratio"},
+                                                   {"negativePrompt", "negative_prompt"}}};
 Result<CapabilityBody> together_body(const Value& options) {
   return spelled_body(options, {.renames = together_names, .image = "image_url", .in_sides = true});
 }
@@ -85,20 +98,31 @@ std::string fireworks_path(const Value& options) {
   return "/workflows/" + (is_whole ? "" : std::string(own)) + segments_of(model) + "/text_to_image";
 }
 
-constexpr std::array<Rename, 2> xai_names = {{{"n", "n"}, {"aspectRatio", "aspect_ratio"}}};
+// Source: docs.x.ai/developers/model-capabilities/images/generation (2026).
+constexpr std::array<Rename, 3> xai_names = {
+    {{"n", "n"}, {"aspectRatio", "aspect_ratio"}, {"resolution", "resolution"}}};
 Result<CapabilityBody> xai_body(const Value& options) {
   return spelled_body(options, {xai_names, "", "", R"("response_format":"b64_json")"});
 }
 
-constexpr std::array<Rename, 2> zhipu_names = {{{"quality", "quality"}, {"user", "user_id"}}};
+constexpr std::array<Rename, 1> zhipu_names = {{{"quality", "quality"}}};
 Result<CapabilityBody> zhipu_body(const Value& options) {
-  return spelled_body(options, {zhipu_names, "size", ""});
+  std::string user;
+  if (const Value value = user_of(options); value.is_string()) {
+    json::append_member(user, "user_id", value.string());
+  }
+  return spelled_body(options, {zhipu_names, "size", "", user});
 }
 
 constexpr std::array<Rename, 3> seed_names = {
     {{"seed", "seed"}, {"cfg", "guidance_scale"}, {"watermark", "watermark"}}};
 Result<CapabilityBody> seedream_body(const Value& options) {
-  return spelled_body(options, {seed_names, "size", "image", R"("response_format":"b64_json")"});
+  // One image is a text, several are a list.
+  return spelled_body(options, {.renames = seed_names,
+                                .size = "size",
+                                .image = "image",
+                                .always = R"("response_format":"b64_json")",
+                                .all_images = true});
 }
 
 constexpr std::array<Rename, 3> minimax_names = {
