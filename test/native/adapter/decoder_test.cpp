@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "support/aws_event_stream.hpp"
 #include "support/collect.hpp"
 
 namespace millrace::adapter {
@@ -65,6 +66,34 @@ TEST(Decoder, TellsABodyCutInItsFirstRecordFromAnotherWire) {
     ASSERT_TRUE(rig->feed(std::string(row.body)).ok());
     ASSERT_TRUE(rig->finish().ok());
     EXPECT_EQ(rig.lines_with(row.code), 1) << row.body;
+  }
+}
+
+// What Bedrock says of the tokens comes behind the end of the message.
+TEST(Decoder, IsCompleteThoughARecordBehindItsEndIsCut) {
+  const auto frame = [](std::string_view type, std::string_view payload) {
+    return test::aws_message({{":message-type", "event"}, {":event-type", std::string(type)}},
+                             payload);
+  };
+  const std::string text =
+      frame("messageStart", R"({"role":"assistant"})") +
+      frame("contentBlockDelta", R"({"contentBlockIndex":0,"delta":{"text":"Hi"}})");
+  const std::string stop = frame("messageStop", R"({"stopReason":"end_turn"})");
+  const std::string usage =
+      frame("metadata", R"({"usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3}})");
+  const auto ended = [](const std::string& body) {
+    CountingIds ids("id-");
+    test::Collector events;
+    Decoder decoder(*find_wire("bedrock_converse"), {}, ids, events);
+    EXPECT_TRUE(decoder.feed(body).ok());
+    EXPECT_TRUE(decoder.finish().ok());
+    return decoder.done() ? events.lines.back() : std::string("whole");
+  };
+  for (std::size_t cut = 0; cut <= usage.size(); ++cut) {
+    EXPECT_EQ(ended(text + stop + usage.substr(0, cut)), "whole") << cut;
+  }
+  for (std::size_t cut = 1; cut < stop.size(); ++cut) {
+    EXPECT_NE(ended(text + stop.substr(0, cut)).find("stream_truncated"), std::string::npos) << cut;
   }
 }
 
