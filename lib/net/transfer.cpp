@@ -325,10 +325,15 @@ void Transfer::deliver(std::string_view decoded) {
   decoded_bytes_ += decoded.size();
   if (!decoded.empty()) handler_->on_data(decoded);
   if (is_too_much) {
-    fail(make_error(Errc::response_too_large, "The response of " + url_.origin() +
-                                                  " is larger than " + std::to_string(limit) +
-                                                  " bytes: raise the limit if it is meant to be."));
+    fail(too_large());
   }
+}
+
+Error Transfer::too_large() const {
+  return make_error(Errc::response_too_large, "The response of " + url_.origin() +
+                                                  " is larger than " +
+                                                  std::to_string(request_.limits.decoded_bytes) +
+                                                  " bytes: raise the limit if it is meant to be.");
 }
 
 }  // namespace millrace::net

@@ -136,6 +136,8 @@ class Transfer {
   void note_connection();
   void forget_request();
   void begin_body();
+  void check_length(std::string_view length);
+  [[nodiscard]] Error too_large() const;
   void decode(std::string_view input);
   void deliver(std::string_view decoded);
   void finish_body();

@@ -142,6 +142,7 @@ void Transfer::note_connection() {
 void Transfer::begin_body() {
   const std::string transfer_coding = header_value(head_.headers, "transfer-encoding");
   const std::string content_coding = header_value(head_.headers, "content-encoding");
+  const std::string length = header_value(head_.headers, "content-length");
   forget_request();
   head_.url = url_.text;
   head_.redirected = hop_ > 0;
@@ -158,12 +159,24 @@ void Transfer::begin_body() {
   constexpr int not_modified = 304;
   const bool has_body =
       request_.method != "HEAD" && status_ != no_content && status_ != not_modified;
-  if (!request_.decompress || !has_body) return;
-  auto decoder = BodyDecoder::for_encoding(content_coding);
-  if (!decoder) {
-    fail(std::move(decoder).error());
-  } else {
+  if (!has_body) return;
+  if (request_.decompress) {
+    auto decoder = BodyDecoder::for_encoding(content_coding);
+    if (!decoder) return fail(std::move(decoder).error());
     decoder_ = std::move(decoder).value();
+  }
+  if (!decoder_ && transfer_coding.empty()) check_length(length);
+}
+
+// What is announced to be over the limit is not waited for.
+void Transfer::check_length(std::string_view length) {
+  const std::size_t limit = request_.limits.decoded_bytes;
+  if (limit == 0 || length.empty()) return;
+  std::size_t announced = 0;
+  const auto [end, failed] =
+      std::from_chars(length.data(), length.data() + length.size(), announced);
+  if (failed == std::errc::result_out_of_range || (failed == std::errc{} && announced > limit)) {
+    fail(too_large());
   }
 }
 

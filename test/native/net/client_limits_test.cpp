@@ -217,7 +217,9 @@ TEST(ClientTimeouts, TotalEndsAStreamThatNeverFallsSilent) {
 TEST(ClientLimits, DeliversUpToTheLimitAndRefusesTheRest) {
   RawServer server([](Peer& peer) {
     peer.read_request();
-    peer.write(test::response(200, "", std::string(100'000, 'x')));
+    peer.write(chunked_head);
+    peer.write_chunk(std::string(100'000, 'x'));
+    peer.write_chunk("");
   });
   ClientRig rig;
   Request request = to(server.url("/"));
@@ -227,6 +229,35 @@ TEST(ClientLimits, DeliversUpToTheLimitAndRefusesTheRest) {
   EXPECT_EQ(recorder->body().size(), 50'001U);
   request.limits.decoded_bytes = 100'000;
   EXPECT_EQ(rig.start(request)->outcome(), "ok");
+}
+
+// Nothing of it comes, so that nothing else would end the wait.
+TEST(ClientLimits, RefusesAtOnceWhatIsAnnouncedToBeTooLarge) {
+  ClientRig rig;
+  const auto outcome_of = [&](const std::string& length, std::size_t limit, std::string_view more,
+                              std::string_view method = "GET") {
+    RawServer server([&](Peer& peer) {
+      peer.read_request();
+      peer.write("HTTP/1.1 200 OK\r\n" + std::string(more) + "Content-Length: " + length +
+                 "\r\n\r\nab");
+      peer.read_request();
+    });
+    Request request = to(server.url("/"));
+    request.method = method;
+    request.limits.decoded_bytes = limit;
+    request.timeouts.idle = 300ms;
+    return rig.start(request)->outcome();
+  };
+  EXPECT_EQ(outcome_of("1000000000000", 1'000'000, ""), "response_too_large");
+  EXPECT_EQ(outcome_of("99999999999999999999999", 1'000'000, ""), "response_too_large");
+  EXPECT_EQ(outcome_of("3", 2, ""), "response_too_large");
+  EXPECT_EQ(outcome_of("2", 2, ""), "ok");
+  EXPECT_EQ(outcome_of("3", 3, ""), "idle_timeout");
+  // What the answer to HEAD would be is no body, and what a coding takes off is not known.
+  EXPECT_EQ(outcome_of("1000000000000", 10, "", "HEAD"), "ok");
+  EXPECT_EQ(outcome_of("1000000000000", 10, "Content-Encoding: gzip\r\n"), "decompression_failed");
+  // Without a limit it is waited for.
+  EXPECT_EQ(outcome_of("1000000000000", 0, ""), "idle_timeout");
 }
 
 TEST(ClientLimits, RefusesHeadersThatAreTooLarge) {
