@@ -96,7 +96,7 @@ Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
   if (code == CURLE_OK && !is_head_complete_) code = CURLE_GOT_NOTHING;
   if (code != CURLE_OK && !error_) {
     long connect_status = 0;
-    if (has_proxy()) {
+    if (uses_proxy()) {
       curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_CONNECTCODE, &connect_status);
     }
     end_error_ = transport_error({.code = code,
@@ -104,7 +104,8 @@ Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
                                   .is_connecting = deadlines_.is_connecting(),
                                   .is_in_head = !is_head_complete_,
                                   .was_sent = is_sent_ && !is_repeatable(request_),
-                                  .has_proxy = has_proxy(),
+                                  .has_proxy = uses_proxy(),
+                                  .has_tunnel = uses_proxy() && url_.scheme == "https",
                                   .connect_status = static_cast<int>(connect_status),
                                   .has_authorities = has_authorities(),
                                   .ca_problem = roots.problem()},
@@ -172,8 +173,9 @@ std::string Transfer::timeout_sentence(Errc code) const {
       " within " + std::to_string(deadlines_.limit_of(code).count()) + " ms: ";
   switch (code) {
     case Errc::connect_timeout:
-      return "No connection to " + origin + within +
-             "check the address and the network, or raise the connect timeout.";
+      return "No connection to " + origin + (uses_proxy() ? " by way of the proxy" : "") + within +
+             (uses_proxy() ? "check the proxy, " : "check ") +
+             "the address and the network, or raise the connect timeout.";
     case Errc::first_byte_timeout:
       return origin + " did not begin to answer" + within +
              "raise the first-byte timeout if it is slow.";

@@ -66,6 +66,8 @@ class Transfer {
   [[nodiscard]] CURL* easy() const { return easy_.get(); }
   // True when this hop has a proxy, which may still be passed by for this host.
   [[nodiscard]] bool has_proxy() const { return request_.route && !proxy().empty(); }
+  // True when this hop goes by it.
+  [[nodiscard]] bool uses_proxy() const;
   // Counts the redirects followed; tells a late call for one hop from the next hop.
   [[nodiscard]] int hop() const { return hop_; }
 

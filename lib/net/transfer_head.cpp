@@ -104,10 +104,12 @@ void Transfer::head_complete() {
 // tunnel, and where no proxy is, that is the host's word.
 bool Transfer::is_refused_by_proxy() const {
   constexpr int proxy_authentication_required = 407;
-  if (status_ != proxy_authentication_required || url_.scheme != "http" || !has_proxy()) {
-    return false;
-  }
-  return !proxy().starts_with("socks") && !is_named(request_.route->no_proxy, url_.host);
+  if (status_ != proxy_authentication_required || url_.scheme != "http") return false;
+  return uses_proxy() && !proxy().starts_with("socks");
+}
+
+bool Transfer::uses_proxy() const {
+  return has_proxy() && !is_named(request_.route->no_proxy, url_.host);
 }
 
 // What leads nowhere is told when it is followed.

@@ -44,6 +44,13 @@ Errc refined(Errc error, const TransportFailure& failure) {
       std::find(before_sending.begin(), before_sending.end(), error) != before_sending.end()) {
     return Errc::connection_lost;
   }
+  // Until it has answered, whatever goes wrong on the way goes wrong at the proxy.
+  const bool is_answered =
+      failure.connect_status != 0 && !failure.detail.starts_with("Proxy CONNECT aborted");
+  const bool is_broken = error == Errc::connection_lost || error == Errc::protocol_error;
+  if (failure.has_tunnel && failure.is_connecting && !is_answered && is_broken) {
+    return Errc::proxy_failed;
+  }
   const bool was_refused = failure.connect_status != 0 && failure.connect_status / 100 != 2;
   if (was_refused || (failure.has_proxy && error == Errc::connect_failed)) {
     return Errc::proxy_failed;
@@ -63,9 +70,14 @@ Errc refined(Errc error, const TransportFailure& failure) {
   return error;
 }
 
-std::string proxy_sentence(int status, const std::string& origin) {
+std::string proxy_sentence(int status, const std::string& origin, bool is_reached = false) {
   constexpr int authentication_required = 407;
   std::string text = "The proxy on the way to " + origin;
+  if (status == 0 && is_reached) {
+    return text.append(
+        " ended the connection without passing it on: check its address and that "
+        "it is a proxy.");
+  }
   if (status == 0) return text.append(" cannot be reached: check its address.");
   text.append(" answered with status ").append(std::to_string(status));
   return text.append(status == authentication_required
@@ -99,8 +111,15 @@ std::string sentence(Errc error, const TransportFailure& failure, const std::str
   switch (error) {
     case Errc::connect_failed:
       return "No connection to " + origin + ": check that the server runs and can be reached.";
-    case Errc::proxy_failed: return proxy_sentence(failure.connect_status, origin);
-    case Errc::connect_timeout: return "The connection to " + origin + " was not made in time.";
+    case Errc::proxy_failed: {
+      const bool is_reached = failure.has_tunnel && failure.code != CURLE_COULDNT_CONNECT &&
+                              failure.code != CURLE_COULDNT_RESOLVE_PROXY;
+      const bool is_refusal = failure.connect_status / 100 != 2;
+      return proxy_sentence(is_refusal ? failure.connect_status : 0, origin, is_reached);
+    }
+    case Errc::connect_timeout:
+      return "The connection to " + origin + (failure.has_proxy ? " by way of the proxy" : "") +
+             " was not made in time.";
     case Errc::connection_lost:
       return failure.is_in_head
                  ? "The connection to " + origin + " broke before an answer came."

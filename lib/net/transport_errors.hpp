@@ -19,6 +19,7 @@ struct TransportFailure {
   // found nobody, says nothing of what became of it.
   bool was_sent = false;
   bool has_proxy = false;
+  bool has_tunnel = false;       // through the proxy
   int connect_status = 0;        // of the proxy's answer to CONNECT
   bool has_authorities = false;  // the route names the only ones that are trusted
   std::string_view ca_problem;   // see CaBundle

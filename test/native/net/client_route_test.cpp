@@ -121,6 +121,58 @@ TEST(ClientRoute, TellsARefusalOfTheProxyFromOneOfTheHost) {
   EXPECT_EQ(direct->body(), "direct");
 }
 
+// The host was never asked.
+TEST(ClientRoute, NamesTheProxyThatBreaksBeforeItPassesATunnelOn) {
+  for (const std::string_view answer : {"", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\n"}) {
+    RawServer proxy([&](Peer& peer) {
+      peer.read_request();
+      if (!answer.empty()) peer.write(answer);
+    });
+    ClientRig rig;
+    const auto recorder =
+        get(rig, "https://nowhere.invalid/",
+            over_https("http://me:hidden@127.0.0.1:" + std::to_string(proxy.port())));
+    EXPECT_EQ(recorder->outcome(), "proxy_failed") << answer;
+    EXPECT_TRUE(
+        recorder->error().message.starts_with("The proxy on the way to "
+                                              "https://nowhere.invalid ended"))
+        << recorder->error().message;
+    EXPECT_EQ(recorder->error().message.find("hidden"), std::string::npos);
+  }
+  // Behind its word nobody can tell whose fault it is.
+  RawServer proxy([](Peer& peer) {
+    peer.read_request();
+    peer.write("HTTP/1.1 200 OK\r\n\r\n");
+  });
+  ClientRig rig;
+  const auto passed = get(rig, "https://nowhere.invalid/",
+                          over_https("http://127.0.0.1:" + std::to_string(proxy.port())));
+  EXPECT_EQ(passed->outcome(), "connection_lost");
+  // A host that is asked directly fails by itself.
+  RawServer server([](Peer&) {});
+  Route past = over_https("http://127.0.0.1:" + std::to_string(proxy.port()));
+  past.no_proxy = "127.0.0.1";
+  const auto direct = get(rig, "https://127.0.0.1:" + std::to_string(server.port()) + "/", past);
+  EXPECT_NE(direct->outcome(), "proxy_failed");
+}
+
+TEST(ClientRoute, TellsAProxyThatHangs) {
+  RawServer proxy([](Peer& peer) {
+    peer.read_request();
+    peer.read_request();
+  });
+  ClientRig rig;
+  Request request;
+  request.url = "https://nowhere.invalid/";
+  request.timeouts.connect = std::chrono::milliseconds{100};
+  request.route =
+      std::make_shared<const Route>(over_https("http://127.0.0.1:" + std::to_string(proxy.port())));
+  const auto recorder = rig.start(request);
+  EXPECT_EQ(recorder->outcome(), "connect_timeout");
+  EXPECT_NE(recorder->error().message.find("by way of the proxy"), std::string::npos)
+      << recorder->error().message;
+}
+
 TEST(ClientRoute, ReachesHostsOfNoProxyDirectly) {
   RawServer server([](Peer& peer) {
     while (!peer.read_request().empty()) peer.write(test::response(200, "", "direct"));
