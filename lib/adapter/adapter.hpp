@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@
 
 namespace millrace::adapter {
 
+// How many answers a request asked for, where that is known: of several the first counts, and the
+// only one may come as several.
+enum class Answers : std::uint8_t { unknown, one, several };
+
 // What an adapter may use.
 // Lifetime: everything outlives the adapter.
 struct Services {
@@ -23,6 +28,7 @@ struct Services {
   event::Mode mode;
   bool reads_thoughts;      // between <think> tags
   bool vendor_ids = false;  // a message is called as the vendor calls the answer
+  Answers answers = Answers::unknown;
 };
 
 // The parts of an answer whose wire numbers none: it has one text and one chain of thoughts.

@@ -7,11 +7,14 @@ namespace millrace::adapter {
 json::Value ChatChoice::of(const json::Value& record, bool has_text) {
   const json::Value choices = record["choices"];
   for (const json::Value choice : choices.items()) {
-    if (!choice.is_object() || choice["index"].integer().value_or(index_) != index_) continue;
+    if (!choice.is_object()) continue;
+    if (answers_ == Answers::one) return choice;
+    if (choice["index"].integer().value_or(index_) != index_) continue;
     if (choices.size() > 1) note_others(choices);
     has_any_ = true;
     return choice;
   }
+  if (answers_ == Answers::several) return {};
   for (const json::Value choice : choices.items()) {
     const auto index = choice["index"].integer();
     if (!index || is_other(*index)) continue;

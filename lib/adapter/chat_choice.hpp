@@ -4,15 +4,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "adapter/adapter.hpp"
 #include "base/json.hpp"
 
 namespace millrace::adapter {
 
 // One choice counts: that of index 0. But some servers number the pieces of their only one
-// otherwise: another one is known by standing beside it, by its role, or by its words behind those
-// of the first.
+// otherwise: where nobody knows how many were asked for, another one is known by standing beside
+// it, by its role, or by its words behind those of the first.
 class ChatChoice {
  public:
+  explicit ChatChoice(Answers answers) : answers_(answers) {}
+
   // The choice of a record that counts, or nothing; `has_text`: the answer has words already.
   json::Value of(const json::Value& record, bool has_text);
 
@@ -20,6 +23,7 @@ class ChatChoice {
   void note_others(const json::Value& choices);
   [[nodiscard]] bool is_other(std::int64_t index) const;
 
+  Answers answers_;
   std::int64_t index_ = 0;
   bool has_any_ = false;
   std::vector<std::int64_t> others_;

@@ -49,8 +49,8 @@ Decoder::Decoder(const Wire& wire, const DecoderOptions& options, IdSource& ids,
     : wire_(wire),
       options_(options),
       parts_(tracker_options(wire, options), ids, sink),
-      adapter_(wire.make(
-          Services{parts_, ids, options.mode, options.reads_thoughts, options.vendor_ids})),
+      adapter_(wire.make(Services{parts_, ids, options.mode, options.reads_thoughts,
+                                  options.vendor_ids, options.answers})),
       document_(json::data_depth_limit) {
   if (!wire.json_body || !strict()) framing_ = make_framing(wire.framing, options.limits);
 }

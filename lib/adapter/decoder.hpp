@@ -25,6 +25,7 @@ struct DecoderOptions {
   bool calls_side_by_side = false;
   bool vendor_ids = false;     // where the vendor names an answer, its first message is called so
   bool reads_thoughts = true;  // strict mode: what an answer says in <think> tags is reasoning
+  Answers answers = Answers::unknown;  // strict mode
 };
 
 // Decodes one body. In strict mode a body that is JSON itself, an answer that was not streamed or a

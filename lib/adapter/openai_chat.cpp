@@ -69,45 +69,65 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   // Sources that come with the end of the answer stand before it.
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
-  const json::Value choice = choice_.of(record, given_.text);
-  if (choice) on_choice(choice);
+  const json::Value choice = on_choices(record);
   note_usage(record, usage_of(record, choice, finished_));
   if (!saw_citations_) on_citations(record);
   // Other wires have records with a usage, too.
   return record["choices"].is_array();
 }
 
-void OpenAiChat::on_choice(const json::Value& choice) {
+// The choice of the answer. Where one was asked for, all of them are its parts: GitHub Copilot
+// gives each block of Claude's a choice of its own.
+// Source: HKUDS/nanobot, pull request 1555 (2026-03).
+json::Value OpenAiChat::on_choices(const json::Value& record) {
+  json::Value first = choice_.of(record, given_.text);
+  if (!first) return first;
+  ++choices_;
+  const Given before = given_;
+  std::string_view reason = first["finish_reason"].string();
+  on_choice(first, before);
+  if (services_.answers == Answers::one) {
+    bool is_beside = false;
+    for (const json::Value choice : record["choices"].items()) {
+      if (!choice.is_object() || !std::exchange(is_beside, true)) continue;
+      on_choice(choice, before);
+      const auto other = choice["finish_reason"].filled_string();
+      if (other && (reason.empty() || reason == "stop")) reason = *other;
+    }
+  }
+  if (!reason.empty()) on_finish(reason);
+  return first;
+}
+
+void OpenAiChat::on_choice(const json::Value& choice, const Given& before) {
   const json::Value delta = choice["delta"];
   const bool strict = services_.mode == event::Mode::strict;
-  const auto reason = choice["finish_reason"].filled_string();
-  ++choices_;
   if (delta.is_object()) {
     on_delta(delta, {});
-    on_tool_calls(delta["tool_calls"], false);
+    on_tool_calls(delta["tool_calls"], std::nullopt);
     on_function_call(delta);
     on_annotations(delta["annotations"]);
   } else if (strict && choice["message"].is_object()) {
-    on_message(choice["message"], reason.has_value());
+    const bool last = choice["finish_reason"].filled_string().has_value();
+    on_message(choice["message"], before, last);
   }
   if (strict) {
     for (const json::Value message : choice["messages"].items()) {
       on_annotations(message["annotations"]);
     }
   }
-  if (reason) on_finish(*reason);
 }
 
 // An answer that was not streamed, or the record that closes a stream with the whole message: of
-// that one only what did not come in pieces is new.
-void OpenAiChat::on_message(const json::Value& message, bool last) {
+// that one only what did not come in pieces, which is in `before`, is new.
+void OpenAiChat::on_message(const json::Value& message, const Given& before, bool last) {
   Given given;
   if (last) {
-    given.text = given_.text && message["content"].string().size() >= text_bytes_;
-    given.thoughts = given_.thoughts;
-    given.images = given_.images;
+    given.text = before.text && message["content"].string().size() >= before.text_bytes;
+    given.thoughts = before.thoughts;
+    given.images = before.images;
   }
-  const bool has_calls = last && calls_seen_ > 0;
+  const bool has_calls = last && before.calls > 0;
   only_message_ = choices_ == 1;
   const json::Value content = message["content"];
   if (only_message_ && !content.is_nothing() && !content.is_string() && !content.is_array()) {
@@ -115,7 +135,8 @@ void OpenAiChat::on_message(const json::Value& message, bool last) {
   }
   on_delta(message, given);
   if (!has_calls) {
-    on_tool_calls(message["tool_calls"], true);
+    // Those of the choice before this one stand before its own.
+    on_tool_calls(message["tool_calls"], static_cast<std::int64_t>(given_.calls - before.calls));
     on_function_call(message);
   }
   on_annotations(message["annotations"]);
@@ -184,7 +205,7 @@ void OpenAiChat::on_content(const json::Value& content) {
 
 void OpenAiChat::on_piece(std::string_view text) {
   given_.text = true;
-  text_bytes_ += text.size();
+  given_.text_bytes += text.size();
   if (services_.mode == event::Mode::strict) {
     tagged_.feed(text, *this);
   } else {

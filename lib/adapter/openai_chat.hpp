@@ -30,7 +30,9 @@ inline constexpr std::string_view chat_provider = "openai_chat";
 class OpenAiChat final : public Adapter, private TaggedReader {
  public:
   explicit OpenAiChat(const Services& services)
-      : services_(services), tagged_(thought_tags(services), TaggedText::Tags::as_text) {}
+      : services_(services),
+        tagged_(thought_tags(services), TaggedText::Tags::as_text),
+        choice_(services.answers) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_sentinel() override;
@@ -58,14 +60,17 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     bool text = false;
     bool thoughts = false;
     bool images = false;
+    std::size_t text_bytes = 0;  // of the content
+    std::uint64_t calls = 0;
   };
 
-  void on_choice(const json::Value& choice);
-  void on_message(const json::Value& message, bool last);
+  json::Value on_choices(const json::Value& record);
+  void on_choice(const json::Value& choice, const Given& before);
+  void on_message(const json::Value& message, const Given& before, bool last);
   [[nodiscard]] bool says_nothing(const json::Value& message) const;
   void on_delta(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);
-  void on_tool_calls(const json::Value& calls, bool whole);
+  void on_tool_calls(const json::Value& calls, std::optional<std::int64_t> place);
   void on_content(const json::Value& content);
   void on_piece(std::string_view text);
   void on_content_parts(const json::Value& parts);
@@ -100,9 +105,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string usage_json_;  // the latest; some servers report it on every chunk
   std::string model_;
   std::string cut_reason_;
-  std::uint64_t calls_seen_ = 0;
-  std::uint64_t choices_ = 0;
-  std::size_t text_bytes_ = 0;  // of the content so far
+  std::uint64_t choices_ = 0;  // records that have one
   Given given_;
   bool announced_ = false;  // the message of the current step was opened
   bool finished_ = false;

@@ -20,19 +20,19 @@ json::Value function_of(const json::Value& entry) {
 
 }  // namespace
 
-// In one piece each entry is a call of its own, whatever it is called; in pieces the index says
-// which call goes on. Spark gives its only call without a list.
-void OpenAiChat::on_tool_calls(const json::Value& calls, bool whole) {
+// In one piece each entry, from `place` on, is a call of its own, whatever it is called; in pieces
+// the index says which call goes on. Spark gives its only call without a list.
+void OpenAiChat::on_tool_calls(const json::Value& calls, std::optional<std::int64_t> place) {
   const bool strict = services_.mode == event::Mode::strict;
   if (calls.size() > 0) tagged_.flush(*this);
   if (strict && calls.is_object()) {
     if (!is_placeholder(calls)) on_tool_call(calls, calls["index"].integer().value_or(0));
     return;
   }
-  std::int64_t position = 0;
+  std::int64_t position = place.value_or(0);
   for (const json::Value call : calls.items()) {
     const bool skipped = !call.is_object() || (strict && is_placeholder(call));
-    const bool has_place = whole || (calls.size() > 1 && has_no_number(call));
+    const bool has_place = place || (calls.size() > 1 && has_no_number(call));
     if (!skipped) on_tool_call(call, has_place ? position : call["index"].integer());
     ++position;
   }
@@ -100,7 +100,7 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
   if (continues) return calls_.back();
   Call& call = calls_.emplace_back();
   call.index = index.value_or(-1);
-  call.key = "call " + std::to_string(++calls_seen_);
+  call.key = "call " + std::to_string(++given_.calls);
   return call;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/json_depth.hpp"
 #include "model/auth/aws_sigv4.hpp"
 #include "model/call_state.hpp"
 
@@ -18,6 +19,20 @@ void ModelCall::State::ask_payload_hook(Moment now) {
   phase_ = Phase::payload_hook;
   limit_hook(now);
   host_.ask(++hook_id_, Hook::payload, std::move(question));
+}
+
+// User code may have asked for more of them.
+adapter::Answers ModelCall::State::answers_asked_for() const {
+  std::optional<std::int64_t> count = payload_->n;
+  if (options_.hooks.payload) {
+    const std::string& body = request_->request.body;
+    json::Document document(json::data_depth_limit);
+    const bool may_tell = body.find(R"("n")") != std::string::npos;
+    const auto parsed = document.parse(may_tell ? body : "{}");
+    if (!parsed) return adapter::Answers::unknown;
+    count = parsed.value()["n"].integer();
+  }
+  return count.value_or(1) > 1 ? adapter::Answers::several : adapter::Answers::one;
 }
 
 void ModelCall::State::ask_error_hook(Error error, Moment now) {

@@ -181,6 +181,7 @@ void ModelCall::State::send(Moment now) {
   attempt.prices = options_.prices;
   attempt.waited = std::exchange(waited_, milliseconds{0});
   wire_ = request_->wire;
+  answers_ = answers_asked_for();
   tell_address(request_->request);
   limit_time(request_->request, now);
   host_.send(std::move(request_->request));
@@ -205,6 +206,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
                                             link().config.id, attempts_.back().model);
   adapter::DecoderOptions decoding = options_.decoder;
   if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_thoughts = false;
+  decoding.answers = answers_;
   decoder_ = std::make_unique<adapter::Decoder>(*wire_, decoding, services_.ids, *events_);
   if (!std::exchange(opened_, true)) host_.opened();
   for (; losses_told_ < losses_.size(); ++losses_told_) {

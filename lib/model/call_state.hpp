@@ -84,6 +84,7 @@ class ModelCall::State {
   void take_built(Result<ChatRequest> built, Moment now);
   void tell_address(const net::Request& request);
   void ask_payload_hook(Moment now);
+  [[nodiscard]] adapter::Answers answers_asked_for() const;
   void limit_time(net::Request& request, Moment now) const;
   void send(Moment now);
   void read_answer(std::string_view decoded, Moment now);
@@ -147,6 +148,7 @@ class ModelCall::State {
   Seldom<Building> building_;    // while its body is made on another thread
   std::uint64_t builds_ = 0;     // that were begun there
   const adapter::Wire* wire_ = nullptr;
+  adapter::Answers answers_ = adapter::Answers::unknown;
   std::chrono::steady_clock::time_point sent_at_;
   Seldom<net::ResponseHead> refusal_;
   std::chrono::steady_clock::time_point refused_at_;

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,19 +99,21 @@ inline CallLink link(std::string_view provider = "openai", std::string model = "
 
 // A call of one user message, and hands to play its provider.
 struct CallRig {
-  explicit CallRig(CallOptions options, std::string_view content = "Say hello.")
-      : call(std::move(options), payload(content), services, host, log) {}
+  explicit CallRig(CallOptions options, std::string_view content = "Say hello.",
+                   std::optional<std::int64_t> answers = std::nullopt)
+      : call(std::move(options), payload(content, answers), services, host, log) {}
   explicit CallRig(CallLink only, std::string_view content = "Say hello.")
       : CallRig(CallOptions{std::vector<CallLink>{std::move(only)}, {}, {}, {}, {}}, content) {}
 
   // The text of the message, or its parts as JSON, of which may be left out what nobody can take.
-  ChatPayload payload(std::string_view content) {
+  ChatPayload payload(std::string_view content, std::optional<std::int64_t> answers) {
     const bool is_parts = content.starts_with('[');
     const std::string json = is_parts ? std::string(content) : '"' + std::string(content) + '"';
     auto read = read_payload(
         R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":)" + json + "}]}", ids);
     EXPECT_TRUE(read.ok());
     read.value().leaves_out = is_parts;
+    read.value().n = answers;
     return std::move(read).value();
   }
   Moment now() const {

@@ -1,0 +1,95 @@
+// Which choices of a chat completion are the answer, where the number of answers is known.
+#include <gtest/gtest.h>
+
+#include "adapter/decoder.hpp"
+#include "support/collect.hpp"
+
+namespace millrace {
+namespace {
+
+std::string decode_choices(adapter::Answers answers, std::string_view body) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::DecoderOptions options;
+  options.answers = answers;
+  adapter::Decoder decoder(*adapter::find_wire("openai_chat"), options, ids, events);
+  EXPECT_TRUE(decoder.feed(body).ok());
+  EXPECT_TRUE(decoder.finish().ok());
+  EXPECT_TRUE(decoder.is_complete());
+  return events.text(true);
+}
+
+std::string text_message(const std::vector<std::string>& pieces) {
+  std::string text =
+      "{\"type\":\"TEXT_MESSAGE_START\",\"messageId\":\"id-1\",\"role\":\"assistant\"}\n";
+  for (const std::string& piece : pieces) {
+    text += R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"id-1","delta":")" + piece + "\"}\n";
+  }
+  return text + "{\"type\":\"TEXT_MESSAGE_END\",\"messageId\":\"id-1\"}\n";
+}
+
+std::string call_of(const std::string& id, const std::string& name, const std::string& arguments) {
+  return R"({"type":"TOOL_CALL_START","toolCallId":")" + id + R"(","toolCallName":")" + name +
+         "\",\"parentMessageId\":\"id-1\"}\n" + R"({"type":"TOOL_CALL_ARGS","toolCallId":")" + id +
+         R"(","delta":")" + arguments + "\"}\n" + R"({"type":"TOOL_CALL_END","toolCallId":")" + id +
+         "\"}\n";
+}
+
+std::string finish_of(const std::string& reason) {
+  return R"({"type":"@finish","reason":")" + reason + "\"}\n";
+}
+
+std::string chunk(int index, const std::string& delta, const std::string& reason = "null") {
+  return R"(data: {"choices":[{"index":)" + std::to_string(index) + R"(,"delta":)" + delta +
+         R"(,"finish_reason":)" + reason + "}]}\n\n";
+}
+
+// Source: HKUDS/nanobot, pull request 1555: the shape of GitHub Copilot's answers of Claude.
+TEST(ChatChoice, ReadsTheBlocksOfTheOnlyAnswer) {
+  constexpr std::string_view body = R"({"choices":[
+    {"finish_reason":"tool_calls","message":{"role":"assistant","content":"I read."}},
+    {"finish_reason":"tool_calls","message":{"role":"assistant","tool_calls":[
+      {"id":"a","type":"function","function":{"name":"read","arguments":"1"}}]}},
+    {"finish_reason":"tool_calls","message":{"role":"assistant","content":"","tool_calls":[
+      {"type":"function","function":{"name":"read","arguments":"2"}}]}}]})";
+  EXPECT_EQ(decode_choices(adapter::Answers::one, body),
+            text_message({"I read."}) + call_of("a", "read", "1") + call_of("id-2", "read", "2") +
+                finish_of("tool_calls"));
+  EXPECT_EQ(decode_choices(adapter::Answers::several, body),
+            text_message({"I read."}) + finish_of("tool_calls"));
+}
+
+TEST(ChatChoice, TellsTheReasonThatSaysMore) {
+  constexpr std::string_view body = R"({"choices":[
+    {"index":0,"finish_reason":"stop","message":{"content":"I read."}},
+    {"index":1,"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[
+      {"id":"a","type":"function","function":{"name":"read","arguments":"1"}}]}},
+    {"index":2,"message":{"content":null}}]})";
+  EXPECT_EQ(decode_choices(adapter::Answers::one, body),
+            text_message({"I read."}) + call_of("a", "read", "1") + finish_of("tool_calls"));
+}
+
+// Source: LobeHub, streams of OpenAI and Qwen in the tests of its model runtime (2026).
+TEST(ChatChoice, ReadsEveryPieceOfTheOnlyAnswerHoweverItIsNumbered) {
+  const std::string body = chunk(0, R"({"content":"Hello"})") +
+                           chunk(1, R"({"content":" world"})") +
+                           chunk(2, R"({"role":"assistant","content":"!"})") +
+                           chunk(3, "{}", R"("stop")") + "data: [DONE]\n\n";
+  EXPECT_EQ(decode_choices(adapter::Answers::one, body),
+            text_message({"Hello", " world", "!"}) + finish_of("stop"));
+}
+
+// Source: rig, its recording of two candidates of llama.cpp's server (2026).
+TEST(ChatChoice, ReadsTheFirstOfSeveralAnswersThoughAnotherComesFirst) {
+  const std::string body = chunk(1, R"({"role":"assistant","content":null})") +
+                           chunk(0, R"({"role":"assistant","content":null})") +
+                           chunk(1, R"({"content":"T"})") + chunk(0, R"({"content":"T"})") +
+                           chunk(1, R"({"content":"ideve"})") + chunk(1, "{}", R"("stop")") +
+                           chunk(0, R"({"content":"idehaven"})") + chunk(0, "{}", R"("stop")") +
+                           "data: [DONE]\n\n";
+  EXPECT_EQ(decode_choices(adapter::Answers::several, body),
+            text_message({"T", "idehaven"}) + finish_of("stop"));
+}
+
+}  // namespace
+}  // namespace millrace

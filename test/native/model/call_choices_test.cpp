@@ -1,0 +1,39 @@
+// How many answers a call asked for, and what of them it reads.
+#include "call_rig.hpp"
+
+namespace millrace::model {
+namespace {
+
+std::string texts_read(std::optional<std::int64_t> asked_for, std::string_view changed_body = {}) {
+  CallOptions options;
+  options.chain = std::vector<CallLink>{test::link()};
+  options.hooks.payload = !changed_body.empty();
+  test::CallRig rig(std::move(options), "Say hello.", asked_for);
+  rig.start();
+  if (!changed_body.empty()) rig.call.complete(rig.host.asked.at(0).id, changed_body, rig.now());
+  rig.head(200);
+  rig.data(R"({"choices":[{"index":1,"message":{"content":"one "},"finish_reason":"stop"},)"
+           R"({"index":0,"message":{"content":"two"},"finish_reason":"stop"}]})");
+  rig.done();
+  EXPECT_FALSE(rig.call.error());
+  std::string texts;
+  for (const std::string_view word : {"one ", "two"}) {
+    if (rig.log.has(R"("delta":")" + std::string(word) + '"')) texts.append(word);
+  }
+  return texts;
+}
+
+TEST(CallChoices, AreReadByTheNumberOfAnswersThatWereAskedFor) {
+  EXPECT_EQ(texts_read(std::nullopt), "one two");
+  EXPECT_EQ(texts_read(1), "one two");
+  EXPECT_EQ(texts_read(2), "two");
+}
+
+TEST(CallChoices, AreReadAsUserCodeAskedForThem) {
+  EXPECT_EQ(texts_read(std::nullopt, R"({"model":"m","n":2})"), "two");
+  EXPECT_EQ(texts_read(2, R"({"model":"m"})"), "one two");
+  EXPECT_EQ(texts_read(std::nullopt, R"({"tools":[{"n":2}]})"), "one two");
+}
+
+}  // namespace
+}  // namespace millrace::model
