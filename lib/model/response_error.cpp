@@ -177,9 +177,26 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
+// Providers that share the codes of another.
+std::string_view codes_of(std::string_view provider) {
+  struct Row {
+    std::string_view provider;
+    std::string_view as;
+  };
+  constexpr std::array<Row, 3> rows{
+      {{"zai", "zhipu"}, {"glmcodingplan", "zhipu"}, {"minimaxcodingplan", "minimax"}}};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.provider == provider; });
+  return row == rows.end() ? provider : row->as;
+}
+
 bool fits(const Rule& rule, const Said& said, std::string_view provider) {
   if (rule.status != 0 && rule.status != said.status) return false;
   if (!rule.provider.empty() && rule.provider != provider) return false;
+  // Limits on the tokens of a minute are told in the same words.
+  const bool speaks_of_length =
+      rule.where == Where::text && rule.code == Errc::context_window_exceeded;
+  if (speaks_of_length && said.status == 429) return false;
   if (rule.needle.empty()) return true;
   if (rule.where == Where::finish) return said.finished && has_word(said.codes, rule.needle);
   return rule.where == Where::code ? has_word(said.codes, rule.needle)
@@ -234,8 +251,9 @@ bool is_empty_quota(const Said& said) {
 Errc classify(const Said& said, std::string_view provider) {
   const Errc by_status = code_of_status(said.status);
   if (is_empty_quota(said)) return Errc::insufficient_quota;
-  const auto* rule = std::find_if(rules.begin(), rules.end(),
-                                  [&](const Rule& r) { return fits(r, said, provider); });
+  const auto* rule = std::find_if(
+      rules.begin(), rules.end(),
+      [&, vendor = codes_of(provider)](const Rule& r) { return fits(r, said, vendor); });
   const bool found = rule != rules.end();
   // Whatever it says besides, a 401 is a matter of the key, unless the account is gone.
   if (said.status == 401) {
