@@ -102,6 +102,7 @@ void Anthropic::start(const json::Value& message) {
   usage_given_ = false;
   merge_usage(usage_json_, message["usage"]);
   if (repeated) return;
+  keep_transformations(message);
   for (const json::Value content : message["content"].items()) {
     Block& block = add_block({}, kind_of(content["type"].string()));
     open_block(block, content);
@@ -268,6 +269,15 @@ void Anthropic::keep_state(std::string_view kind, std::string_view entity_id,
   services_.parts.pass(event::ProviderState{anthropic_provider, kind, entity_id, value.to_json()});
 }
 
+// What of the request the model was not shown. After a fallback the last record of the message
+// says what holds for the model that answered.
+void Anthropic::keep_transformations(const json::Value& source) {
+  const json::Value made = source["input_transformations"];
+  if (!made.is_array() || made.size() == 0) return;
+  services_.parts.pass(event::ProviderState{anthropic_provider, "input_transformations",
+                                            message_id(), made.to_json()});
+}
+
 void Anthropic::on_message_delta(const json::Value& record) {
   const json::Value delta = record["delta"];
   merge_usage(usage_json_, record["usage"]);
@@ -277,6 +287,7 @@ void Anthropic::on_message_delta(const json::Value& record) {
       context["applied_edits"].size() > 0) {
     keep_state("context_management", message_id(), context);
   }
+  keep_transformations(record);
   finish(delta);
 }
 

@@ -20,9 +20,9 @@ namespace millrace::adapter {
 // What the next request needs besides the text: the signature of a thought is an EncryptedValue of
 // the reasoning message; a redacted thought is a reasoning message without text whose
 // EncryptedValue is the JSON text of its block; the rest are ProviderState events of the kinds
-// `server_tool`, `server_tool_result`, `caller`, `compaction`, `container`, `context_management`
-// and `content_block`. A thought between calls says by the state `after_call` behind which; a block
-// behind a thought is the thought's.
+// `server_tool`, `server_tool_result`, `caller`, `compaction`, `container`, `context_management`,
+// `input_transformations` and `content_block`. A thought between calls says by the state
+// `after_call` behind which; a block behind a thought is the thought's.
 class Anthropic final : public Adapter {
  public:
   explicit Anthropic(const Services& services) : services_(services) {}
@@ -72,6 +72,7 @@ class Anthropic final : public Adapter {
   void add_text(std::string_view text);
   void add_result(const json::Value& block);
   void cite(const json::Value& citation);
+  void keep_transformations(const json::Value& source);
   void keep_state(std::string_view kind, std::string_view entity_id, const json::Value& value);
   void finish(const json::Value& delta);
   void flush_usage();

@@ -70,6 +70,7 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
   if (!message_id_.empty() && !saw_citations_) on_citations(record);
   if (services_.vendor_ids && answer_id_.empty()) answer_id_ = record["id"].string();
   const json::Value choice = on_choices(record);
+  on_moderation(record["moderation"]);
   note_usage(record, usage_of(record, choice, finished_));
   if (!saw_citations_) on_citations(record);
   // Other wires have records with a usage, too.

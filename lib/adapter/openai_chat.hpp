@@ -81,6 +81,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   Call& call_for(const json::Value& entry, std::optional<std::int64_t> index);
   void on_function_call(const json::Value& delta);
   void on_audio(const json::Value& audio);
+  void on_moderation(const json::Value& found);
   void on_executed_tools(const json::Value& tools);
   void on_finish(std::string_view reason);
   void drop_nameless_calls();

@@ -58,6 +58,13 @@ void OpenAiChat::on_function_call(const json::Value& delta) {
   if (const auto entry = document.parse(text)) on_tool_call(entry.value(), 0);
 }
 
+// What was found of the input and the output, where the request asked for it.
+void OpenAiChat::on_moderation(const json::Value& found) {
+  if (!found.is_object()) return;
+  services_.parts.pass(
+      event::ProviderState{chat_provider, "moderation", message_id_, found.to_json()});
+}
+
 // What Groq's compound models ran by themselves, once it is done.
 void OpenAiChat::on_executed_tools(const json::Value& tools) {
   if (services_.mode != event::Mode::strict) return;

@@ -340,6 +340,7 @@ void OpenAiResponses::on_completed(const json::Value& record, const Row& /*row*/
   services_.parts.close_all();
   services_.parts.pass(event::Finish{refused_ ? refusal_kind : "completed"});
   give_usage(response);
+  give_moderation(response);
   if (const auto id = response["id"].filled_string()) {
     std::string state = "{";
     json::append_member(state, "id", *id);
@@ -357,11 +358,13 @@ void OpenAiResponses::on_incomplete(const json::Value& record, const Row& /*row*
   if (services_.mode == event::Mode::strict) services_.parts.close_all();
   services_.parts.pass(event::Finish{reason});
   give_usage(response);
+  give_moderation(response);
   services_.parts.fail(reason, cut_sentence(reason).value_or("The response is incomplete."));
 }
 
 void OpenAiResponses::on_failed(const json::Value& record, const Row& /*row*/) {
   give_usage(record["response"]);
+  give_moderation(record["response"]);
   const ErrorRecord error = read_error(record["response"]["error"], "Response failed");
   fail_with(services_.parts, services_.mode, error);
 }
@@ -385,6 +388,12 @@ void OpenAiResponses::give_usage(const json::Value& response) {
   const std::string text = usage.to_json();
   services_.parts.pass(
       read_usage(UsageDialect::openai_responses, "", response["model"].string(), usage, text));
+}
+
+// What was found of the input and the output, where the request asked for it.
+void OpenAiResponses::give_moderation(const json::Value& response) {
+  const json::Value found = response["moderation"];
+  if (found.is_object()) give_state("moderation", {}, found.to_json());
 }
 
 void OpenAiResponses::give_state(std::string_view kind, std::string_view entity,

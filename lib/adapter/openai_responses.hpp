@@ -109,6 +109,7 @@ class OpenAiResponses final : public Adapter {
   bool on_whole(const json::Value& response);
   void give_items(const json::Value& response);
   void finish_open(const json::Value& response);
+  void give_moderation(const json::Value& response);
   void give_usage(const json::Value& response);
   std::string_view call_holder();
   void part_calls();
