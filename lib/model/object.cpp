@@ -51,7 +51,9 @@ ModeRow mode_of(const ProviderConfig& config, std::string_view model) {
   }
   const Traits traits = traits_of(model);
   if (row.dialect == Dialect::anthropic) row.schema = claude_takes_schemas(config, traits);
-  row.forces_tools = !traits.has(Trait::no_demands);
+  const bool refuses_demands =
+      config.quirks.has(Quirk::tool_choice_auto_only) || config.quirks.has(Quirk::no_tools);
+  row.forces_tools = !traits.has(Trait::no_demands) && !refuses_demands;
   if (row.dialect == Dialect::bedrock_converse) {
     const BedrockMaker& maker = bedrock_maker(model, {});
     row.forces_tools = row.forces_tools && maker.demand != BedrockDemand::none;

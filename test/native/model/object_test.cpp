@@ -181,6 +181,10 @@ TEST(ObjectPlan, TakesTheBestWayOfEachProvider) {
   };
   EXPECT_EQ(groq("llama-3.3-70b-versatile"), "tool");
   EXPECT_EQ(groq("openai/gpt-oss-120b"), "schema");
+  // A demand to call would be left out, and the model would answer what it likes.
+  for (const std::string_view provider : {"zhipu", "zai", "glmcodingplan"}) {
+    EXPECT_EQ(mode_of(provider, request), "json") << provider;
+  }
   EXPECT_EQ(plan_of("openai", R"({"model":"m"})"), "invalid_body");
   EXPECT_EQ(plan_of("openai", R"({"model":"m","schema":{},"mode":"magic"})"), "invalid_option");
 }
@@ -248,7 +252,13 @@ TEST(ObjectPlan, IsInTheRequestOfEveryProvider) {
     ASSERT_TRUE(parsed);
     std::string payload = parsed.value()["payload"].to_json();
     payload.pop_back();
-    payload += R"(,"model":"m","messages":[{"role":"user","content":"Go"}]})";
+    payload += R"(,"model":"m","messages":[)";
+    if (const auto told = parsed.value()["instruction"].filled_string()) {
+      payload += R"({"role":"system")";
+      json::append_member(payload, "content", *told);
+      payload += "},";
+    }
+    payload += R"({"role":"user","content":"Go"}]})";
     const auto chat = test::build(settings, payload);
     ASSERT_TRUE(chat.ok()) << row.id << ": " << chat.error().message;
     EXPECT_NE(chat.value().request.body.find("the_member"), std::string::npos)
