@@ -114,15 +114,14 @@ export type {
 export { fetchSSE } from './model/fetch-sse';
 export type { ChatRequestContext, FetchSSEOptions } from './model/fetch-sse';
 export { createRouterRuntime } from './model/router';
+export type { RouterRuntime, RouterRuntimeClass } from './model/router';
 export type {
   ChannelOptions,
   FailedRoute,
   RouteAttempt,
   Router,
   RouterOptions,
-  RouterRuntime,
-  RouterRuntimeClass,
-} from './model/router';
+} from './model/router-options';
 export { ModelRun } from './model/run';
 export { createModelRuntime, ModelRuntime } from './model/runtime';
 export type {

@@ -23,6 +23,7 @@ import type {
   PricingHook,
 } from './factory-options';
 import type { ObjectRun } from './object';
+import { fits } from './patterns';
 import { checkPayload, isPayloadMember } from './payload';
 import type { ModelRun } from './run';
 import type {
@@ -116,7 +117,7 @@ interface Plan {
 const otherModels = /embedding|davinci|curie|moderation|ada|babbage|tts|whisper|dall-e/i;
 
 function matches(patterns: readonly (string | RegExp)[], model: string): boolean {
-  return patterns.some((one) => (typeof one === 'string' ? model.includes(one) : one.test(model)));
+  return patterns.some((one) => (typeof one === 'string' ? model.includes(one) : fits(one, model)));
 }
 
 function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {

@@ -142,8 +142,13 @@ export class RoutedItems implements RunItems {
 // What begins a run, and what went wrong so far, is nothing that a reader would miss.
 const unseen = new Set<string>(['RUN_STARTED', 'RUN_ERROR', 'CUSTOM', 'RAW']);
 
+/** Whether the channel after this one may still be asked without anybody noticing. */
+export function isUnseen(type: string): boolean {
+  return unseen.has(type);
+}
+
 function shows({ type }: AGUIEvent): boolean {
-  return !unseen.has(type);
+  return !isUnseen(type);
 }
 
 // A channel that was left is in the books of the one that answered.

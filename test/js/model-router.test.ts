@@ -1,5 +1,5 @@
 // The router in front of several runtimes.
-import type { FailedRoute, RouteAttempt } from 'millrace';
+import type { FailedRoute, RouteAttempt, RouterRuntime } from 'millrace';
 import { MillraceError, createRouterRuntime, openaiCompatibleFactory } from 'millrace';
 
 import { answer, claude, messages, refuse } from '../support/chat-answers';
@@ -48,6 +48,129 @@ describe('createRouterRuntime', () => {
     } finally {
       await broken.close();
     }
+  });
+
+  describe('chat(), when a channel answers 200 and fails', () => {
+    const role = { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] };
+    const asBody = (...records: object[]): string =>
+      records.map((record) => `data: ${JSON.stringify(record)}\n\n`).join('');
+    const fails: Record<string, string> = {
+      'in its first record': asBody({
+        error: { message: 'busy', type: 'server_error', code: 503 },
+      }),
+      'without a word': asBody(role),
+      'with nothing': '',
+    };
+    const half = asBody({ choices: [{ index: 0, delta: { content: 'Half' } }] });
+    const attempts: RouteAttempt[] = [];
+    // A router in front of a provider that answers so, and of one that says Hello.
+    async function routed(body: string, work: (runtime: RouterRuntime) => Promise<void>) {
+      attempts.length = 0;
+      const broken = await startProvider(stream([body]));
+      const Routed = createRouterRuntime({
+        id: 'mine',
+        routers: [
+          {
+            apiType: 'openai',
+            options: [broken, provider].map(({ url }) => ({ ...channel, baseURL: url })),
+          },
+        ],
+        onRouteAttempt: (attempt) => attempts.push(attempt),
+      });
+      await work(new Routed()).finally(() => broken.close());
+    }
+
+    describe.each(['ag-ui', 'lobe'] as const)('as %s', (protocol) => {
+      it.each(Object.entries(fails))('%s', async (_, body) => {
+        await routed(body, async (runtime) => {
+          const told: string[] = [];
+          const callback = {
+            onStart: () => void told.push('start'),
+            onText: (text: string) => void told.push(text),
+            onError: () => void told.push('error'),
+            onFinal: () => void told.push('final'),
+          };
+          const payload = { model: 'gpt-4o', messages };
+          const response = await runtime.chat(payload, { protocol, callback });
+          const text = await response.text();
+          expect(text).toContain('"Hello"');
+          expect(text).not.toMatch(/RUN_ERROR|event: error/);
+          expect(told).toEqual(['start', 'Hello', 'final']);
+          expect(attempts).toMatchObject([{ success: false }, { success: true }]);
+          expect(attempts[0]?.error).toBeInstanceOf(MillraceError);
+        });
+      });
+
+      it('after its first word', async () => {
+        await routed(half, async (runtime) => {
+          const response = await runtime.chat({ model: 'gpt-4o', messages }, { protocol });
+          const text = await response.text();
+          expect(text).toContain('"Half"');
+          expect(text).toMatch(/RUN_ERROR|event: error/);
+          expect(attempts).toMatchObject([{ success: true }]);
+        });
+      });
+
+      it('and nobody is left to be asked', async () => {
+        provider.answer = stream([fails['without a word'] as string]);
+        await routed('', async (runtime) => {
+          const response = await runtime.chat({ model: 'gpt-4o', messages }, { protocol });
+          expect(await response.text()).toMatch(/RUN_ERROR|event: error/);
+          expect(attempts).toMatchObject([
+            { success: false, error: { code: 'stream_empty' } },
+            { success: false, error: { code: 'stream_truncated' } },
+          ]);
+        });
+      });
+    });
+
+    it('asks nobody else when a callback throws, or when it is stopped', async () => {
+      await routed(half, async (runtime) => {
+        const thrown = new Error('mine');
+        const callback = {
+          onText: () => {
+            throw thrown;
+          },
+        };
+        const payload = { model: 'gpt-4o', messages };
+        await expect(runtime.chat(payload, { callback })).rejects.toBe(thrown);
+        expect(provider.calls).toHaveLength(0);
+      });
+      const silent = await startProvider((response) => void response.writeHead(200).flushHeaders());
+      const Routed = createRouterRuntime({
+        id: 'mine',
+        routers: [
+          {
+            apiType: 'openai',
+            options: [silent, provider].map(({ url }) => ({ ...channel, baseURL: url })),
+          },
+        ],
+      });
+      const abort = new AbortController();
+      const { signal } = abort;
+      const asked = new Routed().chat({ model: 'gpt-4o', messages }, { signal });
+      const reason = new Error('enough');
+      setTimeout(() => abort.abort(reason), 100);
+      await expect(asked).rejects.toBe(reason);
+      expect(provider.calls).toHaveLength(0);
+      await silent.close();
+    });
+  });
+
+  it('finds a pattern from the beginning, whatever it remembers', async () => {
+    const baseURLPattern = /127\.0\.0\.1/g;
+    const Routed = createRouterRuntime({
+      id: 'mine',
+      routers: [
+        { apiType: 'openai', baseURLPattern, options: { ...channel, id: 'matched' } },
+        { apiType: 'openai', options: { ...channel, id: 'last' } },
+      ],
+      onRouteAttempt: ({ channelId }) => asked.push(channelId),
+    });
+    const asked: (string | undefined)[] = [];
+    const runtime = new Routed({ baseURL: provider.url });
+    for (let i = 0; i < 3; ++i) await runtime.stream({ model: 'm', messages }).text();
+    expect(asked).toEqual(['matched', 'matched', 'matched']);
   });
 
   it('does not ask again what no channel can answer', async () => {
@@ -182,6 +305,11 @@ describe('createRouterRuntime', () => {
   it('refuses options that say too little', () => {
     for (const options of [undefined, {}, { id: 'x' }, { routers: [] }]) {
       expect(() => createRouterRuntime(options as never)).toThrow(MillraceError);
+    }
+    for (const router of [undefined, {}, { apiType: 'openai' }, { options: {} }]) {
+      expect(() => createRouterRuntime({ id: 'x', routers: [router as never] })).toThrow(
+        expect.objectContaining({ code: 'invalid_option' }),
+      );
     }
     const Routed = createRouterRuntime({ id: 'mine', routers: [] });
     expect(() => new Routed().stream(undefined as never)).toThrow(MillraceError);
