@@ -99,6 +99,7 @@ void Anthropic::start(const json::Value& message) {
   }
   in_message_ = true;
   stopped_ = false;
+  has_reason_ = false;
   usage_given_ = false;
   merge_usage(usage_json_, message["usage"]);
   if (repeated) return;
@@ -295,6 +296,7 @@ void Anthropic::on_message_delta(const json::Value& record) {
 void Anthropic::finish(const json::Value& delta) {
   const auto reason = delta["stop_reason"].filled_string();
   if (!reason) return;
+  has_reason_ = true;
   close_blocks();
   services_.parts.close_all();
   services_.parts.pass(event::Finish{*reason});

@@ -23,13 +23,18 @@ namespace millrace::adapter {
 // `server_tool`, `server_tool_result`, `caller`, `compaction`, `container`, `context_management`,
 // `input_transformations` and `content_block`. A thought between calls says by the state
 // `after_call` behind which; a block behind a thought is the thought's.
+//
+// GitHub Copilot, LiteLLM and vLLM end the stream with OpenAI's sentinel, behind message_stop or in
+// its place; other relays with the reason to stop.
+// Source: huggingface/tau, issue 692; vllm-project/vllm, issue 37510; tombii/better-ccflare, issue
+// 307 (2026).
 class Anthropic final : public Adapter {
  public:
   explicit Anthropic(const Services& services) : services_(services) {}
 
   bool on_record(std::string_view name, const json::Value& record) override;
   void on_end() override;
-  [[nodiscard]] bool is_complete() const override { return stopped_; }
+  [[nodiscard]] bool is_complete() const override { return stopped_ || has_reason_; }
   [[nodiscard]] bool is_over() const override { return stopped_; }
 
  private:
@@ -99,6 +104,7 @@ class Anthropic final : public Adapter {
   bool result_given_ = false;  // a result stands behind its last call
   bool in_message_ = false;    // message_start was seen, message_stop was not
   bool stopped_ = false;
+  bool has_reason_ = false;   // to stop, of the message that is being read
   bool usage_given_ = false;  // of the message that is being read
 };
 

@@ -25,7 +25,7 @@ std::unique_ptr<Adapter> make(const Services& services) {
 constexpr std::array table{
     Wire{"ag_ui", FramingKind::sse_records, done_payload, false, true, "Failed to parse SSE event",
          make<AgUi>},
-    Wire{"anthropic", FramingKind::sse_records, "", true, false,
+    Wire{"anthropic", FramingKind::sse_records, done_payload, true, false,
          "Failed to parse Anthropic SSE event", make<Anthropic>},
     Wire{"bedrock_converse", FramingKind::aws_event_stream, "", true, false,
          "Failed to parse Bedrock event", make<BedrockConverse>},

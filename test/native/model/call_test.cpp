@@ -763,7 +763,7 @@ TEST(ModelCall, CountsAsReportedWhatTheProviderReportedOfACutAnswer) {
   EXPECT_EQ(usage.total_tokens, 17);
 }
 
-TEST(ModelCall, EstimatesAnAnswerThatIsCutBehindItsReasonToFinish) {
+TEST(ModelCall, TakesTheReasonToStopForTheEndOfAMessage) {
   CallRig rig(link("anthropic", "m", 0));
   rig.start();
   rig.head(200);
@@ -772,8 +772,19 @@ TEST(ModelCall, EstimatesAnAnswerThatIsCutBehindItsReasonToFinish) {
       "{\"input_tokens\":9,\"output_tokens\":1}}}\n\n"
       "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":"
       "{\"output_tokens\":3}}\n\n");
-  rig.done();
-  EXPECT_EQ(rig.call.error()->code, Errc::stream_truncated);
+  rig.lost();
+  EXPECT_FALSE(rig.call.error());
+  EXPECT_EQ(rig.call.attempts().back().usage->source, UsageSource::reported);
+}
+
+TEST(ModelCall, EstimatesAnAnswerThatFailsBehindItsReasonToFinish) {
+  CallRig rig(link("openai", "m", 0));
+  rig.start();
+  rig.head(200);
+  rig.data(R"(data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}],)"
+           R"("usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11}})"
+           "\n\ndata: {\"error\":{\"message\":\"Broken.\",\"code\":\"500\"}}\n\n");
+  ASSERT_TRUE(rig.call.error());
   EXPECT_EQ(rig.call.attempts().back().usage->source, UsageSource::estimated);
 }
 
