@@ -101,7 +101,7 @@ Result<void> Decoder::finish() {
   const bool is_afterword = !result && wire_.framing == FramingKind::aws_event_stream &&
                             result.error().code == Errc::stream_truncated && is_complete();
   if (!result && !is_afterword) fail(result.error());
-  if (done() || report_plain_error()) return {};
+  if (done() || report_plain_error() || report_stray_error()) return {};
   if (is_object_ && result && frames_ == 1) adapter_->on_only_object();
   adapter_->on_end();
   if (strict()) judge_body();
@@ -128,6 +128,20 @@ void Decoder::remember(std::string_view bytes) {
 bool Decoder::report_plain_error() {
   if (wire_.framing == FramingKind::ndjson || frames_ > 0 || head_.empty()) return false;
   auto value = document_.parse(head_);
+  if (!value) return false;
+  const auto error = error_of(value.value());
+  if (!error) return false;
+  adapter_->on_record({}, value.value());
+  fail_with(parts_, options_.mode, *error);
+  return true;
+}
+
+// An error that stands as plain JSON behind the records, as Gemini breaks off, or in a field of its
+// own, as llama.cpp does.
+// Source: googleapis/js-genai, processStreamResponse; the server of ggml-org/llama.cpp (2025).
+bool Decoder::report_stray_error() {
+  if (!strict() || is_complete() || framing_->stray().empty()) return false;
+  auto value = document_.parse(framing_->stray());
   if (!value) return false;
   const auto error = error_of(value.value());
   if (!error) return false;

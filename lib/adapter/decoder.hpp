@@ -66,6 +66,7 @@ class Decoder final : private framing::FrameSink {
   [[nodiscard]] bool is_empty() const;
   void remember(std::string_view bytes);
   bool report_plain_error();
+  bool report_stray_error();
   [[nodiscard]] bool strict() const { return options_.mode == event::Mode::strict; }
 
   const Wire& wire_;

@@ -38,6 +38,9 @@ class Framing {
   virtual Result<void> feed(std::string_view bytes, FrameSink& sink) = 0;
   // Gives what stands unterminated at the end of the stream.
   virtual Result<void> finish(FrameSink& sink) = 0;
+  // What stood outside of all frames and looks like an object of JSON, the last one, or "".
+  // Lifetime: until the next call.
+  [[nodiscard]] virtual std::string_view stray() const { return {}; }
 };
 
 }  // namespace millrace::framing

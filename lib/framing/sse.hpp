@@ -15,7 +15,8 @@ enum class SseDispatch : std::uint8_t {
   blank_line,  // as the standard says
   // For streams whose records stand in `data:` alone: a first data line that is a complete JSON
   // document is given at its own line end, since some servers end a record with a single LF. At the
-  // end of the stream an unterminated record is given, too.
+  // end of the stream an unterminated record is given, too. An object of JSON that stands outside
+  // of all fields is stray(), and so is one in a field `error`, as its member of this name.
   complete_json,
   // As blank_line, but an unterminated last block is given at the end of the stream.
   blank_line_or_end,
@@ -28,6 +29,7 @@ class SseFraming final : public Framing {
 
   Result<void> feed(std::string_view bytes, FrameSink& sink) override;
   Result<void> finish(FrameSink& sink) override;
+  [[nodiscard]] std::string_view stray() const override { return stray_; }
 
   // True once a `data` field was seen.
   [[nodiscard]] bool seen_data() const { return seen_data_; }
@@ -43,6 +45,7 @@ class SseFraming final : public Framing {
   void give(std::string_view data, FrameSink& sink);
   void give_held(FrameSink& sink);
   bool strip_bom(std::string_view& bytes);
+  bool keep_stray(std::string_view line);
 
   SseDispatch dispatch_;
   FramingLimits limits_;
@@ -51,6 +54,7 @@ class SseFraming final : public Framing {
   // What is being handled; kept as members so that their memory is used again.
   std::string line_;
   std::string held_;
+  std::string stray_;
   std::string event_;
   std::string id_;
   std::optional<std::int64_t> retry_;
@@ -59,6 +63,7 @@ class SseFraming final : public Framing {
   bool at_start_ = true;
   bool skip_line_feed_ = false;  // the last chunk ended behind a CR
   bool seen_data_ = false;
+  bool in_stray_ = false;  // the next line belongs to it
 };
 
 }  // namespace millrace::framing
