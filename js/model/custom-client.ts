@@ -12,7 +12,11 @@ export type Chunks = AsyncIterable<unknown> | Iterable<unknown> | ReadableStream
 export interface CustomClient {
   /** Makes the client of a runtime. */
   createClient: (options: ModelRuntimeOptions & FactoryInstance) => unknown;
-  /** Sends a chat, with the body that the vendor's API would have got; absent, `fetch` sends it. */
+  /**
+   * Sends a chat, with the body that the vendor's API would have got; absent, `fetch` sends it. Everything
+   * else goes by HTTP: the lists of models, embeddings, images, speech, and what fallbacks of other
+   * vendors are asked.
+   */
   createChatCompletionStream?:
     | ((
         client: unknown,
@@ -37,6 +41,7 @@ export function withSender(
   const send = options.fetch ?? fetch;
   const endMark = dialect === 'openai_chat' ? 'data: [DONE]\n\n' : '';
   const asking: typeof fetch = async (url, init) => {
+    if (!isOwn(url, instance.baseURL)) return send(url, init);
     const body = create && jsonOf(init);
     if (!create || !body) return restreamed(await send(url, init), toStream, endMark);
     const { signal } = init ?? {};
@@ -51,6 +56,12 @@ export function withSender(
       : new Response(bytesOf(given, endMark), { headers: stream });
   };
   return { ...options, fetch: asking };
+}
+
+// A fallback is another vendor, who has nothing to do with this one's client.
+function isOwn(url: Parameters<typeof fetch>[0], baseURL: string): boolean {
+  const target = url instanceof Request ? url.url : url;
+  return !URL.canParse(baseURL) || new URL(target).origin === new URL(baseURL).origin;
 }
 
 // The answer that a vendor's client made an error of, as the engine reads it: clients tell its status, and mostly its

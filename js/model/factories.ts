@@ -8,6 +8,8 @@ import type {
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
 import { MillraceError } from '../errors';
+import type { TransportOptions } from '../transport/choose';
+import { chooseFetch } from '../transport/choose';
 import type { Chunks } from './custom-client';
 import { withSender } from './custom-client';
 import { checkAnthropicFactory, checkOpenAIFactory } from './factory-checks';
@@ -206,8 +208,22 @@ function askedObject(
   return [asked.request, { ...call, ...asked.call }];
 }
 
+/** A runtime whose client, where it has one, is for chats alone. */
+class RuntimeOfFactory extends ModelRuntime {
+  readonly #transport: TransportOptions;
+
+  constructor(provider: string, options: ModelRuntimeOptions, transport: TransportOptions) {
+    super(provider, options);
+    this.#transport = transport;
+  }
+
+  protected override capabilitySender(): typeof fetch | undefined {
+    return chooseFetch(this.provider, this.#transport);
+  }
+}
+
 function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
-  return class extends ModelRuntime {
+  return class extends RuntimeOfFactory {
     readonly #instance: FactoryInstance;
 
     constructor(given: FactoryRuntimeOptions = {}) {
@@ -217,10 +233,9 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
       if (options.customClient) {
         instance.client = options.customClient.createClient({ ...settings, ...instance });
       }
-      super(options.provider, {
-        ...plan.hooks,
-        ...withSender(settings, options.customClient, plan.toStream, instance, plan.row.dialect),
-      });
+      const { customClient: custom } = options;
+      const chats = withSender(settings, custom, plan.toStream, instance, plan.row.dialect);
+      super(options.provider, { ...plan.hooks, ...chats }, settings);
       this.#instance = instance;
     }
 

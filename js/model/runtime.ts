@@ -135,6 +135,14 @@ export class ModelRuntime {
     return (this.#own.fetch ?? this.#own.transport) !== undefined;
   }
 
+  /**
+   * The function that everything besides chats is sent through; undefined for the engine.
+   * @internal
+   */
+  protected capabilitySender(): typeof fetch | undefined {
+    return chooseFetch('createModelRuntime', this.#own);
+  }
+
   get baseURL(): string | undefined {
     return this.#settings.baseURL;
   }
@@ -259,7 +267,7 @@ export class ModelRuntime {
   #others(): Capabilities {
     this.#capabilities ??= new Capabilities({
       settings: engineSettings(this.provider, this.#settings),
-      send: chooseFetch('createModelRuntime', this.#own),
+      send: this.capabilitySender(),
     });
     return this.#capabilities;
   }
