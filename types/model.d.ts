@@ -58,6 +58,10 @@ export interface ChatStreamPayload {
   stream?: boolean | undefined;
   /** `json`: `chat` answers with one completion instead of a stream. */
   responseMode?: 'stream' | 'json' | undefined;
+  /**
+   * The API of the provider: `responses`, `chat` (chat completions), `anthropic`, `gemini`; `chatCompletion` is LobeHub's
+   * word for the provider's own API when that is not to be Responses.
+   */
   apiMode?: 'chatCompletion' | 'responses' | (string & {}) | undefined;
   deploymentName?: string | undefined;
   temperature?: number | null | undefined;

@@ -87,7 +87,7 @@ export function anthropicCompatibleFactory(options: AnthropicCompatibleOptions):
   const { chatCompletion = {}, debug } = options;
   return runtimeClass(options, {
     row: { dialect: 'anthropic', auth: 'x_api_key', quirks: {} },
-    hooks: withDebug(options.provider, debug, hooksOf(chatCompletion)),
+    hooks: ownOnly(options.provider, withDebug(options.provider, debug, hooksOf(chatCompletion))),
     apiMode: ({ apiMode }) => apiMode,
     pricing: chatCompletion.getPricingOptions,
     generateObject: options.generateObject,
@@ -140,7 +140,22 @@ function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {
       return type === undefined ? undefined : { errorType: type };
     };
   }
-  return withDebug(provider, debug, withMedia(chat, hooks));
+  return ownOnly(provider, withDebug(provider, debug, withMedia(chat, hooks)));
+}
+
+// A vendor's hooks know its own requests and errors, not those of a fallback elsewhere.
+function ownOnly(provider: string, hooks: ModelHooks): ModelHooks {
+  const { handlePayload, handleError } = hooks;
+  const own = { ...hooks };
+  if (handlePayload) {
+    own.handlePayload = (body, call) =>
+      call.provider === provider ? handlePayload(body, call) : undefined;
+  }
+  if (handleError) {
+    own.handleError = (error, call) =>
+      call.provider === provider ? handleError(error, call) : undefined;
+  }
+  return own;
 }
 
 // What the payload of an object becomes, and the vendor's own members of it.
@@ -181,22 +196,22 @@ function changedSchema(
   return change(schema);
 }
 
-function withMode(
+// What the factory decides is its vendor's alone: a fallback's own API is not asked otherwise for it.
+function asked<T extends CallOptions>(
   plan: Plan,
   payload: ChatStreamPayload,
   { baseURL }: FactoryInstance,
-): ChatStreamPayload {
-  const mode = plan.apiMode(payload, baseURL);
-  return mode === undefined ? payload : { ...payload, apiMode: mode };
-}
-
-function withPrices<T extends CallOptions>(
-  plan: Plan,
-  payload: ChatStreamPayload,
   call?: T,
-): T | undefined {
+): [ChatStreamPayload, T | undefined] {
   const pricingContext = call?.pricingContext ?? plan.pricing?.(payload);
-  return pricingContext === undefined ? call : ({ ...call, pricingContext } as T);
+  const { apiMode: wanted, ...rest } = payload;
+  const apiMode = plan.apiMode(payload, baseURL);
+  const own = {
+    ...(pricingContext === undefined ? {} : { pricingContext }),
+    ...(apiMode === wanted ? {} : { apiMode }),
+  };
+  const isSame = Object.keys(own).length === 0;
+  return [apiMode === wanted ? payload : rest, isSame ? call : ({ ...call, ...own } as T)];
 }
 
 function askedObject(
@@ -242,13 +257,13 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
       checkPayload(payload);
       checkContext(plan.preFlight, payload);
-      return super.chat(withMode(plan, payload, this.#instance), withPrices(plan, payload, call));
+      return super.chat(...asked(plan, payload, this.#instance, call));
     }
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
       checkPayload(payload);
       checkContext(plan.preFlight, payload);
-      return super.stream(withMode(plan, payload, this.#instance), withPrices(plan, payload, call));
+      return super.stream(...asked(plan, payload, this.#instance, call));
     }
 
     override async models(call: CapabilityOptions = {}): Promise<ProviderModel[]> {

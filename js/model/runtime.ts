@@ -49,6 +49,12 @@ import type { ProviderSettings } from './settings';
 import { checkOptionNames, checkSettings, engineSettings, splitModel } from './settings';
 
 /** Members of the options that are not settings of the provider. */
+// What a factory adds to the options of a call.
+interface OwnOptions {
+  extraBody?: Record<string, unknown>;
+  apiMode?: string;
+}
+
 type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
 
 /** The models of one provider. Safe to be used for many calls at a time. */
@@ -301,9 +307,10 @@ export class ModelRuntime {
     if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
     if (maxRetries !== undefined) settings.maxRetries = maxRetries;
     if (timeouts) settings.timeouts = { ...settings.timeouts, ...timeouts };
-    // Of the factories, whose hooks know members of a vendor's own.
-    const { extraBody } = options as { extraBody?: Record<string, unknown> };
+    // Of the factories, which know members of a vendor's own, and which of its APIs has a model.
+    const { extraBody, apiMode } = options as OwnOptions;
     if (extraBody) Object.assign(settings, { extraBody });
+    if (apiMode !== undefined) settings.apiMode = apiMode;
     const mocked = payload.mockResponse === true;
     const chain = mocked
       ? [engineSettings(this.provider, mockedSettings(this.provider))]

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "message/parts.hpp"
+#include "model/api_mode.hpp"
 #include "model/dialects.hpp"
 
 namespace millrace::model {
@@ -74,8 +75,10 @@ bool starts_with_family(std::string_view model, std::string_view family) {
   return model.starts_with(family);
 }
 
+// Where chat completions are only said not to be Responses, a provider's own API stays its own.
 const Route* find_route(const ProviderConfig& config, std::string_view mode,
                         std::string_view model) {
+  if (mode == not_responses) mode = {};
   for (const Route& route : routes()) {
     if (route.provider != config.provider->id || route.api_mode != mode) continue;
     if (!starts_with_family(model, route.model)) continue;
@@ -100,13 +103,15 @@ Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payl
     if (has_responses || row.dialect == Dialect::openai_responses) return Dialect::openai_responses;
     return cannot(config, "does not serve the Responses API. Leave `apiMode` out.");
   }
-  if (mode.empty() && is_openai) {
+  if ((mode.empty() || mode == not_responses) && is_openai) {
     if (config.own_base_url && config.base_url.ends_with("/anthropic")) return Dialect::anthropic;
     const bool searches = payload.search && config.quirks.has(Quirk::search_responses);
-    const bool first = config.quirks.has(Quirk::responses_first) || searches || only_responses;
+    const bool by_default = mode.empty() && config.quirks.has(Quirk::responses_first);
+    const bool first = by_default || searches || only_responses;
     if (has_responses && first && !has_sound(payload)) return Dialect::openai_responses;
   }
-  if (!mode.empty() && mode != "chat" && mode != row_of(row.dialect).name) {
+  if (!mode.empty() && mode != "chat" && mode != not_responses &&
+      mode != row_of(row.dialect).name) {
     return cannot(config,
                   "has no API of the kind \"" + std::string(mode) + "\". Leave `apiMode` out.");
   }

@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "model/address.hpp"
+#include "model/api_mode.hpp"
 #include "model/config_read.hpp"
 #include "model/dialects.hpp"
 #include "model/route.hpp"
@@ -129,13 +130,10 @@ Result<void> read_custom(const json::Value& custom, ProviderConfig& config) {
   return {};
 }
 
-// `chatCompletion` is LobeHub's word.
 Result<void> read_api_mode(const json::Value& root, std::string& mode) {
   MILLRACE_TRY(read_text_setting(root, "apiMode", mode));
-  if (mode == "chatCompletion") mode = "chat";
-  constexpr std::array<std::string_view, 5> modes{"", "chat", "responses", "anthropic", "gemini"};
-  if (std::find(modes.begin(), modes.end(), mode) != modes.end()) return {};
-  return invalid_setting("apiMode", "must be \"chat\", \"responses\", \"anthropic\" or \"gemini\"");
+  if (mode.empty() || is_api_mode(mode)) return {};
+  return invalid_setting("apiMode", api_modes);
 }
 
 Result<void> read_base_url(const json::Value& root, ProviderConfig& config) {

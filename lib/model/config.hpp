@@ -43,7 +43,7 @@ struct ProviderConfig {
   std::string region, project, location, account_id, api_version;
   std::string deployment;                                        // of every model
   std::vector<std::pair<std::string, std::string>> deployments;  // model -> deployment
-  std::string api_mode;  // "", "chat", "responses", "anthropic", "gemini"
+  std::string api_mode;  // see api_mode.hpp; "" leaves it to the provider
   // Members put into every body, JSON text each; they replace those that are there.
   std::vector<std::pair<std::string, std::string>> extra_body;
   Quirks quirks;  // of the row, with the user's changes

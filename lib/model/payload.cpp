@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/json.hpp"
+#include "model/api_mode.hpp"
 #include "model/families.hpp"
 #include "model/payload_messages.hpp"
 #include "model/payload_tools.hpp"
@@ -241,11 +242,8 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
 }
 
 Result<void> read_api_mode(ChatPayload& payload) {
-  if (payload.api_mode == "chatCompletion") payload.api_mode = "chat";
-  constexpr std::array<std::string_view, 5> modes{"", "chat", "responses", "anthropic", "gemini"};
-  if (std::find(modes.begin(), modes.end(), payload.api_mode) != modes.end()) return {};
-  return invalid_member("apiMode",
-                        "must be \"chatCompletion\", \"responses\", \"anthropic\" or \"gemini\"");
+  if (payload.api_mode.empty() || is_api_mode(payload.api_mode)) return {};
+  return invalid_member("apiMode", api_modes);
 }
 
 void read_flags(const json::Value& root, ChatPayload& payload) {

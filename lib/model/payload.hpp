@@ -63,7 +63,7 @@ struct ChatPayload {
   std::string model;
   message::Messages messages;
   bool stream = true;
-  std::string api_mode;    // "", "chat", "responses", "anthropic", "gemini"
+  std::string api_mode;    // see api_mode.hpp; "" leaves it to the provider
   std::string deployment;  // instead of the model's name, where a provider has such
   std::string user;
 

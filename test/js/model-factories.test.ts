@@ -98,7 +98,8 @@ describe('openaiCompatibleFactory', () => {
 
   it.each([
     [{}, 'responses', '/responses'],
-    [{}, undefined, '/chat/completions'],
+    // The model has no other API, wherever it is served.
+    [{}, undefined, '/responses'],
     [{ useResponse: false }, undefined, '/chat/completions'],
     [{ useResponse: false }, 'responses', undefined],
   ])('serves the Responses API to who asks for it: %j %s -> %s', async (chat, apiMode, path) => {
@@ -112,6 +113,53 @@ describe('openaiCompatibleFactory', () => {
     const object = { model: 'm', messages, responseApi: true, schema: { type: 'object' } };
     await runtime.generateObject(object).catch(() => undefined);
     expect(provider.calls.map(({ url }) => url)).toEqual(path === undefined ? [] : [path, path]);
+  });
+
+  it('leaves a fallback of another vendor alone', async () => {
+    const other = await startProvider(stream([claude]));
+    const Acme = openaiCompatibleFactory({
+      provider: 'acme',
+      baseURL: provider.url,
+      apiKey: 'k',
+      chatCompletion: {
+        handlePayload: ({ max_tokens, ...body }) => ({ ...body, max_new_tokens: max_tokens }),
+        handleError: () => ({ errorType: 'AcmeError' }),
+        handleStreamBizErrorType: () => 'AcmeStream',
+      },
+    });
+    const runtime = new Acme({
+      transport: 'engine',
+      maxRetries: 0,
+      fallback: [{ provider: 'anthropic', model: 'claude', baseURL: other.url, apiKey: 'a' }],
+    });
+    provider.answer = refuse(503, 'down');
+    const payload = { model: 'm', messages, max_tokens: 5 };
+    expect(await runtime.stream(payload).text()).toBe('Bonjour');
+    expect(bodyOf()).toHaveProperty('max_new_tokens', 5);
+    expect(other.calls[0]?.url).toBe('/v1/messages');
+    const sent = JSON.parse(other.calls[0]?.body ?? '{}') as object;
+    expect(sent).toHaveProperty('max_tokens', 5);
+    expect(sent).not.toHaveProperty('max_new_tokens');
+    other.answer = refuse(401, 'no');
+    await expect(runtime.stream(payload).text()).rejects.toMatchObject({
+      errorType: 'InvalidProviderAPIKey',
+      provider: 'anthropic',
+    });
+    await other.close();
+  });
+
+  it("leaves a fallback's own API to the fallback", async () => {
+    const other = await startProvider(refuse(400, 'asked'));
+    const Acme = openaiCompatibleFactory({ provider: 'acme', baseURL: provider.url, apiKey: 'k' });
+    provider.answer = refuse(503, 'down');
+    const paths = { google: '/v1beta/models/m:streamGenerateContent?alt=sse', xai: '/responses' };
+    for (const [name, path] of Object.entries(paths)) {
+      const fallback = [{ provider: name, model: 'm', baseURL: other.url, apiKey: 'a' }];
+      const runtime = new Acme({ transport: 'engine', maxRetries: 0, fallback });
+      await runtime.stream({ model: 'm', messages }).report.catch(() => undefined);
+      expect(other.calls.at(-1)?.url).toBe(path);
+    }
+    await other.close();
   });
 
   it.each([

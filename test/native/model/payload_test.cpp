@@ -707,5 +707,37 @@ TEST(Routes, LeadModelsToTheApiThatServesThem) {
   }
 }
 
+// The word of LobeHub's clients keeps a chat off the Responses API, and off nothing else.
+TEST(Routes, LeaveAProviderItsOwnApiWhereResponsesAreSwitchedOff) {
+  struct Row {
+    std::string_view settings;
+    std::string_view model;
+    std::string_view url;
+  };
+  for (const Row& row : {
+           Row{R"({"provider":"google","apiKey":"k"})", "gemini-2.5-flash",
+               "https://generativelanguage.googleapis.com/v1beta/models/"
+               "gemini-2.5-flash:streamGenerateContent?alt=sse"},
+           Row{R"({"provider":"ollama"})", "qwen3", "http://127.0.0.1:11434/api/chat"},
+           Row{R"({"provider":"cohere","apiKey":"k"})", "command-a-03-2025",
+               "https://api.cohere.com/v2/chat"},
+           Row{R"({"provider":"aihubmix","apiKey":"k"})", "claude-sonnet-4-5",
+               "https://aihubmix.com/v1/messages"},
+           Row{R"({"provider":"deepseek","apiKey":"k","baseURL":"https://e/anthropic"})", "m",
+               "https://e/anthropic/v1/messages"},
+           Row{R"({"provider":"xai","apiKey":"k"})", "grok-4",
+               "https://api.x.ai/v1/chat/completions"},
+           Row{R"({"provider":"openai","apiKey":"k"})", "gpt-5",
+               "https://api.openai.com/v1/chat/completions"},
+           Row{R"({"provider":"openai","apiKey":"k"})", "gpt-5-pro",
+               "https://api.openai.com/v1/responses"},
+       }) {
+    const auto built =
+        test::build(row.settings, test::question(row.model, R"("apiMode":"chatCompletion")"));
+    ASSERT_TRUE(built) << row.model;
+    EXPECT_EQ(built.value().request.url, row.url) << row.model;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
