@@ -9,6 +9,9 @@ import type { ModelRuntimeOptions } from './runtime-options';
 /** The chunks of an answer as the vendor's stream holds them. */
 export type Chunks = AsyncIterable<unknown> | Iterable<unknown> | ReadableStream<unknown>;
 
+/** What a client gives: chunks, a response, or the answer in one piece, as for `stream: false`. */
+type Given = Chunks | Response | object;
+
 export interface CustomClient {
   /** Makes the client of a runtime. */
   createClient: (options: ModelRuntimeOptions & FactoryInstance) => unknown;
@@ -22,7 +25,7 @@ export interface CustomClient {
         client: unknown,
         body: Record<string, unknown>,
         call: FactoryInstance & { signal?: AbortSignal },
-      ) => Chunks | Response | Promise<Chunks | Response>)
+      ) => Given | Promise<Given>)
     | undefined;
 }
 
@@ -45,15 +48,15 @@ export function withSender(
     const body = create && jsonOf(init);
     if (!create || !body) return restreamed(await send(url, init), toStream, endMark);
     const { signal } = init ?? {};
-    let given: Chunks | Response;
+    let given: Given;
     try {
       given = await create(instance.client, body, { ...instance, ...(signal ? { signal } : {}) });
     } catch (error) {
       return refusalOf(error);
     }
-    return given instanceof Response
-      ? given
-      : new Response(bytesOf(given, endMark), { headers: stream });
+    if (given instanceof Response) return restreamed(given, toStream, endMark);
+    if (isChunks(given)) return new Response(bytesOf(given, endMark), { headers: stream });
+    return restreamed(Response.json(wholeOf(given)), toStream, endMark);
   };
   return { ...options, fetch: asking };
 }
@@ -128,7 +131,7 @@ async function restreamed(
 // vendor's stream says by its mark.
 function bytesOf(chunks: Chunks, endMark: string): ReadableStream<Uint8Array> {
   const source =
-    Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : iteratorOf(chunks);
+    Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   const encoder = new TextEncoder();
   let isChunk = false;
   return new ReadableStream<Uint8Array>(
@@ -153,12 +156,19 @@ function bytesOf(chunks: Chunks, endMark: string): ReadableStream<Uint8Array> {
   );
 }
 
-function iteratorOf(chunks: unknown): Iterator<unknown> {
-  if (typeof chunks === 'object' && chunks !== null && Symbol.iterator in chunks) {
-    return (chunks as Iterable<unknown>)[Symbol.iterator]();
-  }
+function isChunks(given: Given): given is Chunks {
+  return (
+    typeof given === 'object' &&
+    given !== null &&
+    (Symbol.asyncIterator in given || Symbol.iterator in given)
+  );
+}
+
+function wholeOf(given: unknown): object {
+  if (typeof given === 'object' && given !== null) return given;
   throw new MillraceError(
     'invalid_option',
-    'createChatCompletionStream must give a Response, or chunks as an iterable or a stream.',
+    'createChatCompletionStream must give a Response, chunks as an iterable or a stream, or the answer ' +
+      'in one piece as an object.',
   );
 }

@@ -1,5 +1,5 @@
 // A vendor's own client in the place of HTTP.
-import { openaiCompatibleFactory } from 'millrace';
+import { anthropicCompatibleFactory, openaiCompatibleFactory } from 'millrace';
 
 import { sse } from './support/responses';
 
@@ -100,4 +100,68 @@ test('a fallback of another vendor is not asked by the client', async () => {
   });
   expect(await runtime.stream(payload).text()).toBe('Hi');
   expect([asked, sent]).toEqual([1, ['https://api.groq.com/openai/v1/chat/completions']]);
+});
+
+describe('an answer in one piece', () => {
+  const message = { role: 'assistant', content: 'whole' };
+  const whole = {
+    model: 'm',
+    choices: [{ index: 0, message, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+  };
+  const odd = { reply: 'odd' };
+  const made = (answer: unknown, toStream = false) =>
+    new (openaiCompatibleFactory({
+      ...vendor,
+      ...(toStream
+        ? {
+            chatCompletion: {
+              handleTransformResponseToStream: (given) => [
+                { choices: [{ index: 0, delta: { content: (given as typeof odd).reply } }] },
+              ],
+            },
+          }
+        : {}),
+      customClient: {
+        createClient: () => ({}),
+        createChatCompletionStream: async () => answer as object,
+      },
+    }))({ maxRetries: 0 });
+
+  it.each([true, false])('of a client is the answer (stream: %s)', async (stream) => {
+    const run = made(whole).stream({ ...payload, stream });
+    expect(await run.text()).toBe('whole');
+    expect(await run.usage).toMatchObject({ totalInputTokens: 3, source: 'reported' });
+  });
+
+  it('may be a message of Anthropic', async () => {
+    const Acme = anthropicCompatibleFactory({
+      ...vendor,
+      customClient: {
+        createClient: () => ({}),
+        createChatCompletionStream: () => ({
+          type: 'message',
+          role: 'assistant',
+          model: 'c',
+          content: [{ type: 'text', text: 'Bonjour' }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 2, output_tokens: 1 },
+        }),
+      },
+    });
+    const run = new Acme({ maxRetries: 0 }).stream({ ...payload, stream: false });
+    expect(await run.text()).toBe('Bonjour');
+  });
+
+  it.each([
+    ['an object', () => odd],
+    ['a response', () => Response.json(odd)],
+  ])("is changed by the factory's function: %s", async (_what, answer) => {
+    expect(await made(answer(), true).stream(payload).text()).toBe('odd');
+  });
+
+  it.each([undefined, null, 'text'])('is no %j', async (answer) => {
+    const told = made(answer).stream(payload).text();
+    await expect(told).rejects.toMatchObject({ code: 'invalid_option' });
+  });
 });
