@@ -97,7 +97,7 @@ export interface ChatStreamPayload {
   thinkingLevel?: 'minimal' | 'low' | 'medium' | 'high' | undefined;
   reasoning?: { effort?: string; summary?: string; mode?: string } | undefined;
   reasoning_effort?:
-    'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
+    'default' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
   effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
   verbosity?: 'low' | 'medium' | 'high' | null | undefined;
   text?: { verbosity?: 'low' | 'medium' | 'high' } | undefined;

@@ -202,10 +202,12 @@ Result<void> read_effort(const json::Value& root, Reasoning& out) {
        {Place{"reasoning_effort", root["reasoning_effort"]}, Place{"effort", root["effort"]},
         Place{"reasoning.effort", root["reasoning"]["effort"]},
         Place{"thinkingLevel", root["thinkingLevel"]}}) {
-    if (value.is_nothing()) continue;
     const std::string_view level = value.string();
+    // Groq's word for what Qwen does unasked.
+    if (value.is_nothing() || level == "default") continue;
     if (std::find(effort_names.begin(), effort_names.end(), level) == effort_names.end()) {
-      return invalid_member(name, "must be none, minimal, low, medium, high, xhigh or max");
+      return invalid_member(name,
+                            "must be none, minimal, low, medium, high, xhigh, max or default");
     }
     if (!out.effort.empty() && out.effort != level) {
       return invalid_member(name,

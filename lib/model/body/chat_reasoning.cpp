@@ -108,6 +108,9 @@ void write_reasoning_object(JsonBuilder& out, const Draft& draft) {
 
 void write_plain_reasoning(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
+  if (is_glm_by_member(draft) && is_disabled(reasoning)) {
+    return out.text("reasoning_effort", "none");
+  }
   out.filled("reasoning_effort", effort_of(draft));
   if (reasoning.type.empty() && !reasoning.budget) return;
   draft.note("thinking",
@@ -141,8 +144,18 @@ constexpr std::array reasoning_ways{
 
 }  // namespace
 
+bool is_glm_by_member(const Draft& draft) {
+  return draft.has(Quirk::clear_thinking_member) && draft.model.find("glm") != draft.model.npos;
+}
+
+bool takes_clear_thinking(const Draft& draft) {
+  return draft.has(Quirk::clear_thinking) || is_glm_by_member(draft);
+}
+
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft) {
   if (draft.has(Quirk::reasoning_split)) out.flag("reasoning_split", true);
+  const std::optional<bool>& clear = draft.payload.reasoning->clear_thinking;
+  if (clear && is_glm_by_member(draft)) out.flag("clear_thinking", *clear);
   if (draft.payload.reasoning->empty() && !says_what_clears(draft)) return;
   for (const ReasoningWay& way : reasoning_ways) {
     if (!draft.has(way.quirk)) continue;

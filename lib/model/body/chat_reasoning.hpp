@@ -6,6 +6,13 @@
 
 namespace millrace::model {
 
+// Whether a server that takes the word what becomes of earlier thoughts as a member of its own
+// serves GLM, the model that knows it.
+bool is_glm_by_member(const Draft& draft);
+
+// Whether it can be said at all what becomes of earlier thoughts.
+bool takes_clear_thinking(const Draft& draft);
+
 // Writes the members that switch reasoning in the server's way; what it cannot be told is noted.
 void write_chat_reasoning(message::JsonBuilder& out, const Draft& draft);
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/body/chat_reasoning.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -76,7 +78,7 @@ constexpr std::array settings{
             all_of(openai_responses)},
     Setting{"thinking.clear_thinking",
             [](const Draft& d) {
-              return d.payload.reasoning->clear_thinking && !d.has(Quirk::clear_thinking);
+              return d.payload.reasoning->clear_thinking && !takes_clear_thinking(d);
             },
             0},
     Setting{"reasoning.mode", [](const Draft& d) { return !d.payload.reasoning->mode.empty(); },

@@ -144,6 +144,8 @@ std::vector<Case> member_cases() {
       {"thinking_object", ask(thinking), R"("thinking":{"type":"enabled"})", ""},
       {"clear_thinking", ask(R"("thinking":{"clear_thinking":false})"), "",
        "thinking.clear_thinking: The API has no such setting."},
+      {"clear_thinking_member", ask(R"("thinking":{"clear_thinking":false})", "zai-glm-4.7"),
+       R"("clear_thinking":false)", "thinking.clear_thinking: The API has no such setting."},
       {"enable_thinking", ask(thinking), R"("enable_thinking":true,"thinking_budget":2048)", ""},
       {"template_thinking", ask(thinking), R"("chat_template_kwargs":{"thinking":true)", ""},
       {"reasoning_object", ask(thinking), R"("reasoning":{"max_tokens":2048})", ""},

@@ -146,6 +146,33 @@ TEST(Glm, IsToldToKeepWhatItThought) {
   EXPECT_NE(other.find(R"("thinking":{"type":"enabled"})"), std::string::npos) << other;
 }
 
+// Source: inference-docs.cerebras.ai/capabilities/reasoning (2026).
+TEST(Glm, IsToldSoByCerebrasInAMemberOfItsOwn) {
+  const auto body = [](std::string_view model, std::string_view thinking) {
+    return body_for("cerebras", model, R"([{"role":"user","content":"x"}])",
+                    R"("thinking":)" + std::string(thinking));
+  };
+  const std::string kept = body("zai-glm-4.7", R"({"clear_thinking":false})");
+  EXPECT_NE(kept.find(R"("clear_thinking":false)"), std::string::npos) << kept;
+  EXPECT_EQ(kept.find(R"("thinking")"), std::string::npos) << kept;
+  const std::string off = body("zai-glm-4.7", R"({"type":"disabled"})");
+  EXPECT_NE(off.find(R"("reasoning_effort":"none")"), std::string::npos) << off;
+  const std::string other = body("gpt-oss-120b", R"({"type":"disabled","clear_thinking":false})");
+  EXPECT_EQ(other.find("clear_thinking"), std::string::npos) << other;
+  EXPECT_EQ(other.find(R"("none")"), std::string::npos) << other;
+}
+
+// What a model does unasked needs not be said.
+TEST(Groq, TakesItsWordForTheDefaultEffort) {
+  const auto body = [](std::string_view provider, std::string_view model) {
+    return body_for(provider, model, R"([{"role":"user","content":"x"}])",
+                    R"("reasoning_effort":"default")");
+  };
+  EXPECT_EQ(body("groq", "qwen/qwen3-32b"),
+            body_for("groq", "qwen/qwen3-32b", R"([{"role":"user","content":"x"}])", ""));
+  EXPECT_EQ(body("openai", "gpt-5").find("reasoning"), std::string::npos);
+}
+
 TEST(OpenRouter, LetsModelsThinkThatAlwaysDo) {
   struct Case {
     std::string_view model;
