@@ -26,8 +26,8 @@ struct Way {
   std::string_view more;  // `"key":value`, or ""
 };
 constexpr std::array ways{
-    Way{"chat", "openai", "gpt-4o-mini", R"("apiMode":"chatCompletion")"},
-    Way{"chat_reasoning", "openai", "gpt-5", R"("apiMode":"chatCompletion")"},
+    Way{"chat", "openai", "gpt-4o-mini", R"("apiMode":"chat")"},
+    Way{"chat_reasoning", "openai", "gpt-5", R"("apiMode":"chat")"},
     Way{"chat_compatible", "togetherai", "m", ""},
     Way{"responses", "openai", "gpt-5", R"("apiMode":"responses")"},
     Way{"anthropic", "anthropic", "claude-sonnet-4-5", ""},
