@@ -142,7 +142,7 @@ void read_headers(const std::vector<net::Header>& headers, Said& said) {
 
 // ---- the rules
 
-enum class Where : std::uint8_t { code, text, finish };
+enum class Where : std::uint8_t { code, code_part, text, finish };
 
 struct Rule {
   Where where;
@@ -154,6 +154,7 @@ struct Rule {
 
 constexpr std::array rules{
 #define BY_CODE(needle, errc) Rule{Where::code, needle, Errc::errc},
+#define BY_CODE_PART(needle, errc) Rule{Where::code_part, needle, Errc::errc},
 #define BY_TEXT(needle, errc) Rule{Where::text, needle, Errc::errc},
 #define BY_FINISH(needle, errc) Rule{Where::finish, needle, Errc::errc},
 #define BY_CODE_ONLY(needle, errc, status, provider) \
@@ -162,6 +163,7 @@ constexpr std::array rules{
   Rule{Where::text, needle, Errc::errc, status, provider},
 #include "model/response_rules.def"
 #undef BY_CODE
+#undef BY_CODE_PART
 #undef BY_TEXT
 #undef BY_FINISH
 #undef BY_CODE_ONLY
@@ -199,6 +201,7 @@ bool fits(const Rule& rule, const Said& said, std::string_view provider) {
   if (speaks_of_length && said.status == 429) return false;
   if (rule.needle.empty()) return true;
   if (rule.where == Where::finish) return said.finished && has_word(said.codes, rule.needle);
+  if (rule.where == Where::code_part) return said.codes.find(rule.needle) != std::string::npos;
   return rule.where == Where::code ? has_word(said.codes, rule.needle)
                                    : said.sentence.find(rule.needle) != std::string::npos;
 }
@@ -209,30 +212,20 @@ Errc code_of_status(int status) {
     int status;
     Errc code;
   };
-  constexpr std::array<Row, 24> rows{{{400, Errc::provider_bad_request},
-                                      {401, Errc::authentication_failed},
-                                      {402, Errc::insufficient_quota},
-                                      {403, Errc::permission_denied},
-                                      {404, Errc::model_not_found},
-                                      {405, Errc::model_not_found},
-                                      {406, Errc::provider_bad_request},
-                                      {408, Errc::first_byte_timeout},
-                                      {410, Errc::model_not_found},
-                                      {413, Errc::provider_bad_request},
-                                      {415, Errc::provider_bad_request},
-                                      {422, Errc::provider_bad_request},
-                                      {429, Errc::rate_limited},
-                                      {451, Errc::content_filtered},
-                                      {501, Errc::capability_not_supported},
-                                      {502, Errc::connection_lost},
-                                      {503, Errc::provider_overloaded},
-                                      {504, Errc::first_byte_timeout},
-                                      {520, Errc::connection_lost},
-                                      {521, Errc::connection_lost},
-                                      {522, Errc::first_byte_timeout},
-                                      {523, Errc::connection_lost},
-                                      {524, Errc::first_byte_timeout},
-                                      {529, Errc::provider_overloaded}}};
+  constexpr std::array<Row, 25> rows{
+      {{400, Errc::provider_bad_request}, {401, Errc::authentication_failed},
+       {402, Errc::insufficient_quota},   {403, Errc::permission_denied},
+       {404, Errc::model_not_found},      {405, Errc::model_not_found},
+       {406, Errc::provider_bad_request}, {408, Errc::first_byte_timeout},
+       {410, Errc::model_not_found},      {413, Errc::provider_bad_request},
+       {415, Errc::provider_bad_request}, {422, Errc::provider_bad_request},
+       {424, Errc::provider_error},       {429, Errc::rate_limited},
+       {451, Errc::content_filtered},     {501, Errc::capability_not_supported},
+       {502, Errc::connection_lost},      {503, Errc::provider_overloaded},
+       {504, Errc::first_byte_timeout},   {520, Errc::connection_lost},
+       {521, Errc::connection_lost},      {522, Errc::first_byte_timeout},
+       {523, Errc::connection_lost},      {524, Errc::first_byte_timeout},
+       {529, Errc::provider_overloaded}}};
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.status == status; });
   if (row != rows.end()) return row->code;
