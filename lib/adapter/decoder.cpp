@@ -219,7 +219,22 @@ void Decoder::on_payload(std::string_view name, std::string_view payload) {
     skip(payload, value.error());
     return;
   }
+  if (report_envelope(value.value())) return;
   if (adapter_->on_record(name, value.value())) ++records_;
+}
+
+// A gateway's refusal under status 200, whatever the wire:
+// {"code":500,"msg":"...","success":false}.
+// Source: the answers of api.z.ai and open.bigmodel.cn to routes that they do not serve (2026).
+bool Decoder::report_envelope(const json::Value& record) {
+  if (!strict() || records_ > 0 || !record["success"].is(json::Type::boolean_false)) return false;
+  auto words = record["msg"].filled_string();
+  if (!words) words = record["message"].filled_string();
+  if (!words || error_of(record)) return false;
+  ErrorRecord error = read_error(record, {});
+  error.message = *words;
+  fail_with(parts_, options_.mode, error);
+  return true;
 }
 
 void Decoder::skip(std::string_view payload, const Error& error) {

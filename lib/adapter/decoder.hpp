@@ -60,6 +60,7 @@ class Decoder final : private framing::FrameSink {
   void on_frame(const framing::Frame& frame) override;
   bool choose_framing(std::string_view bytes);
   void on_payload(std::string_view name, std::string_view payload);
+  bool report_envelope(const json::Value& record);
   void skip(std::string_view payload, const Error& error);
   void judge_body();
   [[nodiscard]] bool is_cut_in_first_record() const;
