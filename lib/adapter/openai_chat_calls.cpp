@@ -102,8 +102,11 @@ OpenAiChat::Call& OpenAiChat::call_for(const json::Value& entry,
       return *call;
     }
   }
-  const bool continues =
-      !index && name.empty() && !calls_.empty() && (id.empty() || calls_.back().id.empty());
+  // SGLang gives the first piece the number of the tool, the others that of the call.
+  // Source: sgl-project/sglang, issue 6310 (2025).
+  const bool is_lower = index && id.empty() && !calls_.empty() && *index < calls_.back().index;
+  const bool continues = (!index || is_lower) && name.empty() && !calls_.empty() &&
+                         (id.empty() || calls_.back().id.empty());
   if (continues) return calls_.back();
   Call& call = calls_.emplace_back();
   call.index = index.value_or(-1);
