@@ -112,6 +112,8 @@ ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
   if (!cached) cached = count(v, "cached_tokens");
   Count written = count(in, "cache_write_tokens");
   if (!written) written = count(in, "cache_creation_tokens");
+  // Alibaba's explicit caches, and Claude on GitHub Copilot.
+  if (!written) written = count(in, "cache_creation_input_tokens");
   set_openai_cache(usage, prompt + citation, cached, count(v, "prompt_cache_miss_tokens"), written);
   set(usage, Tokens::output_reasoning, reasoning);
   const std::int64_t other = number(out, "audio_tokens") + number(out, "image_tokens");
