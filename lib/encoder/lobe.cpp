@@ -192,12 +192,14 @@ void LobeEncoder::collect(const json::Value& source) {
   cite(source["url_citation"].is_object() ? source["url_citation"] : source);
 }
 
+// Bedrock's address stands in a place of its own (AWS' CitationLocation and WebLocation).
 void LobeEncoder::cite(const json::Value& source) {
   Citation citation;
   if (source.is_string()) citation.url = source.string();
   for (const std::string_view key : {"url", "uri", "link"}) {
     if (citation.url.empty()) citation.url = source[key].string();
   }
+  if (citation.url.empty()) citation.url = source["location"]["web"]["url"].string();
   const bool known = std::any_of(citations_.begin(), citations_.end(),
                                  [&](const Citation& c) { return c.url == citation.url; });
   if (citation.url.empty() || known) return;

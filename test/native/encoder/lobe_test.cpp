@@ -146,15 +146,18 @@ TEST(LobeEncoder, GathersSourcesOfEveryShape) {
            "m",
            R"({"groundingChunks":[{"web":{"uri":"u3","title":"t3"}},{"maps":{"uri":"u4","title":"t4"}},)"
            R"({"retrievedContext":{"uri":"u5","title":"t5"}}],"webSearchQueries":["q"]})"}},
+       {event::Citation{
+           "m",
+           R"({"title":"t6","location":{"web":{"url":"u6","domain":"d"}},"sourceContent":[]})"}},
        {event::Finish{"stop"}},
        {event::Citation{"m", "broken"}}});
   EXPECT_EQ(
-      out,
-      frame("", "grounding",
-            R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
-            R"({"title":"t3","url":"u3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"}],)"
-            R"("searchQueries":["q"]})") +
-          frame("", "stop", R"("stop")"));
+      out, frame("", "grounding",
+                 R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
+                 R"({"title":"t3","url":"u3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"},)"
+                 R"({"title":"t6","url":"u6"}],)"
+                 R"("searchQueries":["q"]})") +
+               frame("", "stop", R"("stop")"));
 }
 
 TEST(LobeEncoder, GivesGeminisOpaqueValuesAndImages) {
