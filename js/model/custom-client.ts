@@ -1,8 +1,7 @@
 // A vendor's own client in the place of HTTP: what it gives is read as the stream that the vendor would
 // have sent.
-import type { ErrorType } from '../../types/errors';
-import { errorTypeRows } from '../error-types';
 import { MillraceError } from '../errors';
+import { blamed, recordOf, refusalOf } from './client-errors';
 import type { FactoryInstance } from './factory-options';
 import type { ModelRuntimeOptions } from './runtime-options';
 
@@ -67,49 +66,6 @@ function isOwn(url: Parameters<typeof fetch>[0], baseURL: string): boolean {
   return !URL.canParse(baseURL) || new URL(target).origin === new URL(baseURL).origin;
 }
 
-// The answer that a vendor's client made an error of, as the engine reads it: clients tell its status, and mostly its
-// body and headers. What tells neither a status nor LobeHub's class is thrown on.
-function refusalOf(error: unknown): Response {
-  const told = (error ?? {}) as Record<
-    'status' | 'code' | 'type' | 'message' | 'error',
-    unknown
-  > & {
-    headers?: unknown;
-    errorType?: unknown;
-  };
-  const status = statusOf(told);
-  if (status === undefined) throw error;
-  const { code, type, message } = told;
-  const inner = typeof told.error === 'object' && told.error !== null ? told.error : {};
-  const body = { ...(code ? { code } : {}), ...(type ? { type } : {}), message, ...inner };
-  return Response.json({ error: body }, { status, headers: { ...retryAfterOf(told.headers) } });
-}
-
-function statusOf({
-  status,
-  errorType,
-}: {
-  status?: unknown;
-  errorType?: unknown;
-}): number | undefined {
-  if (Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599)
-    return Number(status);
-  const isClass = typeof errorType === 'string' && Object.hasOwn(errorTypeRows, errorType);
-  return isClass ? errorTypeRows[errorType as ErrorType].status : undefined;
-}
-
-function retryAfterOf(headers: unknown): Record<string, string> {
-  const find = (name: string): unknown =>
-    headers instanceof Headers
-      ? headers.get(name)
-      : (headers as Record<string, unknown> | null | undefined)?.[name];
-  const found = ['retry-after', 'retry-after-ms'].map((name) => [name, find(name)]);
-  return Object.fromEntries(found.filter(([, value]) => typeof value === 'string')) as Record<
-    string,
-    string
-  >;
-}
-
 function jsonOf(init: RequestInit | undefined): Record<string, unknown> | undefined {
   const { body } = init ?? {};
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined;
@@ -124,11 +80,16 @@ async function restreamed(
 ): Promise<Response> {
   const type = response.headers.get('content-type') ?? '';
   if (!toStream || !response.ok || !type.includes('json')) return response;
-  return new Response(bytesOf(toStream(await response.json()), endMark), { headers: stream });
+  const answer: unknown = await response.json();
+  try {
+    return new Response(bytesOf(toStream(answer), endMark), { headers: stream });
+  } catch (error) {
+    throw blamed(error);
+  }
 }
 
 // Text is taken as it is; anything else is a chunk. Chunks that ended without an error are all there are, which the
-// vendor's stream says by its mark.
+// vendor's stream says by its mark; an error is its last record.
 function bytesOf(chunks: Chunks, endMark: string): ReadableStream<Uint8Array> {
   const source =
     Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
@@ -137,7 +98,15 @@ function bytesOf(chunks: Chunks, endMark: string): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { value, done } = (await source.next()) as IteratorResult<unknown, unknown>;
+        let item: IteratorResult<unknown, unknown>;
+        try {
+          item = await source.next();
+        } catch (error) {
+          controller.enqueue(encoder.encode(recordOf(error)));
+          controller.close();
+          return;
+        }
+        const { value, done } = item;
         if (done === true) {
           if (isChunk && endMark) controller.enqueue(encoder.encode(endMark));
           controller.close();

@@ -71,55 +71,6 @@ it.each([
   await expect(runtime.stream(payload).text()).rejects.toMatchObject({ code });
 });
 
-const openaiError = (status: number, code: string, headers?: unknown): Error =>
-  Object.assign(new Error(`${status} said`), {
-    status,
-    code,
-    headers,
-    error: { message: 'said', code },
-  });
-
-it.each([
-  [
-    openaiError(429, 'rate_limit_exceeded', new Headers({ 'retry-after': '7' })),
-    'rate_limited',
-    429,
-    7000,
-  ],
-  [openaiError(429, 'rate_limit_exceeded', { 'retry-after': '7' }), 'rate_limited', 429, 7000],
-  [openaiError(401, 'invalid_api_key'), 'authentication_failed', 401, undefined],
-  [openaiError(400, 'context_length_exceeded'), 'context_window_exceeded', 400, undefined],
-  [
-    { errorType: 'PermissionDenied', error: { message: 'no' } },
-    'permission_denied',
-    403,
-    undefined,
-  ],
-  [new Error('the line broke'), 'connection_lost', undefined, undefined],
-])("reads what a vendor's client throws: %#", async (thrown, code, status, retryAfterMs) => {
-  let judged: { code?: string } = {};
-  const Acme = openaiCompatibleFactory({
-    provider: 'acme',
-    baseURL: 'https://acme.test/v1',
-    chatCompletion: { handleError: (error) => void (judged = error) },
-    customClient: {
-      createClient: () => ({}),
-      createChatCompletionStream: async () => {
-        throw thrown;
-      },
-    },
-  });
-  const runtime = new Acme({ apiKey: 'k', maxRetries: 0 });
-  const call = runtime.chat(payload);
-  await expect(call).rejects.toMatchObject({ code });
-  const error = (await call.catch((each: unknown) => each)) as {
-    status?: number;
-    retryAfterMs?: number;
-  };
-  expect([error.status, error.retryAfterMs]).toEqual([status, retryAfterMs]);
-  expect(judged.code).toBe(code);
-});
-
 describe("chunks of a vendor's client without a reason to finish", () => {
   const tell = async (chunks: () => unknown) => {
     const Acme = openaiCompatibleFactory({
