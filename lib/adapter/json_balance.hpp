@@ -15,6 +15,7 @@ class JsonBalance {
   void feed(std::string_view piece) {
     has_any_ = has_any_ || !piece.empty();
     for (const char c : piece) {
+      if (c != ' ' && c != '\n' && c != '\t' && c != '\r') last_ = c;
       if (strings_.take(c)) continue;
       if (c == '{' || c == '[') {
         ++depth_;
@@ -26,6 +27,10 @@ class JsonBalance {
   }
 
   [[nodiscard]] bool is_whole() const { return begun_ && depth_ == 0 && !strings_.inside(); }
+  // A value may follow; another object, that is.
+  [[nodiscard]] bool takes_value() const {
+    return !strings_.inside() && (last_ == ':' || last_ == ',' || last_ == '[');
+  }
   // Something came, and it is not the whole.
   [[nodiscard]] bool is_cut() const { return has_any_ && !is_whole(); }
 
@@ -34,6 +39,7 @@ class JsonBalance {
   std::size_t depth_ = 0;
   bool begun_ = false;
   bool has_any_ = false;
+  char last_ = 0;
 };
 
 }  // namespace millrace::adapter

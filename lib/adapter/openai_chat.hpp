@@ -14,6 +14,7 @@
 #include "adapter/chat_choice.hpp"
 #include "adapter/json_balance.hpp"
 #include "adapter/reasoning_details.hpp"
+#include "adapter/resent_text.hpp"
 #include "adapter/tagged_text.hpp"
 
 namespace millrace::adapter {
@@ -47,6 +48,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
     std::string key;
     std::string extra_json;  // extra_content
     JsonBalance arguments;
+    ResentText sent;
     bool named = false;
     bool is_custom = false;  // its arguments are a text of any kind
   };

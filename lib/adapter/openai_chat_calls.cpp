@@ -126,6 +126,9 @@ void OpenAiChat::on_tool_call(const json::Value& entry, std::optional<std::int64
   const auto give = [&](std::string_view text) {
     // No arguments, in the words of some servers.
     if (text == "null" && services_.mode == event::Mode::strict && !call.is_custom) return;
+    if (!call.is_custom && services_.mode == event::Mode::strict) {
+      text = call.sent.take(text, !call.arguments.takes_value());
+    }
     if (!call.is_custom) call.arguments.feed(text);
     services_.parts.tool_args(call.key, text);
   };

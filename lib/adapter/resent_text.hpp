@@ -1,0 +1,41 @@
+// Texts in pieces whose server sends in each piece all that went before again.
+// Source: NousResearch/hermes-agent, pull request 35718; anomalyco/opencode, issue 17339 (2026).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace millrace::adapter {
+
+// Knows what came by its length and a hash: nothing is kept.
+class ResentText {
+ public:
+  // What of the piece is new. `may_resend`: what came can have no second beginning, so that a piece
+  // that begins with all of it is no continuation.
+  std::string_view take(std::string_view piece, bool may_resend) {
+    const bool is_long = size_ > 0 && piece.size() >= size_;
+    if (is_long && (may_resend || resends_) && hash(start, piece.substr(0, size_)) == hash_) {
+      resends_ = true;
+      piece.remove_prefix(size_);
+    }
+    hash_ = hash(hash_, piece);
+    size_ += piece.size();
+    return piece;
+  }
+
+ private:
+  // FNV-1a.
+  static constexpr std::uint64_t start = 0xcbf29ce484222325U;
+  static std::uint64_t hash(std::uint64_t before, std::string_view text) {
+    constexpr std::uint64_t prime = 0x100000001b3U;
+    for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * prime;
+    return before;
+  }
+
+  std::uint64_t hash_ = start;
+  std::size_t size_ = 0;
+  bool resends_ = false;
+};
+
+}  // namespace millrace::adapter
