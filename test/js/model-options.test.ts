@@ -107,12 +107,8 @@ it('knows providers by the names that they have elsewhere', () => {
 it.each([
   [{}, 'gpt-5-pro', 'chatCompletion', 'https://api.openai.com/v1/responses'],
   [{}, 'gpt-4o', 'chatCompletion', 'https://api.openai.com/v1/chat/completions'],
-  [
-    { baseURL: 'https://g.test/v1' },
-    'gpt-5-pro',
-    'chatCompletion',
-    'https://g.test/v1/chat/completions',
-  ],
+  [{ baseURL: 'https://g.test/v1' }, 'gpt-5-pro', 'chat', 'https://g.test/v1/chat/completions'],
+  [{ baseURL: 'https://g.test/v1' }, 'gpt-5-pro', 'chatCompletion', 'https://g.test/v1/responses'],
   [{ baseURL: 'https://g.test/v1' }, 'gpt-5-pro', undefined, 'https://g.test/v1/responses'],
 ])(
   'asks OpenAI for models of the Responses API by it: %j %s %s',

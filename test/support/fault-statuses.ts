@@ -24,14 +24,15 @@ const stops: [status: number, code: string, body?: unknown][] = [
   [418, 'provider_bad_request', 'I am a teapot'],
   [421, 'provider_bad_request'],
   [422, 'provider_bad_request', { detail: [{ msg: 'field' }] }],
-  [424, 'provider_bad_request'],
   [426, 'provider_bad_request'],
   [428, 'provider_bad_request'],
   [431, 'provider_bad_request'],
   [451, 'content_filtered', '{}'],
   [501, 'capability_not_supported'],
 ];
-const passes = [408, 409, 425, 429, 500, 502, 503, 504, 507, 508, 520, 522, 524, 529, 530, 598];
+const passes = [
+  408, 409, 424, 425, 429, 500, 502, 503, 504, 507, 508, 520, 522, 524, 529, 530, 598,
+];
 
 const statuses: Modes = {
   ...Object.fromEntries(

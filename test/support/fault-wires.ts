@@ -277,10 +277,10 @@ const vendors: Modes = {
     }),
     chat,
   ),
-  'other-choices': ok(
+  'empty-choices': ok(
     edited((record) => {
       const choices = record['choices'] as object[];
-      const other = { index: 1, delta: { content: 'other' }, finish_reason: null };
+      const other = { index: 1, delta: {}, finish_reason: null };
       return choices.length === 0 ? record : { ...record, choices: [other, ...choices] };
     }),
     chat,
@@ -334,8 +334,7 @@ const vendors: Modes = {
     records((all) => all.filter(({ event }) => event !== 'content_block_stop')),
     messages,
   ),
-  'no-message-stop': partial(
-    'stream_truncated',
+  'no-message-stop': ok(
     records((all) => all.filter(({ event }) => event !== 'message_stop')),
     messages,
   ),
