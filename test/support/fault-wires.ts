@@ -13,7 +13,6 @@ import {
   json,
   ok,
   okWhole,
-  partial,
   raw,
   records,
   socketBytes,
