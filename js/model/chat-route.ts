@@ -1,6 +1,8 @@
 // createChatRoute: POST /webapi/chat/[provider] as a Fetch handler, for any server that has those.
 import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
+import { longestTimer } from '../limits';
+import { jsonOfRequest } from '../request-body';
 import type { TransportOptions } from '../transport/choose';
 import type { Check } from '../value-checks';
 import { anything, atLeast, callback, checkValues } from '../value-checks';
@@ -105,10 +107,18 @@ class ChatRoute {
     const payload = await payloadOf(request, this.#options.bodyLimit ?? defaultBodyLimit);
     const settings = await this.#settings(provider, { user: caller.user, request });
     const chat = await (runtime ?? this.#runtime)(provider, settings);
-    const signals = [request.signal];
-    if (maxDuration !== undefined) signals.push(AbortSignal.timeout(maxDuration));
-    const signal = signals.length === 1 ? request.signal : AbortSignal.any(signals);
-    return chat.chat(withoutNulls(payload), { user: caller.user, protocol, signal });
+    const clock =
+      maxDuration === undefined
+        ? undefined
+        : AbortSignal.timeout(Math.min(maxDuration, longestTimer));
+    const signal = clock ? AbortSignal.any([request.signal, clock]) : request.signal;
+    try {
+      return await chat.chat(withoutNulls(payload), { user: caller.user, protocol, signal });
+    } catch (cause) {
+      if (clock?.aborted !== true || request.signal.aborted || MillraceError.is(cause)) throw cause;
+      const text = `The provider did not answer within ${maxDuration} ms.`;
+      throw new MillraceError('total_timeout', text, { retryable: true, cause });
+    }
   }
 
   async #settings(provider: string, context: ConfigContext): Promise<ProviderSettings> {
@@ -146,21 +156,7 @@ async function providerOf(request: Request, context: RouteContext | undefined): 
 }
 
 async function payloadOf(request: Request, limit: number): Promise<ChatStreamPayload> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += (chunk as Uint8Array).byteLength;
-    if (size > limit) {
-      throw new MillraceError('body_too_large', `The request is larger than ${limit} bytes.`);
-    }
-    chunks.push(chunk as Uint8Array);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch (cause) {
-    throw new MillraceError('invalid_json', 'The request body is not valid JSON.', { cause });
-  }
+  const value = await jsonOfRequest(request, limit);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as ChatStreamPayload;
   }

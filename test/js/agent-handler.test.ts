@@ -235,3 +235,53 @@ it('throws for the pair of a Node server, which is no Request', () => {
     expect(() => handler(given as never)).toThrow('pipeAGUI(agent.run(req.body), res)');
   }
 });
+
+describe('a body that cannot be read', () => {
+  const { handler } = createAgent({ model: 'demo:demo' });
+  const init = { method: 'POST', body: JSON.stringify({ messages: [] }) };
+
+  it.each<[string, (request: Request) => unknown]>([
+    ['was read', (request) => request.text()],
+    ['is being read', (request) => request.body?.getReader()],
+  ])('because it %s before is named', async (_what, read) => {
+    const request = new Request('http://x/agent', init);
+    await read(request);
+    const response = await handler(request);
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      {
+        error: {
+          code: 'invalid_argument',
+          message: expect.stringContaining('was read before') as string,
+        },
+      },
+    ]);
+  });
+
+  it('because it breaks off is named', async () => {
+    const body = new ReadableStream({ start: (to) => to.error(new Error('the line broke')) });
+    const response = await handler(
+      new Request('http://x/agent', { method: 'POST', body, duplex: 'half' }),
+    );
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringMatching(/invalid_body.*the line broke/),
+    ]);
+  });
+
+  it('because the client is gone ends the request', async () => {
+    const gone = new AbortController();
+    const body = new ReadableStream();
+    const { signal } = gone;
+    const more = { method: 'POST', body, signal, duplex: 'half' } as RequestInit;
+    const answered = handler(new Request('http://x/agent', more));
+    gone.abort();
+    expect((await answered).status).toBe(499);
+  });
+
+  it('may begin with a mark of its byte order', async () => {
+    const body = '\uFEFF{"messages":[{"id":"1","role":"user","content":"Hi"}]}';
+    const response = await handler(new Request('http://x/agent', { method: 'POST', body }));
+    expect(readEvents(await response.text()).at(-1)).toMatchObject({ type: 'RUN_FINISHED' });
+  });
+});

@@ -193,6 +193,47 @@ describe('createChatRoute', () => {
     expect(await response.text()).not.toContain('hunter2');
   });
 
+  it('names a provider that did not answer in time', async () => {
+    provider.answer = () => undefined;
+    const route = createChatRoute({ config: config(), transport: 'engine', maxDuration: 50 });
+    for (const responseMode of [undefined, 'json']) {
+      const response = await route(post({ ...payload, responseMode }));
+      expect([response.status, await response.json()]).toMatchObject([
+        504,
+        {
+          errorType: 'ProviderNetworkError',
+          body: { provider: 'openai', error: { code: 'total_timeout' } },
+        },
+      ]);
+    }
+  });
+
+  it('leaves an answer alone that is faster than the limit', async () => {
+    const limits = { transport: 'engine', maxDuration: 2 ** 53 } as const;
+    const response = await createChatRoute({ config: config(), ...limits })(post(payload));
+    expect(await response.text()).toContain('Hello');
+  });
+
+  it('tells that a body was read before', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const request = post(payload);
+    await request.text();
+    const response = await route(request);
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { body: { error: { message: expect.stringContaining('was read before') as string } } },
+    ]);
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  it('ends with a client that goes away before its body is whole', async () => {
+    const gone = new AbortController();
+    const more = { body: new ReadableStream(), signal: gone.signal, duplex: 'half' };
+    const answered = createChatRoute({ config: config() })(post('', 'openai', more as RequestInit));
+    gone.abort();
+    expect((await answered).status).toBe(499);
+  });
+
   it('stops the provider when the client goes away', async () => {
     provider.answer = (response) => void response.writeHead(200).write(hello.slice(0, 80));
     const controller = new AbortController();

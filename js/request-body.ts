@@ -1,0 +1,55 @@
+// The body of a request to one of our Fetch handlers.
+import { noListener, onAbort, reasonOf, throwIfAborted } from './abort';
+import { MillraceError } from './errors';
+import { messageOf } from './thrown';
+
+/** The JSON value of a body of at most so many bytes. Rejects with a MillraceError, or with why it was aborted. */
+export async function jsonOfRequest(request: Request, limit: number): Promise<unknown> {
+  const text = new TextDecoder().decode(await bytesOf(request, limit));
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new MillraceError('invalid_json', 'The request body is not valid JSON.', { cause });
+  }
+}
+
+async function bytesOf(request: Request, limit: number): Promise<Buffer> {
+  const { body, signal } = request;
+  if (request.bodyUsed || body?.locked === true) {
+    throw new MillraceError(
+      'invalid_argument',
+      'The body of the request was read before it came to the handler. Read a clone() of the request ' +
+        'there, or give the handler a new Request with the body.',
+      { errorType: 'InternalServerError' },
+    );
+  }
+  throwIfAborted(signal);
+  let done = noListener;
+  // A body may wait for ever for somebody who is gone.
+  const gone = new Promise<never>((_, reject) => {
+    done = onAbort(signal, () => reject(reasonOf(signal)));
+  });
+  try {
+    return await Promise.race([gathered(body, limit), gone]);
+  } catch (cause) {
+    throwIfAborted(signal);
+    if (MillraceError.is(cause)) throw cause;
+    const text = `The request body cannot be read: ${messageOf(cause)}`;
+    throw new MillraceError('invalid_body', text, { cause });
+  } finally {
+    done();
+  }
+}
+
+async function gathered(body: Request['body'], limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += (chunk as Uint8Array).byteLength;
+    if (size > limit) {
+      throw new MillraceError('body_too_large', `The request is larger than ${limit} bytes.`);
+    }
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks);
+}
