@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 27> known_extra{"service_tier",
 
 // Members that one vendor documents and others refuse, by commas.
 // Sources: the clients openai-python, groq-python, client-python (Mistral) and perplexity-py,
-// vLLM's ChatCompletionRequest, xAI's API reference (2026).
+// vLLM's ChatCompletionRequest, the API references of xAI, Alibaba and LM Studio (2026).
 struct VendorMembers {
   std::string_view provider;
   std::string_view names;
@@ -69,8 +69,21 @@ constexpr std::array vendor_members{
     VendorMembers{"vllm",
                   "structured_outputs,guided_regex,guided_choice,guided_grammar,min_tokens,"
                   "ignore_eos,stop_token_ids,bad_words,skip_special_tokens,documents,"
-                  "continue_final_message,add_generation_prompt,priority"},
+                  "continue_final_message,add_generation_prompt,priority,truncate_prompt_tokens"},
+    VendorMembers{"qwen", "vl_high_resolution_images"},
+    VendorMembers{"lmstudio", "ttl,draft_model"},
 };
+
+// A vendor's own names of settings that the payload has under other ones: those count before them.
+void add_native_names(const Draft& draft, std::vector<std::string_view>& names) {
+  const ChatPayload& payload = draft.payload;
+  if (draft.has(Quirk::enable_thinking) && payload.reasoning->empty()) {
+    names.insert(names.end(), {"enable_thinking", "thinking_budget"});
+  }
+  if (draft.has(Quirk::search_enable) && !payload.search) names.emplace_back("enable_search");
+  const bool is_mistral = draft.config.provider->dialect == Dialect::mistral;
+  if (is_mistral && !payload.seed) names.emplace_back("random_seed");
+}
 
 // All further members that this provider takes.
 std::vector<std::string_view> members_of(const Draft& draft) {
@@ -83,6 +96,7 @@ std::vector<std::string_view> members_of(const Draft& draft) {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
+  add_native_names(draft, names);
   return names;
 }
 

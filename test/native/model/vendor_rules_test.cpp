@@ -410,12 +410,31 @@ TEST(VendorsMembers, GoToTheirVendorOnly) {
         Row{"groq", R"("reasoning_format":"parsed")"}, Row{"groq", R"("include_reasoning":false)"},
         Row{"openai", R"("moderation":{"model":"omni-moderation-latest"})"},
         Row{"mistral", R"("safe_prompt":true)"}, Row{"perplexity", R"("search_mode":"academic")"},
-        Row{"vllm", R"("structured_outputs":{"choice":["a","b"]})"}}) {
+        Row{"vllm", R"("structured_outputs":{"choice":["a","b"]})"},
+        Row{"vllm", R"("truncate_prompt_tokens":5)"},
+        Row{"qwen", R"("enable_thinking":false,"thinking_budget":9)"},
+        Row{"siliconcloud", R"("enable_thinking":false)"}, Row{"qwen", R"("enable_search":true)"},
+        Row{"qwen", R"("vl_high_resolution_images":true)"}, Row{"mistral", R"("random_seed":3)"},
+        Row{"lmstudio", R"("ttl":300,"draft_model":"d")"}}) {
     const std::string own = body_for(row.provider, "m", hi, row.member);
     EXPECT_NE(own.find(row.member), std::string::npos) << own;
     const std::string other = body_for("togetherai", "m", hi, row.member);
     EXPECT_EQ(other.find(row.member), std::string::npos) << other;
   }
+}
+
+// A body with a member twice may be read either way.
+TEST(VendorMembers, GiveWayToThePayloadsOwn) {
+  constexpr std::string_view hi = R"([{"role":"user","content":"Hi"}])";
+  const std::string thinks =
+      body_for("qwen", "m", hi, R"("enable_thinking":true,"thinking":{"type":"disabled"})");
+  EXPECT_NE(thinks.find(R"("enable_thinking":false)"), std::string::npos) << thinks;
+  EXPECT_EQ(thinks.find(R"("enable_thinking":true)"), std::string::npos) << thinks;
+  const std::string searches =
+      body_for("qwen", "m", hi, R"("enable_search":false,"enabledSearch":true)");
+  EXPECT_EQ(searches.find(R"("enable_search":false)"), std::string::npos) << searches;
+  const std::string seeded = body_for("mistral", "m", hi, R"("random_seed":3,"seed":4)");
+  EXPECT_EQ(seeded.find(R"("random_seed":3)"), std::string::npos) << seeded;
 }
 
 TEST(Moderation, IsAskedOfOpenAiAlone) {
