@@ -62,8 +62,13 @@ bool AttemptEvents::keep(const event::Body& body) {
   return false;
 }
 
+// A thought that is nothing but an opaque value says nothing, either.
 bool AttemptEvents::hold(const event::Body& body) {
   using Kind = Held::Kind;
+  const auto mark = [&]<typename E>(const E* event, Kind kind) {
+    if (event != nullptr) held_.push_back({kind, std::string(event->id), {}, {}, {}});
+    return event != nullptr;
+  };
   if (const auto* state = std::get_if<event::ProviderState>(&body)) {
     held_.push_back({Kind::state, std::string(state->provider), std::string(state->kind),
                      std::string(state->entity_id), std::string(state->json)});
@@ -78,8 +83,17 @@ bool AttemptEvents::hold(const event::Body& body) {
                      {}});
   } else if (const auto* finish = std::get_if<event::Finish>(&body)) {
     held_.push_back({Kind::finish, std::string(finish->reason), {}, {}, {}});
+  } else if (const auto* opaque = std::get_if<event::EncryptedValue>(&body)) {
+    held_.push_back({Kind::opaque,
+                     std::string(opaque->subtype),
+                     std::string(opaque->entity_id),
+                     std::string(opaque->value),
+                     {}});
   } else {
-    return false;
+    return mark(std::get_if<event::ReasoningSpanStart>(&body), Kind::span_start) ||
+           mark(std::get_if<event::ReasoningSpanEnd>(&body), Kind::span_end) ||
+           mark(std::get_if<event::ReasoningStart>(&body), Kind::thought_start) ||
+           mark(std::get_if<event::ReasoningEnd>(&body), Kind::thought_end);
   }
   return true;
 }
@@ -92,6 +106,11 @@ void AttemptEvents::release() {
       case Held::Kind::citation: show({event::Citation{one.a, one.b}}); break;
       case Held::Kind::warning: show({event::Warning{one.a, one.b, one.c}}); break;
       case Held::Kind::finish: show({event::Finish{one.a}}); break;
+      case Held::Kind::span_start: show({event::ReasoningSpanStart{one.a}}); break;
+      case Held::Kind::span_end: show({event::ReasoningSpanEnd{one.a}}); break;
+      case Held::Kind::thought_start: show({event::ReasoningStart{one.a}}); break;
+      case Held::Kind::thought_end: show({event::ReasoningEnd{one.a}}); break;
+      case Held::Kind::opaque: show({event::EncryptedValue{one.a, one.b, one.c}}); break;
     }
   }
 }

@@ -78,7 +78,17 @@ class AttemptEvents final : public event::EventSink {
  private:
   // An event that says nothing by itself.
   struct Held {
-    enum class Kind : std::uint8_t { state, citation, warning, finish };
+    enum class Kind : std::uint8_t {
+      state,
+      citation,
+      warning,
+      finish,
+      span_start,
+      span_end,
+      thought_start,
+      thought_end,
+      opaque
+    };
     Kind kind = Kind::state;
     std::string a, b, c, d;
   };

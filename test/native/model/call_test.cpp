@@ -189,6 +189,41 @@ TEST(ModelCall, RetriesBeforeTheFirstTokenWithoutATrace) {
   EXPECT_EQ(rig.call.attempts()[1].waited, 250ms);
 }
 
+// OpenAI's reasoning models and Claude give values that nobody can read before their first words.
+TEST(ModelCall, RetriesAfterAThoughtWithoutAWord) {
+  const auto thought = [](CallRig& rig) {
+    rig.head(200);
+    rig.data(
+        "data: {\"type\":\"message_start\",\"message\":{\"id\":\"a\",\"role\":\"assistant\","
+        "\"content\":[],\"model\":\"m\",\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n"
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":"
+        "{\"type\":\"redacted_thinking\",\"data\":\"c2VjcmV0\"}}\n\n"
+        "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
+  };
+  CallRig rig(link("anthropic"));
+  rig.start();
+  thought(rig);
+  EXPECT_FALSE(rig.log.has("REASONING")) << rig.log.all();
+  rig.data("data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n");
+  ASSERT_FALSE(rig.call.ended());
+  EXPECT_FALSE(rig.call.attempts().at(0).shown);
+  rig.timer();
+  thought(rig);
+  rig.data(
+      "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":"
+      "{\"type\":\"text\",\"text\":\"\"}}\n\n"
+      "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":"
+      "{\"type\":\"text_delta\",\"text\":\"Hello\"}}\n\n");
+  EXPECT_FALSE(rig.log.has("millrace.reset"));
+  const std::string all = rig.log.all();
+  std::size_t at = 0;
+  for (const char* part : {"REASONING_START", "c2VjcmV0", "REASONING_END", "Hello"}) {
+    at = all.find(part, at);
+    ASSERT_NE(at, std::string::npos) << part << '\n' << all;
+  }
+  EXPECT_EQ(all.find("c2VjcmV0"), all.rfind("c2VjcmV0"));
+}
+
 TEST(ModelCall, WaitsAsLongAsTheProviderSays) {
   CallRig rig(link());
   rig.chance.value = 0;
