@@ -53,7 +53,14 @@ export async function chatResponse(parts: ChatParts): Promise<Response> {
     { highWaterMark: 0 },
   );
   unread.register(body, call);
-  return new Response(body, { headers: { ...streamHeaders, ...headers } });
+  return new Response(body, { headers: headersOf(headers) });
+}
+
+// Names are the same in any case: two of one are a list to whoever reads them.
+function headersOf(given: Record<string, string> = {}): Headers {
+  const headers = new Headers(streamHeaders);
+  for (const [name, value] of Object.entries(given)) headers.set(name, value);
+  return headers;
 }
 
 interface ByteSource {

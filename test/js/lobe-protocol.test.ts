@@ -235,3 +235,22 @@ it('tells the tokens of all attempts in one usage, which clients keep', async ()
   expect(final?.usage).toEqual(sum);
   expect(final).not.toHaveProperty('usageMissingDiagnostics');
 });
+
+it.each([undefined, 'json'] as const)(
+  'headers of the caller replace ours (%s)',
+  async (responseMode) => {
+    const runtime = createModelRuntime('openai', {
+      apiKey: 'k',
+      fetch: async () =>
+        new Response(sse(choice({ content: 'Hi' }), stopped), {
+          headers: { 'content-type': 'text/event-stream' },
+        }),
+    });
+    const { headers } = await runtime.chat(
+      { model: 'm', messages, responseMode },
+      { headers: { 'content-type': 'text/x', 'CACHE-CONTROL': 'no-store', 'x-own': '1' } },
+    );
+    const names = ['content-type', 'cache-control', 'x-own'];
+    expect(names.map((name) => headers.get(name))).toEqual(['text/x', 'no-store', '1']);
+  },
+);
