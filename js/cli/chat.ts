@@ -7,7 +7,7 @@ import type { ModelRun } from '../model/run';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
 import type { Command } from './command';
-import { exitCodeOf, integerOption, readArgs, toldError, UsageError } from './command';
+import { exitCodeOf, integerOption, plain, readArgs, toldError, UsageError } from './command';
 import { chooseModel, modelWithKey } from './model-choice';
 
 const help = `Usage: millrace chat "question" [options]
@@ -40,6 +40,11 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
+// What a model says may have come from anybody: a terminal must not obey it. A pipe keeps every byte.
+function write(stream: NodeJS.WriteStream, text: string): void {
+  stream.write(stream.isTTY ? plain(text) : text);
+}
+
 /** Follows a run, and writes what a person wants to see of it. */
 class Terminal {
   #thinking = false;
@@ -68,17 +73,19 @@ class Terminal {
     if (this.#thinking) process.stderr.write('\n\n');
     this.#thinking = false;
     this.#last = delta;
-    process.stdout.write(delta);
+    write(process.stdout, delta);
   }
 
   #thought(delta: string): void {
     if (this.#quiet) return;
     this.#thinking = true;
-    process.stderr.write(process.stderr.isTTY ? `\u001b[2m${delta}\u001b[22m` : delta);
+    if (process.stderr.isTTY) process.stderr.write('\u001b[2m');
+    write(process.stderr, delta);
+    if (process.stderr.isTTY) process.stderr.write('\u001b[22m');
   }
 
   #note(text: string): void {
-    if (!this.#quiet) process.stderr.write(`\n(${text})\n`);
+    if (!this.#quiet) write(process.stderr, `\n(${text})\n`);
   }
 }
 
@@ -185,7 +192,7 @@ async function ask(values: Values, positionals: readonly string[]): Promise<numb
   } else {
     terminal.end();
     const wasAsked = report.attempts.length > 0;
-    if (values.quiet !== true && wasAsked) process.stderr.write(shownUsage(report, cost));
+    if (values.quiet !== true && wasAsked) write(process.stderr, shownUsage(report, cost));
   }
   if (stopped) return 130;
   if (failure === undefined) return 0;

@@ -151,6 +151,23 @@ describe('millrace chat', () => {
     await provider.calls[0]?.closed;
   });
 
+  it('lets no answer command a terminal, and keeps the bytes for a pipe', async () => {
+    const said = 'a\u001b]0;title\u0007b\u009b2J\tc\u202ed\n';
+    const call = { index: 0, id: 'c', function: { name: said, arguments: '{}' } };
+    const records = [piece({ reasoning_content: said }), piece({ content: said })];
+    provider.answer = stream([sse(...records, piece({ tool_calls: [call] }, 'tool_calls'))]);
+    const tty = 'process.stdout.isTTY=process.stderr.isTTY=true';
+    const env = { ...key, NODE_OPTIONS: `--import=data:text/javascript,${tty}` };
+    const shown = await millrace(['chat', 'Hi?', ...asking()], { env });
+    expect([shown.code, shown.out]).toEqual([0, 'a]0;titleb2J\tcd\n']);
+    expect(shown.err).toContain('\u001b[2ma]0;titleb2J\tcd\n\u001b[22m');
+    expect(shown.err).toContain('(calls a]0;titleb2J\tcd');
+    for (const bad of ['\u0007', '\u009b', '\u202e', '\u001b]'])
+      expect(shown.err).not.toContain(bad);
+    const piped = await millrace(['chat', 'Hi?', ...asking()], { env: key });
+    expect([piped.out, piped.err]).toEqual([said, expect.stringContaining(said) as string]);
+  });
+
   it('tells why it failed, without the key', async () => {
     provider.answer = (response) =>
       void response
