@@ -3,6 +3,7 @@ import type { ModelUsage } from '../../types/chat-stream';
 import type { AGUIEvent } from '../../types/events';
 import type { CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
+import { AnswerText } from '../model/answer-text';
 import type { ModelRun } from '../model/run';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
@@ -26,7 +27,7 @@ Options:
   --json                  print one JSON object at the end instead, of an error as well
   --help                  print this
 
-Exit code: 0 when the answer is complete, 1 when it failed, 2 for a wrong use, 130 after Ctrl-C.
+Exit code: 0 when the answer is complete, 1 when it failed or is cut at its limit, 2 for a wrong use, 130 after Ctrl-C.
 `;
 
 const options = {
@@ -173,21 +174,28 @@ async function ask(values: Values, positionals: readonly string[]): Promise<numb
   });
   const wasStopped = stopOnSignal(run);
   const terminal = new Terminal(values.quiet === true);
-  let text = '';
+  const answer = new AnswerText(Infinity);
+  let cut: MillraceError | undefined;
   for await (const event of run) {
-    if (values.json !== true) terminal.show(event);
-    else if (event.type === 'TEXT_MESSAGE_CONTENT') text += event.delta;
+    if (values.json === true) answer.add(event);
+    else terminal.show(event);
+    cut ??= cutOf(event);
   }
   const report = await run.report;
   const stopped = wasStopped();
   const { cost } = report.usage;
   const failure = await run.text().then(
-    () => undefined,
+    () => cut,
     (error: unknown) => error as Error,
   );
   if (values.json === true) {
-    const error = failure === undefined ? {} : { error: toldError(failure) };
-    const told = { ...report, text, ...(cost === undefined ? {} : { cost }), stopped, ...error };
+    const { text, openCalls: toolCalls } = answer;
+    const told = {
+      ...{ ...report, text, stopped },
+      ...(toolCalls.length === 0 ? {} : { toolCalls }),
+      ...(cost === undefined ? {} : { cost }),
+      ...(failure === undefined ? {} : { error: toldError(failure) }),
+    };
     process.stdout.write(`${JSON.stringify(told)}\n`);
   } else {
     terminal.end();
@@ -201,6 +209,12 @@ async function ask(values: Values, positionals: readonly string[]): Promise<numb
   const told = isUse ? new UsageError(failure.message, { cause: failure }) : failure;
   if (values.json !== true) throw told;
   return exitCodeOf(told);
+}
+
+// To a run, an answer that reached its limit is one all the same; whoever reads it wants to know.
+function cutOf(event: AGUIEvent): MillraceError | undefined {
+  if (event.type !== 'RUN_ERROR' || event.code !== 'output_limit_reached') return undefined;
+  return new MillraceError('output_limit_reached', event.message);
 }
 
 // What the model is called wrongly is a wrong use.

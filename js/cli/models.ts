@@ -7,7 +7,7 @@ import { hasKey, providerRow, providerRows } from '../model/settings';
 import { modelCard, modelCards } from '../model/usage';
 import { messageOf } from '../thrown';
 import type { Command } from './command';
-import { exitCodeOf, readArgs, toldError, UsageError } from './command';
+import { exitCodeOf, plain, readArgs, toldError, UsageError } from './command';
 import { tableOf } from './table';
 
 const help = `Usage: millrace models [--provider <id>] [--offline] [--json]
@@ -64,7 +64,7 @@ async function rowsOf(row: ProviderRow): Promise<Row[]> {
     return await listed(row.id);
   } catch (error) {
     const reason = messageOf(error);
-    process.stderr.write(`${row.id} gave no list (built-in list shown): ${reason}\n`);
+    process.stderr.write(`${row.id} gave no list (built-in list shown): ${plain(reason)}\n`);
     return builtIn(row);
   }
 }
@@ -129,7 +129,7 @@ export const models: Command = {
       rateOf(row, 'textOutput'),
     ]);
     const head = ['model', 'source', 'context', 'max output', '$ input', '$ cached', '$ output'];
-    process.stdout.write(tableOf(head, cells));
+    process.stdout.write(plain(tableOf(head, cells)));
     return 0;
   },
 };

@@ -168,6 +168,28 @@ describe('millrace chat', () => {
     expect([piped.out, piped.err]).toEqual([said, expect.stringContaining(said) as string]);
   });
 
+  it('tells that an answer is cut at its limit', async () => {
+    provider.answer = stream([sse(piece({ content: 'Half' }, 'length'))]);
+    const shown = await millrace(['chat', 'Hi?', ...asking(), '--quiet'], { env: key });
+    expect([shown.code, shown.out]).toEqual([1, 'Half\n']);
+    expect(shown.err).toMatch(/cut off .*\(output_limit_reached\)\n$/);
+    const told = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
+    expect([told.code, JSON.parse(told.out)]).toMatchObject([
+      1,
+      { text: 'Half', finishReason: 'length', error: { code: 'output_limit_reached' } },
+    ]);
+  });
+
+  it('tells programs which tools the model calls', async () => {
+    const call = { index: 0, id: 'c', function: { name: 'f', arguments: '{"a":1}' } };
+    provider.answer = stream([sse(piece({ tool_calls: [call] }, 'tool_calls'))]);
+    const { code, out } = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      { text: '', toolCalls: [{ id: 'c', function: { name: 'f', arguments: '{"a":1}' } }] },
+    ]);
+  });
+
   it('tells why it failed, without the key', async () => {
     provider.answer = (response) =>
       void response
