@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/anthropic_blocks.hpp"
 #include "format/openai.hpp"
 #include "format/openai_names.hpp"
 #include "format/support.hpp"
@@ -118,14 +119,30 @@ void write_file(JsonBuilder& out, const Media& media) {
   out.close_object();
 }
 
+void write_said(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
+  // A part the API has no word for keeps its place.
+  const bool is_text = part["type"].string() == "text";
+  const std::string_view text = is_text ? part["text"].string() : "";
+  const json::Value mark = part["metadata"]["cache_control"];
+  if (!wishes.cache_marks || !mark.is_object()) return message::write_text_part(out, text);
+  write_text_block(out, text, mark);
+}
+
+// A system message that shall be cached is a part.
+void write_prompt(JsonBuilder& out, const Message& message, const OpenAiWishes& wishes) {
+  const std::string text = message::text_of(message.content);
+  const auto* mark = message.metadata.find(anthropic_provider, "cache_control");
+  if (!wishes.cache_marks || mark == nullptr) return out.text("content", text);
+  json::Document document;
+  const auto parsed = document.parse(mark->json);
+  out.open_array("content");
+  write_text_block(out, text, parsed ? parsed.value() : json::Value());
+  out.close_array();
+}
+
 void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
   Media media;
-  if (!message::read_media(media, part)) {
-    // A part the API has no word for keeps its place.
-    const bool is_text = part["type"].string() == "text";
-    message::write_text_part(out, is_text ? part["text"].string() : "");
-    return;
-  }
+  if (!message::read_media(media, part)) return write_said(out, part, wishes);
   if (wishes.mistral_parts && write_mistral_part(out, media)) return;
   const bool is_binary = part["type"].string() == "binary";
   const bool is_data_document =
@@ -338,7 +355,7 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
       out.text("tool_call_id", message.tool_call_id);
       break;
     case Role::system:
-    case Role::developer:
+    case Role::developer: write_prompt(out, message, wishes); break;
     case Role::reasoning:
     case Role::activity: out.text("content", message::text_of(message.content)); break;
   }

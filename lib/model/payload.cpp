@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "model/api_mode.hpp"
+#include "model/cache_marks.hpp"
 #include "model/families.hpp"
 #include "model/payload_messages.hpp"
 #include "model/payload_tools.hpp"
@@ -303,6 +304,8 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
   if (!messages) return std::move(messages).error();
   payload.value().messages = std::move(messages).value();
+  payload.value().cache_marks =
+      root["format"].string().empty() && has_cache_marks(root["messages"]);
   if (payload.value().messages.empty()) return invalid_member("messages", "must hold a message");
   return payload;
 }

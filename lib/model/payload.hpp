@@ -85,6 +85,7 @@ struct ChatPayload {
   // else they are refused.
   bool leaves_out = false;
   bool context_caching = false;
+  bool cache_marks = false;  // messages carry the caller's own: nothing else is marked
   bool search = false;
   bool url_context = false;
   std::string image_aspect_ratio;

@@ -7,6 +7,7 @@
 #include "format/format.hpp"
 #include "format/openai.hpp"
 #include "message/parts.hpp"
+#include "model/cache_marks.hpp"
 #include "model/providers.hpp"
 #include "model/scope.hpp"
 
@@ -274,6 +275,7 @@ Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
       add_call_signatures(message, value);
     }
     if (message.role == Role::user) restore_media(message, value["content"]);
+    restore_cache_marks(message, value);
     if (message.role == Role::tool) restore_result(message, value, ids);
     out.push_back(std::move(message));
   }

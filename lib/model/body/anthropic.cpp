@@ -44,9 +44,14 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
   return std::nullopt;
 }
 
+// The API takes four marks: the caller's own stand alone.
+bool marks_for_cache(const Draft& draft) {
+  return draft.payload.context_caching && !draft.payload.cache_marks;
+}
+
 // The prompt's blocks, the last of them marked for the cache.
 void write_system(JsonBuilder& out, const Draft& draft) {
-  if (!draft.payload.context_caching) {
+  if (!marks_for_cache(draft)) {
     format::write_anthropic_system(out, draft.messages);
     return;
   }
@@ -120,7 +125,7 @@ void write_marked_messages(JsonBuilder& out, const json::Value& messages) {
 
 Result<void> write_messages(JsonBuilder& out, const Draft& draft, bool thinks) {
   const std::span<const Message> messages = claude_messages(draft, thinks);
-  if (!draft.payload.context_caching) {
+  if (!marks_for_cache(draft)) {
     format::write_anthropic_messages(out, messages);
     return {};
   }
@@ -152,7 +157,7 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool takes_schemas) {
   if (!takes_schemas) note_no_strict(draft);
   out.open_array("tools");
   for (std::size_t at = 0; at < tools.size(); ++at) {
-    const bool marked = draft.payload.context_caching && is_last_of(at, tools.size());
+    const bool marked = marks_for_cache(draft) && is_last_of(at, tools.size());
     write_tool(out, tools[at], marked, takes_schemas);
   }
   if (draft.payload.search) out.raw(R"({"type":"web_search_20250305","name":"web_search"})");

@@ -264,6 +264,7 @@ Result<std::string> chat_messages(const Draft& draft) {
                      draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
   set_begun(draft, is_mistral, wishes);
   wishes.answer_images = draft.has(Quirk::image_config);
+  wishes.cache_marks = draft.has(Quirk::cache_control_parts);
   const bool thinks = draft.is(Trait::thoughts_back) && !is_disabled(draft.payload.reasoning);
   if (thinks || draft.has(Quirk::reasoning_content_back) || draft.payload.preserve_thinking) {
     wishes.reasoning_member = "reasoning_content";
@@ -281,7 +282,8 @@ Result<std::string> chat_messages(const Draft& draft) {
     format::write_openai(out, prepared(draft), wishes);
   }
   std::string messages = out.take();
-  if (!draft.payload.context_caching || !draft.has(Quirk::cache_control_parts)) return messages;
+  const bool marks = draft.payload.context_caching && !draft.payload.cache_marks;
+  if (!marks || !draft.has(Quirk::cache_control_parts)) return messages;
   return with_cache_marks(messages);
 }
 

@@ -68,6 +68,10 @@ constexpr std::array settings{
             },
             claudes | all_of(bedrock_converse),
             "The provider caches by itself or not at all: there is nothing to ask for."},
+    Setting{
+        "cache_control",
+        [](const Draft& d) { return d.payload.cache_marks && !d.has(Quirk::cache_control_parts); },
+        claudes, "The API marks no parts for its cache."},
     Setting{"enabledSearch", [](const Draft& d) { return d.payload.search; },
             chats | claudes | geminis | all_of(openai_responses),
             "The provider offers no search with a chat."},
