@@ -14,7 +14,7 @@ import type { Chunks } from './custom-client';
 import { withSender } from './custom-client';
 import { checkAnthropicFactory, checkOpenAIFactory } from './factory-checks';
 import type { ContextPreFlight } from './factory-hooks';
-import { checkContext, withDebug, withMedia } from './factory-hooks';
+import { tooLongFor, withDebug, withMedia } from './factory-hooks';
 import type {
   AnthropicCompatibleOptions,
   FactoryHooks,
@@ -24,7 +24,7 @@ import type {
   OpenAICompatibleOptions,
   PricingHook,
 } from './factory-options';
-import type { ObjectRun } from './object';
+import type { ObjectChanges, ObjectRun } from './object';
 import { fits } from './patterns';
 import { checkPayload, isPayloadMember } from './payload';
 import type { ModelRun } from './run';
@@ -161,39 +161,23 @@ function ownOnly(provider: string, hooks: ModelHooks): ModelHooks {
 // What the payload of an object becomes, and the vendor's own members of it.
 interface ObjectAsked {
   request: GenerateObjectRequest;
-  call?: { extraBody: Record<string, unknown> } | undefined;
+  call: ObjectChanges & { extraBody?: Record<string, unknown> };
 }
 
 function objectRequest(hooks: ObjectHooks, request: GenerateObjectRequest): ObjectAsked {
   const { handleSchema, handlePayload, useToolsCalling, useResponse, useResponseModels } = hooks;
   let next = { ...request };
-  if (handleSchema && next.schema !== undefined)
-    next.schema = changedSchema(next.schema, handleSchema);
+  const call = handleSchema ? { changeSchema: handleSchema } : {};
   if (useToolsCalling === true) next.mode ??= 'tool';
   if (useResponse === true || matches(useResponseModels ?? [], request.model)) {
     next['apiMode'] ??= 'responses';
   }
-  if (!handlePayload) return { request: next };
+  if (!handlePayload) return { request: next, call };
   const { schema, ...payload } = next;
   const changed = handlePayload(payload);
   next = { ...changed, schema } as GenerateObjectRequest;
   const added = Object.entries(changed).filter(([name]) => !isPayloadMember(name));
-  return { request: next, call: { extraBody: Object.fromEntries(added) } };
-}
-
-// A validator keeps judging by its own rules; what the model is asked for changes.
-function changedSchema(
-  schema: NonNullable<GenerateObjectRequest['schema']>,
-  change: NonNullable<ObjectHooks['handleSchema']>,
-): NonNullable<GenerateObjectRequest['schema']> {
-  if ('~standard' in schema) return schema;
-  const { jsonSchema, schema: inner } = schema as Record<
-    string,
-    Record<string, unknown> | undefined
-  >;
-  if (jsonSchema) return { ...schema, jsonSchema: change(jsonSchema) };
-  if (inner && !('~standard' in inner)) return { ...schema, schema: change(inner) };
-  return change(schema);
+  return { request: next, call: { ...call, extraBody: Object.fromEntries(added) } };
 }
 
 // What the factory decides is its vendor's alone: a fallback's own API is not asked otherwise for it.
@@ -206,9 +190,11 @@ function asked<T extends CallOptions>(
   const pricingContext = call?.pricingContext ?? plan.pricing?.(payload);
   const { apiMode: wanted, ...rest } = payload;
   const apiMode = plan.apiMode(payload, baseURL);
+  const tooLong = tooLongFor(plan.preFlight, payload);
   const own = {
     ...(pricingContext === undefined ? {} : { pricingContext }),
     ...(apiMode === wanted ? {} : { apiMode }),
+    ...(tooLong === undefined ? {} : { tooLong }),
   };
   const isSame = Object.keys(own).length === 0;
   return [apiMode === wanted ? payload : rest, isSame ? call : ({ ...call, ...own } as T)];
@@ -219,7 +205,7 @@ function askedObject(
   request: GenerateObjectRequest,
   call?: GenerateObjectOptions,
 ): [GenerateObjectRequest, GenerateObjectOptions] {
-  const asked = plan.objectRequest?.(request) ?? { request };
+  const asked = plan.objectRequest?.(request) ?? { request, call: {} };
   return [asked.request, { ...call, ...asked.call }];
 }
 
@@ -256,13 +242,11 @@ function runtimeClass(options: FactoryOptions, plan: Plan): RuntimeClass {
 
     override async chat(payload: ChatStreamPayload, call?: ChatOptions): Promise<Response> {
       checkPayload(payload);
-      checkContext(plan.preFlight, payload);
       return super.chat(...asked(plan, payload, this.#instance, call));
     }
 
     override stream(payload: ChatStreamPayload, call?: StreamOptions): ModelRun {
       checkPayload(payload);
-      checkContext(plan.preFlight, payload);
       return super.stream(...asked(plan, payload, this.#instance, call));
     }
 

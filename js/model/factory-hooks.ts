@@ -21,22 +21,21 @@ export interface ContextPreFlight {
   minOutputTokens?: number | undefined;
 }
 
-/** Throws `context_window_exceeded` for a conversation that leaves no room for an answer. */
-export function checkContext(
+/** Why a conversation leaves no room for an answer; undefined when it does. */
+export function tooLongFor(
   preFlight: ContextPreFlight | undefined,
   payload: ChatStreamPayload,
-): void {
+): string | undefined {
   const limit = preFlight?.models.find(({ id }) => id === payload.model);
-  if (!preFlight || !limit) return;
+  if (!preFlight || !limit) return undefined;
   const { minOutputTokens = 1 } = preFlight;
   const { messages, tools, max_tokens: wanted } = payload;
   const asked = estimateTokens(withoutMedia({ messages, tools }), payload.model);
   const room = Math.max(minOutputTokens, Math.min(wanted ?? 0, limit.maxOutput ?? Infinity));
-  if (asked + room <= limit.contextWindowTokens) return;
-  throw new MillraceError(
-    'context_window_exceeded',
+  if (asked + room <= limit.contextWindowTokens) return undefined;
+  return (
     `The conversation is about ${asked} tokens; with ${room} for the answer that is more than the ` +
-      `${limit.contextWindowTokens} of ${limit.id}. Shorten it, or ask for fewer tokens.`,
+    `${limit.contextWindowTokens} of ${limit.id}. Shorten it, or ask for fewer tokens.`
   );
 }
 

@@ -24,8 +24,17 @@ interface Plan {
   mode: 'schema' | 'tool' | 'json';
   name: string;
   wrapped: boolean;
-  payload: Record<string, unknown>;
+  payload: {
+    response_format?: { json_schema?: { schema: object } };
+    tools?: { function: { parameters: object } }[];
+  };
   instruction?: string;
+}
+
+/** What a factory adds to the options. */
+export interface ObjectChanges {
+  /** Changes the schema as it would be sent. */
+  changeSchema?: ((schema: Record<string, unknown>) => Record<string, unknown>) | undefined;
 }
 
 // An object with problems can be used, but is worth a repair.
@@ -89,6 +98,8 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     this.#schema = readSchema(request.schema);
     this.#planJson = planOf(host, request, options, this.#schema);
     this.#plan = JSON.parse(this.#planJson) as Plan;
+    const { changeSchema } = options as ObjectChanges;
+    if (changeSchema) changeSent(this.#plan, changeSchema);
     this.#object = this.#ask().finally(() => {
       this.#over = true;
       this.#notify();
@@ -248,9 +259,10 @@ async function generateToolCalls(
 function callOptions({
   repairs,
   headers,
+  changeSchema,
   ...options
-}: GenerateObjectOptions): Pick<GenerateObjectOptions, 'onUsage'> {
-  void repairs;
+}: GenerateObjectOptions & ObjectChanges): Pick<GenerateObjectOptions, 'onUsage'> {
+  void [repairs, changeSchema];
   if (!headers) return options;
   const { requestHeaders } = options as { requestHeaders?: object };
   return { ...options, requestHeaders: { ...headers, ...requestHeaders } } as object;
@@ -319,6 +331,14 @@ function planOf(
     }
     rethrow(error);
   }
+}
+
+// The answer is judged by the schema that was asked for all the same.
+function changeSent({ payload }: Plan, change: NonNullable<ObjectChanges['changeSchema']>): void {
+  const format = payload.response_format?.json_schema;
+  const tool = payload.tools?.[0]?.function;
+  if (format) format.schema = change(format.schema as Record<string, unknown>);
+  if (tool) tool.parameters = change(tool.parameters as Record<string, unknown>);
 }
 
 function refusedAnswer(answer: string): MillraceError {

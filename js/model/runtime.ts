@@ -53,6 +53,8 @@ import { checkOptionNames, checkSettings, engineSettings, splitModel } from './s
 interface OwnOptions {
   extraBody?: Record<string, unknown>;
   apiMode?: string;
+  /** Why the conversation does not fit this provider's model. */
+  tooLong?: string;
 }
 
 type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
@@ -308,8 +310,9 @@ export class ModelRuntime {
     if (maxRetries !== undefined) settings.maxRetries = maxRetries;
     if (timeouts) settings.timeouts = { ...settings.timeouts, ...timeouts };
     // Of the factories, which know members of a vendor's own, and which of its APIs has a model.
-    const { extraBody, apiMode } = options as OwnOptions;
+    const { extraBody, apiMode, tooLong } = options as OwnOptions;
     if (extraBody) Object.assign(settings, { extraBody });
+    if (tooLong !== undefined) Object.assign(settings, { tooLong });
     if (apiMode !== undefined) settings.apiMode = apiMode;
     const mocked = payload.mockResponse === true;
     const chain = mocked

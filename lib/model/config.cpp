@@ -185,6 +185,7 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
     MILLRACE_TRY(read_text_setting(root, option.name, config.*option.field));
   }
   take_project(config);
+  config.too_long = root["tooLong"].string();
   for (const auto& [key, value] : root["extraBody"].members()) {
     config.extra_body.emplace_back(key, value.to_json());
   }

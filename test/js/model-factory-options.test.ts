@@ -1,4 +1,5 @@
 // The options of the factories, one by one, and the callbacks of images and parts.
+import { z } from 'zod';
 import type { ChatFinish, ChatPart } from 'millrace';
 import {
   MillraceError,
@@ -147,10 +148,15 @@ describe('openaiCompatibleFactory', () => {
     expect(await codeOf(() => runtime.chat({ model: 'small', messages: long }))).toBe(
       'context_window_exceeded',
     );
-    expect(await codeOf(() => runtime.stream({ model: 'small', messages: long }))).toBe(
+    expect(await codeOf(() => runtime.stream({ model: 'small', messages: long }).text())).toBe(
       'context_window_exceeded',
     );
     expect(bodies).toHaveLength(0);
+    const fallback = [{ provider: 'groq', model: 'large', apiKey: 'g' }];
+    const run = runtime.stream({ model: 'small', messages: long }, { fallback });
+    expect(await run.text()).toBe('Hi');
+    expect((await run.report).provider).toBe('groq');
+    bodies.length = 0;
     expect(await codeOf(() => runtime.stream({ model: 'other', messages: long }).text())).toBe(
       'ok',
     );
@@ -289,6 +295,33 @@ describe('openaiCompatibleFactory', () => {
       enable_thinking: false,
       tools: [{ function: { parameters: { title: 'changed' } } }],
     });
+  });
+
+  it("sends the schema as a vendor's hook gives it, a validator's, too", async () => {
+    const { bodies, send } = fake(chunk('{"a":"x"}'), end);
+    const seen: unknown[] = [];
+    const Acme = openaiCompatibleFactory({
+      ...vendor,
+      generateObject: {
+        handleSchema: ({ additionalProperties, ...schema }) => {
+          seen.push(additionalProperties);
+          return { ...schema, 'x-order': ['a'] };
+        },
+      },
+    });
+    const runtime = new Acme({ fetch: send });
+    const json = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    const ask = (schema: object) => runtime.generateObject({ model: 'm', messages, schema });
+    expect(await ask({ name: 'o', schema: json })).toEqual({ a: 'x' });
+    expect(await ask(z.object({ a: z.string() }))).toEqual({ a: 'x' });
+    expect(seen).toEqual([false, false]);
+    for (const body of bodies) {
+      const { response_format } = body as { response_format: { json_schema: { schema: object } } };
+      expect(response_format.json_schema.schema).toEqual({
+        ...json,
+        'x-order': ['a'],
+      });
+    }
   });
 
   it("lists the models of a vendor that speaks Anthropic's Messages", async () => {
