@@ -1,12 +1,12 @@
 // The options of the factories, one by one, and the callbacks of images and parts.
-import { z } from 'zod';
-import type { ChatFinish, ChatPart } from 'millrace';
+import type { ChatFinish, ChatPart, ObjectSchema } from 'millrace';
 import {
   MillraceError,
   anthropicCompatibleFactory,
   createModelRuntime,
   openaiCompatibleFactory,
 } from 'millrace';
+import { z } from 'zod';
 
 import * as engine from '../../dist/cjs/transport/engine';
 import { sse } from './support/responses';
@@ -311,7 +311,7 @@ describe('openaiCompatibleFactory', () => {
     });
     const runtime = new Acme({ fetch: send });
     const json = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
-    const ask = (schema: object) => runtime.generateObject({ model: 'm', messages, schema });
+    const ask = (schema: ObjectSchema) => runtime.generateObject({ model: 'm', messages, schema });
     expect(await ask({ name: 'o', schema: json })).toEqual({ a: 'x' });
     expect(await ask(z.object({ a: z.string() }))).toEqual({ a: 'x' });
     expect(seen).toEqual([false, false]);
