@@ -1,6 +1,7 @@
 // millrace models: the models of providers, with their limits and prices.
 import type { ModelCard, PricingUnit } from '../../types/usage';
 import { addon } from '../addon';
+import { MillraceError } from '../errors';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderRow } from '../model/settings';
 import { hasKey, providerRow, providerRows } from '../model/settings';
@@ -79,7 +80,8 @@ function isAsked(row: ProviderRow, named: boolean): boolean {
 async function allRows(provider: string | undefined, offline: boolean): Promise<Row[]> {
   const named = provider === undefined ? undefined : providerRow(provider);
   if (provider !== undefined && !named) {
-    throw new UsageError(`There is no provider '${provider}'. 'millrace providers' lists them.`);
+    const text = `There is no provider '${provider}'. 'millrace providers' lists them.`;
+    throw new UsageError(text, { cause: new MillraceError('unknown_provider', text) });
   }
   const rows = named ? [named] : providerRows();
   const asked = (row: ProviderRow): boolean => !offline && isAsked(row, named !== undefined);

@@ -260,7 +260,7 @@ describe('millrace models and providers', () => {
   it('tell programs what is wrong', async () => {
     const { code, out } = await millrace(['models', '--provider', 'nobody', '--json']);
     expect(code).toBe(2);
-    expect(JSON.parse(out)).toMatchObject({ error: { code: 'invalid_option' } });
+    expect(JSON.parse(out)).toMatchObject({ error: { code: 'unknown_provider' } });
   });
 
   it('asks a provider with a key for its list, and marks what is built in', async () => {
