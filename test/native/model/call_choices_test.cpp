@@ -6,9 +6,9 @@ namespace {
 
 std::string texts_read(std::optional<std::int64_t> asked_for, std::string_view changed_body = {}) {
   CallOptions options;
-  options.chain = std::vector<CallLink>{test::link()};
+  options.chain = std::vector<CallLink>{rig::link()};
   options.hooks.payload = !changed_body.empty();
-  test::CallRig rig(std::move(options), "Say hello.", asked_for);
+  rig::CallRig rig(std::move(options), "Say hello.", asked_for);
   rig.start();
   if (!changed_body.empty()) rig.call.complete(rig.host.asked.at(0).id, changed_body, rig.now());
   rig.head(200);

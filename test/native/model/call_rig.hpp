@@ -16,7 +16,7 @@
 #include "event/codec.hpp"
 #include "model/call.hpp"
 
-namespace millrace::model::test {
+namespace millrace::model::rig {
 
 using namespace std::chrono_literals;
 
@@ -163,4 +163,4 @@ struct CallRig {
   ModelCall call;
 };
 
-}  // namespace millrace::model::test
+}  // namespace millrace::model::rig

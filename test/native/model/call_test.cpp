@@ -8,8 +8,8 @@
 namespace millrace::model {
 namespace {
 
-using test::CallRig;
-using test::link;
+using rig::CallRig;
+using rig::link;
 using namespace std::chrono_literals;
 
 CallOptions chain(std::vector<CallLink> links) {
@@ -373,7 +373,7 @@ TEST(ModelCall, TellsOfEachPartOnceThatAFallbackCannotTake) {
 
 TEST(ModelCall, ShowsAnIdOfAnAbandonedAnswerNeverAgain) {
   CountingIds ids("fresh-");
-  test::EventLog log;
+  rig::EventLog log;
   const VoidIds void_ids{"m1"};
   const std::vector<Tool> no_tools;
   AttemptEvents events(log, ids, void_ids, no_tools, "openai", "m");
@@ -837,7 +837,7 @@ TEST(ModelCall, EstimatesAnAnswerWhoseConnectionBroke) {
 TEST(ModelCall, NeverRepeatsAKey) {
   CallRig rig(link("openai", "m", 0));
   rig.start();
-  rig.refuse(401, R"({"error":{"message":"Incorrect API key provided: )" + std::string(test::key) +
+  rig.refuse(401, R"({"error":{"message":"Incorrect API key provided: )" + std::string(rig::key) +
                       R"("}})");
   EXPECT_EQ(rig.log.all().find("secret-of-the-test"), std::string::npos) << rig.log.all();
   EXPECT_EQ(rig.call.report_json().find("secret-of-the-test"), std::string::npos);
@@ -876,8 +876,8 @@ TEST(ModelCall, SignsAChangedBodyAgain) {
   });
   EXPECT_EQ(sent.headers.size() - unsigned_request.headers.size(), 3U);
   sign_aws(unsigned_request, {"AKID", "s", "t"}, {"us-east-1", "bedrock"}, rig.now().wall);
-  EXPECT_EQ(millrace::test::header_of(sent, "Authorization"),
-            millrace::test::header_of(unsigned_request, "Authorization"));
+  EXPECT_EQ(test::header_of(sent, "Authorization"),
+            test::header_of(unsigned_request, "Authorization"));
 }
 
 TEST(ModelCall, LetsUserCodeJudgeAnError) {
