@@ -1,8 +1,13 @@
 // Text that comes in small pieces. V8 keeps a sum of strings as a tree of all its pieces, which weigh
-// several times their text, and copies them when it collects: characters in a buffer cost neither.
+// several times their text, and copies them when it collects: characters in a buffer cost neither. A buffer that is
+// full becomes a string of its own: one that grew on would stand there twice whenever it moves.
 
 /** Characters of one byte for as long as there are no others. */
 export class GrowingText {
+  // The beginning.
+  #blocks: string[] | undefined;
+  #before = 0;
+  // What is behind the blocks.
   #units: Uint8Array | Uint16Array = none;
   #length = 0;
   // What was looked at last, until more comes.
@@ -21,10 +26,11 @@ export class GrowingText {
     else this.#copy(piece);
     this.#length = end;
     this.#text = undefined;
+    if (end >= blockLength) this.#beginBlock();
   }
 
   get length(): number {
-    return this.#length;
+    return this.#before + this.#length;
   }
 
   get text(): string {
@@ -33,8 +39,27 @@ export class GrowingText {
 
   /** What is behind so many characters. */
   from(start: number): string {
+    let text = '';
+    let before = 0;
+    for (const block of this.#blocks ?? []) {
+      if (start < before + block.length) text += block.slice(Math.max(0, start - before));
+      before += block.length;
+    }
+    return text + this.#behind(Math.max(0, start - before));
+  }
+
+  #behind(start: number): string {
     const { BYTES_PER_ELEMENT: bytes } = this.#units;
     return this.#bytes.toString(this.#encoding, start * bytes, this.#length * bytes);
+  }
+
+  #beginBlock(): void {
+    (this.#blocks ??= []).push(this.#behind(0));
+    this.#before += this.#length;
+    this.#length = 0;
+    // A wide or a long one is seldom needed again.
+    const { BYTES_PER_ELEMENT: bytes, length } = this.#units;
+    if (bytes > 1 || length > 2 * blockLength) this.#units = none;
   }
 
   get #encoding(): 'latin1' | 'utf16le' {
@@ -76,6 +101,7 @@ function isWide(piece: string): boolean {
 }
 
 const none = new Uint8Array(0);
+const blockLength = 1 << 16;
 const wide = /[^\0-\xff]/;
 const leastRoom = 64;
 // Characters that are read sooner one by one than by a call.

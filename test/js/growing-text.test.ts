@@ -28,6 +28,32 @@ it('gives what was added, whatever the pieces are', () => {
   expect(text.from(sum.length)).toBe('');
 });
 
+it('is as long as it gets', () => {
+  const text = new GrowingText();
+  let sum = '';
+  for (const piece of [
+    'x',
+    '\ud83d',
+    'long '.repeat(30_000),
+    '\u4f60',
+    '\ude00',
+    'z'.repeat(70_000),
+  ]) {
+    for (let round = 0; round < 3; round += 1) {
+      text.add(piece);
+      sum += piece;
+      text.add('y'.repeat(20_000));
+      sum += 'y'.repeat(20_000);
+    }
+  }
+  expect(text).toHaveLength(sum.length);
+  expect(text.text === sum).toBe(true);
+  for (let start = 0; start <= sum.length; start += 4_099) {
+    expect(text.from(start) === sum.slice(start)).toBe(true);
+  }
+  expect(text.from(sum.length)).toBe('');
+});
+
 it('is empty at first', () => {
   expect(new GrowingText().text).toBe('');
 });
