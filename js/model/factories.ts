@@ -205,8 +205,8 @@ function askedObject(
   request: GenerateObjectRequest,
   call?: GenerateObjectOptions,
 ): [GenerateObjectRequest, GenerateObjectOptions] {
-  const asked = plan.objectRequest?.(request) ?? { request, call: {} };
-  return [asked.request, { ...call, ...asked.call }];
+  const own = plan.objectRequest?.(request) ?? { request, call: {} };
+  return [own.request, { ...call, ...own.call }];
 }
 
 /** A runtime whose client, where it has one, is for chats alone. */

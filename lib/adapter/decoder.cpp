@@ -126,22 +126,20 @@ void Decoder::remember(std::string_view bytes) {
 
 // A body without a single record that is a JSON error, as gateways answer under status 200.
 bool Decoder::report_plain_error() {
-  if (wire_.framing == FramingKind::ndjson || frames_ > 0 || head_.empty()) return false;
-  auto value = document_.parse(head_);
-  if (!value) return false;
-  const auto error = error_of(value.value());
-  if (!error) return false;
-  adapter_->on_record({}, value.value());
-  fail_with(parts_, options_.mode, *error);
-  return true;
+  if (wire_.framing == FramingKind::ndjson || frames_ > 0) return false;
+  return report_error_in(head_);
 }
 
 // An error that stands as plain JSON behind the records, as Gemini breaks off, or in a field of its
 // own, as llama.cpp does.
 // Source: googleapis/js-genai, processStreamResponse; the server of ggml-org/llama.cpp (2025).
 bool Decoder::report_stray_error() {
-  if (!strict() || is_complete() || framing_->stray().empty()) return false;
-  auto value = document_.parse(framing_->stray());
+  return strict() && !is_complete() && report_error_in(framing_->stray());
+}
+
+bool Decoder::report_error_in(std::string_view json) {
+  if (json.empty()) return false;
+  auto value = document_.parse(json);
   if (!value) return false;
   const auto error = error_of(value.value());
   if (!error) return false;

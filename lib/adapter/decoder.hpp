@@ -68,6 +68,7 @@ class Decoder final : private framing::FrameSink {
   void remember(std::string_view bytes);
   bool report_plain_error();
   bool report_stray_error();
+  bool report_error_in(std::string_view json);
   [[nodiscard]] bool strict() const { return options_.mode == event::Mode::strict; }
 
   const Wire& wire_;
