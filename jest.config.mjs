@@ -1,5 +1,8 @@
 // Jest runs test/js against the built package: what is tested is what is shipped. Types are checked by
 // `npm run lint`; here they are only stripped.
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
 const typescript = {
   diagnostics: false,
   tsconfig: {
@@ -15,7 +18,7 @@ const typescript = {
 const modulesOnly = '(arktype|arkregex|@ark)/';
 
 export default {
-  rootDir: new URL('.', import.meta.url).pathname,
+  rootDir: dirname(fileURLToPath(import.meta.url)),
   roots: ['<rootDir>/test/js'],
   testMatch: ['**/*.test.ts'],
   testEnvironment: 'node',

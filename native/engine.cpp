@@ -72,7 +72,7 @@ void Engine::on_wake(napi_env, void* context) {
 void Engine::deliver_due() {
   constexpr std::size_t at_once = 8;
   const auto now = Clock::now();
-  if (now - last_delivery_ > turn_gap) begin_turn(now);
+  if (!last_delivery_ || now - *last_delivery_ > turn_gap) begin_turn(now);
   while (due_ > 0) {
     std::vector<Transport::Batch> batches = transport_.drain(std::min(at_once, due_));
     settle();
@@ -80,15 +80,16 @@ void Engine::deliver_due() {
       const Napi::HandleScope scope(env_);
       deliver(std::move(batch));
     }
-    last_delivery_ = Clock::now();
+    const auto delivered_at = Clock::now();
+    last_delivery_ = delivered_at;
     delivered_ += batches.size();
     due_ = batches.empty() ? 0 : due_ - batches.size();
     // What somebody waits for is handled, with all that was delivered before it, when the turn
     // ends.
     const bool is_urgent = due_ > 0 && batches.front().is_urgent;
-    if (is_urgent || delivered_ >= pieces_a_turn_ || last_delivery_ - turn_began_ >= turn_length) {
+    if (is_urgent || delivered_ >= pieces_a_turn_ || delivered_at - turn_began_ >= turn_length) {
       if (go_on_next_turn()) break;
-      begin_turn(last_delivery_);
+      begin_turn(delivered_at);
     }
   }
   if (due_ == 0 && !goes_on_) transport_.rest();

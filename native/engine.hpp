@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -113,7 +114,7 @@ class Engine {
   napi_env env_;
   napi_ref go_on_ = nullptr;  // the function that calls deliver_rest
   Clock::time_point turn_began_;
-  Clock::time_point last_delivery_;
+  std::optional<Clock::time_point> last_delivery_;
   std::size_t delivered_ = 0;  // this turn
   std::size_t pieces_a_turn_ = most_a_turn;
   std::size_t due_ = 0;   // streams that the wake-up is still to be answered for

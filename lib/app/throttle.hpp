@@ -46,9 +46,9 @@ class Throttle {
     if (is_hasty_ || span_.count() == 0) return false;
     const auto now = os::Timer::Clock::now();
     // Who comes every now and then is as good as punctual.
-    if (now - last_ >= span_ - span_ / 10) return false;
+    if (!last_ || now - *last_ >= span_ - span_ / 10) return false;
     if (!timer_) timer_.emplace(loop_, due_);
-    if (!timer_->is_running()) timer_->start_at(last_ + span_);
+    if (!timer_->is_running()) timer_->start_at(*last_ + span_);
     return true;
   }
 
@@ -58,7 +58,8 @@ class Throttle {
     if (timer_) timer_->cancel();
     is_hasty_ = false;
     bytes_ = 0;
-    last_ = ends_in_text_ ? os::Timer::Clock::now() : os::Timer::Clock::time_point{};
+    last_.reset();
+    if (ends_in_text_) last_ = os::Timer::Clock::now();
   }
 
  private:
@@ -74,8 +75,8 @@ class Throttle {
   Span span_;
   std::function<void()> due_;
   std::optional<os::Timer> timer_;
-  os::Timer::Clock::time_point last_;
-  std::size_t bytes_ = 0;  // of what waits
+  std::optional<os::Timer::Clock::time_point> last_;  // when a piece of a text was handed over last
+  std::size_t bytes_ = 0;                             // of what waits
   bool is_hasty_ = false;
   bool ends_in_text_ = false;  // what waits, or was handed over
 };

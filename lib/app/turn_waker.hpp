@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/drain_queue.hpp"
@@ -29,10 +30,9 @@ class TurnWaker final : public Waker {
     is_asked_ = true;
     since_ = Clock::now();
     begin_count();
-    if (const auto next = last_ + std::min<Span>(pace_, shortest);
-        since_ < next && !timer_.is_running()) {
-      timer_.start_at(next);
-      return;
+    if (last_ && !timer_.is_running()) {
+      const auto next = *last_ + std::min<Span>(pace_, shortest);
+      if (since_ < next) return timer_.start_at(next);
     }
     // The first turn asks the sockets again, the second handles what they had.
     loop_.post([this] { loop_.post([this] { look(); }); });
@@ -98,13 +98,14 @@ class TurnWaker final : public Waker {
   void pass_on() {
     is_asked_ = false;
     timer_.cancel();
-    last_ = Clock::now();
-    if (last_ - measured_at_ >= shortest) measure();
+    const auto now = Clock::now();
+    last_ = now;
+    if (now - measured_at_ >= shortest) measure(now);
     host_.wake();
   }
 
-  void measure() {
-    const auto spans = static_cast<std::uint64_t>((last_ - measured_at_) / shortest);
+  void measure(Clock::time_point now) {
+    const auto spans = static_cast<std::uint64_t>((now - measured_at_) / shortest);
     const std::uint64_t outputs = std::min((outputs_ - measured_) / spans, busiest);
     pace_ = Span{0};
     if (outputs >= busy) {
@@ -113,15 +114,15 @@ class TurnWaker final : public Waker {
       while (pace_ < wanted) pace_ *= 2;
     }
     measured_ = outputs_;
-    measured_at_ = last_;
+    measured_at_ = now;
   }
 
   os::EventLoop& loop_;
   Waker& host_;
   os::Timer timer_;
-  Clock::time_point since_;        // when the wake-up that waits was asked for
-  Clock::time_point last_;         // when the last one was passed on
-  Clock::time_point measured_at_;  // when `measured_` was taken of `outputs_`
+  Clock::time_point since_;                       // when the wake-up that waits was asked for
+  std::optional<Clock::time_point> last_;         // when the last one was passed on
+  Clock::time_point measured_at_ = Clock::now();  // when `measured_` was taken of `outputs_`
   Span pace_{0};
   std::uint64_t outputs_ = 0;
   std::uint64_t measured_ = 0;

@@ -22,7 +22,7 @@ constexpr std::array<NamedBy, 6> named_by{
     NamedBy{"resources/read", "uri"},  NamedBy{"tasks/get", "taskId"},
     NamedBy{"tasks/update", "taskId"}, NamedBy{"tasks/cancel", "taskId"}};
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out;
   json::append_string(out, text);
   return out;
@@ -95,7 +95,7 @@ std::string Session::envelope() const {
     if (!members.empty()) members.push_back(',');
     members.append("\"io.modelcontextprotocol/").append(name).append("\":").append(json);
   };
-  add("protocolVersion", quoted(version_));
+  add("protocolVersion", json_string(version_));
   add("clientInfo", options_.client_json);
   add("clientCapabilities", options_.capabilities_json);
   return members;

@@ -22,7 +22,7 @@ std::string number_or(const Value& value, std::string_view otherwise) {
   return value.is_number() ? value.to_json() : std::string(otherwise);
 }
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string json;
   json::append_string(json, text);
   return json;
@@ -33,10 +33,10 @@ void write_workflow(JsonBuilder& out, const Value& options, std::string_view pro
   const Value params = options["params"];
   out.open_object("prompt");
   write_node(out, "1", "CheckpointLoaderSimple",
-             "{\"ckpt_name\":" + quoted(options["model"].string()) + "}");
-  write_node(out, "2", "CLIPTextEncode", R"({"clip":["1",1],"text":)" + quoted(prompt) + "}");
+             "{\"ckpt_name\":" + json_string(options["model"].string()) + "}");
+  write_node(out, "2", "CLIPTextEncode", R"({"clip":["1",1],"text":)" + json_string(prompt) + "}");
   write_node(out, "3", "CLIPTextEncode",
-             R"({"clip":["1",1],"text":)" + quoted(params["negativePrompt"].string()) + "}");
+             R"({"clip":["1",1],"text":)" + json_string(params["negativePrompt"].string()) + "}");
   write_node(out, "4", "EmptyLatentImage",
              "{\"width\":" + number_or(params["width"], "1024") +
                  ",\"height\":" + number_or(params["height"], "1024") + ",\"batch_size\":1}");
