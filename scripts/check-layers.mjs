@@ -5,6 +5,7 @@
 //   - no brace inside an expression with co_await, unless it is a lambda's body: g++ 12 destroys such
 //     temporaries twice
 //   - no Function::New without guard<...>: a C++ exception that leaves a callback ends the process
+//   - no function of C that asks the locale of the process, which is not ours to set
 // Prints one line a violation and exits with 1. Tests call violationsIn() with made-up files.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,6 +23,7 @@ export function violationsIn(files) {
   for (const [path, text] of files) {
     const code = withoutCommentsAndStrings(text);
     found.push(...includeViolations(path, text, users), ...braceViolations(path, code));
+    found.push(...localeViolations(path, code));
     if (path.startsWith('native/')) found.push(...callbackViolations(path, code));
   }
   found.push(...leakViolations(files));
@@ -210,6 +212,18 @@ function callbackViolations(path, code) {
       const line = code.slice(0, match.index).split('\n').length;
       return `${path}:${line}: Function::New without guard<...>; an exception would end the process`;
     });
+}
+
+// --- locales ---------------------------------------------------------------------------------------
+
+function localeViolations(path, code) {
+  const names =
+    /\b(?:to(?:lower|upper)|is(?:alnum|alpha|digit|xdigit|space|punct|print|lower|upper)|strto(?:d|f|ld)|sto(?:d|f|ld)|atof|strcoll|setlocale)\s*\(/g;
+  return [...code.matchAll(names)].map((match) => {
+    const line = code.slice(0, match.index).split('\n').length;
+    const name = match[0].replace(/\s*\($/, '');
+    return `${path}:${line}: ${name} asks the locale; base/ascii.hpp and std::from_chars do not`;
+  });
 }
 
 // Blanks comments, strings and characters, keeping every line break.

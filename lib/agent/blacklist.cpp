@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
 #include "agent/places.hpp"
 #include "agent/secret_files.hpp"
+#include "base/ascii.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -85,7 +85,7 @@ bool touches_sudoers(Commands commands, std::string_view) {
 bool is_fork_bomb(Commands, std::string_view text) {
   std::string tight;
   for (const char c : text) {
-    if (std::isspace(static_cast<unsigned char>(c)) == 0) tight.push_back(c);
+    if (!is_ascii_space(c)) tight.push_back(c);
   }
   for (std::size_t at = tight.find("(){"); at != std::string::npos;
        at = tight.find("(){", at + 1)) {
@@ -199,7 +199,7 @@ bool gives_capability(std::string_view word) {
 bool sets_suid(std::string_view mode) {
   if (mode.starts_with("--mode=")) mode.remove_prefix(7);
   if (mode.starts_with("-m")) mode.remove_prefix(2);
-  if (!mode.empty() && std::isdigit(static_cast<unsigned char>(mode[0])) != 0) {
+  if (!mode.empty() && is_ascii_digit(mode[0])) {
     while (mode.size() > 4 && mode[0] == '0') mode.remove_prefix(1);
     return mode.size() == 4 && mode[0] >= '2' && mode[0] <= '7';
   }
@@ -219,8 +219,7 @@ bool gives_suid_shell(Commands commands, std::string_view) {
     if (!mode) return false;
     return std::any_of(command.words.begin() + 1, command.words.end(), [](std::string_view word) {
       std::string_view name = last_part(word);
-      while (!name.empty() &&
-             (std::isdigit(static_cast<unsigned char>(name.back())) != 0 || name.back() == '.')) {
+      while (!name.empty() && (is_ascii_digit(name.back()) || name.back() == '.')) {
         name.remove_suffix(1);
       }
       return is_one_of(programs, name);

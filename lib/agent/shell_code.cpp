@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
+
+#include "base/ascii.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -14,13 +15,9 @@ constexpr std::array<std::string_view, 15> interpreters{
     "python", "pypy", "perl",   "ruby", "node", "nodejs", "deno",     "bun",
     "php",    "lua",  "luajit", "awk",  "gawk", "mawk",   "osascript"};
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
 // "python" of "python3.11".
 std::string_view unversioned(std::string_view program) {
-  while (!program.empty() && (is_digit(program.back()) || program.back() == '.')) {
+  while (!program.empty() && (is_ascii_digit(program.back()) || program.back() == '.')) {
     program.remove_suffix(1);
   }
   return program;
@@ -37,11 +34,7 @@ bool mentions(std::string_view code, Names names) {
 }
 
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-bool is_space(char c) {
-  return std::isspace(static_cast<unsigned char>(c)) != 0;
+  return is_ascii_alphanumeric(c) || c == '_';
 }
 
 // Where the opening character of q(...), qq{...}, qx [...] or %x<...> stands when one of these
@@ -53,14 +46,14 @@ std::size_t opening_of(std::string_view code, std::size_t at) {
     if (open < code.size() && std::string_view("qxw").find(code[open]) != std::string_view::npos) {
       ++open;
     }
-    while (open < code.size() && is_space(code[open])) ++open;
+    while (open < code.size() && is_ascii_space(code[open])) ++open;
   } else if (code[at] == '%') {
     if (open < code.size() && std::string_view("qQxwW").find(code[open]) != std::string_view::npos)
       ++open;
   } else {
     return std::string_view::npos;
   }
-  const bool opens = open < code.size() && !is_word(code[open]) && !is_space(code[open]) &&
+  const bool opens = open < code.size() && !is_word(code[open]) && !is_ascii_space(code[open]) &&
                      std::string_view(",;)=").find(code[open]) == std::string_view::npos;
   return opens ? open : std::string_view::npos;
 }
@@ -134,8 +127,8 @@ std::string mode_in(std::string_view code) {
   constexpr std::size_t digits = 4;
   for (std::size_t at = 0; at + digits <= code.size(); ++at) {
     const std::string_view mode = code.substr(at, digits);
-    const bool whole = at + digits == code.size() || !is_digit(code[at + digits]);
-    if (whole && mode[0] != '0' && std::all_of(mode.begin(), mode.end(), is_digit)) {
+    const bool whole = at + digits == code.size() || !is_ascii_digit(code[at + digits]);
+    if (whole && mode[0] != '0' && std::all_of(mode.begin(), mode.end(), is_ascii_digit)) {
       return std::string(mode);
     }
   }
@@ -244,10 +237,9 @@ std::string unescaped(std::string_view text) {
     const std::size_t most = hex ? 2 : (kind == '0' ? 4 : 3);
     while (digits < most && first + digits < text.size()) {
       const char c = text[first + digits];
-      const bool fits =
-          hex ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c >= '0' && c <= '7';
+      const bool fits = hex ? is_ascii_hex_digit(c) : c >= '0' && c <= '7';
       if (!fits) break;
-      value = value * (hex ? 16 : 8) + (is_digit(c) ? c - '0' : (c | 32) - 'a' + 10);
+      value = value * (hex ? 16 : 8) + (is_ascii_digit(c) ? c - '0' : (c | 32) - 'a' + 10);
       ++digits;
     }
     plain.push_back(static_cast<char>(value));

@@ -1,17 +1,17 @@
 #include "agent/shell_words.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include "agent/shell_braces.hpp"
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::agent {
 namespace {
 
 bool is_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return is_ascii_alphanumeric(c) || c == '_';
 }
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
@@ -219,7 +219,7 @@ class Lexer {
 
   void code(unsigned base, int digits, bool unicode) {
     unsigned value = 0;
-    for (; digits > 0 && std::isxdigit(static_cast<unsigned char>(peek())) != 0; --digits, ++at_) {
+    for (; digits > 0 && is_ascii_hex_digit(peek()); --digits, ++at_) {
       const char c = peek();
       const unsigned digit =
           c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>((c | 32) - 'a' + 10);
@@ -243,9 +243,8 @@ class Lexer {
 
   void redirect() {
     // Digits that touch the operator are a file descriptor.
-    const bool descriptor = open_ && !quoted_ &&
-                            std::all_of(word_.begin(), word_.end(),
-                                        [](unsigned char c) { return std::isdigit(c) != 0; });
+    const bool descriptor =
+        open_ && !quoted_ && std::all_of(word_.begin(), word_.end(), is_ascii_digit);
     if (descriptor) {
       word_.clear();
       open_ = false;

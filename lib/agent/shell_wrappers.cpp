@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "base/ascii.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -71,7 +72,7 @@ bool is_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != 0 && equals != std::string_view::npos &&
          std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+                     [](char c) { return is_ascii_alphanumeric(c) || c == '_'; });
 }
 
 void strip_wrapper(std::vector<std::string>& words, const Wrapper& wrapper) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace {
@@ -44,8 +44,8 @@ constexpr std::array<CredentialPrefix, 13> credential_prefixes{{{"sk-"},
                                                                 {"ya29.", 24}}};
 
 bool is_credential_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ||
-         c == '+' || c == '/' || c == '=' || c == '~';
+  return is_ascii_alphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '+' || c == '/' ||
+         c == '=' || c == '~';
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
+
+#include "base/ascii.hpp"
 
 namespace millrace::message {
 namespace {
@@ -50,9 +51,7 @@ std::string_view type_by_address(std::string_view address, Media::Kind kind) {
   const std::string_view path = address.substr(0, address.find_first_of("?#"));
   const std::size_t dot = path.rfind('.');
   if (dot == std::string_view::npos) return {};
-  std::string end(path.substr(dot + 1));
-  std::transform(end.begin(), end.end(), end.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string end = lowered(path.substr(dot + 1));
   const auto* row = std::find_if(
       rows.begin(), rows.end(), [&](const Row& one) { return one.end == end && one.kind == kind; });
   return row == rows.end() ? std::string_view() : row->type;

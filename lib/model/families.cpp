@@ -1,9 +1,9 @@
 #include "model/families.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
+
+#include "base/ascii.hpp"
 
 namespace millrace::model {
 namespace {
@@ -167,17 +167,13 @@ constexpr std::array families{
     Family{"kimi-k3", bits(no_sampling, always_thinks), low_or_high.with(Effort::max)},
 };
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
-
 // True when `name` stands in `model` as whole words, not behind a longer name's dash.
 bool names(std::string_view model, std::string_view name) {
   for (std::size_t at = model.find(name); at != std::string_view::npos;
        at = model.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    const bool begins = at == 0 || (!is_word(model[at - 1]) && model[at - 1] != '-');
-    if (begins && (end == model.size() || !is_word(model[end]))) return true;
+    const bool begins = at == 0 || (!is_ascii_alphanumeric(model[at - 1]) && model[at - 1] != '-');
+    if (begins && (end == model.size() || !is_ascii_alphanumeric(model[end]))) return true;
   }
   return false;
 }
@@ -197,9 +193,7 @@ Effort Efforts::nearest(Effort wanted) const {
 }
 
 Traits traits_of(std::string_view model) {
-  std::string lower(model);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lowered(model);
   const Family* best = nullptr;
   for (const Family& family : families) {
     const bool longer = best == nullptr || family.name.size() > best->name.size();

@@ -26,6 +26,8 @@ describe('check-layers', () => {
     ['lib/net/a.cpp', 'auto f() { h(T{1}, co_await g()); }', /a brace/],
     ['lib/net/a.cpp', 'auto f() { auto x = T{co_await g()}; }', /a brace/],
     ['native/a.cpp', 'Napi::Function::New(env, work);', /without guard/],
+    ['lib/base/a.cpp', 'char f(char c) {\n  return std::tolower(c);\n}', /a\.cpp:2: tolower asks/],
+    ['native/a.cpp', 'double f(const char* s) { return strtod (s, nullptr); }', /strtod asks/],
   ])('refuses %s: %s', (path, text, expected) => {
     expect(violations([path, text])).toEqual([expect.stringMatching(expected)]);
   });
@@ -40,6 +42,7 @@ describe('check-layers', () => {
     ['lib/net/a.cpp', 'auto f() { while (co_await g()) { h(); } }'],
     ['lib/net/a.cpp', '// co_await g({1});\nauto s = "co_await g({1})";'],
     ['native/a.cpp', 'Napi::Function::New(env, guard<work>, "work");'],
+    ['lib/base/a.cpp', 'char f(char c) { return to_lower(c); }  // not std::tolower(c)'],
   ])('lets through %s: %s', (path, text) => {
     expect(violations([path, text])).toEqual([]);
   });

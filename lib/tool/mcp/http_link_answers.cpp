@@ -1,8 +1,8 @@
 // What a server's answers mean: heads, events, and bodies that say why not.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/ascii.hpp"
 #include "tool/mcp/http_link.hpp"
 #include "tool/mcp/http_link_leg.hpp"
 
@@ -16,10 +16,6 @@ constexpr int method_not_allowed = 405;
 constexpr std::chrono::milliseconds acceptance_time{1000};
 // What a stream's head may take while requests wait for it.
 constexpr std::chrono::milliseconds stream_time{500};
-
-char lower(char c) {
-  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-}
 
 // "https://host:port" of an address.
 std::string_view origin_of(std::string_view url) {
@@ -77,8 +73,7 @@ Error status_error(int status, std::string_view body) {
 }  // namespace
 
 bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+  return equal_ignoring_case(a, b);
 }
 
 std::string_view find_header(const std::vector<HttpField>& headers, std::string_view name) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::mcp {
@@ -38,9 +38,8 @@ std::string plain_words(std::string_view text) {
     word.clear();
   };
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '_') {
-      word.push_back(static_cast<char>(std::tolower(byte)));
+    if (is_ascii_alphanumeric(c) || c == '-' || c == '_') {
+      word.push_back(to_lower(c));
     } else {
       end_word();
     }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/base64.hpp"
 
 namespace millrace::mcp {
@@ -42,13 +42,7 @@ constexpr std::array<std::string_view, 5> keyed_keywords{"patternProperties", "d
 
 bool is_token_character(char c) {
   constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || others.find(c) != others.npos;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
+  return is_ascii_alphanumeric(c) || others.find(c) != others.npos;
 }
 
 bool is_plain_field(std::string_view value) {
@@ -93,7 +87,7 @@ bool ToolHeaders::declare(const json::Value& schema, const std::vector<std::stri
   const bool is_typed =
       std::find(types.begin(), types.end(), schema["type"].string()) != types.end();
   if (!reachable || path.empty() || !is_token || !is_typed) return false;
-  std::string key = lower(text);
+  std::string key = lowered(text);
   if (std::find(scan.names.begin(), scan.names.end(), key) != scan.names.end()) return false;
   scan.names.push_back(std::move(key));
   Declaration found;
