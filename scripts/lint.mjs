@@ -4,10 +4,10 @@
 //   node scripts/lint.mjs [--all] [eslint | types | layers | generated | tidy]...
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { widthFor } from './setup/capacity.mjs';
 import { output } from './setup/report.mjs';
 import { sources } from './sources.mjs';
 
@@ -87,7 +87,7 @@ async function tidy(all) {
       console.error(text);
     }
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+  await Promise.all(Array.from({ length: widthFor('compile') }, worker));
   console.log(`clang-tidy: ${targets.length} units, ${clean ? 'clean' : 'with findings'}`);
   return clean;
 }

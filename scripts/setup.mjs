@@ -3,34 +3,16 @@
 //   test   the same, plus GoogleTest and the engine tests
 //   ci     as start, plus GoogleTest, clang, clang-tidy, clang-format and libFuzzer
 // Every part looks first and does nothing when it has nothing to do. Downloads come from apt and npm alone.
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+//
+// This file and setup/node-version.mjs keep to the syntax of Node 12: an old Node must get as far as to say
+// that it is old. The rest is loaded behind that.
+import { isTooOld, tooOldText } from './setup/node-version.mjs';
 
-import { buildEngine } from './setup/engine.mjs';
-import { preparePackages } from './setup/packages.mjs';
-import { SetupError } from './setup/report.mjs';
-import { prepareSystem } from './setup/system.mjs';
-
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const profile = process.argv[2] ?? 'start';
-
-async function main() {
-  if (!['start', 'test', 'ci'].includes(profile)) {
-    throw new SetupError(`Unknown profile '${profile}': use start, test or ci.`);
-  }
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 9)) {
-    throw new SetupError(`Node ${process.versions.node} is too old: install Node 20.9 or newer.`);
-  }
-  await prepareSystem(profile);
-  await preparePackages(root);
-  await buildEngine(root, profile === 'test' ? { tests: true } : { targets: ['millrace_addon'] });
-  const { buildJavaScript } = await import('./build-js.mjs');
-  await buildJavaScript(root);
-}
-
-main().catch((error) => {
-  const text = error instanceof SetupError ? error.message : error.stack;
-  process.stderr.write(`\nmillrace: set-up stopped. ${text}\n`);
+if (isTooOld(process.versions.node)) {
+  process.stderr.write(
+    '\nmillrace: set-up stopped. ' + tooOldText(process.versions.node, process.env) + '\n',
+  );
   process.exitCode = 1;
-});
+} else {
+  import('./setup/main.mjs').then((setup) => setup.main(process.argv[2] || 'start'));
+}

@@ -9,13 +9,9 @@ export function say(text) {
   process.stderr.write(`millrace: ${text}\n`);
 }
 
-export function inCi() {
-  return !['', '0', 'false'].includes(process.env.CI ?? '');
-}
-
-// Output of a short command, or undefined when it is missing or fails.
-export function output(command, args = []) {
-  const done = spawnSync(command, args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } });
+// Output of a short command, or undefined when it is missing or fails. In the C locale: it is read by programs.
+export function output(command, args = [], env = process.env) {
+  const done = spawnSync(command, args, { encoding: 'utf8', env: { ...env, LC_ALL: 'C' } });
   return done.status === 0 ? done.stdout : undefined;
 }
 
@@ -27,7 +23,7 @@ export async function run(title, command, args, options = {}) {
   const shown = process.stderr.isTTY;
   const child = spawn(command, args, {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    env: options.env ?? process.env,
     stdio: shown ? ['inherit', 2, 2] : ['ignore', 'pipe', 'pipe'],
   });
   const tail = shown ? undefined : collect(child, title);

@@ -4,18 +4,25 @@ import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 
-import { SetupError, inCi, output, run, say } from './report.mjs';
+import { idsIn, withoutApt } from './distributions.mjs';
+import { compilerOf, toolEnvironment } from './environment.mjs';
+import { SetupError, output as outputOf, run, say } from './report.mjs';
+
+// Tools are looked for where the build looks for them.
+const { env } = toolEnvironment(process.env, '');
+const output = (command, args) => outputOf(command, args, env);
 
 const triplet = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch] ?? '';
-const roots = [process.env.BOOST_ROOT, '/usr/local', '/usr', '/opt/homebrew'].filter(Boolean);
+const roots = [env.BOOST_ROOT, '/usr/local', '/usr', '/opt/homebrew'].filter(Boolean);
 const includeFolders = [
-  ...(process.env.CPATH ?? '').split(':').filter(Boolean),
+  ...(env.CPATH ?? '').split(':').filter(Boolean),
   ...roots.flatMap((root) => [join(root, 'include'), join(root, 'include', triplet), root]),
 ];
 const libraryFolders = roots.flatMap((root) => [join(root, 'lib', triplet), join(root, 'lib')]);
 
 // Every requirement: `find` gives the version found ([] when it has none to compare) or undefined; `packages`
-// are Debian's names, the first whose candidate is new enough is taken.
+// are Debian's names, the first whose candidate is new enough is taken. Where there are no package lists to look
+// at, it is `unlisted` or the first.
 const requirements = [
   {
     name: 'a C++20 compiler (g++ 12 or clang 14, or newer)',
@@ -33,6 +40,7 @@ const requirements = [
     find: () => headerVersion('boost/version.hpp', /BOOST_LIB_VERSION "([\d_]+)"/),
     atLeast: [1, 81],
     packages: ['libboost-dev', 'libboost1.81-dev', 'libboost1.83-dev', 'libboost1.88-dev'],
+    unlisted: isDebian12() ? 'libboost1.81-dev' : 'libboost-dev',
     hint: 'or unpack a Boost release and set BOOST_ROOT to its folder',
   },
   {
@@ -70,7 +78,9 @@ export async function prepareSystem(profile) {
   const missing = missingFor(profile);
   if (missing.length === 0) return;
   say(`missing: ${missing.map((one) => one.name).join('; ')}`);
-  if (!output('apt-get', ['--version'])) throw new SetupError(withoutApt(missing));
+  if (!output('apt-get', ['--version'])) {
+    throw new SetupError(withoutApt(missing.map((one) => one.name)));
+  }
   const elevate = elevation();
   const packages = await choosePackages(missing, elevate);
   const removed = removals(packages);
@@ -78,7 +88,7 @@ export async function prepareSystem(profile) {
     const warning = removed.length > 0 ? ` (it removes ${removed.join(' ')})` : '';
     throw new SetupError(
       `Administrator rights are needed to install packages. ` +
-        `Run this${warning}, then try again:\n  ${installLine(packages)}`,
+        `Run this${sudo() ? '' : ' as root'}${warning}, then try again:\n  ${installLine(packages)}`,
     );
   }
   if (removed.length > 0) await confirm(packages, removed);
@@ -144,8 +154,8 @@ function header(name, file, packageName, profiles) {
 
 // Clang 14 and g++ 12 are the floors; clang's number is lifted so that one floor serves both.
 function findCompiler() {
-  const command = process.env.CXX || 'c++';
-  const text = output(command, ['--version']);
+  const [command, ...words] = compilerOf(env);
+  const text = output(command, [...words, '--version']);
   const version = parseVersion(text);
   if (!version) return undefined;
   return /clang/.test(text) ? [version[0] - 2, ...version.slice(1)] : version;
@@ -157,6 +167,13 @@ function findCurl() {
     .filter(existsSync)
     .some((file) => realpathSync(file).includes('gnutls'));
   return gnutls ? undefined : headerVersion('curl/curlver.h', /LIBCURL_VERSION "([\d.]+)/);
+}
+
+// Its libboost-dev is 1.74.
+function isDebian12() {
+  const file = '/etc/os-release';
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return idsIn(text).includes('debian') && /^VERSION_ID="?12"?$/m.test(text);
 }
 
 function findClangRuntime() {
@@ -203,22 +220,23 @@ function elevation() {
   return output('sudo', ['-n', 'true']) === undefined ? undefined : ['sudo', '-n'];
 }
 
+// With the usual umask: under a stricter one, other users could not read what apt and its packages write.
 async function apt(elevate, title, args) {
-  const [command, ...rest] = [
-    ...elevate,
-    'env',
-    'DEBIAN_FRONTEND=noninteractive',
-    'apt-get',
-    ...args,
-  ];
+  const script = 'umask 022; exec env DEBIAN_FRONTEND=noninteractive apt-get "$@"';
+  const [command, ...rest] = [...elevate, 'sh', '-c', script, 'apt-get', ...args];
   await run(title, command, rest, {
     hint: "The lines above are apt's own; repair that and run again.",
   });
 }
 
+// The word in front of what a person runs by hand; none for root, and none where there is no sudo.
+function sudo() {
+  return process.getuid?.() !== 0 && output('sudo', ['--version']) ? 'sudo ' : '';
+}
+
 function installLine(packages) {
-  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
-  return `${sudo}apt-get update && ${sudo}apt-get install --no-install-recommends ${packages.join(' ')}`;
+  const apt = `${sudo()}apt-get`;
+  return `${apt} update && ${apt} install --no-install-recommends ${packages.join(' ')}`;
 }
 
 function candidates(packages) {
@@ -246,10 +264,9 @@ async function choosePackages(missing, elevate) {
     known = candidates(wanted);
   }
   const unavailable = missing.filter((one) => !pick(one));
-  if (!elevate && unavailable.some((one) => !one.packages.some((name) => known.has(name)))) {
-    throw new SetupError(
-      'The package lists are empty. Run this, then try again:\n  sudo apt-get update',
-    );
+  // Without lists, and without the right to fetch them. The line that is shown fetches them.
+  if (!elevate && known.size === 0) {
+    return missing.map((one) => one.unlisted ?? one.packages[0]);
   }
   if (unavailable.length > 0) {
     throw new SetupError(unavailable.map((one) => unavailableText(one, known)).join('\n'));
@@ -279,7 +296,7 @@ function removals(packages) {
 // One -dev package can push out another (two Boosts, two flavours of libcurl): never silently.
 async function confirm(packages, removed) {
   const text = `installing ${packages.join(' ')} removes ${removed.join(' ')}`;
-  if (agreedBeforehand()) return say(`${text} (agreed by the environment)`);
+  if (process.env.MILLRACE_SETUP_YES === '1') return say(`${text} (agreed by the environment)`);
   if (!process.stdin.isTTY) {
     throw new SetupError(
       `${text}.\nTo agree, run this, or set MILLRACE_SETUP_YES=1:\n  ${installLine(packages)}`,
@@ -289,16 +306,4 @@ async function confirm(packages, removed) {
   const answer = await prompt.question(`millrace: ${text}. Go on? [y/N] `);
   prompt.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new SetupError('Nothing was changed.');
-}
-
-function agreedBeforehand() {
-  return process.env.MILLRACE_SETUP_YES === '1' || inCi();
-}
-
-function withoutApt(missing) {
-  const lines = missing.map(
-    (one) =>
-      `  ${one.name}${one.atLeast.length ? ` (${one.atLeast.join('.')} or newer)` : ''}; Debian's name: ${one.packages[0]}`,
-  );
-  return `Install these with this system's package manager, then run again:\n${lines.join('\n')}`;
 }

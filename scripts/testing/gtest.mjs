@@ -5,10 +5,11 @@
 // What the programs print stays in build/reports/<preset>/; what failed is told again at the end.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { widthFor } from '../setup/capacity.mjs';
+import { refuseFewDescriptors } from './descriptors.mjs';
 import { tellProblems } from './problems.mjs';
 
 // A program that says nothing for so long hangs: each test says that it starts.
@@ -127,12 +128,12 @@ function countOf(shard) {
 }
 
 /**
- * Runs programs, as many shards at once as there are cores: { passed, failed, problems } of all, a
+ * Runs programs, as many shards at once as the machine can carry: { passed, failed, problems } of all, a
  * problem being { name, text }.
  */
 export async function runPrograms(programs, { reports, filter, silence = longestSilence, cores }) {
   mkdirSync(reports, { recursive: true });
-  const width = cores ?? availableParallelism();
+  const width = cores ?? widthFor('test');
   const shards = width * shardsPerCore;
   const queue = programs.flatMap((program) =>
     Array.from({ length: shards }, (_, shard) => ({
@@ -171,6 +172,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [preset, ...rest] = process.argv.slice(2);
   const filter = rest.find((word) => word.startsWith('--gtest_filter='))?.split('=')[1];
   const names = rest.filter((word) => !word.startsWith('--'));
+  refuseFewDescriptors();
   const { passed, failed, problems } = await runEngineTests(root, preset, { names, filter });
   tellProblems(problems);
   console.log(`${passed} passed, ${failed} failed`);

@@ -1,3 +1,4 @@
+// Runs alone: it measures the memory of a process.
 // Hostile bodies of hundreds of megabytes: a stream never grows the process by more than 16 MiB, whoever
 // reads it, however slowly, or nobody. Measured in a process of its own, with the limits that users have
 // by default.
