@@ -3,12 +3,14 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <deque>
+#include <span>
 
 #include "os/event_loop.hpp"
 #include "os/process_launch.hpp"
@@ -45,41 +47,62 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  // Waits for the pipe and reads it when there is something: a read that the loop has done, and
+  // whose handler is still to come, would be lost where the program's end is seen first.
   void read_output() {
     if (is_paused || is_reading || !output.is_open()) return;
     is_reading = true;
-    output.async_read_some(
-        asio::buffer(output_bytes),
-        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-          self->is_reading = false;
-          if (error) {
-            if (error == asio::error::operation_aborted) return;
-            close(self->output);
-            if (const auto to = self->handler; to && self->watcher_pid > 0) to->on_output_end();
-            return self->finish_when_over();
-          }
-          if (self->handler) {
-            const auto to = self->handler;
-            to->on_output({self->output_bytes.data(), size});
-          }
-          self->read_output();
-        });
+    output.async_wait(Stream::wait_read,
+                      [self = shared_from_this()](const boost::system::error_code& error) {
+                        self->is_reading = false;
+                        if (error == asio::error::operation_aborted) return;
+                        // It was asked for before the pause.
+                        if (self->is_paused) return;
+                        if (!self->take_output()) {
+                          close(self->output);
+                          const auto to = self->handler;
+                          if (to && self->watcher_pid > 0) to->on_output_end();
+                          return self->finish_when_over();
+                        }
+                        self->read_output();
+                      });
   }
 
   void read_errors() {
-    errors.async_read_some(
-        asio::buffer(error_bytes),
-        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-          if (error) {
-            if (error == asio::error::operation_aborted) return;
-            close(self->errors);
-            return self->finish_when_over();
-          }
-          const std::string_view text{self->error_bytes.data(), size};
-          self->keep_errors(text);
-          if (const auto to = self->handler) to->on_error_text(text);
-          self->read_errors();
-        });
+    errors.async_wait(Stream::wait_read,
+                      [self = shared_from_this()](const boost::system::error_code& error) {
+                        if (error == asio::error::operation_aborted) return;
+                        if (!self->take_errors()) {
+                          close(self->errors);
+                          return self->finish_when_over();
+                        }
+                        self->read_errors();
+                      });
+  }
+
+  // Reads a piece of what a pipe holds, "" where it holds nothing; nothing at its end.
+  static std::optional<std::string_view> take(Stream& stream, std::span<char> room) {
+    boost::system::error_code error;
+    const std::size_t size = stream.read_some(asio::buffer(room.data(), room.size()), error);
+    if (error == asio::error::would_block || error == asio::error::try_again) return "";
+    if (error) return std::nullopt;
+    return std::string_view(room.data(), size);
+  }
+
+  // These two give how many bytes there were, and nothing at the end.
+  std::optional<std::size_t> take_output() {
+    const auto taken = take(output, output_bytes);
+    if (!taken) return std::nullopt;
+    if (const auto to = handler; to && !taken->empty()) to->on_output(*taken);
+    return taken->size();
+  }
+
+  std::optional<std::size_t> take_errors() {
+    const auto taken = take(errors, error_bytes);
+    if (!taken) return std::nullopt;
+    keep_errors(*taken);
+    if (const auto to = handler; to && !taken->empty()) to->on_error_text(*taken);
+    return taken->size();
   }
 
   void keep_errors(std::string_view text) {
@@ -132,7 +155,8 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
   // What left the group may hold the pipes open for ever; the program itself has ended.
   void finish_when_over() {
     if (watcher_pid > 0) return;
-    if (output.is_open()) drain_output();
+    drain(output, &State::take_output);
+    drain(errors, &State::take_errors);
     for (Stream* stream : {&input, &output, &errors}) close(*stream);
     control.reset();
     if (!handler) return;
@@ -142,15 +166,18 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
     last->on_exit(std::move(exit));
   }
 
-  // Takes what the pipe still holds; the writers are gone or do not matter any more.
-  void drain_output() {
+  // Takes what the pipe still holds: the program's last words are among it. What others write to it
+  // from now on does not matter any more.
+  void drain(Stream& stream, std::optional<std::size_t> (State::*take_piece)()) {
+    if (!stream.is_open()) return;
     boost::system::error_code error;
-    output.non_blocking(true, error);
-    while (handler) {
-      const std::size_t size = output.read_some(asio::buffer(output_bytes), error);
-      if (error || size == 0) return;
-      const auto to = handler;
-      to->on_output({output_bytes.data(), size});
+    asio::posix::descriptor_base::bytes_readable held;
+    stream.io_control(held, error);
+    std::size_t left = held.get();
+    while (handler && left > 0) {
+      const std::size_t taken = (this->*take_piece)().value_or(0);
+      if (taken == 0) return;
+      left -= std::min(left, taken);
     }
   }
 
@@ -247,6 +274,7 @@ Result<std::unique_ptr<Process>> Process::start(EventLoop& loop, const ProcessOp
   state->output.assign(ends.output.read.release(), refused);
   state->errors.assign(ends.errors.read.release(), refused);
   state->status.assign(ends.status.read.release(), refused);
+  for (Stream* stream : {&state->output, &state->errors}) stream->non_blocking(true, refused);
   state->read_output();
   state->read_errors();
   state->read_status();

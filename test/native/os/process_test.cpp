@@ -120,6 +120,17 @@ bool is_gone_within(pid_t pid, std::chrono::milliseconds limit) {
   return true;
 }
 
+pid_t parent_of(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  std::istringstream rest(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
 std::vector<pid_t> pids_in(const std::string& text) {
   std::istringstream words(text);
   std::vector<pid_t> pids;
@@ -160,6 +171,32 @@ TEST(Process, KeepsTheEndOfItsErrors) {
   EXPECT_EQ(exit.signal.value_or(0), SIGKILL);
   EXPECT_EQ(exit.error_text.size(), 100U);
   EXPECT_TRUE(exit.error_text.ends_with("line 2998\nline 2999\n")) << exit.error_text;
+}
+
+// A loop that is late finds everything at once, the end among it.
+TEST(Process, LosesNothingThatIsReadAfterTheEnd) {
+  Rig rig;
+  os::ProcessOptions options = Rig::shell(
+      "echo ready; read line; head -c 40000 /dev/zero | tr '\\0' o; echo out;"
+      " head -c 40000 /dev/zero | tr '\\0' e >&2; echo err >&2; kill -9 $$");
+  options.kept_error_bytes = 100'000;
+  ASSERT_TRUE(rig.start(options).ok());
+  ASSERT_TRUE(rig.watcher->wait_output(6));
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (pid_t pid = 0; pid <= 0 && std::chrono::steady_clock::now() < end;) {
+    rig.on_loop([&] { pid = rig.process->pid(); });
+  }
+  rig.on_loop([&] {
+    const pid_t watching = parent_of(rig.process->pid());
+    ASSERT_GT(watching, 1);
+    ASSERT_TRUE(rig.process->write("go\n").ok());
+    EXPECT_TRUE(is_gone_within(watching, patience));
+  });
+  const os::ProcessExit exit = rig.watcher->wait_exit();
+  EXPECT_EQ(exit.signal.value_or(0), SIGKILL);
+  const std::string output = rig.watcher->output();
+  EXPECT_TRUE(output == "ready\n" + std::string(40'000, 'o') + "out\n") << output.size();
+  EXPECT_TRUE(exit.error_text == std::string(40'000, 'e') + "err\n") << exit.error_text.size();
 }
 
 TEST(Process, SaysWhyItDidNotStart) {
