@@ -294,8 +294,21 @@ bool is_uri_reference(std::string_view text) {
   return is_uri(text) || is_hierarchy(text);
 }
 
+// A pattern may have an escape of another language, such as `\a` or `\Z`, and then demands nothing;
+// a text that calls itself ECMAScript's may not.
+bool has_escapes_of_ecmascript(std::string_view text) {
+  constexpr std::string_view letters = "bBcdDfknpPrsStuvwWx";
+  for (std::size_t at = text.find('\\'); at != std::string_view::npos;
+       at = text.find('\\', at + 2)) {
+    if (at + 1 == text.size()) return false;
+    const char next = text[at + 1];
+    if (is_letter(next) && letters.find(next) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 bool is_regex(std::string_view text) {
-  return Pattern::compile(text).ok();
+  return has_escapes_of_ecmascript(text) && Pattern::compile(text).ok();
 }
 
 struct Format {

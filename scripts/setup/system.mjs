@@ -72,7 +72,7 @@ const requirements = [
 ];
 
 // Installed along when apt runs anyway; the build works without.
-const optionalPackages = ['ccache', 'libtest-json-schema-acceptance-perl'];
+const optionalPackages = ['ccache'];
 
 export async function prepareSystem(profile) {
   const missing = missingFor(profile);
