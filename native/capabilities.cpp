@@ -219,8 +219,9 @@ Napi::Value fail(const Napi::CallbackInfo& info) {
   }
   const std::string_view text = body.value().substr(0, model::error_body_limit_bytes);
   const model::ProviderConfig& config = call.value().config;
-  return raise_placed(env, config, parsed.value()["url"].string(),
-                      model::error_from_response(head, text, config.id), text);
+  const Error error =
+      model::error_from_response(head, text, config.id, std::chrono::system_clock::now());
+  return raise_placed(env, config, parsed.value()["url"].string(), error, text);
 }
 
 // networkError(settingsJson, errorJson, url): throws what a failure of the network means with this

@@ -130,8 +130,8 @@ class McpServers::Connection final : public mcp::ClientHost,
     if (call == listening_) return listened(outcome);
     if (call != listing_) return;
     listing_ = 0;
-    listed_at_ = Clock::now();
-    if (std::exchange(lists_again_, false)) list_timer_.start_at(listed_at_ + between_lists);
+    next_list_at_ = Clock::now() + between_lists;
+    if (std::exchange(lists_again_, false)) list_timer_.start_at(*next_list_at_);
     if (outcome.error) return list_failed(*outcome.error);
     auto listed = Tree::parse(outcome.result_json);
     if (!listed) return list_failed(listed.error());
@@ -150,7 +150,8 @@ class McpServers::Connection final : public mcp::ClientHost,
     if (listing_ != 0) {
       lists_again_ = true;
     } else if (!list_timer_.is_running()) {
-      list_timer_.start_at(std::max(Clock::now(), listed_at_ + between_lists));
+      const auto now = Clock::now();
+      list_timer_.start_at(std::max(now, next_list_at_.value_or(now)));
     }
   }
 
@@ -275,7 +276,7 @@ class McpServers::Connection final : public mcp::ClientHost,
   mcp::CallId last_call_ = 0;
   mcp::CallId listing_ = 0;  // the call that runs, or 0
   mcp::CallId listening_ = 0;
-  Clock::time_point listed_at_{};
+  std::optional<Clock::time_point> next_list_at_;  // at the earliest, once there was a list
   bool lists_again_ = false;
   bool is_per_request_ = false;
   bool is_closing_ = false;

@@ -22,8 +22,7 @@ inline constexpr std::size_t error_body_limit_bytes = 64UL * 1024UL;
 // body that is not JSON, such as a gateway's page, is described, not copied. `provider` is the id
 // of its row or "", `now` what dates in headers are counted from.
 Error error_from_response(const net::ResponseHead& head, std::string_view body,
-                          std::string_view provider = {},
-                          std::chrono::system_clock::time_point now = {});
+                          std::string_view provider, std::chrono::system_clock::time_point now);
 
 // An error that came inside an answer with a good status: `code` is the vendor's word (a code, a
 // type or a number), or the name of one of our codes.

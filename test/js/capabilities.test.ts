@@ -446,6 +446,19 @@ describe('Capabilities', () => {
     expect(usage).toEqual([{ totalInputTokens: 3, totalTokens: 3, source: 'reported' }]);
   });
 
+  it('counts the date of a refusal from now', async () => {
+    const own = fake.answer;
+    const date = new Date(Date.now() + 90_000).toUTCString();
+    fake.answer = (response) => {
+      fake.answer = own;
+      response.writeHead(429, { 'retry-after': date }).end('{}');
+    };
+    const asked = capabilitiesOf('openai', { maxRetries: 0 }).models();
+    const error = (await asked.catch((each: unknown) => each)) as MillraceError;
+    expect(error.retryAfterMs).toBeGreaterThan(0);
+    expect(error.retryAfterMs).toBeLessThanOrEqual(90_000);
+  });
+
   it.each([
     ['models', (one: Capabilities) => one.models()],
     ['pullModel', (one: Capabilities) => one.pullModel({ model: 'm' })],

@@ -114,7 +114,7 @@ TEST(Answers, ThatRefuseAreRead) {
     ASSERT_NE(sample, nullptr);
     net::ResponseHead head;
     head.status = refused;
-    const Error error = model::error_from_response(head, sample->refusal);
+    const Error error = model::error_from_response(head, sample->refusal, "", {});
     EXPECT_EQ(row_of(error.code).http_status, refused);
     EXPECT_NE(error.message.find("Wrong key."), std::string::npos) << error.message;
   }

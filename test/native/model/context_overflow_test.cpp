@@ -15,7 +15,7 @@ struct Overflow {
 Errc code_of_refusal(const Overflow& one) {
   net::ResponseHead head;
   head.status = one.status;
-  return error_from_response(head, one.body, one.provider).code;
+  return error_from_response(head, one.body, one.provider, {}).code;
 }
 
 // Sources: the sentences that badlogic/pi-mono (packages/ai/src/utils/overflow.ts), sst/opencode

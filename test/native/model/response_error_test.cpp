@@ -165,7 +165,7 @@ TEST(ResponseError, TellsWhatVendorsSayApart) {
   for (const Case& one : cases) {
     net::ResponseHead head;
     head.status = one.status;
-    const Error error = error_from_response(head, one.body, one.provider);
+    const Error error = error_from_response(head, one.body, one.provider, {});
     EXPECT_EQ(error.code_name(), row_of(one.code).code) << one.provider << ' ' << one.body;
   }
 }
@@ -174,20 +174,21 @@ TEST(ResponseError, KeepsMessageRequestIdAndWait) {
   net::ResponseHead head;
   head.status = 429;
   head.headers = {{"X-Request-Id", "req_123"}};
-  const Error rate = error_from_response(head, openai_rate, "openai");
+  const Error rate = error_from_response(head, openai_rate, "openai", {});
   EXPECT_EQ(rate.request_id, "req_123");
   EXPECT_EQ(rate.upstream_status, 429);
   EXPECT_EQ(rate.retry_after, std::chrono::milliseconds(1200));
   EXPECT_NE(rate.message.find("Rate limit reached for gpt-4o"), std::string::npos);
   EXPECT_EQ(rate.type_name(), "RateLimitExceeded");
-  EXPECT_EQ(error_from_response(head, google_rate, "google").retry_after, std::chrono::seconds(34));
+  EXPECT_EQ(error_from_response(head, google_rate, "google", {}).retry_after,
+            std::chrono::seconds(34));
 }
 
 TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
   const auto message_of = [](int status, std::string_view body) {
     net::ResponseHead head;
     head.status = status;
-    return error_from_response(head, body, "openai").message;
+    return error_from_response(head, body, "openai", {}).message;
   };
   const std::string page =
       "\xEF\xBB\xBF\n<!-- edge -->\n<!DOCTYPE html>\n<html><head><TITLE lang=en>502 Bad\n  Gateway"
@@ -232,7 +233,7 @@ TEST(ResponseError, TellsWhatTheVendorBehindAGatewaySaid) {
   const auto read = [](int status, const std::string& body) {
     net::ResponseHead head;
     head.status = status;
-    return error_from_response(head, body, "openrouter");
+    return error_from_response(head, body, "openrouter", {});
   };
   const Error context = read(
       400, relayed(R"({"error":{"message":"It is too much.","code":"context_length_exceeded"}})"));
