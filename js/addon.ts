@@ -326,11 +326,14 @@ function mappedFiles(): string {
 
 // Node exports OpenSSL, zlib and nghttp2 symbols of its own, to which the references of the system's
 // libcurl would be bound. A first mapping with RTLD_DEEPBIND keeps them apart; the later require
-// takes the same mapping. Where malloc is replaced (sanitizers, jemalloc) deep binding mixes two
-// allocators, and plain loading is the lesser risk.
+// takes the same mapping. It also keeps the addon from what a preloaded library puts before the C
+// library: of two allocators one would free what the other gave, of two clocks certificates would be
+// judged by the one and made by the other. There plain loading is the lesser risk.
+const replacers = /\/lib(asan|tsan|ubsan|jemalloc|tcmalloc|mimalloc|faketime)[^/]*\.so/;
+
 function bindSymbolsDeeply(path: string): void {
   const { RTLD_LAZY, RTLD_DEEPBIND } = constants.dlopen;
   if (process.platform !== 'linux' || !RTLD_DEEPBIND || libc() === 'musl') return;
-  if (/\/lib(asan|tsan|ubsan|jemalloc|tcmalloc|mimalloc)[^/]*\.so/.test(mappedFiles())) return;
+  if (replacers.test(mappedFiles())) return;
   process.dlopen({ exports: {} }, path, RTLD_LAZY | RTLD_DEEPBIND);
 }

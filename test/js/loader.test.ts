@@ -1,5 +1,5 @@
 // What the loader tries and how it fails, each in a process of its own.
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +45,28 @@ describe('the loader', () => {
     const { code, message } = await outcome(path);
     expect(code).toBe('addon_load_failed');
     expect(message).toContain(path);
+  });
+
+  // Debian's package faketime puts such a library before the C library.
+  it('lives in the time that a preloaded clock tells', async () => {
+    const clock = join(folder, 'libfaketime-of-this-test.so.1');
+    writeFileSync(
+      `${clock}.c`,
+      'long time(long* to) { return to ? (*to = 4000000000) : 4000000000; }',
+    );
+    const compiler = process.env['CXX'] || 'c++';
+    execFileSync(compiler, ['-x', 'c', '-shared', '-fPIC', `${clock}.c`, '-o', clock]);
+    const script = `
+      const { startServer } = require('./dist/cjs/server.js');
+      const server = startServer({ model: 'openai:m', apiKey: 'k', port: 0 });
+      fetch('http://127.0.0.1:' + server.port + '/health')
+        .then(({ headers }) => console.log(headers.get('date')))
+        .then(() => server.stop());`;
+    const env = { ...process.env, LD_PRELOAD: clock };
+    const stdout = await new Promise<string>((resolve) => {
+      execFile(process.execPath, ['-e', script], { cwd: root, env }, (_e, out) => resolve(out));
+    });
+    expect(stdout).toBe('Tue, 02 Oct 2096 07:06:40 GMT\n');
   });
 
   it('loads nothing when the package is required', async () => {
