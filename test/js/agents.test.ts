@@ -824,7 +824,7 @@ describe('stop', () => {
   });
 
   it('reaches every tool, at all depths, and what they answer later is ignored', async () => {
-    const aborted: number[] = [];
+    let aborted = 0;
     let begun: () => void = () => undefined;
     const running = new Promise<void>((resolve) => (begun = resolve));
     const wait = tool({
@@ -832,7 +832,7 @@ describe('stop', () => {
       run: async (_input, { signal, progress }) => {
         begun();
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        aborted.push(Date.now());
+        aborted += 1;
         progress('late');
         return 'late';
       },
@@ -851,11 +851,10 @@ describe('stop', () => {
     const controller = new AbortController();
     const run = agent.run('go', { signal: controller.signal });
     await running;
-    const at = Date.now();
     controller.abort(new Error('enough'));
     expect(await run.result).toMatchObject({ status: 'cancelled' });
     await expect(run.text()).rejects.toThrow('enough');
-    expect(aborted[0]).toBeLessThan(at + 1000);
+    expect(aborted).toBe(1);
   });
 });
 

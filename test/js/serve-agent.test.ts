@@ -148,10 +148,10 @@ describe('an agent with a real wire', () => {
     for (const end = Date.now() + 5000; model.calls.length === 0 && Date.now() < end;) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    const at = Date.now();
     controller.abort();
+    // Nothing else would close it before Jest's own limit.
+    expect(model.calls).toHaveLength(1);
     await model.calls[0]?.closed;
-    expect(Date.now() - at).toBeLessThan(1000);
   });
 
   it('runs a tool of the engine', async () => {
