@@ -16,6 +16,7 @@
 
 #include "http/access.hpp"
 #include "http/connection.hpp"
+#include "os/descriptors.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::http {
@@ -162,8 +163,8 @@ void Server::State::accept_clients() {
 bool Server::State::accept_client() {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
-  const int descriptor = ::accept4(acceptor.native_handle(), reinterpret_cast<sockaddr*>(&address),
-                                   &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  const int descriptor =
+      os::accept_connection(acceptor.native_handle(), reinterpret_cast<sockaddr*>(&address), &size);
   if (descriptor < 0) return false;
   try {
     admit(std::make_shared<Connection>(context, descriptor, address.ss_family == AF_INET6,

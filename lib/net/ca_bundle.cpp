@@ -1,13 +1,11 @@
 #include "net/ca_bundle.hpp"
 
 #include <curl/curl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <fstream>
 #include <iterator>
-#include <utility>
 
 namespace millrace::net {
 namespace {
@@ -33,16 +31,6 @@ std::string system_file() {
   return {};
 }
 
-bool write_all(int descriptor, const std::string& text) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(descriptor, text.data() + written, text.size() - written);
-    if (count <= 0) return false;
-    written += static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
 }  // namespace
 
 CaBundle::CaBundle(const ClientOptions& options)
@@ -53,10 +41,6 @@ CaBundle::CaBundle(const ClientOptions& options)
   if (text_.empty()) return;
   if (!file_.empty()) append_file(file_);
   store();
-}
-
-CaBundle::~CaBundle() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void CaBundle::append_file(const std::string& path) {
@@ -70,15 +54,11 @@ void CaBundle::append_file(const std::string& path) {
 }
 
 void CaBundle::store() {
-#ifdef MFD_CLOEXEC
-  descriptor_ = memfd_create("millrace-ca", MFD_CLOEXEC);
-  if (descriptor_ < 0 || !write_all(descriptor_, text_)) return;
-  std::string path = "/proc/self/fd/" + std::to_string(descriptor_);
-  if (!is_readable(path.c_str())) return;
-  file_ = std::move(path);
+  joined_ = os::MemoryFile::make("millrace-ca", text_);
+  if (!joined_) return;
+  file_ = joined_->path();
   text_.clear();
   text_.shrink_to_fit();
-#endif
 }
 
 }  // namespace millrace::net

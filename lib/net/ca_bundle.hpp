@@ -1,9 +1,11 @@
 // The roots that TLS connections trust, as one file that libcurl can name.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "net/client.hpp"
+#include "os/memory_file.hpp"
 
 namespace millrace::net {
 
@@ -13,13 +15,12 @@ namespace millrace::net {
 class CaBundle {
  public:
   explicit CaBundle(const ClientOptions& options);
-  ~CaBundle();
   CaBundle(const CaBundle&) = delete;
   CaBundle& operator=(const CaBundle&) = delete;
 
   // Empty: libcurl's own default.
   [[nodiscard]] const std::string& file() const { return file_; }
-  // The joined PEM text where there are no anonymous files; empty otherwise.
+  // The joined PEM text where the system has no anonymous files; empty otherwise.
   [[nodiscard]] const std::string& text() const { return text_; }
   // A sentence about files that could not be read; empty when there are none.
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -31,7 +32,7 @@ class CaBundle {
   std::string file_;
   std::string text_;
   std::string problem_;
-  int descriptor_ = -1;
+  std::optional<os::MemoryFile> joined_;
 };
 
 }  // namespace millrace::net

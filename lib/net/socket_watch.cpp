@@ -22,7 +22,7 @@ struct SocketWatch::Ring {
         timer(watch.loop_, [this] { set.watch(); }) {}
 
   std::size_t number;
-  SocketSet set;
+  os::SocketSet set;
   os::Timer timer;
   std::uint32_t turn = 0;
 };
@@ -42,13 +42,13 @@ SocketWatch::SocketWatch(os::EventLoop& loop, OnReady on_ready, Pace pace)
 
 SocketWatch::~SocketWatch() = default;
 
-SocketSet& SocketWatch::set_of(const Socket& socket) {
+os::SocketSet& SocketWatch::set_of(const Socket& socket) {
   return socket.ring == nullptr ? prompt_ : socket.ring->set;
 }
 
 // The kernel tells of failures unasked: a socket of which nothing is wanted must not be known.
 bool SocketWatch::tell(int fd, Socket& socket) {
-  SocketSet& set = set_of(socket);
+  os::SocketSet& set = set_of(socket);
   const bool is_wanted = socket.reading || socket.writing;
   const bool was_known = std::exchange(socket.is_known, is_wanted);
   if (!is_wanted) {
@@ -93,12 +93,12 @@ void SocketWatch::calm(int fd) {
   move(fd, at->second, rings_.at(next_ring_++ % rings_.size()).get());
 }
 
-SocketWatch::Socket* SocketWatch::find(const SocketSet::Ready& ready) {
+SocketWatch::Socket* SocketWatch::find(const os::SocketSet::Ready& ready) {
   const auto at = sockets_.find(ready.fd);
   return at == sockets_.end() || at->second.number != ready.number ? nullptr : &at->second;
 }
 
-void SocketWatch::handle(const SocketSet::Ready& ready) {
+void SocketWatch::handle(const os::SocketSet::Ready& ready) {
   const Socket* socket = find(ready);
   if (socket == nullptr) return;
   const bool readable = ready.readable && socket->reading;
@@ -107,7 +107,7 @@ void SocketWatch::handle(const SocketSet::Ready& ready) {
 }
 
 void SocketWatch::attend_to_prompt() {
-  std::array<SocketSet::Ready, at_once> ready;
+  std::array<os::SocketSet::Ready, at_once> ready;
   const std::size_t count = prompt_.collect(ready);
   for (std::size_t i = 0; i < count; ++i) handle(ready[i]);
 }
@@ -119,7 +119,7 @@ void SocketWatch::begin_turn(Ring& ring) {
 
 void SocketWatch::go_on(Ring& ring) {
   attend_to_prompt();
-  std::array<SocketSet::Ready, at_once> ready;
+  std::array<os::SocketSet::Ready, at_once> ready;
   const std::size_t count = ring.set.collect(ready);
   for (std::size_t i = 0; i < count; ++i) {
     if (Socket* socket = find(ready[i])) {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "net/socket_set.hpp"
+#include "os/socket_set.hpp"
 
 namespace millrace::net {
 
@@ -47,7 +47,7 @@ class SocketWatch {
     std::uint32_t times = 0;
   };
 
-  SocketSet& set_of(const Socket& socket);
+  os::SocketSet& set_of(const Socket& socket);
   bool tell(int fd, Socket& socket);
   void move(int fd, Socket& socket, Ring* ring);
   void attend_to_prompt();
@@ -55,15 +55,15 @@ class SocketWatch {
   void go_on(Ring& ring);
   void end_turn(Ring& ring);
   // The socket as it was told of, or null when it is another one's or not waited for any more.
-  Socket* find(const SocketSet::Ready& ready);
-  void handle(const SocketSet::Ready& ready);
+  Socket* find(const os::SocketSet::Ready& ready);
+  void handle(const os::SocketSet::Ready& ready);
 
   static constexpr std::size_t ring_count = 8;
 
   os::EventLoop& loop_;
   OnReady on_ready_;
   Pace pace_;
-  SocketSet prompt_;
+  os::SocketSet prompt_;
   std::array<std::unique_ptr<Ring>, ring_count> rings_;
   std::size_t next_ring_ = 0;
   std::uint32_t last_number_ = 0;

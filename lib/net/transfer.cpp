@@ -11,6 +11,7 @@
 #include "net/address_guard.hpp"
 #include "net/request_rules.hpp"
 #include "net/transport_errors.hpp"
+#include "os/descriptors.hpp"
 
 namespace millrace::net {
 namespace {
@@ -255,7 +256,7 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
     }
   });
   if (!goes_on) return CURL_SOCKET_BAD;
-  const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  const int fd = os::open_socket(address->family, address->socktype, address->protocol);
   // libcurl would blame the server.
   const int problem = errno;
   if (fd < 0 && (problem == EMFILE || problem == ENFILE)) {

@@ -1,25 +1,22 @@
 #include "os/event_loop.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
+#include <array>
 #include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <cerrno>
-#include <cstdint>
+#include <cstddef>
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "os/blocked_signals.hpp"
+#include "os/wake_up.hpp"
 
 namespace millrace::os {
 
@@ -28,27 +25,15 @@ namespace asio = boost::asio;
 // Posted work waits in a list of its own: Asio wakes its thread while it holds the lock that the
 // thread takes first, so that each post to a sleeping loop would put it to sleep once more.
 struct EventLoop::State {
-  State() : bell(context, open_bell()) { listen(); }
-
-  static int open_bell() {
-    const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0) throw std::system_error(errno, std::system_category(), "eventfd");
-    return fd;
-  }
+  State() : bell(context, wake_up.take_listener()) { listen(); }
 
   void listen() {
-    bell.async_read_some(asio::buffer(&rings, sizeof rings),
+    bell.async_read_some(asio::buffer(rings),
                          [this](const boost::system::error_code& error, std::size_t) {
                            if (error) return;
                            run_posted();
                            listen();
                          });
-  }
-
-  void ring() {
-    const std::uint64_t once = 1;
-    // It fails only when the bell has been rung 2^64 times and not been heard.
-    [[maybe_unused]] const ssize_t written = write(bell.native_handle(), &once, sizeof once);
   }
 
   void run_posted() {
@@ -71,8 +56,9 @@ struct EventLoop::State {
   }
 
   asio::io_context context{1};
+  WakeUp wake_up;
   asio::posix::stream_descriptor bell;
-  std::uint64_t rings = 0;
+  std::array<char, WakeUp::read_bytes> rings{};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::thread thread;
   std::atomic<std::thread::id> thread_id;
@@ -98,7 +84,7 @@ void EventLoop::start() {
   if (state_->thread.joinable()) return;
   state_->context.restart();
   state_->work.emplace(state_->context.get_executor());
-  state_->ring();
+  state_->wake_up.ring();
   const BlockedSignals blocked;
   state_->thread = std::thread([state = state_.get()] {
     state->thread_id = std::this_thread::get_id();
@@ -121,7 +107,7 @@ void EventLoop::post(std::function<void()> work) {
   if (on_loop_thread()) {
     asio::post(state_->context, [state = state_.get()] { state->run_posted(); });
   } else {
-    state_->ring();
+    state_->wake_up.ring();
   }
 }
 

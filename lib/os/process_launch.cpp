@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -24,12 +23,8 @@ bool lift(Descriptor& fd) {
   return fd.get() >= 0;
 }
 
-bool open_pipe(Pipe& made) {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  made.read = Descriptor(ends[0]);
-  made.write = Descriptor(ends[1]);
-  return lift(made.read) && lift(made.write);
+bool open_lifted(Pipe& made) {
+  return open_pipe(made) && lift(made.read) && lift(made.write);
 }
 
 // Watchers whose engine ended before they did; somebody has to ask for their end.
@@ -56,14 +51,9 @@ struct Texts {
 
 }  // namespace
 
-void Descriptor::reset() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 bool Ends::open() {
-  return open_pipe(input) && open_pipe(output) && open_pipe(errors) && open_pipe(status) &&
-         open_pipe(control);
+  return open_lifted(input) && open_lifted(output) && open_lifted(errors) && open_lifted(status) &&
+         open_lifted(control);
 }
 
 Error start_error(const std::string& program, std::string_view what, int number) {

@@ -5,39 +5,12 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/result.hpp"
+#include "os/descriptors.hpp"
 #include "os/process.hpp"
 
 namespace millrace::os {
-
-// Owns a descriptor until somebody else does.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      reset();
-      fd_ = other.release();
-    }
-    return *this;
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset();
-
- private:
-  int fd_ = -1;
-};
-
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
 
 // The parent's ends of a program's pipes.
 struct Ends {

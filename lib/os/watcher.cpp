@@ -14,23 +14,12 @@
 #include <cstdlib>
 #include <ctime>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#endif
+#include "os/watcher_system.hpp"
 
 namespace millrace::os {
 namespace {
 
 constexpr int last_standard_fd = 2;
-
-void close_span(unsigned first, unsigned last) {
-#if defined(__linux__) && defined(SYS_close_range)
-  if (syscall(SYS_close_range, first, last, 0) == 0) return;
-#endif
-  constexpr unsigned most = 65'536;
-  for (unsigned fd = first; fd <= std::min(last, most); ++fd) ::close(static_cast<int>(fd));
-}
 
 // Closes every descriptor but those of the plan. An inherited one would hold a lock, a socket or
 // the end of somebody's pipe for as long as the watcher lives.
@@ -40,10 +29,10 @@ void close_others(const WatcherPlan& plan) {
   unsigned next = 0;
   for (const int fd : kept) {
     const auto number = static_cast<unsigned>(fd);
-    if (number > next) close_span(next, number - 1);
+    if (number > next) close_descriptors(next, number - 1);
     next = number + 1;
   }
-  close_span(next, ~0U);
+  close_descriptors(next, ~0U);
 }
 
 void report(int fd, WatcherReport::Kind kind, int value) {
@@ -124,28 +113,6 @@ bool reap(pid_t program, int status_fd, bool& ended) {
   }
 }
 
-// Kills the children that left the group: as subreaper the watcher is their parent now.
-void kill_strays() {
-#ifdef __linux__
-  const int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  std::array<char, 4096> text{};
-  const ssize_t size = ::read(fd, text.data(), text.size() - 1);
-  ::close(fd);
-  pid_t pid = 0;
-  for (ssize_t at = 0; at < size; ++at) {
-    const char c = text[static_cast<std::size_t>(at)];
-    if (c >= '0' && c <= '9') {
-      pid = pid * 10 + (c - '0');
-    } else {
-      if (pid > 1) kill(pid, SIGKILL);
-      pid = 0;
-    }
-  }
-  if (pid > 1) kill(pid, SIGKILL);
-#endif
-}
-
 [[noreturn]] void end_group(pid_t program, int status_fd, bool ended, std::int64_t grace_ms) {
   constexpr std::int64_t step_ms = 20;
   constexpr std::int64_t patience_ms = 5000;
@@ -165,10 +132,7 @@ void kill_strays() {
 [[noreturn]] void watch(const WatcherPlan& plan) {
   close_others(plan);
   setsid();
-#ifdef __linux__
-  prctl(PR_SET_NAME, "millrace-watch");
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-#endif
+  adopt_strays();
   // The control pipe gets the lowest number, since fd_set is small.
   const int control = fcntl(plan.control, F_DUPFD_CLOEXEC, 0);
   sigset_t all;

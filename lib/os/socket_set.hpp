@@ -1,5 +1,6 @@
-// Sockets of which one epoll instance knows who is ready. Each is made known once, and one system
-// call tells of many; Asio, which watches the instance itself, would take one for each event.
+// Sockets of which the system knows who is ready. On Linux they are in an epoll instance of their
+// own: each is made known once, and one system call tells of many. Asio, which watches the instance
+// itself, would take one for each event; where there is no epoll it does.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +10,8 @@
 #include <span>
 
 namespace millrace::os {
-class EventLoop;
-}
 
-namespace millrace::net {
+class EventLoop;
 
 // Thread: engine thread.
 class SocketSet {
@@ -25,12 +24,12 @@ class SocketSet {
   };
 
   // `on_ready` is called once for each watch(), when sockets are ready. It may destroy the set.
-  SocketSet(os::EventLoop& loop, std::function<void()> on_ready);
+  SocketSet(EventLoop& loop, std::function<void()> on_ready);
   ~SocketSet();
   SocketSet(const SocketSet&) = delete;
   SocketSet& operator=(const SocketSet&) = delete;
 
-  // False when the kernel refuses, for want of memory.
+  // False when the system refuses, for want of memory.
   [[nodiscard]] bool add(int fd, std::uint32_t number, bool reading, bool writing);
   [[nodiscard]] bool change(int fd, std::uint32_t number, bool reading, bool writing);
   void remove(int fd);
@@ -44,4 +43,4 @@ class SocketSet {
   std::shared_ptr<State> state_;  // shared with the handler that waits
 };
 
-}  // namespace millrace::net
+}  // namespace millrace::os

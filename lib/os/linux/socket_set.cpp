@@ -1,4 +1,4 @@
-#include "net/socket_set.hpp"
+#include "os/socket_set.hpp"
 
 #include <sys/epoll.h>
 
@@ -11,7 +11,7 @@
 
 #include "os/event_loop.hpp"
 
-namespace millrace::net {
+namespace millrace::os {
 namespace {
 
 int make_epoll() {
@@ -31,7 +31,7 @@ bool control(int epoll, int what, int fd, std::uint32_t number, bool reading, bo
 }  // namespace
 
 struct SocketSet::State {
-  State(os::EventLoop& loop, std::function<void()> call)
+  State(EventLoop& loop, std::function<void()> call)
       : descriptor(loop.context(), make_epoll()), on_ready(std::move(call)) {}
 
   boost::asio::posix::stream_descriptor descriptor;
@@ -40,7 +40,7 @@ struct SocketSet::State {
   bool is_closed = false;
 };
 
-SocketSet::SocketSet(os::EventLoop& loop, std::function<void()> on_ready)
+SocketSet::SocketSet(EventLoop& loop, std::function<void()> on_ready)
     : state_(std::make_shared<State>(loop, std::move(on_ready))) {}
 
 SocketSet::~SocketSet() {
@@ -89,4 +89,4 @@ void SocketSet::watch() {
                                 });
 }
 
-}  // namespace millrace::net
+}  // namespace millrace::os

@@ -1,0 +1,51 @@
+// File descriptors: who owns one, and how those are made that no program started by this process
+// inherits. Linux marks them while it makes them; elsewhere a moment passes in between.
+#pragma once
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace millrace::os {
+
+// Owns a descriptor until somebody else does.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = other.release();
+    }
+    return *this;
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+// False when the system has none; errno says why.
+bool open_pipe(Pipe& made);
+
+// As socket(2).
+int open_socket(int family, int type, int protocol);
+
+// As accept(2); what it gives does not block.
+int accept_connection(int listener, sockaddr* address, socklen_t* size);
+
+}  // namespace millrace::os
