@@ -15,6 +15,7 @@
 #include "base/json_numbers.hpp"
 #include "base/json_reader.hpp"
 #include "base/json_strings.hpp"
+#include "base/read_float.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::json {
@@ -298,7 +299,7 @@ std::optional<std::int64_t> Value::read_integer() const {
 std::optional<double> Value::number() const {
   const std::string_view text = number_text();
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = read_float(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc()) return std::nullopt;
   return value;
 }

@@ -11,13 +11,14 @@
 #include <optional>
 
 #include "base/json_depth.hpp"
+#include "base/read_float.hpp"
 
 namespace millrace::json {
 namespace {
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = read_float(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return std::nullopt;
   return value;
 }

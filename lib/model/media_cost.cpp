@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/read_float.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -97,8 +99,8 @@ std::optional<double> megapixels_of(std::string_view size) {
   double width = 0;
   double height = 0;
   const char* const end = size.data() + size.size();
-  const auto first = std::from_chars(size.data(), size.data() + cross, width);
-  const auto second = std::from_chars(size.data() + cross + 1, end, height);
+  const auto first = read_float(size.data(), size.data() + cross, width);
+  const auto second = read_float(size.data() + cross + 1, end, height);
   const bool read = first.ec == std::errc() && second.ec == std::errc() && second.ptr == end;
   return read ? std::optional(width * height / million) : std::nullopt;
 }

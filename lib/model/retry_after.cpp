@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "base/json.hpp"
+#include "base/read_float.hpp"
 
 namespace millrace::model {
 namespace {
@@ -26,8 +27,8 @@ std::string_view header_of(std::span<const net::Header> headers, std::string_vie
 std::optional<double> take_number(std::string_view& text) {
   double number = 0;
   const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (error != std::errc() || !std::isfinite(number) || number < 0) return std::nullopt;
+  const auto [at, error] = read_float(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || number < 0) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(at - text.data()));
   return number;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/read_float.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::tool {
@@ -273,7 +274,7 @@ class Reader {
     }
     if (error_) return 0;
     Number value = 0;
-    const auto read = std::from_chars(text_.data() + first, text_.data() + at_, value, format);
+    const auto read = read_float(text_.data() + first, text_.data() + at_, value, format);
     if (read.ec != std::errc{}) fail("a number is too large or too small");
     return value;
   }
