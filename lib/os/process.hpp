@@ -2,8 +2,8 @@
 //
 // Each runs in a process group of its own under a small watcher, a fork of this process that does
 // nothing but wait. The watcher holds one end of a pipe; when the other end is closed - by stop(),
-// or because this process was killed - it ends the whole group, so that no descendant outlives its
-// host.
+// or because this process was killed - it ends the whole group, and on Linux also what has
+// left it, so that no descendant outlives its host.
 #pragma once
 
 #include <chrono>

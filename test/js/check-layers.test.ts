@@ -21,6 +21,8 @@ describe('check-layers', () => {
     ['lib/cellar/a.cpp', '', /no row/],
     ['lib/event/a.cpp', '#include <rapidjson/reader.h>', /belongs in lib\/base\/json/],
     ['lib/net/a.cpp', '#include <napi.h>', /belongs in native/],
+    ['lib/net/a.cpp', '#include <sys/epoll.h>', /belongs in lib\/os\/linux\//],
+    ['lib/os/portable/a.cpp', '#include <linux/futex.h>', /belongs in lib\/os\/linux\//],
     ['lib/net/a.cpp', 'void f() { co_await g(Options{}); }', /a\.cpp:1: a brace/],
     ['lib/net/a.cpp', 'x;\nco_return co_await g({1, 2});', /a\.cpp:2: a brace/],
     ['lib/net/a.cpp', 'auto f() { h(T{1}, co_await g()); }', /a brace/],
@@ -35,6 +37,7 @@ describe('check-layers', () => {
   it.each([
     ['lib/adapter/a.cpp', '#include "base/result.hpp"\n#include "adapter/b.hpp"'],
     ['lib/app/a.cpp', '#include "http/server.hpp"\n#include "encoder/ag_ui.hpp"'],
+    ['lib/os/linux/a.cpp', '#include <sys/epoll.h>'],
     ['lib/net/a.cpp', 'auto f() { T t{1}; co_await g(std::move(t)); }'],
     ['lib/net/a.cpp', 'auto f() { co_await g([&](int a) mutable { return T{a}; }, use[1]); }'],
     ['lib/net/a.cpp', 'auto f() { if (x) { y(); } co_await g(); }'],

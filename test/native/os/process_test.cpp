@@ -138,6 +138,17 @@ bool is_gone_within(pid_t pid, std::chrono::milliseconds limit) {
   return true;
 }
 
+pid_t parent_of(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  std::istringstream rest(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
 std::size_t open_descriptors() {
   DIR* folder = opendir("/proc/self/fd");
   std::size_t count = 0;
