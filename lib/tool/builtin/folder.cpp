@@ -228,7 +228,7 @@ Result<void> Folder::write(std::string_view path, std::string_view text, bool is
   unlinkat(folder, draft.c_str(), 0);
   const Descriptor file(openat(folder, draft.c_str(), flags, file_mode));
   if (!file.is_open()) return failed_at(path, errno);
-  if (exists) fchmod(file.get(), facts.st_mode & permissions);
+  if (exists) fchmod(file.get(), static_cast<mode_t>(facts.st_mode & permissions));
   if (!write_all(file.get(), text) || renameat(folder, draft.c_str(), folder, name.c_str()) != 0) {
     const int reason = errno;
     unlinkat(folder, draft.c_str(), 0);
