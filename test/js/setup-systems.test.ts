@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { parse } from 'espree';
+import { parse } from 'acorn';
 
 import { callScript, repository } from './support/script';
 
