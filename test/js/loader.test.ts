@@ -47,26 +47,35 @@ describe('the loader', () => {
     expect(message).toContain(path);
   });
 
-  // Debian's package faketime puts such a library before the C library.
-  it('lives in the time that a preloaded clock tells', async () => {
+  // Debian's package faketime puts such a library before the C library; of timers it makes nonsense.
+  it('lives in the time that a preloaded clock tells, and its timers go on', async () => {
     const clock = join(folder, 'libfaketime-of-this-test.so.1');
-    writeFileSync(
-      `${clock}.c`,
-      'long time(long* to) { return to ? (*to = 4000000000) : 4000000000; }',
-    );
+    const source = `
+      long time(long* to) { return to ? (*to = 4000000000) : 4000000000; }
+      int timerfd_settime(void) { return -1; }`;
+    writeFileSync(`${clock}.c`, source);
     const compiler = process.env['CXX'] || 'c++';
     execFileSync(compiler, ['-x', 'c', '-shared', '-fPIC', `${clock}.c`, '-o', clock]);
     const script = `
+      const { createModelRuntime } = require('millrace');
       const { startServer } = require('./dist/cjs/server.js');
-      const server = startServer({ model: 'openai:m', apiKey: 'k', port: 0 });
-      fetch('http://127.0.0.1:' + server.port + '/health')
-        .then(({ headers }) => console.log(headers.get('date')))
-        .then(() => server.stop());`;
+      const silent = require('node:net').createServer().listen(0, '127.0.0.1', async () => {
+        const server = startServer({ model: 'openai:m', apiKey: 'k', port: 0 });
+        const { headers } = await fetch('http://127.0.0.1:' + server.port + '/health');
+        const baseURL = 'http://127.0.0.1:' + silent.address().port + '/v1';
+        const timeouts = { firstByte: 50 };
+        const runtime = createModelRuntime('openai', { baseURL, apiKey: 'k', timeouts, maxRetries: 0 });
+        const payload = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
+        const error = await runtime.chat(payload).catch((each) => each);
+        console.log(JSON.stringify([headers.get('date'), error.code]));
+        await server.stop();
+        process.exit();
+      });`;
     const env = { ...process.env, LD_PRELOAD: clock };
     const stdout = await new Promise<string>((resolve) => {
       execFile(process.execPath, ['-e', script], { cwd: root, env }, (_e, out) => resolve(out));
     });
-    expect(stdout).toBe('Tue, 02 Oct 2096 07:06:40 GMT\n');
+    expect(JSON.parse(stdout)).toEqual(['Tue, 02 Oct 2096 07:06:40 GMT', 'first_byte_timeout']);
   });
 
   it('loads nothing when the package is required', async () => {
