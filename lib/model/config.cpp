@@ -10,6 +10,7 @@
 #include "model/config_read.hpp"
 #include "model/dialects.hpp"
 #include "model/route.hpp"
+#include "net/request_rules.hpp"
 
 namespace millrace::model {
 namespace {
@@ -177,6 +178,9 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_pairs(root, "errorNames", config.error_names));
   MILLRACE_TRY(read_timeouts(root, config.timeouts));
   MILLRACE_TRY(read_size(root["limits"], "headerBytes", config.limits.header_bytes));
+  if (config.limits.header_bytes > net::most_header_bytes) {
+    return invalid_setting("limits.headerBytes", "must be at most 98,304 (96 KiB)");
+  }
   MILLRACE_TRY(read_size(root["limits"], "decodedBytes", config.limits.decoded_bytes));
   MILLRACE_TRY(read_quirks(root["quirks"], config.quirks));
   MILLRACE_TRY(read_api_mode(root, config.api_mode));

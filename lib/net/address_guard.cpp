@@ -1,9 +1,12 @@
 #include "net/address_guard.hpp"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <optional>
 
 namespace millrace::net {
 namespace {
@@ -97,19 +100,32 @@ Error blocked(const Url& url, std::string_view why) {
                                                ". Name it in `allow` if it is meant to be.");
 }
 
+struct Place {
+  AddressBytes address{};
+  std::uint16_t port = 0;
+  bool has_zone = false;
+};
+
+// Nothing for what is no address of the internet.
+std::optional<Place> place_of(const sockaddr* address, socklen_t size) {
+  sockaddr_in ipv4{};
+  sockaddr_in6 ipv6{};
+  if (address->sa_family == AF_INET && size >= sizeof(ipv4)) {
+    std::memcpy(&ipv4, address, sizeof(ipv4));
+    std::array<std::uint8_t, sizeof(ipv4.sin_addr)> bytes{};
+    std::memcpy(bytes.data(), &ipv4.sin_addr, bytes.size());
+    return Place{mapped(bytes.data()), ntohs(ipv4.sin_port), false};
+  }
+  if (address->sa_family != AF_INET6 || size < sizeof(ipv6)) return std::nullopt;
+  std::memcpy(&ipv6, address, sizeof(ipv6));
+  Place place{{}, ntohs(ipv6.sin6_port), ipv6.sin6_scope_id != 0};
+  std::memcpy(place.address.data(), &ipv6.sin6_addr, place.address.size());
+  return place;
+}
+
 bool is_below(std::string_view host, std::string_view domain) {
   return host == domain || (host.size() > domain.size() && host.ends_with(domain) &&
                             host[host.size() - domain.size() - 1] == '.');
-}
-
-// Names that end in a number are addresses in a notation that not everybody reads the same way.
-bool ends_in_number(std::string_view host) {
-  const std::string_view last = host.substr(host.rfind('.') + 1);
-  const bool is_hex = last.starts_with("0x");
-  const auto is_digit = [&](char c) {
-    return (c >= '0' && c <= '9') || (is_hex && ((c >= 'a' && c <= 'f') || c == 'x'));
-  };
-  return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
 }
 
 bool is_numeric(std::string_view host) {
@@ -231,8 +247,7 @@ Result<void> AddressGuard::check_url(const Url& url) const {
     return blocked(url, "its address has a zone or a name that not everybody reads the same way");
   }
   if (names(url)) return {};
-  const auto written = parse_address(url.host);
-  if (written && holds(written.value(), url.port)) return {};
+  if (allows_written(url)) return {};
   if (https_only_ && url.scheme != "https") return blocked(url, "only https: is allowed");
   if (std::find(ports_.begin(), ports_.end(), url.port) == ports_.end()) {
     return blocked(url, "its port is none of those that are allowed");
@@ -255,21 +270,38 @@ Result<void> AddressGuard::check_url(const Url& url) const {
 Result<void> AddressGuard::check_address(const Url& url, std::string_view address) const {
   const auto bytes = parse_address(address);
   if (!bytes) return blocked(url, "its address cannot be read");
-  if (holds(bytes.value(), url.port)) return {};
-  const std::string_view block = special_purpose(bytes.value());
+  return check_bytes(url, bytes.value());
+}
+
+Result<void> AddressGuard::check_bytes(const Url& url, const AddressBytes& bytes) const {
+  if (holds(bytes, url.port)) return {};
+  const std::string_view block = special_purpose(bytes);
   if (!block.empty()) return blocked(url, "its address is one of " + std::string(block));
   if (allowed_only_) return blocked(url, "only what is named may be reached");
   return {};
 }
 
+// Who allows an address that is written allows what it leads to: 0.0.0.0 is this machine.
+bool AddressGuard::allows_written(const Url& url) const {
+  const auto written = parse_address(url.host);
+  return written && holds(written.value(), url.port);
+}
+
 Result<void> AddressGuard::check_addresses(const Url& url,
                                            const std::vector<std::string>& addresses) const {
-  if (names(url)) return {};
-  // Who allows an address that is written allows what it leads to: 0.0.0.0 is this machine.
-  const auto written = parse_address(url.host);
-  if (written && holds(written.value(), url.port)) return {};
+  if (names(url) || allows_written(url)) return {};
   for (const std::string& address : addresses) MILLRACE_TRY(check_address(url, address));
   return {};
+}
+
+Result<void> AddressGuard::check_socket(const Url& url, const sockaddr* address,
+                                        socklen_t size) const {
+  const auto place = place_of(address, size);
+  if (!place) return blocked(url, "its address cannot be read");
+  if (std::to_string(place->port) != url.port) return blocked(url, "it leads to another port");
+  if (names(url) || allows_written(url)) return {};
+  if (place->has_zone) return blocked(url, "its address has a zone");
+  return check_bytes(url, place->address);
 }
 
 }  // namespace millrace::net

@@ -5,6 +5,8 @@
 // every address its name has, and again for each socket before it is opened.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -56,6 +58,11 @@ class AddressGuard {
   // Errors: address_blocked.
   [[nodiscard]] Result<void> check_addresses(const Url& url,
                                              const std::vector<std::string>& addresses) const;
+  // Whether a socket may be opened for the URL that will be connected to this address. Whatever
+  // became of the URL's host on the way, this is where it leads.
+  // Errors: address_blocked.
+  [[nodiscard]] Result<void> check_socket(const Url& url, const sockaddr* address,
+                                          socklen_t size) const;
   [[nodiscard]] bool trusts_proxy() const { return trusts_proxy_; }
 
  private:
@@ -69,7 +76,9 @@ class AddressGuard {
 
   [[nodiscard]] bool names(const Url& url) const;
   [[nodiscard]] bool holds(const AddressBytes& address, std::string_view port) const;
+  [[nodiscard]] bool allows_written(const Url& url) const;
   [[nodiscard]] Result<void> check_address(const Url& url, std::string_view address) const;
+  [[nodiscard]] Result<void> check_bytes(const Url& url, const AddressBytes& bytes) const;
 
   std::vector<Entry> entries_;
   std::vector<std::string> ports_;

@@ -37,6 +37,11 @@ bool is_token(std::string_view text) {
   });
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 bool is_field_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
@@ -66,6 +71,20 @@ Result<void> check_header(Header& header) {
   return {};
 }
 
+Result<void> check_sizes(const Request& request) {
+  if (request.limits.header_bytes > most_header_bytes) {
+    return make_error(Errc::invalid_argument, "The limit of the response headers is larger than " +
+                                                  std::to_string(most_header_bytes) + " bytes.");
+  }
+  std::size_t bytes = request.url.size();
+  for (const Header& header : request.headers) bytes += header.name.size() + header.value.size();
+  if (bytes <= most_request_head_bytes) return {};
+  return make_error(Errc::invalid_argument,
+                    "The URL and the headers of the request are larger than " +
+                        std::to_string(most_request_head_bytes) +
+                        " bytes: send what is long in the body.");
+}
+
 }  // namespace
 
 bool same_name(std::string_view a, std::string_view b) {
@@ -88,11 +107,18 @@ std::string header_value(const std::vector<Header>& headers, std::string_view na
 }
 
 bool has_one_length(const std::vector<Header>& headers) {
-  std::string_view first;
+  std::string first;
   for (const Header& header : headers) {
     if (!same_name(header.name, "content-length")) continue;
-    if (first.empty()) first = header.value;
-    if (header.value != first) return false;
+    for (std::string_view rest = header.value;;) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      std::string length(rest.substr(0, comma));
+      strip(length);
+      if (first.empty()) first = length;
+      if (!is_number(length) || length != first) return false;
+      if (comma == rest.size()) break;
+      rest.remove_prefix(comma + 1);
+    }
   }
   return true;
 }
@@ -104,6 +130,7 @@ Result<void> check_request(Request& request) {
   if (request.has_body && request.method == "HEAD") {
     return make_error(Errc::invalid_argument, "A HEAD request cannot have a body.");
   }
+  MILLRACE_TRY(check_sizes(request));
   for (Header& header : request.headers) {
     if (auto checked = check_header(header); !checked) return checked;
     const bool is_length = same_name(header.name, "content-length");
@@ -124,10 +151,12 @@ bool is_redirect(int status) {
 
 bool is_named(std::string_view list, std::string_view host) {
   constexpr std::string_view separators = ", \t";
+  if (host.ends_with('.')) host.remove_suffix(1);
   while (!list.empty()) {
     std::string_view name = list.substr(0, list.find_first_of(separators));
     list.remove_prefix(std::min(name.size() + 1, list.size()));
     if (name == "*") return true;
+    if (name.ends_with('.')) name.remove_suffix(1);
     if (name.starts_with('.')) name.remove_prefix(1);
     if (name.empty() || name.size() > host.size()) continue;
     const std::string_view end = host.substr(host.size() - name.size());

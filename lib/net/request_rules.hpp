@@ -8,11 +8,19 @@
 
 namespace millrace::net {
 
+// Of all response heads of one request. Versions of libcurl end a transfer at different sizes, the
+// first of them at a line of 100 KiB and at 5,000 lines: these come first with each.
+constexpr std::size_t most_header_bytes = std::size_t{96} << 10U;
+constexpr std::size_t most_header_lines = 4096;
+// Of a request's URL and headers together, whose like libcurl takes up to 1 MiB of.
+constexpr std::size_t most_request_head_bytes = std::size_t{256} << 10U;
+
 bool same_name(std::string_view a, std::string_view b);  // header names, without regard to case
 bool has_header(const std::vector<Header>& headers, std::string_view name);
 // The values of all headers of this name, joined by ", ".
 std::string header_value(const std::vector<Header>& headers, std::string_view name);
-// False when several Content-Lengths say different things.
+// False when a Content-Length is no number, or several say different things. A list of the same
+// number is one.
 bool has_one_length(const std::vector<Header>& headers);
 
 // Refuses what could not be sent as it is meant, and removes the headers that the engine writes.

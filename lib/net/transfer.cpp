@@ -1,6 +1,5 @@
 #include "net/transfer.hpp"
 
-#include <netdb.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -108,6 +107,7 @@ Transfer::Next Transfer::ended(CURLcode code, const CaBundle& roots) {
                                   .has_proxy = uses_proxy(),
                                   .has_tunnel = uses_proxy() && url_.scheme == "https",
                                   .connect_status = static_cast<int>(connect_status),
+                                  .header_limit = header_limit(),
                                   .has_authorities = has_authorities(),
                                   .ca_problem = roots.problem()},
                                  url_);
@@ -243,15 +243,15 @@ void Transfer::check_repetition() {
 }
 
 // The descriptor must not leak into child processes. The address may come from libcurl's own cache,
-// where another request has put it.
+// where another request has put it, or from its own reading of the URL.
 curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
   auto* transfer = static_cast<Transfer*>(self);
-  std::array<char, NI_MAXHOST> text{};
   const bool goes_on = transfer->guarded([&] {
-    if (!transfer->request_.guard) return;
-    getnameinfo(&address->addr, address->addrlen, text.data(), text.size(), nullptr, 0,
-                NI_NUMERICHOST);
-    if (auto allowed = transfer->permit({text.data()}); !allowed) {
+    // What a proxy's connection leads to is the proxy's matter.
+    if (!transfer->request_.guard || transfer->has_proxy()) return;
+    const AddressGuard& guard = *transfer->request_.guard;
+    if (auto allowed = guard.check_socket(transfer->url_, &address->addr, address->addrlen);
+        !allowed) {
       transfer->fail(std::move(allowed).error());
     }
   });

@@ -139,6 +139,7 @@ class Transfer {
   void forget_request();
   void begin_body();
   void check_length(std::string_view length);
+  [[nodiscard]] std::size_t header_limit() const;
   [[nodiscard]] Error too_large() const;
   void decode(std::string_view input);
   void deliver(std::string_view decoded);
@@ -190,6 +191,7 @@ class Transfer {
   bool is_head_complete_ = false;
   int status_ = 0;
   std::size_t header_bytes_ = 0;
+  std::size_t header_lines_ = 0;
   std::string location_;  // not empty: the hop is a redirect to be followed
 
   std::unique_ptr<BodyDecoder> decoder_;

@@ -19,15 +19,18 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
+std::size_t Transfer::header_limit() const {
+  const std::size_t limit = request_.limits.header_bytes;
+  return limit == 0 ? most_header_bytes : limit;
+}
+
 void Transfer::header_line(std::string_view line) {
   // A head that comes drop by drop, or behind interim answers without end, is no answer yet.
   if (is_head_complete_) received();
   header_bytes_ += line.size();
-  const std::size_t limit = request_.limits.header_bytes;
-  if (limit != 0 && header_bytes_ > limit) {
-    fail(make_error(Errc::headers_too_large, "The response headers of " + url_.origin() +
-                                                 " are larger than " + std::to_string(limit) +
-                                                 " bytes."));
+  ++header_lines_;
+  if (header_bytes_ > header_limit() || header_lines_ > most_header_lines) {
+    fail(oversized_head(url_, header_limit()));
     return;
   }
   if (is_head_complete_) return;  // a trailer
@@ -40,14 +43,17 @@ void Transfer::header_line(std::string_view line) {
   }
 }
 
-// libcurl has checked the form: "HTTP/1.1 200 reason".
+// "HTTP/1.1 200 reason". Versions of libcurl differ in what else they take for a status line.
 void Transfer::status_line(std::string_view line) {
+  constexpr std::ptrdiff_t digits = 3;
   is_head_begun_ = true;
   head_ = ResponseHead{};
   const std::string_view rest = trimmed(line.substr(std::min(line.find(' '), line.size())));
   const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), head_.status);
-  if (failed != std::errc{}) {
-    fail(make_error(Errc::protocol_error, url_.origin() + " sent an unreadable status line."));
+  const bool may_be_http2 = request_.route && request_.route->http2 && url_.scheme == "https";
+  const bool is_http2 = line.starts_with("HTTP/2");
+  if (failed != std::errc{} || end - rest.data() != digits || (is_http2 && !may_be_http2)) {
+    fail(protocol_fault(url_, "unreadable status line"));
     return;
   }
   status_ = head_.status;
@@ -55,6 +61,10 @@ void Transfer::status_line(std::string_view line) {
 }
 
 void Transfer::field_line(std::string_view line) {
+  if (trimmed(line).find('\r') != std::string_view::npos) {
+    fail(protocol_fault(url_, "carriage return in a header"));
+    return;
+  }
   const bool continues_last = line.front() == ' ' || line.front() == '\t';
   const std::size_t colon = line.find(':');
   if (continues_last && !head_.headers.empty()) {
@@ -68,6 +78,11 @@ void Transfer::field_line(std::string_view line) {
 void Transfer::head_complete() {
   constexpr int switching_protocols = 101;
   constexpr int first_final_status = 200;
+  // Whoever put the second one there disagrees with us about where the answer ends.
+  if (!has_one_length(head_.headers)) {
+    fail(protocol_fault(url_, "Content-Length is no number, or two different ones"));
+    return;
+  }
   if (status_ == switching_protocols) {
     fail(make_error(Errc::protocol_error,
                     url_.origin() + " switched to another protocol without being asked."));
@@ -75,11 +90,6 @@ void Transfer::head_complete() {
   }
   if (status_ < first_final_status) {
     is_head_begun_ = false;
-    return;
-  }
-  // Whoever put the second one there disagrees with us about where the answer ends.
-  if (!has_one_length(head_.headers)) {
-    fail(make_error(Errc::protocol_error, url_.origin() + " sent two different Content-Lengths."));
     return;
   }
   if (is_refused_by_proxy()) {
@@ -152,9 +162,7 @@ void Transfer::begin_body() {
   if (!transfer_coding.empty() && !same_name(transfer_coding, "chunked") &&
       !same_name(transfer_coding, "identity")) {
     // libcurl would inflate these itself, without a bound.
-    fail(make_error(Errc::unsupported_encoding,
-                    url_.origin() + " uses a transfer coding other than chunked.",
-                    transfer_coding));
+    fail(refused_transfer_coding(url_, transfer_coding));
     return;
   }
   constexpr int no_content = 204;

@@ -3,6 +3,8 @@
 
 #include <curl/curl.h>
 
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -21,9 +23,22 @@ struct TransportFailure {
   bool has_proxy = false;
   bool has_tunnel = false;       // through the proxy
   int connect_status = 0;        // of the proxy's answer to CONNECT
+  std::size_t header_limit = 0;  // of the response's head, in bytes
   bool has_authorities = false;  // the route names the only ones that are trusted
   std::string_view ca_problem;   // see CaBundle
 };
+
+// What the table says of a code; nothing for one that is newer than the table, which counts as a
+// protocol_error.
+std::optional<Errc> known_transport_error(CURLcode code);
+
+// A head that is no HTTP, and one with a transfer coding that was not asked for: newer versions of
+// libcurl find these themselves, and what is said is the same.
+Error protocol_fault(const Url& url, std::string_view detail);
+Error refused_transfer_coding(const Url& url, std::string_view coding);
+
+// A head that is larger than the request allows, in bytes or in lines.
+Error oversized_head(const Url& url, std::size_t limit);
 
 // The proxy on the way answered with this status instead of passing the request on.
 Error proxy_refusal(int status, const Url& url);

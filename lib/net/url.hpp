@@ -21,6 +21,13 @@ struct Url {
   [[nodiscard]] bool needs_lookup() const;
 };
 
+// Whether the last part of a name is a number, in decimal or hexadecimal digits. Such a host is an
+// address, perhaps in a notation that not everybody reads the same way.
+bool ends_in_number(std::string_view host);
+
+// The same text with every version of libcurl: IPv6 in lower case, percent signs with capital
+// digits, no "." and ".." in its path. An address with a dot behind it is refused, since some read
+// it as a name.
 // Errors: invalid_url.
 Result<Url> parse_url(std::string_view text);
 

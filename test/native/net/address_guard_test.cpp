@@ -1,6 +1,9 @@
 #include "net/address_guard.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/un.h>
 
 #include <sstream>
 
@@ -110,6 +113,75 @@ TEST(AddressGuard, AllowsWhatAnAllowedAddressLeadsTo) {
   const Url named = parse_url("http://example.com/").value();
   EXPECT_FALSE(guard.check_addresses(named, {"127.0.0.1"}));
   EXPECT_TRUE(guard.check_addresses(named, {"0.0.0.0"}));
+}
+
+struct Socket {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  [[nodiscard]] const sockaddr* address() const {
+    return reinterpret_cast<const sockaddr*>(&storage);
+  }
+};
+
+Socket socket_to(const char* text, std::uint16_t port, std::uint32_t zone = 0) {
+  Socket out;
+  auto* ipv4 = reinterpret_cast<sockaddr_in*>(&out.storage);
+  auto* ipv6 = reinterpret_cast<sockaddr_in6*>(&out.storage);
+  if (inet_pton(AF_INET, text, &ipv4->sin_addr) == 1) {
+    ipv4->sin_family = AF_INET;
+    ipv4->sin_port = htons(port);
+    out.size = sizeof(*ipv4);
+  } else if (inet_pton(AF_INET6, text, &ipv6->sin6_addr) == 1) {
+    ipv6->sin6_family = AF_INET6;
+    ipv6->sin6_port = htons(port);
+    ipv6->sin6_scope_id = zone;
+    out.size = sizeof(*ipv6);
+  }
+  return out;
+}
+
+// What the URL says does not count here.
+TEST(AddressGuard, JudgesTheAddressThatASocketIsOpenedTo) {
+  const AddressGuard guard = guard_of();
+  const auto leads = [&](const char* url, const Socket& socket) {
+    return guard.check_socket(parse_url(url).value(), socket.address(), socket.size).ok();
+  };
+  EXPECT_TRUE(leads("http://example.com/", socket_to("93.184.216.34", 80)));
+  EXPECT_TRUE(leads("https://93.184.216.34/", socket_to("93.184.216.34", 443)));
+  EXPECT_TRUE(leads("http://example.com/", socket_to("2606:4700:4700::1111", 80)));
+  EXPECT_TRUE(leads("http://example.com/", socket_to("::ffff:8.8.8.8", 80)));
+  for (const char* address : {"127.0.0.1", "10.0.0.1", "169.254.169.254", "0.0.0.0", "::1", "::",
+                              "::ffff:127.0.0.1", "fd00::1", "fe80::1", "64:ff9b::a9fe:a9fe"}) {
+    EXPECT_FALSE(leads("http://example.com/", socket_to(address, 80))) << address;
+    EXPECT_FALSE(leads("http://93.184.216.34/", socket_to(address, 80))) << address;
+  }
+  // Another port, a zone, an address that is cut off, and one that is none.
+  EXPECT_FALSE(leads("http://example.com/", socket_to("93.184.216.34", 22)));
+  EXPECT_FALSE(leads("http://example.com/", socket_to("2606:4700:4700::1111", 80, 1)));
+  for (const char* address : {"93.184.216.34", "2606:4700:4700::1111"}) {
+    Socket cut = socket_to(address, 80);
+    --cut.size;
+    EXPECT_FALSE(leads("http://example.com/", cut));
+  }
+  Socket local;
+  local.storage.ss_family = AF_UNIX;
+  local.size = sizeof(sockaddr_un);
+  EXPECT_FALSE(leads("http://example.com/", local));
+}
+
+TEST(AddressGuard, OpensSocketsToWhatTheOperatorNames) {
+  GuardOptions options;
+  options.allow = {"searx.internal", "10.1.0.0/16", "0.0.0.0"};
+  const AddressGuard guard = guard_of(options);
+  const auto leads = [&](const char* url, const Socket& socket) {
+    return guard.check_socket(parse_url(url).value(), socket.address(), socket.size).ok();
+  };
+  EXPECT_TRUE(leads("http://searx.internal/", socket_to("192.168.1.1", 80)));
+  EXPECT_TRUE(leads("http://searx.internal/", socket_to("fe80::1", 80, 2)));
+  EXPECT_TRUE(leads("http://example.com/", socket_to("10.1.2.3", 80)));
+  EXPECT_TRUE(leads("http://0.0.0.0/", socket_to("127.0.0.1", 80)));
+  EXPECT_FALSE(leads("http://searx.internal/", socket_to("192.168.1.1", 81)));
+  EXPECT_FALSE(leads("http://example.com/", socket_to("10.2.0.1", 80)));
 }
 
 TEST(AddressGuard, RefusesUnreadableEntries) {

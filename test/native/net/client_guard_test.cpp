@@ -7,7 +7,11 @@
 #include <sstream>
 
 #include "net/address_guard.hpp"
+#include "net/curl_handles.hpp"
 #include "net/guard_cases.hpp"
+#include "net/kept_sockets.hpp"
+#include "net/transfer.hpp"
+#include "os/event_loop.hpp"
 #include "support/client_rig.hpp"
 #include "support/raw_server.hpp"
 
@@ -150,6 +154,34 @@ TEST(ClientGuard, DoesNotUseAConnectionThatAnotherRequestOpened) {
   EXPECT_EQ(guarded->body(), "");
 }
 
+// Whatever libcurl makes of a URL behind the guard's back: here it is told to go elsewhere.
+TEST(ClientGuard, OpensNoSocketToAnAddressThatItDidNotJudge) {
+  RawServer server([](Peer& peer) {
+    while (!peer.read_request().empty()) peer.write(test::response(200, "", "inside"));
+  });
+  os::EventLoop loop;
+  Request request;
+  request.url = with_port("93.184.216.34", server);
+  request.guard = shared_guard(port_of(server));
+  Transfer transfer(loop, 1, std::move(request), std::make_shared<Recorder>(), {[] {}, [] {}});
+  ASSERT_TRUE(transfer.prepare());
+  ASSERT_TRUE(transfer.permit_url());
+  ASSERT_TRUE(transfer.permit({}));
+  KeptSockets sockets;
+  const ClientOptions options;
+  const Transfer::Settings settings(options);
+  ASSERT_TRUE(transfer.attach(CurlEasy(curl_easy_init()), {}, settings, sockets, false));
+  CurlList elsewhere;
+  ASSERT_TRUE(elsewhere.add("::127.0.0.1:"));
+  curl_easy_setopt(transfer.easy(), CURLOPT_CONNECT_TO, elsewhere.get());
+  const int before = sockets_opened;
+  EXPECT_EQ(curl_easy_perform(transfer.easy()), CURLE_COULDNT_CONNECT);
+  EXPECT_EQ(sockets_opened, before);
+  EXPECT_EQ(server.accepted(), 0);
+  ASSERT_TRUE(transfer.error());
+  EXPECT_EQ(transfer.error()->code, Errc::address_blocked);
+}
+
 TEST(ClientGuard, ChecksEachRedirect) {
   RawServer inner([](Peer& peer) {
     while (!peer.read_request().empty()) peer.write(test::response(200, "", "secret"));
@@ -161,6 +193,8 @@ TEST(ClientGuard, ChecksEachRedirect) {
                            "http://[::ffff:127.0.0.1]:" + inner_port + "/",
                            "http://inner.example.com:" + inner_port + "/",
                            "http://localhost:" + inner_port + "/",
+                           "http://127.0.0.1.:" + inner_port + "/",
+                           "//127.1.:" + inner_port + "/",
                            std::string("http://169.254.169.254/latest/"),
                            std::string("file:///etc/passwd"),
                            std::string("gopher://127.0.0.1/")};

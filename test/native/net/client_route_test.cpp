@@ -121,9 +121,32 @@ TEST(ClientRoute, TellsARefusalOfTheProxyFromOneOfTheHost) {
   EXPECT_EQ(direct->body(), "direct");
 }
 
+// What it sends with the status has faults that versions of libcurl tell in different ways.
+TEST(ClientRoute, TellsTheStatusOfAProxyThatRefuses) {
+  for (const std::string_view rest :
+       {"\r\n", "Content-Length: 2\r\n\r\nno", "Content-Length: -5\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "Location: http://x/\r\n\r\n", ""}) {
+    RawServer proxy([&](Peer& peer) {
+      peer.read_request();
+      peer.write("HTTP/1.1 403 no\r\n" + std::string(rest));
+    });
+    ClientRig rig;
+    const auto recorder = get(rig, "https://nowhere.invalid/",
+                              over_https("http://127.0.0.1:" + std::to_string(proxy.port())));
+    EXPECT_EQ(recorder->outcome(), "proxy_failed") << rest;
+    EXPECT_NE(recorder->error().message.find("answered with status 403: it does not allow"),
+              std::string::npos)
+        << rest << recorder->error().message;
+  }
+}
+
 // The host was never asked.
 TEST(ClientRoute, NamesTheProxyThatBreaksBeforeItPassesATunnelOn) {
-  for (const std::string_view answer : {"", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\n"}) {
+  const std::string endless = "HTTP/1.1 200 OK\r\nX: " + std::string(120'000, 'x') + "\r\n\r\n";
+  for (const std::string_view answer :
+       {std::string_view(), std::string_view("nonsense\r\n\r\n"),
+        std::string_view("HTTP/1.1 200 OK\r\n"), std::string_view("HTTP/2 200 OK\r\n\r\n"),
+        std::string_view("SSH-2.0-x\r\n"), std::string_view(endless)}) {
     RawServer proxy([&](Peer& peer) {
       peer.read_request();
       if (!answer.empty()) peer.write(answer);
@@ -147,7 +170,7 @@ TEST(ClientRoute, NamesTheProxyThatBreaksBeforeItPassesATunnelOn) {
   ClientRig rig;
   const auto passed = get(rig, "https://nowhere.invalid/",
                           over_https("http://127.0.0.1:" + std::to_string(proxy.port())));
-  EXPECT_EQ(passed->outcome(), "connection_lost");
+  EXPECT_EQ(passed->outcome(), "connection_lost") << passed->error().detail;
   // A host that is asked directly fails by itself.
   RawServer server([](Peer&) {});
   Route past = over_https("http://127.0.0.1:" + std::to_string(proxy.port()));

@@ -36,13 +36,66 @@ TEST(Url, FollowsLocations) {
     const char* location;
     const char* text;
   };
-  for (const Case& one : {Case{"z", "https://a.test/x/z"}, Case{"/z?k", "https://a.test/z?k"},
-                          Case{"//b.test/", "https://b.test/"}, Case{"?r", "https://a.test/x/y?r"},
-                          Case{"https://u:p@c.test:81/#f", "https://c.test:81/"},
-                          Case{"/a b\xC3\xA4", "https://a.test/a%20b%c3%a4"}}) {
+  for (const Case& one :
+       {Case{"z", "https://a.test/x/z"}, Case{"/z?k", "https://a.test/z?k"},
+        Case{"//b.test/", "https://b.test/"}, Case{"?r", "https://a.test/x/y?r"},
+        Case{"https://u:p@c.test:81/#f", "https://c.test:81/"},
+        Case{"/a b\xC3\xA4", "https://a.test/a%20b%C3%A4"},
+        Case{"/%c3%2f?%c3", "https://a.test/%C3%2F?%C3"}, Case{"%2e%2E/./z", "https://a.test/z"},
+        Case{"#f", "https://a.test/x/y?q"}, Case{"//B.test./", "https://B.test./"}}) {
     const auto next = follow_location(base, one.location);
     ASSERT_TRUE(next) << one.location;
     EXPECT_EQ(next.value().text, one.text);
+  }
+}
+
+// What one version of libcurl leaves as it is and another one rewrites.
+TEST(Url, IsTheSameWithEveryLibcurl) {
+  struct Case {
+    const char* url;
+    const char* text;
+  };
+  for (const Case& one : {
+           Case{"HTTP://Example.COM:80/a?b#c", "http://Example.COM:80/a?b"},
+           Case{"http://a/%c3%C3%2f%7e%4", "http://a/%C3%C3%2F%7E%4"},
+           Case{"http://a/\xC3\xA4?\xC3\xA4", "http://a/%C3%A4?%C3%A4"},
+           Case{"http://a/%2e%2e/b", "http://a/b"},
+           Case{"http://a/b/.%2E/c/%2e/d?%2e%2e/e", "http://a/c/d?%2E%2E/e"},
+           Case{"http://a/b/%2e%2e", "http://a/"},
+           Case{"http://a/%2e%2e%2e/b%2e", "http://a/%2E%2E%2E/b%2E"},
+           Case{"http://[::FFFF:1.2.3.4]/A", "http://[::ffff:1.2.3.4]/A"},
+           Case{"http://Example.com./", "http://Example.com./"},
+           Case{"http://LOCALHOST.:81/", "http://localhost:81/"},
+           Case{"http://a.localhost./", "http://a.localhost/"},
+           Case{"http://1.2.3.4.example./", "http://1.2.3.4.example./"},
+       }) {
+    const auto url = parse_url(one.url);
+    ASSERT_TRUE(url) << one.url << " " << url.error().message;
+    EXPECT_EQ(url.value().text, one.text);
+  }
+  EXPECT_FALSE(parse_url("http://localhost./").value().needs_lookup());
+}
+
+// An address with a dot behind it is a name to some versions and the address to others.
+TEST(Url, RefusesAnAddressWithADotBehindIt) {
+  for (const char* text :
+       {"http://8.8.8.8./", "http://8.8.8.8.:80/", "http://8.8.8.8%2e/", "http://8.8.8.8%2E:80/",
+        "http://%38.8.8.8./", "http://127.1./", "http://2130706433./", "http://0x7f000001./",
+        "http://0177.0.0.1./", "http:/8.8.8.8./", "http:///8.8.8.8.?x", "http://8.8.8.8.#x",
+        "http://1.2.3.4.5./", "http://10.0.0.1../", "http://a.b../", "http://./", "http://../"}) {
+    const auto url = parse_url(text);
+    ASSERT_FALSE(url) << text << " " << url.value().text;
+    EXPECT_EQ(url.error().code, Errc::invalid_url);
+  }
+  const Url base = parse_url("https://8.8.8.8/x").value();
+  for (const char* location : {"//8.8.8.8./", "//8.8.8.8.", "https://8.8.8.8.:443/",
+                               "https:/8.8.8.8./", "https://u@8.8.8.8./", "//127.1./"}) {
+    const auto next = follow_location(base, location);
+    ASSERT_FALSE(next) << location;
+    EXPECT_EQ(next.error().code, Errc::protocol_error);
+  }
+  for (const char* location : {"8.8.8.8./", "/8.8.8.8./", "//8.8.8.8/8.8.8.8./", "?8.8.8.8./"}) {
+    EXPECT_TRUE(follow_location(base, location)) << location;
   }
 }
 
@@ -71,6 +124,40 @@ TEST(RequestRules, NeverNameAValue) {
   ASSERT_FALSE(checked);
   EXPECT_NE(checked.error().message.find("Authorization"), std::string::npos);
   EXPECT_EQ(checked.error().message.find("hidden"), std::string::npos);
+}
+
+TEST(RequestRules, ReadLengths) {
+  const auto is_one = [](const std::vector<std::string>& lengths) {
+    std::vector<Header> headers;
+    for (const std::string& length : lengths) headers.push_back({"content-Length", length});
+    return has_one_length(headers);
+  };
+  EXPECT_TRUE(is_one({}));
+  EXPECT_TRUE(is_one({"2"}));
+  EXPECT_TRUE(is_one({"2", "2"}));
+  EXPECT_TRUE(is_one({"2, 2 ,2"}));
+  EXPECT_TRUE(is_one({"99999999999999999999999"}));
+  for (const char* length : {"", "-2", "+2", "0x2", "2 b", "2,", ",", "2, 3", "two"}) {
+    EXPECT_FALSE(is_one({length})) << length;
+  }
+  EXPECT_FALSE(is_one({"1", "2"}));
+  EXPECT_FALSE(is_one({"", "2"}));
+}
+
+// Beyond these it depends on the version of libcurl what becomes of a request.
+TEST(RequestRules, RefuseSizesThatNotEveryLibcurlTakes) {
+  Request request;
+  request.limits.header_bytes = most_header_bytes;
+  EXPECT_TRUE(check_request(request));
+  request.limits.header_bytes = most_header_bytes + 1;
+  EXPECT_FALSE(check_request(request));
+  request.limits.header_bytes = 0;
+  request.headers = {{"X", std::string(most_request_head_bytes - 1, 'x')}};
+  EXPECT_TRUE(check_request(request));
+  request.url = "u";
+  const auto checked = check_request(request);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, Errc::invalid_argument);
 }
 
 const Deadlines::TimePoint start{};
@@ -120,6 +207,8 @@ TEST(RequestRules, ReadsListsOfHostsWithoutAProxy) {
   EXPECT_FALSE(is_named("example.com", "anexample.com"));
   EXPECT_FALSE(is_named("www.example.com", "example.com"));
   EXPECT_FALSE(is_named(" , .", "example.com"));
+  EXPECT_TRUE(is_named("example.com", "www.example.com."));
+  EXPECT_TRUE(is_named("example.com.", "example.com"));
   EXPECT_FALSE(is_named("", "example.com"));
 }
 
