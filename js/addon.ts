@@ -262,7 +262,12 @@ function open(): Addon {
       bindSymbolsDeeply(path);
       return place.load() as Addon;
     } catch (error) {
-      tried.push(`${path}: ${firstLine(error)}`);
+      const line = firstLine(error);
+      const reason = mismatch(line);
+      if (reason !== undefined) {
+        throw new MillraceError('addon_load_failed', `The native addon ${path} ${reason}.`);
+      }
+      tried.push(`${path}: ${line}`);
     }
   }
   const platform = `${process.platform}-${process.arch}`;
@@ -279,6 +284,33 @@ function open(): Addon {
 function firstLine(error: unknown): string {
   const text = messageOf(error);
   return text.split('\n', 1)[0] ?? text;
+}
+
+// What the dynamic loader says of an addon that was built elsewhere, and what to do about it.
+const mismatches: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [
+    /version [`'"]([\w.]+)['"] not found/,
+    (name) => `was built on a newer system than this one, which lacks ${name}: ${buildHere}`,
+  ],
+  [
+    /undefined symbol: ((?:curl|SSL|EVP|OPENSSL)_\w+)/,
+    (name) => `was built on a newer system than this one, which lacks ${name}: ${buildHere}`,
+  ],
+  [
+    /(lib[\w+.-]+\.so[\d.]*): cannot open shared object file/,
+    (name) =>
+      `needs ${name}, which is not installed here: install its package (libcurl4 for libcurl)`,
+  ],
+];
+const buildHere =
+  "build it here with 'npm run build' in a checkout, or take one that was built on Debian 12";
+
+function mismatch(line: string): string | undefined {
+  for (const [pattern, say] of mismatches) {
+    const name = pattern.exec(line)?.[1];
+    if (name !== undefined) return say(name);
+  }
+  return undefined;
 }
 
 // A checkout's own build comes before its prebuilds/, which a past `npm pack` may have left behind;

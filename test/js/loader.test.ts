@@ -8,8 +8,14 @@ const root = join(__dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'millrace-loader-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function load(binary: string | undefined): Promise<{ stdout: string; code: unknown }> {
+/** `thrown`: what the dynamic loader says of whatever it is given. */
+function load(
+  binary: string | undefined,
+  thrown?: string,
+): Promise<{ stdout: string; code: unknown }> {
   const script = `
+    const thrown = ${JSON.stringify(thrown) ?? 'undefined'};
+    if (thrown !== undefined) process.dlopen = () => { throw new Error(thrown); };
     const { MillraceError, version } = require('millrace');
     try { console.log(JSON.stringify({ version: version() })); }
     catch (e) { console.log(JSON.stringify({ code: e.code, message: e.message, ours: MillraceError.is(e) })); }`;
@@ -22,8 +28,8 @@ function load(binary: string | undefined): Promise<{ stdout: string; code: unkno
     });
   });
 }
-const outcome = async (binary?: string) =>
-  JSON.parse((await load(binary)).stdout) as Record<string, unknown>;
+const outcome = async (binary?: string, thrown?: string) =>
+  JSON.parse((await load(binary, thrown)).stdout) as Record<string, unknown>;
 
 describe('the loader', () => {
   it('opens the addon of the build, or the one that MILLRACE_BINARY names', async () => {
@@ -76,6 +82,39 @@ describe('the loader', () => {
       execFile(process.execPath, ['-e', script], { cwd: root, env }, (_e, out) => resolve(out));
     });
     expect(JSON.parse(stdout)).toEqual(['Tue, 02 Oct 2096 07:06:40 GMT', 'first_byte_timeout']);
+  });
+
+  const newer = "version `GLIBC_2.38' not found (required by /x/millrace.node)";
+  it.each([
+    ['newer C library', `/lib/x86_64-linux-gnu/libc.so.6: ${newer}`, 'newer system', 'GLIBC_2.38'],
+    [
+      'newer C++ library',
+      "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /x/millrace.node)",
+      'newer system',
+      'GLIBCXX_3.4.32',
+    ],
+    [
+      'newer libcurl',
+      '/x/millrace.node: undefined symbol: curl_ws_start',
+      'newer',
+      'curl_ws_start',
+    ],
+    [
+      'library that is missing',
+      'libcurl.so.4: cannot open shared object file: No such file or directory',
+      'libcurl4',
+      'libcurl.so.4',
+    ],
+  ])('says in one sentence that an addon needs a %s', async (_what, thrown, why, name) => {
+    const path = join(folder, 'elsewhere.node');
+    writeFileSync(path, '');
+    const { code, message } = await outcome(path, thrown);
+    expect(code).toBe('addon_load_failed');
+    expect(message).toContain(path);
+    expect(message).toContain(why);
+    expect(message).toContain(name);
+    expect(message).not.toContain('\n');
+    expect(message).not.toContain('Tried');
   });
 
   it('loads nothing when the package is required', async () => {
