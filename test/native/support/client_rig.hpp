@@ -124,7 +124,10 @@ class ClientRig {
  public:
   explicit ClientRig(const net::ClientOptions& options = {}) {
     loop_.start();
-    on_loop([&] { client_.emplace(loop_, options); });
+    on_loop([&] {
+      owner_ = std::make_unique<net::Client>(loop_, options);
+      client_ = owner_.get();
+    });
   }
   ~ClientRig() {
     destroy_client();
@@ -142,9 +145,10 @@ class ClientRig {
     done.get_future().wait();
   }
   void destroy_client() {
-    on_loop([&] { client_.reset(); });
+    on_loop([&] { owner_.reset(); });
   }
-  // Only inside on_loop or a handler.
+  // Only inside on_loop or a handler, also one that is called while the client is destroyed: the
+  // smart pointer is empty by then.
   net::Client& client() { return *client_; }
 
   net::TransferId start(net::Request request, const std::shared_ptr<Recorder>& recorder) {
@@ -170,7 +174,8 @@ class ClientRig {
 
  private:
   os::EventLoop loop_;
-  std::optional<net::Client> client_;
+  std::unique_ptr<net::Client> owner_;
+  net::Client* client_ = nullptr;
 };
 
 }  // namespace millrace::test
