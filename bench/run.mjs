@@ -1,11 +1,14 @@
 // npm run bench: builds the measuring programs, installs what Millrace is compared with, runs the tables and prints
 // them.
 // A missed goal is printed; only a failure (a crash, a wrong answer, a lost stream) makes the exit code 1.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { buildEngine } from '../scripts/setup/engine.mjs';
 import { preparePackages } from '../scripts/setup/packages.mjs';
 import { say } from '../scripts/setup/report.mjs';
+import { nodeOf } from '../scripts/testing/nodes.mjs';
 import { describeMachine, describeVersions, isBusy } from './support/machine.mjs';
 import { writeFigures } from './support/markdown.mjs';
 import { bench, root } from './support/paths.mjs';
@@ -24,6 +27,9 @@ const tableNames = [
   'agent',
 ];
 
+// Figures of one Node say nothing of another, and the packages under comparison need a new one.
+const nodeLine = '24';
+
 const help = `Usage: npm run bench [-- OPTIONS]
 
   --quick          a bounded sample of every table, at most a minute after the build
@@ -32,6 +38,7 @@ const help = `Usage: npm run bench [-- OPTIONS]
   --json           one JSON document on standard output and nothing else there (npm run --silent bench)
   --help           this text
 
+Everything runs under Node ${nodeLine}, whichever Node starts it.
 Progress goes to standard error. A missed goal is no error.`;
 
 function readOptions() {
@@ -50,6 +57,15 @@ function readOptions() {
     throw new Error(`No table '${unknown[0]}': use ${tableNames.join(', ')}.`);
   }
   return { ...values, only };
+}
+
+// Gives false where this is the Node to measure with.
+function runsElsewhere() {
+  const node = nodeOf(root, nodeLine);
+  if (node === process.execPath) return false;
+  const args = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  process.exitCode = spawnSync(node, args, { stdio: 'inherit' }).status ?? 1;
+  return true;
 }
 
 async function prepare() {
@@ -87,6 +103,7 @@ async function runTable(name, options) {
 async function main() {
   const options = readOptions();
   if (options.help) return process.stdout.write(`${help}\n`);
+  if (runsElsewhere()) return undefined;
   await prepare();
   const machine = describeMachine();
   const versions = describeVersions();

@@ -1,6 +1,6 @@
 // Proves the packed package: npm pack, install into an empty folder with scripts disabled, then run
 // test/package/*.mjs there under each Node line, as ESM and CommonJS see it.
-//   node scripts/test-package.mjs [--node 20,22,24] [--tarball <file>]
+//   node scripts/test-package.mjs [--node 20,22,24,26] [--tarball <file>]
 // With a tarball that one is tried, and nothing is packed.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { npm } from './setup/packages.mjs';
-import { nodeOfLine } from './testing/nodes.mjs';
+import { nodeOf } from './testing/nodes.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values: options } = parseArgs({
-  options: { node: { type: 'string', default: '20,22,24' }, tarball: { type: 'string' } },
+  options: { node: { type: 'string', default: '20,22,24,26' }, tarball: { type: 'string' } },
 });
 const lines = options.node.split(',');
 const [npmCommand, ...npmFirst] = npm();
@@ -43,11 +43,6 @@ function pack(folder) {
     `packed ${packed.filename}: ${packed.files.length} files, ${(packed.unpackedSize / 1e6).toFixed(1)} MB`,
   );
   return join(folder, packed.filename);
-}
-
-// The node of one line: this one, or the newest of that line from npm.
-function nodeOf(line) {
-  return process.versions.node.split('.')[0] === line ? process.execPath : nodeOfLine(root, line);
 }
 
 function install(tarball, folder) {
@@ -106,7 +101,7 @@ try {
   check('types are complete and strict for import and require', () => checkTypes(folder));
   const tests = readdirSync(join(folder, 'test')).filter((name) => /\.test\.[cm]js$/.test(name));
   for (const line of lines) {
-    const node = nodeOf(line);
+    const node = nodeOf(root, line);
     const version = must(node, ['--version']).trim();
     for (const test of tests) {
       check(`Node ${version}: ${test}`, () =>

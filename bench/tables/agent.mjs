@@ -25,7 +25,7 @@ export const notes = [
     'stream their own. A model that is an object skips the bytes, and the writing of requests with them. ' +
     'A waiting run waits for a tool in its fifth step. Its memory is the slope of resident memory between two numbers ' +
     'of waiting runs, after V8 was told to give back what it can, as it does by itself after some quiet seconds: ' +
-    'its room for young objects is there once for all runs.',
+    'its room for young objects is there once for all runs, as is what its compilers took before the first number.',
 ];
 
 const peers = { langgraph: 'LangGraph.js', ai: 'AI SDK', mastra: 'Mastra' };

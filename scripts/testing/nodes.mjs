@@ -8,6 +8,13 @@ import { npm } from '../setup/packages.mjs';
 // The npm that each line of Node comes with.
 const npmLines = { 20: 10, 22: 10, 24: 11, 26: 11 };
 
+/** The Node binary of a line: the one that runs where it is of that line, else the newest. */
+export function nodeOf(root, line) {
+  return process.versions.node.split('.')[0] === String(line)
+    ? process.execPath
+    : nodeOfLine(root, line);
+}
+
 /** The newest Node binary of a line. */
 export function nodeOfLine(root, line) {
   const name = `node-${process.platform}-${process.arch}`;
@@ -27,8 +34,13 @@ function installed(root, cache, name, version) {
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
   const [command, ...first] = npm();
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-  const args = [...first, 'install', `${name}@${version}`, ...quiet];
-  const done = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`npm install ${name}@${version}: ${done.stderr}`);
+  const done = spawnSync(command, [...first, 'install', `${name}@${version}`, ...quiet], {
+    cwd: folder,
+    // What npm prints is no part of our own output.
+    stdio: ['ignore', 2, 2],
+  });
+  if (done.status !== 0) {
+    throw new Error(`${name} ${version} could not be installed. Is the npm registry reachable?`);
+  }
   return found;
 }
