@@ -1,4 +1,6 @@
 // The end of processes and environments with live streams. Each scene is a process of its own.
+//
+// Runs alone: it measures how soon the event loop is left to others.
 import { execFile } from 'node:child_process';
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
