@@ -1,7 +1,13 @@
-// Runs alone: it measures the memory of a process.
-// Hostile bodies of hundreds of megabytes: a stream never grows the process by more than 16 MiB, whoever
-// reads it, however slowly, or nobody. Measured in a process of its own, with the limits that users have
-// by default.
+// Hostile bodies of hundreds of megabytes: whoever reads a stream, however slowly, or nobody, the engine takes no more
+// than 16 MiB, and the process grows by no more than 32. Measured in a process of its own, with the limits that users
+// have by default.
+//
+// The engine's memory is resident memory without the pages of V8's spaces, both taken together, each millisecond in
+// which JavaScript has its turn: how much room V8 gives to garbage differs from one Node to the next, and says nothing of what
+// is held. What JavaScript does hold in V8, or for less than a millisecond, is in the second bound: the highest that the
+// system saw of the whole process.
+//
+// Runs alone: it measures memory, and a machine that others keep busy lets the collector wait.
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
@@ -22,8 +28,8 @@ import type { Api } from '../support/model-wires';
 
 jest.setTimeout(120_000);
 
-const limit = 16 << 20;
 const mega = 1 << 20;
+const limits = { rest: 16 * mega, resident: 32 * mega };
 
 /** Writes `filler` until `bytes` were written or nobody reads. */
 function pour(to: ServerResponse | Socket, filler: Buffer, bytes: number, end = ''): void {
@@ -160,18 +166,20 @@ afterAll(async () => {
 });
 
 interface Measured {
-  growth: number;
+  /** Resident memory, and what of it is not V8's. */
+  resident: number;
+  rest: number;
   error?: string;
 }
 
+const isWithin = ({ rest, resident }: Measured, asked = 0): boolean =>
+  rest <= limits.rest + asked && resident <= limits.resident + asked;
+
 // What the collector came to too late adds to a measurement and takes nothing away: one that is beyond
-// the limit is made again, five times at most.
-async function leastOf(settings: object, limit: number): Promise<Measured> {
+// a limit is made again, five times at most.
+async function leastOf(settings: object, asked: number): Promise<Measured> {
   let least = await measure(settings);
-  for (let more = 5; more > 0 && least.growth > limit; --more) {
-    const again = await measure(settings);
-    if (again.growth < least.growth) least = again;
-  }
+  for (let more = 5; more > 0 && !isWithin(least, asked); --more) least = await measure(settings);
   return least;
 }
 
@@ -218,26 +226,40 @@ for (const api of apis) endlessRows.push(['infinite-parts', 'streamed', 'text', 
 // What a reader asked to be kept: the text, and two million characters of events.
 const asked: Record<string, number> = { kept: 4 * mega, text: 4 * mega };
 
+function settingsOf(model: string, kind: string, how: string, api: Api): object {
+  return {
+    provider: api === 'messages' ? 'anthropic' : 'openai',
+    model,
+    how,
+    stream: kind === 'streamed',
+    options: {
+      apiKey: 'k',
+      baseURL: api === 'messages' ? url : `${url}/v1`,
+      maxRetries: 0,
+      ...(api === 'responses' ? { apiMode: 'responses' } : {}),
+    },
+  };
+}
+
+const shown = ({ rest, resident, error = '' }: Measured): string =>
+  `engine ${(rest / mega).toFixed(1)} MiB, process ${(resident / mega).toFixed(1)} MiB ${error}`;
+
 it.each([...rows, ...endlessRows])(
   '%s, %s, read as %s over %s, stays within 16 MiB',
   async (model, kind, how, api = 'chat') => {
-    const settings = {
-      provider: api === 'messages' ? 'anthropic' : 'openai',
-      model,
-      how,
-      stream: kind === 'streamed',
-      options: {
-        apiKey: 'k',
-        baseURL: api === 'messages' ? url : `${url}/v1`,
-        maxRetries: 0,
-        ...(api === 'responses' ? { apiMode: 'responses' } : {}),
-      },
-    };
-    const allowed = limit + (asked[how] ?? 0);
-    const { growth, error } = await leastOf(settings, allowed);
-    console.info(
-      `${model}, ${kind}, ${how}, ${api}: ${(growth / mega).toFixed(1)} MiB ${error ?? ''}`,
-    );
-    expect(growth).toBeLessThanOrEqual(allowed);
+    const more = asked[how] ?? 0;
+    const least = await leastOf(settingsOf(model, kind, how, api), more);
+    console.info(`${model}, ${kind}, ${how}, ${api}: ${shown(least)}`);
+    expect(least.rest).toBeLessThanOrEqual(limits.rest + more);
+    expect(least.resident).toBeLessThanOrEqual(limits.resident + more);
   },
 );
+
+it.each([
+  ['keepsBytes', 'rest'],
+  ['keepsObjects', 'resident'],
+] as const)('tells a leak: %s', async (how, which) => {
+  const seen = await measure(settingsOf('infinite-text', 'streamed', how, 'chat'));
+  const other = which === 'rest' ? 'resident' : 'rest';
+  expect([seen[which] > limits[which], seen[other] > limits[other]]).toEqual([true, false]);
+});
