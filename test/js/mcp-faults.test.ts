@@ -1,5 +1,7 @@
 // MCP servers that misbehave while an agent calls their tools: the run goes on with an error of the tool,
 // within the tool's limit and a second, and nothing is left behind.
+//
+// Runs alone: it measures time.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
 // Every fault of a provider, over three APIs, streamed and not: the expected outcome, no hang, no key.
+//
+// Runs alone: it measures time.
 import type { ModelRun, ModelRuntimeOptions } from 'millrace';
 import { MillraceError, createModelRuntime } from 'millrace';
 
