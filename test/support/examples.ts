@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 import ts from 'typescript';
 
@@ -77,7 +77,11 @@ export async function runExample(example: Example, folder: string): Promise<Outc
 }
 
 function runCode(example: Example, code: string, folder: string): Promise<Outcome> {
-  if (example.language === 'bash') return finished(spawn('bash', ['-euc', code], { cwd: folder }));
+  // The Node of the tests is the one that scripts find.
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
+  if (example.language === 'bash') {
+    return finished(spawn('bash', ['-euc', code], { cwd: folder, env }));
+  }
   const file = join(folder, 'example.mjs');
   const module = ts.ModuleKind.ESNext;
   const options = { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } };
