@@ -1,5 +1,4 @@
 // Compiles the parts of Asio that need not be in headers, once.
-#ifdef __linux__
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@ namespace {
 }  // namespace
 
 #define timerfd_settime set_timer
-#endif
 
 #include <boost/asio/impl/src.hpp>
 
