@@ -15,8 +15,9 @@ export async function main(profile) {
   try {
     await setUp(profile);
   } catch (error) {
-    const text = notWritable(root) ?? (error instanceof SetupError ? error.message : error.stack);
-    process.stderr.write(`\nmillrace: set-up stopped. ${text}\n`);
+    const text = error instanceof SetupError ? error.message : error.stack;
+    const closed = notWritable(root);
+    process.stderr.write(`\nmillrace: set-up stopped. ${text}\n${closed ? `${closed}\n` : ''}`);
     process.exitCode = 1;
   }
 }

@@ -266,8 +266,8 @@ async function choosePackages(missing, elevate) {
   }
   const unavailable = missing.filter((one) => !pick(one));
   // Without lists, and without the right to fetch them. The line that is shown fetches them.
-  if (!elevate && known.size === 0) {
-    return missing.map((one) => one.unlisted ?? one.packages[0]);
+  if (!elevate && unavailable.some((one) => !one.packages.some((name) => known.has(name)))) {
+    return missing.map((one) => pick(one) ?? one.unlisted ?? one.packages[0]);
   }
   if (unavailable.length > 0) {
     throw new SetupError(unavailable.map((one) => unavailableText(one, known)).join('\n'));
