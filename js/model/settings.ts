@@ -10,6 +10,7 @@ import { checkHeaders, givenHeaders } from '../value-checks';
 
 /** Limits of an answer, in bytes; what exceeds one ends it with an error. */
 export interface AnswerLimits {
+  /** At most 98,304; default 65,536. */
   headerBytes?: number | undefined;
   decodedBytes?: number | undefined;
   lineBytes?: number | undefined;

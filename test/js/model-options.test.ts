@@ -33,6 +33,7 @@ const wrong: [options: object, message: string][] = [
   [{ fallback: [{ provider: 'openai' }] }, 'fallback must be a list of models'],
   [{ providers: 5 }, 'providers must be an object of settings'],
   [{ headers: new Headers({ a: 'b' }) }, 'headers must be an object of strings'],
+  [{ limits: { headerBytes: 98_305 } }, '`limits.headerBytes` must be at most 98,304'],
 ];
 
 it.each(wrong)('refuses %j', (options, message) => {
@@ -46,6 +47,7 @@ it.each<Record<string, unknown>>([
   { apikey: undefined },
   { userId: 'ann', sdkType: 'openai' },
   { noSuchThing: 1 },
+  { limits: { headerBytes: 98_304 } },
 ])('lets %j through', (options) => {
   expect(createModelRuntime('openai', options).provider).toBe('openai');
 });
