@@ -22,6 +22,9 @@ export default {
   roots: ['<rootDir>/test/js'],
   testMatch: ['**/*.test.ts'],
   testEnvironment: 'node',
+  // Ends what hangs; how long something may take is measured by tests that run alone. Jest's own five seconds
+  // measure how busy the machine is.
+  testTimeout: 30_000,
   moduleNameMapper: { '^millrace$': '<rootDir>/dist/cjs/index.js' },
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/.*/package.json'],
   transform: {
