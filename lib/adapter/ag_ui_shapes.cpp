@@ -15,7 +15,8 @@ struct Optional {
 };
 
 // Copies the members that are there and of the right kind.
-void copy(std::string& out, const json::Value& from, std::initializer_list<Optional> members) {
+void copy_members(std::string& out, const json::Value& from,
+                  std::initializer_list<Optional> members) {
   for (const auto& [key, kind] : members) {
     const json::Value value = from[key];
     const bool fits = kind == Is::string   ? value.is_string()
@@ -52,8 +53,9 @@ bool append_source(std::string& out, const json::Value& source) {
       type == "url" || type == "file" || (type == "data" && source["mimeType"].is_string());
   if (!known || !source["value"].is_string()) return false;
   out.push_back('{');
-  copy(out, source, {{"type", Is::string}, {"value", Is::string}, {"mimeType", Is::string}});
-  if (type == "file") copy(out, source, {{"provider", Is::string}});
+  copy_members(out, source,
+               {{"type", Is::string}, {"value", Is::string}, {"mimeType", Is::string}});
+  if (type == "file") copy_members(out, source, {{"provider", Is::string}});
   out.push_back('}');
   return true;
 }
@@ -62,26 +64,26 @@ bool append_part(std::string& out, const json::Value& part) {
   constexpr std::array<std::string_view, 4> media{"image", "audio", "video", "document"};
   const std::string_view type = part["type"].string();
   out.push_back('{');
-  copy(out, part, {{"type", Is::string}});
+  copy_members(out, part, {{"type", Is::string}});
   if (type == "text") {
     if (!part["text"].is_string()) return false;
-    copy(out, part, {{"text", Is::string}});
+    copy_members(out, part, {{"text", Is::string}});
   } else if (type == "binary") {
     const bool has_data =
         part["id"].is_string() || part["url"].is_string() || part["data"].is_string();
     if (!has_data || !part["mimeType"].is_string()) return false;
-    copy(out, part,
-         {{"mimeType", Is::string},
-          {"url", Is::string},
-          {"data", Is::string},
-          {"filename", Is::string}});
+    copy_members(out, part,
+                 {{"mimeType", Is::string},
+                  {"url", Is::string},
+                  {"data", Is::string},
+                  {"filename", Is::string}});
   } else if (is_one_of(type, media)) {
     json::append_raw_member(out, "source", {});
     if (!append_source(out, part["source"])) return false;
   } else {
     return false;
   }
-  copy(out, part, {{"id", Is::string}, {"metadata", Is::not_null}});
+  copy_members(out, part, {{"id", Is::string}, {"metadata", Is::not_null}});
   out.push_back('}');
   return true;
 }
@@ -91,15 +93,15 @@ bool append_call(std::string& out, const json::Value& call) {
   const json::Value arguments = function["arguments"];
   if (!call["id"].is_string() || !function["name"].is_string()) return false;
   out.push_back('{');
-  copy(out, call, {{"id", Is::string}});
+  copy_members(out, call, {{"id", Is::string}});
   json::append_member(out, "type", "function");
   json::append_raw_member(out, "function", "{");
-  copy(out, function, {{"name", Is::string}});
+  copy_members(out, function, {{"name", Is::string}});
   json::append_member(
       out, "arguments",
       arguments.is_string() ? arguments.string() : std::string_view(arguments.to_json()));
   out.push_back('}');
-  copy(out, call, {{"encryptedValue", Is::string}, {"metadata", Is::object}});
+  copy_members(out, call, {{"encryptedValue", Is::string}, {"metadata", Is::object}});
   out.push_back('}');
   return true;
 }
@@ -143,21 +145,21 @@ bool append_message(std::string& out, const json::Value& message) {
   });
   if (role == roles.end() || !message["id"].is_string()) return false;
   out.push_back('{');
-  copy(out, message, {{"id", Is::string}, {"role", Is::string}});
+  copy_members(out, message, {{"id", Is::string}, {"role", Is::string}});
   if (!append_content(out, message["content"], role->content)) return false;
-  if (role->has_name) copy(out, message, {{"name", Is::string}});
+  if (role->has_name) copy_members(out, message, {{"name", Is::string}});
   if (role->name == "assistant" && message["toolCalls"].is_array()) {
     json::append_raw_member(out, "toolCalls", {});
     append_list(out, message["toolCalls"], append_call);
   } else if (role->name == "tool") {
     if (!message["toolCallId"].is_string()) return false;
-    copy(out, message, {{"toolCallId", Is::string}, {"error", Is::string}});
+    copy_members(out, message, {{"toolCallId", Is::string}, {"error", Is::string}});
   } else if (role->name == "activity") {
     if (!message["activityType"].is_string()) return false;
-    copy(out, message, {{"activityType", Is::string}});
+    copy_members(out, message, {{"activityType", Is::string}});
   }
-  if (role->name != "activity") copy(out, message, {{"encryptedValue", Is::string}});
-  copy(out, message, {{"metadata", Is::object}, {"subagentRunId", Is::string}});
+  if (role->name != "activity") copy_members(out, message, {{"encryptedValue", Is::string}});
+  copy_members(out, message, {{"metadata", Is::object}, {"subagentRunId", Is::string}});
   out.push_back('}');
   return true;
 }
@@ -170,15 +172,15 @@ bool append_string_item(std::string& out, const json::Value& item) {
 bool append_interrupt(std::string& out, const json::Value& interrupt) {
   if (!interrupt["id"].is_string() || !interrupt["reason"].is_string()) return false;
   out.push_back('{');
-  copy(out, interrupt,
-       {{"id", Is::string},
-        {"reason", Is::string},
-        {"message", Is::string},
-        {"toolCallId", Is::string},
-        {"responseSchema", Is::object},
-        {"expiresAt", Is::string},
-        {"metadata", Is::object},
-        {"subagentRunId", Is::string}});
+  copy_members(out, interrupt,
+               {{"id", Is::string},
+                {"reason", Is::string},
+                {"message", Is::string},
+                {"toolCallId", Is::string},
+                {"responseSchema", Is::object},
+                {"expiresAt", Is::string},
+                {"metadata", Is::object},
+                {"subagentRunId", Is::string}});
   out.push_back('}');
   return true;
 }
@@ -218,7 +220,7 @@ bool append_outcome(std::string& out, const json::Value& outcome) {
   const std::string_view type = outcome["type"].string();
   const std::size_t before = out.size();
   out.push_back('{');
-  copy(out, outcome, {{"type", Is::string}});
+  copy_members(out, outcome, {{"type", Is::string}});
   if (type == "success") {
     if (outcome["pendingToolCallIds"].is_array()) {
       json::append_raw_member(out, "pendingToolCallIds", {});
@@ -242,7 +244,7 @@ bool append_subagent_outcome(std::string& out, const json::Value& outcome) {
   const std::string_view type = outcome["type"].string();
   if (type != "success" && type != "suspended") return false;
   out.push_back('{');
-  copy(out, outcome, {{"type", Is::string}});
+  copy_members(out, outcome, {{"type", Is::string}});
   if (type == "suspended" && outcome["interruptIds"].is_array()) {
     json::append_raw_member(out, "interruptIds", {});
     append_list(out, outcome["interruptIds"], append_string_item);
@@ -270,7 +272,7 @@ void append_base_members(std::string& out, const json::Value& event) {
   if (is_safe_integer(event["timestamp"])) {
     json::append_raw_member(out, "timestamp", event["timestamp"].number_text());
   }
-  copy(out, event, {{"rawEvent", Is::not_null}, {"metadata", Is::object}});
+  copy_members(out, event, {{"rawEvent", Is::not_null}, {"metadata", Is::object}});
 }
 
 std::string text_of_parts(const json::Value& parts) {

@@ -90,7 +90,7 @@ constexpr std::array<Row, 9> rows{{
     {{"tokens", "input_tokens"}, {"tokens", "output_tokens"}, {}, {}, {"", "cached_tokens"}, {}},
 }};
 
-std::optional<std::int64_t> count(const json::Value& usage, const Path& path) {
+std::optional<std::int64_t> count_at(const json::Value& usage, const Path& path) {
   if (path.key.empty()) return std::nullopt;
   const json::Value group = path.group.empty() ? usage : usage[path.group];
   return count_of(group[path.key]);
@@ -104,21 +104,21 @@ event::Usage read_usage(UsageDialect dialect, std::string_view provider, std::st
   event::Usage result;
   result.provider = provider;
   result.model = model;
-  result.input_tokens = count(usage, row.input);
-  result.output_tokens = count(usage, row.output);
-  result.total_tokens = count(usage, row.total);
-  result.reasoning_tokens = count(usage, row.reasoning);
-  result.cached_input_tokens = count(usage, row.cached);
+  result.input_tokens = count_at(usage, row.input);
+  result.output_tokens = count_at(usage, row.output);
+  result.total_tokens = count_at(usage, row.total);
+  result.reasoning_tokens = count_at(usage, row.reasoning);
+  result.cached_input_tokens = count_at(usage, row.cached);
   for (const Path& path : row.other_cached) {
-    if (!result.cached_input_tokens) result.cached_input_tokens = count(usage, path);
+    if (!result.cached_input_tokens) result.cached_input_tokens = count_at(usage, path);
   }
-  result.cache_write_input_tokens = count(usage, row.cache_write);
+  result.cache_write_input_tokens = count_at(usage, row.cache_write);
   result.json = usage_json;
   if (row.cached_beside_input && result.input_tokens) {
     *result.input_tokens += result.cached_input_tokens.value_or(0);
     *result.input_tokens += result.cache_write_input_tokens.value_or(0);
   }
-  if (result.input_tokens) *result.input_tokens += count(usage, row.more_input).value_or(0);
+  if (result.input_tokens) *result.input_tokens += count_at(usage, row.more_input).value_or(0);
   // xAI leaves reasoning out of the output of a chat, which only the total tells.
   const std::int64_t unexplained = result.total_tokens.value_or(0) -
                                    result.input_tokens.value_or(0) -

@@ -50,7 +50,7 @@ struct Shape {
   bool closed = false;
 };
 
-Property* find(Shape& shape, std::string_view name) {
+Property* find_property(Shape& shape, std::string_view name) {
   const auto found = std::find_if(shape.properties.begin(), shape.properties.end(),
                                   [&](const Property& one) { return one.name == name; });
   return found == shape.properties.end() ? nullptr : &*found;
@@ -59,7 +59,7 @@ Property* find(Shape& shape, std::string_view name) {
 // Both hold. The later one of two equal names says it more exactly: it is a branch's.
 void add_all(Shape& shape, Shape more) {
   for (Property& property : more.properties) {
-    Property* known = find(shape, property.name);
+    Property* known = find_property(shape, property.name);
     if (known == nullptr) {
       shape.properties.push_back(std::move(property));
     } else if (property.in_all) {
@@ -73,12 +73,12 @@ void add_all(Shape& shape, Shape more) {
 }
 
 // One of them holds.
-Shape any_of(std::vector<Shape> branches) {
+Shape shape_of_any(std::vector<Shape> branches) {
   Shape shape = branches.front();
   for (std::size_t at = 1; at < branches.size(); ++at) {
     Shape& branch = branches[at];
     for (Property& property : branch.properties) {
-      if (Property* known = find(shape, property.name)) {
+      if (Property* known = find_property(shape, property.name)) {
         known->alternatives.insert(known->alternatives.end(), property.alternatives.begin(),
                                    property.alternatives.end());
         known->in_all = known->in_all && property.in_all;
@@ -127,7 +127,7 @@ class Reader {
         if (auto one = shape_of(part, depth + 1)) branches.push_back(std::move(*one));
       }
       if (branches.empty()) return std::nullopt;
-      add_all(shape, any_of(std::move(branches)));
+      add_all(shape, shape_of_any(std::move(branches)));
     }
     return shape;
   }

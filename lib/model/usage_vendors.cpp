@@ -14,12 +14,12 @@ namespace {
 
 using Count = std::optional<std::int64_t>;
 
-Count count(const json::Value& object, std::string_view key) {
+Count member_count(const json::Value& object, std::string_view key) {
   return count_of(object[key]);
 }
 
 std::int64_t number(const json::Value& object, std::string_view key) {
-  return count(object, key).value_or(0);
+  return member_count(object, key).value_or(0);
 }
 
 // A zero says nothing that an absent count does not say; of misses it says that all was cached.
@@ -76,13 +76,13 @@ void set_openai_cache(ModelUsage& usage, std::int64_t input, Count cached, Count
 }
 
 void set_openai_details(ModelUsage& usage, const json::Value& input, const json::Value& output) {
-  set(usage, Tokens::input_audio, count(input, "audio_tokens"));
-  set(usage, Tokens::input_image, count(input, "image_tokens"));
-  set(usage, Tokens::input_video, count(input, "video_tokens"));
-  set(usage, Tokens::output_audio, count(output, "audio_tokens"));
-  set(usage, Tokens::output_image, count(output, "image_tokens"));
-  set(usage, Tokens::accepted_prediction, count(output, "accepted_prediction_tokens"));
-  set(usage, Tokens::rejected_prediction, count(output, "rejected_prediction_tokens"));
+  set(usage, Tokens::input_audio, member_count(input, "audio_tokens"));
+  set(usage, Tokens::input_image, member_count(input, "image_tokens"));
+  set(usage, Tokens::input_video, member_count(input, "video_tokens"));
+  set(usage, Tokens::output_audio, member_count(output, "audio_tokens"));
+  set(usage, Tokens::output_image, member_count(output, "image_tokens"));
+  set(usage, Tokens::accepted_prediction, member_count(output, "accepted_prediction_tokens"));
+  set(usage, Tokens::rejected_prediction, member_count(output, "rejected_prediction_tokens"));
 }
 
 // xAI and servers that follow it count reasoning beside the completion; the total gives it away.
@@ -102,19 +102,20 @@ ModelUsage openai_chat(std::string_view provider, const json::Value& v) {
   const std::int64_t completion = number(v, "completion_tokens");
   const std::int64_t reasoning =
       std::max(number(out, "reasoning_tokens"), number(v, "reasoning_tokens"));
-  const Count total = count(v, "total_tokens");
+  const Count total = member_count(v, "total_tokens");
   const bool beside = reasoning_is_beside(provider, prompt, completion, reasoning, total);
   set(usage, Tokens::input_text, prompt);
   set(usage, Tokens::input_citation, citation);
   set_openai_details(usage, in, out);
-  Count cached = count(v, "prompt_cache_hit_tokens");
-  if (!cached) cached = count(in, "cached_tokens");
-  if (!cached) cached = count(v, "cached_tokens");
-  Count written = count(in, "cache_write_tokens");
-  if (!written) written = count(in, "cache_creation_tokens");
+  Count cached = member_count(v, "prompt_cache_hit_tokens");
+  if (!cached) cached = member_count(in, "cached_tokens");
+  if (!cached) cached = member_count(v, "cached_tokens");
+  Count written = member_count(in, "cache_write_tokens");
+  if (!written) written = member_count(in, "cache_creation_tokens");
   // Alibaba's explicit caches, and Claude on GitHub Copilot.
-  if (!written) written = count(in, "cache_creation_input_tokens");
-  set_openai_cache(usage, prompt + citation, cached, count(v, "prompt_cache_miss_tokens"), written);
+  if (!written) written = member_count(in, "cache_creation_input_tokens");
+  set_openai_cache(usage, prompt + citation, cached, member_count(v, "prompt_cache_miss_tokens"),
+                   written);
   set(usage, Tokens::output_reasoning, reasoning);
   const std::int64_t other = number(out, "audio_tokens") + number(out, "image_tokens");
   const std::int64_t inside = beside ? 0 : reasoning;
@@ -131,8 +132,9 @@ ModelUsage openai_responses(std::string_view, const json::Value& v) {
   const std::int64_t input = number(v, "input_tokens");
   const std::int64_t output = number(v, "output_tokens");
   const std::int64_t cached = number(in, "cached_tokens");
-  const Count written = count(in, "cache_write_tokens");
-  set(usage, Tokens::input_text, in["image_tokens"].exists() ? count(in, "text_tokens") : input);
+  const Count written = member_count(in, "cache_write_tokens");
+  set(usage, Tokens::input_text,
+      in["image_tokens"].exists() ? member_count(in, "text_tokens") : input);
   set_openai_details(usage, in, out);
   set_openai_cache(usage, input, cached,
                    std::max<std::int64_t>(0, input - cached - written.value_or(0)), written);
@@ -140,7 +142,7 @@ ModelUsage openai_responses(std::string_view, const json::Value& v) {
   set(usage, Tokens::output_reasoning, reasoning);
   const std::int64_t other = number(out, "audio_tokens") + number(out, "image_tokens");
   set(usage, Tokens::output_text, positive(output - reasoning - other));
-  set_totals(usage, input, output, count(v, "total_tokens"));
+  set_totals(usage, input, output, member_count(v, "total_tokens"));
   return usage;
 }
 
@@ -148,10 +150,10 @@ ModelUsage openai_responses(std::string_view, const json::Value& v) {
 ModelUsage beside_cache(const json::Value& v, std::string_view input_key, std::string_view read_key,
                         std::string_view write_key, std::string_view output_key) {
   ModelUsage usage;
-  const Count miss = count(v, input_key);
+  const Count miss = member_count(v, input_key);
   const std::int64_t read = number(v, read_key);
   const std::int64_t written = number(v, write_key);
-  const Count output = count(v, output_key);
+  const Count output = member_count(v, output_key);
   set(usage, Tokens::input_cache_miss, miss);
   set(usage, Tokens::input_cached, read);
   set(usage, Tokens::input_write_cache, written);
@@ -215,9 +217,10 @@ ModelUsage gemini(std::string_view, const json::Value& v) {
   set_modalities(usage, v["promptTokensDetails"], key, &Modality::input);
   set_modalities(usage, v["cacheTokensDetails"], key, &Modality::cached);
   set_modalities(usage, v["candidatesTokensDetails"], key, &Modality::output);
-  set_google(usage, {count(v, "promptTokenCount"), count(v, "cachedContentTokenCount"),
-                     count(v, "toolUsePromptTokenCount"), count(v, "candidatesTokenCount"),
-                     count(v, "thoughtsTokenCount"), count(v, "totalTokenCount")});
+  set_google(usage,
+             {member_count(v, "promptTokenCount"), member_count(v, "cachedContentTokenCount"),
+              member_count(v, "toolUsePromptTokenCount"), member_count(v, "candidatesTokenCount"),
+              member_count(v, "thoughtsTokenCount"), member_count(v, "totalTokenCount")});
   return usage;
 }
 
@@ -227,9 +230,10 @@ ModelUsage gemini_interactions(std::string_view, const json::Value& v) {
   set_modalities(usage, v["input_tokens_by_modality"], key, &Modality::input);
   set_modalities(usage, v["cached_tokens_by_modality"], key, &Modality::cached);
   set_modalities(usage, v["output_tokens_by_modality"], key, &Modality::output);
-  set_google(usage, {count(v, "total_input_tokens"), count(v, "total_cached_tokens"),
-                     count(v, "total_tool_use_tokens"), count(v, "total_output_tokens"),
-                     count(v, "total_thought_tokens"), count(v, "total_tokens")});
+  set_google(usage,
+             {member_count(v, "total_input_tokens"), member_count(v, "total_cached_tokens"),
+              member_count(v, "total_tool_use_tokens"), member_count(v, "total_output_tokens"),
+              member_count(v, "total_thought_tokens"), member_count(v, "total_tokens")});
   return usage;
 }
 
@@ -242,14 +246,14 @@ ModelUsage plain(Count input, Count output, Count total) {
 }
 
 ModelUsage ollama(std::string_view, const json::Value& v) {
-  return plain(count(v, "prompt_eval_count"), count(v, "eval_count"), std::nullopt);
+  return plain(member_count(v, "prompt_eval_count"), member_count(v, "eval_count"), std::nullopt);
 }
 
 ModelUsage cohere(std::string_view, const json::Value& v) {
   const json::Value tokens = v["tokens"].is_object() ? v["tokens"] : v["billed_units"];
-  const Count input = count(tokens, "input_tokens");
-  ModelUsage usage = plain(input, count(tokens, "output_tokens"), std::nullopt);
-  const Count cached = count(v, "cached_tokens");
+  const Count input = member_count(tokens, "input_tokens");
+  ModelUsage usage = plain(input, member_count(tokens, "output_tokens"), std::nullopt);
+  const Count cached = member_count(v, "cached_tokens");
   if (input) set_openai_cache(usage, *input, cached, std::nullopt, std::nullopt);
   return usage;
 }
@@ -257,16 +261,16 @@ ModelUsage cohere(std::string_view, const json::Value& v) {
 ModelUsage langchain(std::string_view, const json::Value& v) {
   const json::Value in = v["input_token_details"];
   const json::Value out = v["output_token_details"];
-  const Count input = count(v, "input_tokens");
-  const Count output = count(v, "output_tokens");
+  const Count input = member_count(v, "input_tokens");
+  const Count output = member_count(v, "output_tokens");
   ModelUsage usage = plain(input, std::nullopt, std::nullopt);
   if (input) {
-    set_openai_cache(usage, *input, count(in, "cache_read"), std::nullopt,
-                     count(in, "cache_creation"));
+    set_openai_cache(usage, *input, member_count(in, "cache_read"), std::nullopt,
+                     member_count(in, "cache_creation"));
   }
-  set(usage, Tokens::output_reasoning, count(out, "reasoning"));
+  set(usage, Tokens::output_reasoning, member_count(out, "reasoning"));
   set(usage, Tokens::output_text, positive(output.value_or(0) - number(out, "reasoning")));
-  set_totals(usage, input, output, count(v, "total_tokens"));
+  set_totals(usage, input, output, member_count(v, "total_tokens"));
   return usage;
 }
 

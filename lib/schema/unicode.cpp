@@ -104,7 +104,7 @@ std::vector<CodePoints> inverted(const std::vector<CodePoints>& ranges) {
   return others;
 }
 
-std::optional<std::vector<CodePoints>> find(std::string_view property) {
+std::optional<std::vector<CodePoints>> find_property(std::string_view property) {
   for (const std::string_view prefix : {"General_Category=", "gc="}) {
     if (property.starts_with(prefix)) property.remove_prefix(prefix.size());
   }
@@ -129,7 +129,7 @@ std::optional<std::vector<CodePoints>> find(std::string_view property) {
 }  // namespace
 
 std::optional<std::vector<CodePoints>> code_points_of(std::string_view property, bool others) {
-  auto found = find(property);
+  auto found = find_property(property);
   return found && others ? std::optional(inverted(*found)) : std::move(found);
 }
 

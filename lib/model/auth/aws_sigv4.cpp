@@ -13,7 +13,7 @@
 namespace millrace::model {
 namespace {
 
-using crypto::hex;
+using crypto::hex_text;
 using crypto::hmac_sha256;
 using crypto::sha256;
 
@@ -139,7 +139,10 @@ std::string canonical_request(const net::Request& request, std::string& signed_h
     if (!signed_headers.empty()) signed_headers.push_back(';');
     signed_headers.append(name);
   }
-  return text.append("\n").append(signed_headers).append("\n").append(hex(sha256(request.body)));
+  return text.append("\n")
+      .append(signed_headers)
+      .append("\n")
+      .append(hex_text(sha256(request.body)));
 }
 
 void sign_aws(net::Request& request, const AwsKeys& keys, const AwsScope& scope, Time now) {
@@ -163,8 +166,8 @@ void sign_aws(net::Request& request, const AwsKeys& keys, const AwsScope& scope,
                                   .append("\n")
                                   .append(credential)
                                   .append("\n")
-                                  .append(hex(sha256(canonical)));
-  const std::string signature = hex(hmac_sha256(signing_key(keys, scope, day), to_sign));
+                                  .append(hex_text(sha256(canonical)));
+  const std::string signature = hex_text(hmac_sha256(signing_key(keys, scope, day), to_sign));
   request.headers.push_back({"Authorization", std::string(algorithm) +
                                                   " Credential=" + keys.access_key_id + "/" +
                                                   credential + ", SignedHeaders=" + signed_headers +

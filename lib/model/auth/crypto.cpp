@@ -58,7 +58,7 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   return digest;
 }
 
-std::string hex(std::string_view bytes) {
+std::string hex_text(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
   out.reserve(bytes.size() * 2);

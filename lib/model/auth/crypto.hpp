@@ -13,7 +13,7 @@ std::string sha256(std::string_view bytes);
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 
 // Lower-case hexadecimal.
-std::string hex(std::string_view bytes);
+std::string hex_text(std::string_view bytes);
 
 // Base64 of RFC 4648, section 5, without padding.
 std::string base64url(std::string_view bytes);

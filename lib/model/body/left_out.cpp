@@ -11,14 +11,14 @@ namespace millrace::model {
 namespace {
 
 template <class... Dialects>
-constexpr std::uint32_t all_of(Dialects... dialects) {
+constexpr std::uint32_t bits_of(Dialects... dialects) {
   return ((std::uint32_t{1} << static_cast<unsigned>(dialects)) | ... | 0U);
 }
 
 using enum Dialect;
-constexpr std::uint32_t chats = all_of(openai_chat, mistral);
-constexpr std::uint32_t claudes = all_of(anthropic, vertex_anthropic);
-constexpr std::uint32_t geminis = all_of(gemini, vertex_gemini);
+constexpr std::uint32_t chats = bits_of(openai_chat, mistral);
+constexpr std::uint32_t claudes = bits_of(anthropic, vertex_anthropic);
+constexpr std::uint32_t geminis = bits_of(gemini, vertex_gemini);
 
 struct Setting {
   std::string_view name;
@@ -43,54 +43,54 @@ bool keeps_user(const Draft& draft) {
 
 constexpr std::array settings{
     Setting{"top_k", [](const Draft& d) { return d.payload.top_k.has_value(); },
-            chats | claudes | geminis | all_of(ollama, bedrock_converse, cohere)},
+            chats | claudes | geminis | bits_of(ollama, bedrock_converse, cohere)},
     Setting{"n", [](const Draft& d) { return d.payload.n.value_or(1) != 1; }, chats | geminis,
             "The API gives one answer."},
     Setting{"seed", [](const Draft& d) { return d.payload.seed.has_value(); },
-            chats | geminis | all_of(ollama, cohere)},
+            chats | geminis | bits_of(ollama, cohere)},
     Setting{"logprobs",
             [](const Draft& d) { return d.payload.logprobs == true && !d.is(Trait::no_sampling); },
-            geminis | all_of(openai_chat, openai_responses, ollama, cohere)},
+            geminis | bits_of(openai_chat, openai_responses, ollama, cohere)},
     Setting{"parallel_tool_calls",
             [](const Draft& d) {
               return d.payload.parallel_tool_calls == false && !d.payload.tools.empty();
             },
-            chats | claudes | all_of(openai_responses),
+            chats | claudes | bits_of(openai_responses),
             "The API cannot keep a model from several calls at once."},
-    Setting{"tools.custom", has_text_tools, all_of(openai_chat, openai_responses),
+    Setting{"tools.custom", has_text_tools, bits_of(openai_chat, openai_responses),
             "The API has no tools that take a text: it comes as the argument `input`."},
     Setting{"tool_choice", [](const Draft& d) { return !d.payload.tool_choice.raw.empty(); },
-            all_of(openai_chat, openai_responses),
+            bits_of(openai_chat, openai_responses),
             "The API has no such choice: the model chooses."},
     Setting{"enabledContextCaching",
             [](const Draft& d) {
               return d.payload.context_caching && !d.has(Quirk::cache_control_parts);
             },
-            claudes | all_of(bedrock_converse),
+            claudes | bits_of(bedrock_converse),
             "The provider caches by itself or not at all: there is nothing to ask for."},
     Setting{
         "cache_control",
         [](const Draft& d) { return d.payload.cache_marks && !d.has(Quirk::cache_control_parts); },
         claudes, "The API marks no parts for its cache."},
     Setting{"enabledSearch", [](const Draft& d) { return d.payload.search; },
-            chats | claudes | geminis | all_of(openai_responses),
+            chats | claudes | geminis | bits_of(openai_responses),
             "The provider offers no search with a chat."},
     Setting{"urlContext", [](const Draft& d) { return d.payload.url_context; }, geminis,
             "The provider does not read pages for the model."},
     Setting{"reasoning.summary",
             [](const Draft& d) { return !d.payload.reasoning->summary.empty(); },
-            all_of(openai_responses)},
+            bits_of(openai_responses)},
     Setting{"thinking.clear_thinking",
             [](const Draft& d) {
               return d.payload.reasoning->clear_thinking && !takes_clear_thinking(d);
             },
             0},
     Setting{"reasoning.mode", [](const Draft& d) { return !d.payload.reasoning->mode.empty(); },
-            all_of(openai_responses)},
+            bits_of(openai_responses)},
     Setting{"verbosity", [](const Draft& d) { return !d.payload.verbosity.empty(); },
-            all_of(openai_chat, openai_responses)},
+            bits_of(openai_chat, openai_responses)},
     Setting{"truncation", [](const Draft& d) { return !d.payload.truncation.empty(); },
-            all_of(openai_responses)},
+            bits_of(openai_responses)},
     Setting{"imageAspectRatio",
             [](const Draft& d) {
               return !d.payload.image_aspect_ratio.empty() && !d.has(Quirk::image_config);
@@ -101,7 +101,7 @@ constexpr std::array settings{
               return !d.payload.image_resolution.empty() && !d.has(Quirk::image_config);
             },
             geminis},
-    Setting{"user", keeps_user, chats | claudes | all_of(openai_responses),
+    Setting{"user", keeps_user, chats | claudes | bits_of(openai_responses),
             "The API is not told who asks."},
     Setting{"user", [](const Draft& d) { return !d.payload.user.empty() && d.has(Quirk::no_user); },
             0, "The provider refuses it."},
@@ -112,7 +112,7 @@ constexpr std::array settings{
 
 void note_left_out(const Draft& draft, Dialect dialect) {
   for (const Setting& setting : settings) {
-    const bool taken = (setting.takers & all_of(dialect)) != 0;
+    const bool taken = (setting.takers & bits_of(dialect)) != 0;
     if (!taken && setting.is_set(draft)) draft.note(setting.name, setting.sentence);
   }
 }

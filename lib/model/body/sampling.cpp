@@ -17,8 +17,8 @@ void drop(const Draft& draft, std::string_view what, std::optional<double>& sett
   draft.note(what, why);
 }
 
-void clamp(const Draft& draft, std::string_view what, std::optional<double>& setting, double least,
-           double most) {
+void clamp_setting(const Draft& draft, std::string_view what, std::optional<double>& setting,
+                   double least, double most) {
   if (!setting || (*setting >= least && *setting <= most)) return;
   setting = std::clamp(*setting, least, most);
   draft.note(what, "The value was outside of what the provider takes and went to the nearest one.");
@@ -79,7 +79,7 @@ void fix_sampling(const Draft& draft, Sampling& s) {
 }
 
 void apply_temperature(const Draft& draft, Sampling& s, double most) {
-  clamp(draft, "temperature", s.temperature, 0.0, 2.0);
+  clamp_setting(draft, "temperature", s.temperature, 0.0, 2.0);
   const bool to_one = draft.has(Quirk::temperature_to_one);
   if (s.temperature && (to_one || most < 2.0)) s.temperature = *s.temperature / 2.0;
   if (s.temperature && *s.temperature <= 0.0 && draft.has(Quirk::no_zero_temperature)) {
@@ -89,7 +89,7 @@ void apply_temperature(const Draft& draft, Sampling& s, double most) {
     drop(draft, "temperature", s.temperature, "The provider takes values below 2 only.");
   }
   if (draft.has(Quirk::open_temperature)) {
-    clamp(draft, "temperature", s.temperature, lowest_open, highest_open);
+    clamp_setting(draft, "temperature", s.temperature, lowest_open, highest_open);
   }
 }
 
@@ -107,8 +107,8 @@ void apply_penalties(const Draft& draft, Sampling& s) {
   }
   const double least = draft.has(Quirk::penalties_to_one) ? 0.0 : -2.0;
   const double most = least < 0.0 ? 2.0 : 1.0;
-  clamp(draft, "frequency_penalty", s.frequency_penalty, least, most);
-  clamp(draft, "presence_penalty", s.presence_penalty, least, most);
+  clamp_setting(draft, "frequency_penalty", s.frequency_penalty, least, most);
+  clamp_setting(draft, "presence_penalty", s.presence_penalty, least, most);
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ Sampling sampling_of(const Draft& draft, double most) {
   drop_for_model(draft, s);
   apply_temperature(draft, s, most);
   const bool is_open = draft.has(Quirk::open_top_p);
-  clamp(draft, "top_p", s.top_p, is_open ? lowest_open : 0.0, is_open ? highest_open : 1.0);
+  clamp_setting(draft, "top_p", s.top_p, is_open ? lowest_open : 0.0, is_open ? highest_open : 1.0);
   apply_penalties(draft, s);
   fix_sampling(draft, s);
   if (!s.stop && !payload.stop.empty()) draft.note("stop", "The model refuses it.");

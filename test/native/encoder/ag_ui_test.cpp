@@ -30,7 +30,7 @@ std::string finished(const std::string& members = {}) {
   return "data: {\"type\":\"RUN_FINISHED\",\"threadId\":\"t\",\"runId\":\"r\"" + members + "}\n\n";
 }
 
-std::string data(const std::string& json) {
+std::string data_frame(const std::string& json) {
   return "data: " + json + "\n\n";
 }
 
@@ -40,23 +40,24 @@ TEST(AgUiEncoder, FramesARun) {
   EXPECT_EQ(
       encoded("1.0",
               {{event::TextStart{"m"}}, {event::TextDelta{"m", "a\nb"}}, {event::TextEnd{"m"}}}),
-      data(R"({"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"})") +
-          data(R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a\nb"})") +
-          data(R"({"type":"TEXT_MESSAGE_END","messageId":"m"})") + finished());
+      data_frame(R"({"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"})") +
+          data_frame(R"({"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a\nb"})") +
+          data_frame(R"({"type":"TEXT_MESSAGE_END","messageId":"m"})") + finished());
 }
 
 TEST(AgUiEncoder, EndsOnce) {
   EXPECT_EQ(
       encoded("1.0", {{event::Failed{"broken", "c"}, R"("metadata":{})"}, {event::TextStart{"m"}}}),
-      data(R"({"type":"RUN_ERROR","message":"broken","code":"c","metadata":{}})"));
+      data_frame(R"({"type":"RUN_ERROR","message":"broken","code":"c","metadata":{}})"));
 }
 
 TEST(AgUiEncoder, ClosesStepsBeforeAnError) {
   const std::string step = R"("stepName":"s"})";
   EXPECT_EQ(encoded("1.0", {foreign("STEP_STARTED", R"({"type":"STEP_STARTED",)" + step),
                             {event::Failed{"broken"}}}),
-            data(R"({"type":"STEP_STARTED",)" + step) + data(R"({"type":"STEP_FINISHED",)" + step) +
-                data(R"({"type":"RUN_ERROR","message":"broken"})"));
+            data_frame(R"({"type":"STEP_STARTED",)" + step) +
+                data_frame(R"({"type":"STEP_FINISHED",)" + step) +
+                data_frame(R"({"type":"RUN_ERROR","message":"broken"})"));
 }
 
 TEST(AgUiEncoder, MergesUsageIntoTheTerminalEvent) {
@@ -65,7 +66,7 @@ TEST(AgUiEncoder, MergesUsageIntoTheTerminalEvent) {
   const std::string members = R"(,"usage":[{"inputTokens":1},{"inputTokens":1}])";
   EXPECT_EQ(encoded("1.0", {{usage}, {event::Usage{}}, {usage}}), finished(members));
   EXPECT_EQ(encoded("", {{usage}, {event::Failed{"m"}}}),
-            data(R"({"type":"RUN_ERROR","message":"m","usage":[{"inputTokens":1}]})"));
+            data_frame(R"({"type":"RUN_ERROR","message":"m","usage":[{"inputTokens":1}]})"));
 }
 
 TEST(AgUiEncoder, NamesUnansweredCallsTo1_0Clients) {
@@ -95,8 +96,9 @@ TEST(AgUiEncoder, TakesTheOutcomeOfTheSource) {
   EXPECT_EQ(
       encoded("1.0", {with(R"({"result":1,"outcome":{"type":"cancelled"},"metadata":{"a":1}})")}),
       finished(R"(,"result":1,"metadata":{"a":1},"outcome":{"type":"cancelled"})"));
-  EXPECT_EQ(encoded("", {with(R"({"outcome":{"type":"cancelled"}})")}),
-            data(R"({"type":"RUN_ERROR","message":"The run was cancelled.","code":"cancelled"})"));
+  EXPECT_EQ(
+      encoded("", {with(R"({"outcome":{"type":"cancelled"}})")}),
+      data_frame(R"({"type":"RUN_ERROR","message":"The run was cancelled.","code":"cancelled"})"));
   EXPECT_EQ(encoded("", {with(R"({"outcome":{"type":"success"}})")}), finished());
   const std::string interrupts =
       R"({"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]})";
@@ -111,8 +113,9 @@ TEST(AgUiEncoder, TakesTheLastOfSeveralRuns) {
                             foreign("RUN_FINISHED", R"({"result":1})"),
                             foreign("RUN_STARTED", "{}"),
                             foreign("RUN_FINISHED", R"({"result":2})")}),
-            data(R"({"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"})") +
-                data(R"({"type":"TOOL_CALL_END","toolCallId":"a"})") + finished(R"(,"result":2)"));
+            data_frame(R"({"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"})") +
+                data_frame(R"({"type":"TOOL_CALL_END","toolCallId":"a"})") +
+                finished(R"(,"result":2)"));
 }
 
 TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
@@ -129,12 +132,12 @@ TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
       foreign("RAW", R"({"type":"RAW","event":1,"subagentRunId":"s"})")};
   EXPECT_EQ(
       encoded("", events),
-      data(
+      data_frame(
           R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"flat","timestamp":1})") +
-          data(
+          data_frame(
               R"({"type":"MESSAGES_SNAPSHOT","messages":[{"id":"1","role":"tool","toolCallId":"c","content":"a"},)"
               R"({"id":"2","role":"user","content":[{"type":"text","text":"b"}]}]})") +
-          data(R"({"type":"RAW","event":1})") + finished());
+          data_frame(R"({"type":"RAW","event":1})") + finished());
   const std::string modern = encoded("1.0", events);
   for (const char* kept :
        {R"("content":[{"type":"text","text":"flat"}])", R"("type":"file")",
@@ -149,13 +152,13 @@ TEST(AgUiEncoder, CountsEqualStepsForOlderClients) {
       foreign("STEP_STARTED", R"({"type":"STEP_STARTED","stepName":"s","subagentRunId":"u"})");
   const event::Event end = foreign("STEP_FINISHED", R"({"type":"STEP_FINISHED","stepName":"s"})");
   EXPECT_EQ(encoded("", {start, sub_start, end}),
-            data(R"({"type":"STEP_STARTED","stepName":"s"})") +
-                data(R"({"type":"STEP_FINISHED","stepName":"s"})") + finished());
+            data_frame(R"({"type":"STEP_STARTED","stepName":"s"})") +
+                data_frame(R"({"type":"STEP_FINISHED","stepName":"s"})") + finished());
   EXPECT_EQ(encoded("1.0", {start, sub_start, end}),
-            data(R"({"type":"STEP_STARTED","stepName":"s"})") +
-                data(R"({"type":"STEP_STARTED","stepName":"s","subagentRunId":"u"})") +
-                data(R"({"type":"STEP_FINISHED","stepName":"s"})") +
-                data(R"({"type":"STEP_FINISHED","stepName":"s","subagentRunId":"u"})") +
+            data_frame(R"({"type":"STEP_STARTED","stepName":"s"})") +
+                data_frame(R"({"type":"STEP_STARTED","stepName":"s","subagentRunId":"u"})") +
+                data_frame(R"({"type":"STEP_FINISHED","stepName":"s"})") +
+                data_frame(R"({"type":"STEP_FINISHED","stepName":"s","subagentRunId":"u"})") +
                 finished());
 }
 
@@ -163,17 +166,17 @@ TEST(AgUiEncoder, TellsOlderClientsInTheResultThatAToolFailed) {
   event::ToolResult result{"m", "c", "why"};
   result.failed = true;
   result.error = "why";
-  const std::string custom = data(
+  const std::string custom = data_frame(
       R"({"type":"CUSTOM","name":"millrace.tool_error","value":{"toolCallId":"c","error":"why"}})");
   EXPECT_EQ(
       encoded("", {{result}}),
-      data(
+      data_frame(
           R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"why","isError":true,"error":"why"})") +
           custom + finished());
-  EXPECT_EQ(
-      encoded("1.0", {{result}}),
-      data(R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"why"})") +
-          custom + finished());
+  EXPECT_EQ(encoded("1.0", {{result}}),
+            data_frame(
+                R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"why"})") +
+                custom + finished());
 }
 
 TEST(AgUiEncoder, IsAsItWasAfterItsBytesAreTaken) {
