@@ -6,12 +6,13 @@
 //   --join           the files of a room as one, as the sanitizers' builds compile them
 //   --std-names      with all of the standard library included first: an unqualified call that a function
 //                    of std could win as well is then ambiguous
-import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+
+import { capture } from './lint/capture.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const flag = { type: 'boolean', default: false };
@@ -35,24 +36,11 @@ const conditions = Object.entries(options).filter(([, value]) => value === true)
 const name = [options.cxx.replace(/.*\//, ''), ...conditions.map(([key]) => key)].join('-');
 const folder = join(root, 'build/compile-check', name);
 
-function run(command, args, cwd) {
-  const env = { CMAKE_GENERATOR: 'Ninja', ...process.env };
-  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk) => (text += chunk));
-  }
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, text }));
-  });
-}
-
 async function configure() {
   mkdirSync(folder, { recursive: true });
   const on = ['MILLRACE_TESTS', 'MILLRACE_BENCH', ...(options.join ? ['MILLRACE_JOIN'] : [])];
-  const { code, text } = await run('cmake', [
-    ...['-S', root, '-B', folder, `-DCMAKE_CXX_COMPILER=${options.cxx}`],
+  const { code, text } = await capture(root, 'cmake', [
+    ...['-S', root, '-B', folder, '-G', 'Ninja', `-DCMAKE_CXX_COMPILER=${options.cxx}`],
     ...on.map((option) => `-D${option}=ON`),
     `-DCMAKE_CXX_FLAGS=${flags.join(' ')}`,
   ]);
@@ -65,19 +53,22 @@ function syntaxOnly({ command }) {
   return ['sh', ['-c', `${plain} -fsyntax-only`]];
 }
 
+// Joined files stand in the build's folder, as unity_lib_base_0_cxx.cxx.
+const isIn = (file, path) =>
+  relative(root, file).startsWith(path) ||
+  basename(file).startsWith(`unity_${path.replaceAll('/', '_')}`);
+
 async function main() {
   await configure();
-  const entries = JSON.parse(readFileSync(join(folder, 'compile_commands.json'), 'utf8')).filter(
-    ({ file }) => {
-      const path = relative(options.join ? folder : root, file);
-      return paths.length === 0 || paths.some((one) => path.startsWith(one));
-    },
+  const all = JSON.parse(readFileSync(join(folder, 'compile_commands.json'), 'utf8'));
+  const entries = all.filter(
+    ({ file }) => paths.length === 0 || paths.some((path) => isIn(file, path)),
   );
   const queue = [...entries];
   let failed = 0;
   const worker = async () => {
     for (let entry = queue.shift(); entry; entry = queue.shift()) {
-      const { code, text } = await run(...syntaxOnly(entry), entry.directory);
+      const { code, text } = await capture(entry.directory, ...syntaxOnly(entry));
       if (code === 0 && text === '') continue;
       failed += 1;
       console.log(`${relative(root, entry.file)}:\n${text}`);

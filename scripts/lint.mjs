@@ -1,31 +1,47 @@
-// Every check that needs no run: eslint, TypeScript (strict), the layering rules, generated files, and
-// clang-tidy on the C++ files that differ from the main branch (with --all, or when nothing differs, on
-// the deciding core and the tools, each room as one file).
-//   node scripts/lint.mjs [--all] [eslint | types | layers | generated | tidy]...
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// Every check that needs no run: eslint, TypeScript (strict), the layering rules, names that std has too,
+// generated files, and clang-tidy on the C++ files that differ from the main branch (with --all, or when
+// nothing differs, on the deciding core and the tools, each room as one file) and their includes (with
+// --all, of every file; with --fix, mended).
+//   node scripts/lint.mjs [--all] [--fix] [eslint | types | layers | names | generated | tidy | includes]...
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { capture } from './lint/capture.mjs';
+import { checkIncludes } from './lint/includes.mjs';
+import { stdNames } from './lint/std-names.mjs';
 import { widthFor } from './setup/capacity.mjs';
 import { output } from './setup/report.mjs';
 import { sources } from './sources.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const database = join(root, 'build/release');
+const database = join(root, 'build/lint');
 
 function node(...args) {
   return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status === 0;
 }
 
-// The C++ sources that changed since the common ancestor with origin/main.
-function changedSources(known) {
+// A build of its own that is never built: each file has its command, which a joined build does not list.
+async function configure() {
+  const options = ['-DMILLRACE_TESTS=ON', '-DMILLRACE_JOIN=OFF'];
+  const args = ['-S', root, '-B', database, '-G', 'Ninja', ...options];
+  const { code, text } = await capture(root, 'cmake', args);
+  if (code !== 0)
+    console.error(`clang-tidy needs a configured build, and cmake ends with:\n${text}`);
+  return code === 0;
+}
+
+// The files that changed since the common ancestor with origin/main.
+function changedFiles() {
   const git = (...args) => (output('git', ['-C', root, ...args]) ?? '').trim();
   const base = process.env.MILLRACE_LINT_BASE || git('merge-base', 'HEAD', 'origin/main') || 'HEAD';
-  const names = git('diff', '--name-only', base).split('\n');
-  return new Set(
-    names.map((name) => name.replace(/\.hpp$/, '.cpp')).filter((name) => known.has(name)),
-  );
+  return new Set(git('diff', '--name-only', base).split('\n'));
+}
+
+function changedSources(known) {
+  const names = [...changedFiles()].map((name) => name.replace(/\.hpp$/, '.cpp'));
+  return new Set(names.filter((name) => known.has(name)));
 }
 
 // Most of what a file costs is its headers, so the files of a room are read as one. Two checks look at
@@ -70,18 +86,17 @@ const tidyArguments = (target) => [
 
 async function tidy(all) {
   const command = ['clang-tidy-14', 'clang-tidy'].find((name) => output(name, ['--version']));
-  if (!command || !existsSync(join(database, 'compile_commands.json'))) {
-    console.error(
-      'clang-tidy needs itself and a configured build: node scripts/setup.mjs ci gives both.',
-    );
+  if (!command) {
+    console.error('clang-tidy is missing: node scripts/setup.mjs ci installs it.');
     return false;
   }
+  if (!(await configure())) return false;
   const targets = tidyTargets(all);
   const queue = [...targets];
   let clean = true;
   const worker = async () => {
     for (let target = queue.shift(); target; target = queue.shift()) {
-      const { code, text } = await capture(command, tidyArguments(target));
+      const { code, text } = await capture(root, command, tidyArguments(target));
       if (code === 0) continue;
       clean = false;
       console.error(text);
@@ -92,14 +107,29 @@ async function tidy(all) {
   return clean;
 }
 
-async function capture(command, args) {
-  const child = spawn(command, args, { cwd: root });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+// The include cleaner came with version 17; every file is read alone, which takes its time.
+async function includes(all, fix) {
+  const command = ['clang-tidy-19', 'clang-tidy'].find(
+    (name) => Number(/version (\d+)/.exec(output(name, ['--version']) ?? '')?.[1]) >= 17,
+  );
+  if (!command) {
+    console.error('includes: clang-tidy 19 is missing: node scripts/setup.mjs ci installs it.');
+    return false;
   }
-  const code = await new Promise((resolve) => child.on('close', resolve));
-  return { code, text };
+  if (!(await configure())) return false;
+  const known = sources(root, ['.cpp', '.hpp']).filter((name) => /^(lib|native)\//.test(name));
+  const changed = changedFiles();
+  const files = all ? known : known.filter((name) => changed.has(name));
+  return checkIncludes(root, { command, database, files, fix });
+}
+
+async function names() {
+  const files = sources(root, ['.cpp', '.hpp']).filter((name) =>
+    /^(lib|native|test\/native)\//.test(name),
+  );
+  const found = await stdNames(root, files);
+  if (found.length > 0) console.error(found.join('\n'));
+  return found.length === 0;
 }
 
 const checks = {
@@ -110,7 +140,9 @@ const checks = {
       node(`scripts/generate-${name}.mjs`, '--check'),
     ),
   layers: () => node('scripts/check-layers.mjs'),
+  names,
   tidy: () => tidy(process.argv.includes('--all')),
+  includes: () => includes(process.argv.includes('--all'), process.argv.includes('--fix')),
 };
 const asked = process.argv.slice(2).filter((name) => name in checks);
 const failed = [];

@@ -64,6 +64,13 @@ const requirements = [
   tool('clang-format', [14], ['clang-format'], ['ci']),
   tool('clang-tidy', [14], ['clang-tidy'], ['ci']),
   {
+    name: 'a clang-tidy that checks includes, 17 or newer',
+    profiles: ['ci'],
+    find: () => newest(['clang-tidy-19', 'clang-tidy']),
+    atLeast: [17],
+    packages: ['clang-tidy-19', 'clang-tidy'],
+  },
+  {
     name: 'libFuzzer',
     profiles: ['ci'],
     find: findClangRuntime,
@@ -134,6 +141,12 @@ function tool(
 ) {
   const find = () => parseVersion(output(command, args));
   return { name: `${command} ${atLeast.join('.')} or newer`, profiles, find, atLeast, packages };
+}
+
+// The version of the first of several commands that is there.
+function newest(commands) {
+  const texts = commands.map((command) => output(command, ['--version']));
+  return parseVersion(texts.find((text) => text !== undefined));
 }
 
 // What tests start beside them; its version does not matter.
