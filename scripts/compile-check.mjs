@@ -7,12 +7,12 @@
 //   --std-names      with all of the standard library included first: an unqualified call that a function
 //                    of std could win as well is then ambiguous
 import { mkdirSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 import { capture } from './lint/capture.mjs';
+import { widthFor } from './setup/capacity.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const flag = { type: 'boolean', default: false };
@@ -20,7 +20,7 @@ const { values: options, positionals: paths } = parseArgs({
   allowPositionals: true,
   options: {
     cxx: { type: 'string', default: process.env.CXX || 'c++' },
-    jobs: { type: 'string', default: String(availableParallelism()) },
+    jobs: { type: 'string', default: String(widthFor('compile')) },
     libcxx: flag,
     'unsigned-char': flag,
     join: flag,

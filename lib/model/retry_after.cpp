@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <string>
 
 #include "base/ascii.hpp"
 #include "base/json.hpp"

@@ -35,7 +35,7 @@ export function findings(fixes) {
     .split(/^ {2}- DiagnosticName:/m)
     .slice(1)
     .map((text) => {
-      const message = /Message:\s+'?(.*?)'?$/m.exec(text)?.[1] ?? '';
+      const message = /^ +Message: +'?(.*?)'?$/m.exec(text)?.[1] ?? '';
       const unused = /^included header (\S+) is not used/.exec(message)?.[1];
       const missing = /ReplacementText:\s+"#include (<[^>]+>|\\"[^"]+\\")/.exec(text)?.[1];
       return { message, offset: Number(/FileOffset:\s+(\d+)/.exec(text)?.[1]), unused, missing };

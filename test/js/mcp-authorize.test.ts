@@ -19,6 +19,7 @@ import { createInterface } from 'node:readline';
 
 import { connectMCPServers, fileOAuthStore, OAuth } from 'millrace';
 
+import { startableFolder } from './support/script';
 import { bodyOf, type Loopback, loopback } from './support/server';
 
 const cli = join(__dirname, '../../dist/cjs/cli/main.js');
@@ -248,7 +249,8 @@ describe('millrace mcp test', () => {
     expect(never.told.err).toMatch(/wants a person to authorize.*mcp_unauthorized/s);
     expect(guarded.asked).toEqual([]);
 
-    const browser = join(folder, 'browser.cjs');
+    const place = startableFolder();
+    const browser = join(place, 'browser.cjs');
     writeFileSync(
       browser,
       `#!${process.execPath}\nfetch(process.argv[2]).then((r) => r.text());\n`,
@@ -258,6 +260,7 @@ describe('millrace mcp test', () => {
     const open = run(args, { BROWSER: browser });
     expect(await open.code).toBe(0);
     expect(() => kept(open.home)).toThrow();
+    rmSync(place, { recursive: true });
   });
 
   it('goes on where tokens cannot be kept', async () => {

@@ -1,10 +1,18 @@
 // What functions of scripts/ give: those are modules, which Jest does not load.
 import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** The folder of this repository. */
 export const repository = join(__dirname, '../../..');
+
+/** A new folder whose files can be started: the system's temporary one may be mounted noexec. */
+export function startableFolder(): string {
+  const build = join(repository, 'build');
+  mkdirSync(build, { recursive: true });
+  return mkdtempSync(join(build, 'test-'));
+}
 
 /**
  * Calls `name` of a file below scripts/, for each list of arguments; an argument { code } is a function. What is
