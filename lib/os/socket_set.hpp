@@ -32,6 +32,8 @@ class SocketSet {
   // False when the system refuses, for want of memory.
   [[nodiscard]] bool add(int fd, std::uint32_t number, bool reading, bool writing);
   [[nodiscard]] bool change(int fd, std::uint32_t number, bool reading, bool writing);
+  // A number that was closed, or belongs to another file by now, is left alone: libcurl 7.88 closes
+  // the socket of a connection that was not made yet before it gives up watching it.
   void remove(int fd);
 
   // Sockets that are ready now and were not told of longest; those not attended to are told again.

@@ -97,6 +97,24 @@ class SocketSetTest : public testing::Test {
   std::function<void()> on_ready_ = [this] { ++calls_; };
 };
 
+TEST_F(SocketSetTest, LeavesAloneWhatWasClosedBeforeItsRemoval) {
+  Pair closed;
+  add(closed, 1, true, false);
+  const int number = std::exchange(closed.ends[0], -1);
+  close(number);
+  on_loop([&] { set_->remove(number); });
+
+  const Pair& other = pairs_[0];
+  add(other, 2, true, false);
+  on_loop([&] { set_->remove(pairs_[1].near()); });
+  other.say();
+  EXPECT_TRUE(comes_true([&] {
+    set_->watch();
+    return calls_ > 0;
+  }));
+  EXPECT_EQ(descriptors(collect(8)), std::vector<int>{other.near()});
+}
+
 TEST_F(SocketSetTest, CallsOnceForEachWatch) {
   const Pair& pair = pairs_[0];
   add(pair, 1, true, false);
