@@ -12,12 +12,17 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, posix, relative } from 'node:path';
 
 import { run } from './setup/report.mjs';
 
-// Each public entry of package.json's "exports", by the name of its file in js/.
-const entries = ['index'];
+// Each public entry of package.json's "exports", by its file in js/.
+const entries = [
+  'index',
+  ...['agent', 'channels', 'frost', 'lobe', 'mcp', 'model', 'tools', 'usage'].map(
+    (name) => `entry/${name}`,
+  ),
+];
 const inputs = [
   'js',
   'types',
@@ -47,14 +52,17 @@ export async function buildJavaScript(root) {
 function writeEntry(typescript, root, entry) {
   const modules = exportsByModule(typescript, join(root, 'dist/cjs'), entry);
   writeFileSync(join(root, 'dist/cjs', `${entry}.js`), commonjsEntry(modules));
-  mkdirSync(join(root, 'dist/esm'), { recursive: true });
-  writeFileSync(join(root, 'dist/esm', `${entry}.mjs`), esmEntry(modules));
-  writeFileSync(join(root, 'dist/esm', `${entry}.d.mts`), `export * from '../cjs/${entry}.js';\n`);
+  const esm = join(root, 'dist/esm');
+  const up = relative(join(esm, dirname(entry)), join(root, 'dist/cjs'));
+  mkdirSync(join(esm, dirname(entry)), { recursive: true });
+  writeFileSync(join(esm, `${entry}.mjs`), esmEntry(modules, `${up}/${dirname(entry)}`));
+  writeFileSync(join(esm, `${entry}.d.mts`), `export * from '${up}/${entry}.js';\n`);
 }
 
-// Module, relative to the entry -> the values that the entry re-exports from it.
-function exportsByModule(typescript, folder, entry) {
-  const declaration = join(folder, `${entry}.d.ts`);
+// Module, relative to the entry's folder -> the values that the entry re-exports from it.
+function exportsByModule(typescript, root, entry) {
+  const folder = join(root, dirname(entry));
+  const declaration = join(folder, `${basename(entry)}.d.ts`);
   const program = typescript.createProgram([declaration], { skipLibCheck: true, noEmit: true });
   const checker = program.getTypeChecker();
   const modules = new Map();
@@ -68,7 +76,8 @@ function exportsByModule(typescript, folder, entry) {
     if (fileName === declaration || target.name !== symbol.name) {
       throw new Error(`js/${entry}.ts must re-export ${symbol.name} from another file, as it is.`);
     }
-    const module = relative(folder, fileName).replace(/\.d\.ts$/, '');
+    const path = relative(folder, fileName).replace(/\.d\.ts$/, '');
+    const module = path.startsWith('.') ? path : `./${path}`;
     modules.set(module, [...(modules.get(module) ?? []), symbol.name]);
   }
   for (const names of modules.values()) names.sort();
@@ -78,7 +87,7 @@ function exportsByModule(typescript, folder, entry) {
 // A value that was read once is a plain property. The last line is never run: Node and bundlers read the names there.
 function commonjsEntry(modules) {
   const rows = modules.map(
-    ([module, names]) => `load(() => require('./${module}.js'), ${JSON.stringify(names)});\n`,
+    ([module, names]) => `load(() => require('${module}.js'), ${JSON.stringify(names)});\n`,
   );
   const all = modules.flatMap(([, names]) => names).sort();
   return `'use strict';
@@ -97,9 +106,12 @@ ${rows.join('')}0 && (module.exports = { ${all.join(', ')} });
 `;
 }
 
-function esmEntry(modules) {
+function esmEntry(modules, folder) {
   return modules
-    .map(([module, names]) => `export { ${names.join(', ')} } from '../cjs/${module}.js';\n`)
+    .map(([module, names]) => {
+      const from = posix.join(folder, module);
+      return `export { ${names.join(', ')} } from '${from}.js';\n`;
+    })
     .join('');
 }
 

@@ -118,6 +118,10 @@ const text = `# Exports
 Everything that \`millrace\` exports, for editors and people who know a name. Generated from the comments in the source by
 \`node scripts/generate-exports.mjs\`.
 
+The same names are in parts of the package, each with its types for ESM and CommonJS: \`millrace/channels\` (adapters, message
+formats, \`fetchLLM\`, storages), \`millrace/model\`, \`millrace/usage\`, \`millrace/agent\`, \`millrace/tools\`, \`millrace/mcp\`,
+\`millrace/lobe\` (for LobeHub) and \`millrace/frost\` (for FrostAgent). The root exports all of them.
+
 ${titles.map((title) => sectionOf(title, all)).join('\n\n')}
 `;
 

@@ -1,0 +1,47 @@
+// `millrace/agent`: agents, and the agent runtime and groups of LobeHub.
+export type * from '../../types/agent';
+export type * from '../../types/agent-run';
+export type * from '../agent/agent-result';
+export { AgentRun } from '../agent/agent-run';
+export type { ResumeOptions } from '../agent/agent-run';
+export { getCompressionThreshold, shouldCompress } from '../agent/compression';
+export type { CompressionCheck, CompressionOptions } from '../agent/compression';
+export { contextEngineering } from '../agent/context';
+export type { BuiltContext, ContextInput, ContextModelCard } from '../agent/context';
+export { createAgent, EngineAgent } from '../agent/create-agent';
+export type {
+  AgentInput,
+  AgentRunOptions,
+  ApprovePolicy,
+  CreateAgentOptions,
+  SubAgentOptions,
+} from '../agent/create-agent';
+export { GeneralChatAgent } from '../agent/general-agent';
+export type { GeneralChatAgentConfig } from '../agent/general-agent';
+export { GroupOrchestrationRuntime, GroupOrchestrationSupervisor } from '../agent/group';
+export type {
+  CallGroupAgent,
+  GroupContext,
+  GroupExecutor,
+  GroupExecutorOutput,
+  GroupInstruction,
+  GroupOrchestrationRuntimeConfig,
+  GroupOrchestrationSupervisorConfig,
+  GroupResult,
+  GroupSupervisor,
+} from '../agent/group';
+export { DEFAULT_SECURITY_BLACKLIST, InterventionChecker } from '../agent/intervention';
+export type { ShouldInterveneParams } from '../agent/intervention';
+export { AgentRuntime } from '../agent/runtime';
+export type { RunSubAgent, RuntimeConfig, StepOptions } from '../agent/runtime-config';
+export type {
+  FinishedMessage,
+  MessageStorage,
+  SendMessageOptions,
+  SentMessage,
+} from '../agent/send-message';
+export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools';
+export type { AgentToolsEngine } from '../agent/tools';
+export { pipeAGUI, toAGUIResponse } from '../runs/ag-ui';
+export type { NodeResponse } from '../runs/ag-ui';
+export type { RunOptions, RunSource } from '../runs/run-bytes';

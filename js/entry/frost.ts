@@ -1,0 +1,21 @@
+// `millrace/frost`: the engine, sessions and message tools of FrostAgent.
+export { Dispatcher, inProcessAdapter } from '../agent/frost/dispatcher';
+export type { Delivery, OutgoingMessage, PlatformAdapter } from '../agent/frost/dispatcher';
+export { Engine, engineText } from '../agent/frost/engine';
+export { SessionManager } from '../agent/frost/sessions';
+export type { SessionInfo, SessionManagerOptions } from '../agent/frost/sessions';
+export { sendMessageTool, staySilentTool } from '../agent/frost/tools';
+export type { MessageHook, SendMessagePart, SendMessagePayload } from '../agent/frost/tools';
+export type {
+  ChatProvider,
+  ChatRequest,
+  ChatResponse,
+  EngineCounters,
+  EngineOptions,
+  EngineResult,
+  EngineRunContext,
+  EngineRunOptions,
+  EngineTool,
+  EngineTools,
+  EngineUsage,
+} from '../agent/frost/types';
