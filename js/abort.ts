@@ -1,45 +1,22 @@
-// Listening to the AbortSignals that users pass.
+// Listening to the AbortSignals that users pass, in Node.
 import { setMaxListeners } from 'node:events';
 
-import { MillraceError } from './errors';
+import type { Signal } from './signal';
+import { listen } from './signal';
 
-type Signal = AbortSignal | null | undefined;
-
-/** Throws for what is no signal; a stand-in of a browser's needs only to be listened to. */
-export function checkSignal(owner: string, signal: unknown): void {
-  if (signal === undefined || signal === null) return;
-  if (typeof (signal as Partial<AbortSignal>).addEventListener === 'function') return;
-  throw new MillraceError('invalid_argument', `${owner}: signal must be an AbortSignal.`);
-}
-
-/** Why a signal aborted; one of a browser's stand-in, as jsdom has one, may not know. */
-export function reasonOf(signal: Partial<AbortSignal> | undefined): Error {
-  if (signal && 'reason' in signal) return signal.reason as Error;
-  return new DOMException('This operation was aborted', 'AbortError');
-}
-
-/** Throws the reason of a signal that has aborted. */
-export function throwIfAborted(signal: Signal): void {
-  if (signal?.aborted) throw reasonOf(signal);
-}
-
-/** Sends nothing: for a run whose signal has aborted before it began. */
-export const neverSent: typeof fetch = () => new Promise(() => undefined);
-
-/** Ends listening where nothing was listened to. */
-export const noListener = (): void => undefined;
+export { checkSignal, neverSent, noListener, reasonOf, throwIfAborted } from './signal';
 
 /**
  * Calls `listener` once when `signal` aborts, and not if it has already; returns what ends that. One
  * signal may stop any number of things: Node would warn of a leak at the eleventh.
  */
 export function onAbort(signal: Signal, listener: () => void): () => void {
-  if (!signal) return noListener;
-  try {
-    setMaxListeners(0, signal);
-  } catch {
-    // Not Node's own AbortSignal: nobody counts.
+  if (signal) {
+    try {
+      setMaxListeners(0, signal);
+    } catch {
+      // Not Node's own AbortSignal: nobody counts.
+    }
   }
-  signal.addEventListener('abort', listener, { once: true });
-  return () => signal.removeEventListener('abort', listener);
+  return listen(signal, listener);
 }

@@ -6,6 +6,8 @@ import { addon } from './addon';
 import { MillraceError, rethrow } from './errors';
 import { messageOf } from './thrown';
 
+export { identityMessageFormat } from './channels/platform';
+
 // Engine's name of each format made here.
 const names = new WeakMap<MessageFormat, string>();
 
@@ -48,12 +50,6 @@ export function toApiJson(format: MessageFormat, messages: Message[]): string | 
   if (name !== undefined) return convert(name, 'toApi', messages);
   return JSON.stringify(format.toApi(messages));
 }
-
-/** Canonical messages as they are: both functions give the very same reference. */
-export const identityMessageFormat: MessageFormat = {
-  toApi: (messages) => messages,
-  fromApi: (data) => data as Message[],
-};
 
 /** OpenAI Chat Completions. */
 export const openAIMessageFormat: MessageFormat = engineFormat('openai');

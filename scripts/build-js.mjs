@@ -1,5 +1,5 @@
 // Builds dist/ from js/ and types/: dist/cjs (code and declarations), dist/types (copied declarations) and
-// dist/esm, which re-exports the CommonJS build. There is one copy of the module state, so the addon is initialised
+// dist/esm, which re-exports the CommonJS build, and dist/client, the modules of `millrace/client` for bundlers. There is one copy of the module state, so the addon is initialised
 // once per environment whichever way the package is loaded. An entry lists its names one by one, each with the module
 // that has it: require loads a module when one of its exports is first read, and bundlers leave out what is not used.
 import { createHash } from 'node:crypto';
@@ -19,7 +19,7 @@ import { run } from './setup/report.mjs';
 // Each public entry of package.json's "exports", by its file in js/.
 const entries = [
   'index',
-  ...['agent', 'channels', 'frost', 'lobe', 'mcp', 'model', 'tools', 'usage'].map(
+  ...['agent', 'channels', 'client', 'frost', 'lobe', 'mcp', 'model', 'tools', 'usage'].map(
     (name) => `entry/${name}`,
   ),
 ];
@@ -46,6 +46,7 @@ export async function buildJavaScript(root) {
     cpSync(join(root, 'types'), join(dist, 'types'), { recursive: true });
   const { default: typescript } = await import('typescript');
   for (const entry of entries) writeEntry(typescript, root, entry);
+  writeClient(typescript, root);
   writeFileSync(stamp, wanted);
 }
 
@@ -113,6 +114,65 @@ function esmEntry(modules, folder) {
       return `export { ${names.join(', ')} } from '${from}.js';\n`;
     })
     .join('');
+}
+
+// A bundler for pages or edge functions that meets `millrace` itself must say what to do instead: it reports the name of
+// a module that it does not find.
+const notInPages = `// For bundlers: millrace itself runs in Node.js alone.
+import 'millrace runs in Node.js alone: import millrace/client in pages and edge functions';
+`;
+
+// Modules that pages have in another form.
+const inPages = { 'error-types': 'client/error-types' };
+
+// What pages load: ES modules of their own, since bundlers leave out less of CommonJS.
+function writeClient(typescript, root) {
+  mkdirSync(join(root, 'dist/client'), { recursive: true });
+  writeFileSync(join(root, 'dist/client/not-in-pages.mjs'), notInPages);
+  const modules = new Set(['entry/client']);
+  // A set goes on with what is added to it.
+  for (const module of modules) {
+    const source = readFileSync(join(root, 'js', `${module}.ts`), 'utf8');
+    const rename = (specifier) => {
+      const next = moduleInPages(module, specifier);
+      modules.add(next);
+      const path = posix.relative(posix.dirname(module), `${next}.mjs`);
+      return path.startsWith('.') ? path : `./${path}`;
+    };
+    const { outputText } = typescript.transpileModule(source, {
+      compilerOptions: { target: 'ES2022', module: 'ESNext', verbatimModuleSyntax: true },
+      transformers: { after: [withSpecifiers(typescript, rename)] },
+    });
+    const target = join(root, 'dist/client', `${module}.mjs`);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, outputText);
+  }
+}
+
+function moduleInPages(module, specifier) {
+  const next = posix.join(posix.dirname(module), specifier);
+  if (!specifier.startsWith('.') || next === 'addon')
+    throw new Error(`js/${module}.ts is part of millrace/client and imports '${specifier}'.`);
+  return inPages[next] ?? next;
+}
+
+// The names of imported modules by `rename`.
+function withSpecifiers(typescript, rename) {
+  const { factory } = typescript;
+  return (context) => {
+    const visit = (node) => {
+      const isImport = typescript.isImportDeclaration(node);
+      if (!node.moduleSpecifier) return node;
+      const specifier = factory.createStringLiteral(rename(node.moduleSpecifier.text), true);
+      const { modifiers } = node;
+      return isImport
+        ? factory.updateImportDeclaration(node, modifiers, node.importClause, specifier)
+        : factory.updateExportDeclaration(
+            ...[node, modifiers, node.isTypeOnly, node.exportClause, specifier],
+          );
+    };
+    return (file) => typescript.visitEachChild(file, visit, context);
+  };
 }
 
 function fingerprint(root) {

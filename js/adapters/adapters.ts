@@ -2,25 +2,16 @@
 import type { StreamAdapter } from '../../types/channels';
 import { MillraceError } from '../errors';
 import type { PipeSpec } from '../transport/source';
+import { openSource } from '../transport/source';
+import type { AgUIAdapterOptions, StreamLimits } from './limits';
+import { checkLimits } from './limits';
+
+export type { AgUIAdapterOptions, StreamLimits } from './limits';
 import type { DiagnosticHooks, ProviderState, UsageReport } from './diagnostics';
 import { EngineEventReader } from './engine-events';
 import type { EventReader } from './event-stream';
 import { EventStream } from './event-stream';
 import { PayloadEventReader } from './payload-events';
-
-/** Upper bounds; a stream that breaks one ends with an error of the code named. */
-export interface StreamLimits {
-  /** Bytes of a line, default 8 MiB; `line_too_long`. */
-  lineBytes?: number;
-  /** Bytes of an event, default 8 MiB; `event_too_large`. */
-  eventBytes?: number;
-  /** Bytes of one call's arguments, default 1 MiB; `tool_arguments_too_large`. */
-  toolArgumentsBytes?: number;
-}
-
-export interface AgUIAdapterOptions {
-  limits?: StreamLimits;
-}
 
 export interface AdapterOptions {
   /** Called with the tokens that the provider reports. */
@@ -75,9 +66,13 @@ export function traitsOf(adapter: object): AdapterTraits | undefined {
   return known.get(adapter);
 }
 
+function eventsOf(response: Response, spec: PipeSpec, reader: EventReader): EventStream {
+  return new EventStream(response, (body) => openSource(body, spec), reader);
+}
+
 function makeAdapter(traits: AdapterTraits, spec: PipeSpec, read: () => EventReader) {
   const adapter = {
-    parse: (response: Response) => new EventStream(response, spec, read()),
+    parse: (response: Response) => eventsOf(response, spec, read()),
   };
   known.set(adapter, traits);
   // parse<Event> only renames the events' type; see StreamAdapter.
@@ -109,8 +104,7 @@ function engineAdapter(row: WireRow, options: LangGraphAdapterOptions): StreamAd
   if (hasHooks) {
     const whole: PipeSpec = { ...spec, options: { ...spec.options, strict: true } };
     const told: DiagnosticHooks = { ...hooks, extended: true, logSkipped: false };
-    traits.parseForRun = (response) =>
-      new EventStream(response, whole, new EngineEventReader(told));
+    traits.parseForRun = (response) => eventsOf(response, whole, new EngineEventReader(told));
   }
   return makeAdapter(traits, spec, () => new EngineEventReader(hooks));
 }
@@ -215,16 +209,4 @@ function checkCallback<T>(name: string, option: string, value: T): T {
 function checkBoolean(name: string, option: string, value: unknown): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value;
   throw new MillraceError('invalid_option', `${name}: ${option} must be true or false.`);
-}
-
-function checkLimits(name: string, limits: unknown): StreamLimits {
-  if (limits === undefined) return {};
-  if (typeof limits !== 'object' || limits === null) {
-    throw new MillraceError('invalid_option', `${name}: limits must be an object.`);
-  }
-  for (const [key, value] of Object.entries(limits)) {
-    if (Number.isSafeInteger(value) && (value as number) > 0) continue;
-    throw new MillraceError('invalid_option', `${name}: limits.${key} must be a positive integer.`);
-  }
-  return limits;
 }

@@ -1,7 +1,7 @@
 // The iterator behind parse(): outputs of a pipe in, events out, one at a time.
 import type { AGUIEvent } from '../../types/events';
-import type { Output, PipeSpec, Source } from '../transport/source';
-import { leaveBody, openSource } from '../transport/source';
+import type { Output, Source } from '../transport/body';
+import { leaveBody } from '../transport/body';
 
 /** Takes outputs apart. */
 export interface EventReader {
@@ -16,7 +16,7 @@ export interface EventReader {
  */
 export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   readonly #response: Response;
-  readonly #spec: PipeSpec;
+  readonly #open: (response: Response) => Source;
   readonly #reader: EventReader;
   #source: Source | undefined;
   #done = false;
@@ -25,9 +25,9 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
   // The read that is under way; calls of next() wait for it in their order.
   #reading: Promise<void> | undefined;
 
-  constructor(response: Response, spec: PipeSpec, reader: EventReader) {
+  constructor(response: Response, open: (response: Response) => Source, reader: EventReader) {
     this.#response = response;
-    this.#spec = spec;
+    this.#open = open;
     this.#reader = reader;
   }
 
@@ -81,7 +81,7 @@ export class EventStream implements AsyncIterableIterator<AGUIEvent> {
 
   async #read(): Promise<void> {
     try {
-      this.#source ??= openSource(this.#response, this.#spec);
+      this.#source ??= this.#open(this.#response);
       const output = await this.#source.read();
       if (output === undefined) this.#done = true;
       else if (!this.#done) this.#reader.load(output);

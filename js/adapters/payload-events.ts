@@ -2,7 +2,7 @@
 // that every value is exactly what JSON.parse makes of it.
 import type { AGUIEvent } from '../../types/events';
 import { errorFromNative } from '../errors';
-import type { Output } from '../transport/source';
+import type { Output } from '../transport/body';
 import type { EventReader } from './event-stream';
 
 const terminator = '\r';
@@ -63,7 +63,7 @@ function isEvent(value: unknown): value is AGUIEvent {
 }
 
 // `{"error": ...}` without a type: a non-empty string, or an object with a message or a code.
-function errorRecordOf(value: unknown): AGUIEvent | undefined {
+export function errorRecordOf(value: unknown): AGUIEvent | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { error } = value as { error?: unknown };
   if (typeof error === 'string' && error !== '') return { type: 'RUN_ERROR', message: error };

@@ -1,6 +1,4 @@
 // Reads the records of a LobeHub chat stream: chunks for a reader, and what the answer was.
-import { randomUUID } from 'node:crypto';
-
 import type {
   ChatFinishContext,
   ChatImageChunk,
@@ -13,6 +11,7 @@ import type {
   ModelUsage,
 } from '../../types/chat-stream';
 import { errorFromNative } from '../errors';
+import { randomId } from '../random-id';
 import { memberOf, messageOf } from '../thrown';
 import type { TextAnimation, TextChannel } from './text-channel';
 import { makeTextChannel } from './text-channel';
@@ -198,7 +197,7 @@ export class ChatReader {
   }
 
   #onImage(data: string): void {
-    const image: ChatImageChunk = { id: `tmp_img_${randomUUID()}`, data, isBase64: true };
+    const image: ChatImageChunk = { id: `tmp_img_${randomId()}`, data, isBase64: true };
     this.#images = [...this.#images, image];
     this.#give({ type: 'base64_image', id: image.id, image, images: this.#images });
   }

@@ -3,6 +3,9 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import type { Timeouts } from './engine';
 import { engineFetch } from './engine';
+import type { Transport } from '../channels/platform';
+
+export type { ChannelRequest, Transport } from '../channels/platform';
 
 /** Options of everything that sends requests. */
 export interface TransportOptions {
@@ -18,17 +21,6 @@ export interface TransportOptions {
   /** Limits in time, for the engine's transport. */
   timeouts?: Timeouts | undefined;
 }
-
-/** One request, as the channels make them. */
-export interface ChannelRequest {
-  /** Absent means GET. */
-  method?: string | undefined;
-  headers: Record<string, string>;
-  body?: string | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-export type Transport = (url: string, request: ChannelRequest) => Promise<Response>;
 
 /**
  * Chooses once, when a channel is made.

@@ -1,0 +1,30 @@
+// What differs between Node and pages for the channels of a chat.
+import type { MessageFormat } from '../../types/channels';
+import type { Message } from '../../types/messages';
+
+/** One request, as the channels make them. */
+export interface ChannelRequest {
+  /** Absent means GET. */
+  method?: string | undefined;
+  headers: Record<string, string>;
+  body?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export type Transport = (url: string, request: ChannelRequest) => Promise<Response>;
+
+/** `Options` are those that choose a transport. */
+export interface ChannelPlatform<Options> {
+  /** Chooses once; `urlOption` names the option that holds the URL, for errors. */
+  transport(owner: string, urlOption: string, url: string, options: Options): Transport;
+  /** The JSON text of what `format.toApi(messages)` gives; undefined when that is undefined. */
+  toApiJson(format: MessageFormat, messages: Message[]): string | undefined;
+  /** What to call a body that is a gateway's page; undefined for any other. */
+  pageIn(body: string): string | undefined;
+}
+
+/** Canonical messages as they are: both functions give the very same reference. */
+export const identityMessageFormat: MessageFormat = {
+  toApi: (messages) => messages,
+  fromApi: (data) => data as Message[],
+};
