@@ -206,6 +206,8 @@ export interface Addon {
   mcpResultText(resultJson: string, limit?: number): string;
   /** Foreign text that can stand in a conversation as data; cut at 256 KiB or the limit. */
   resultText(text: string, limit?: number): string;
+  /** The sources that a citation names, as JSON text in LobeHub's shape; both are JSON texts. */
+  sourcesOf(citationJson: string): string;
   /** Starts an agent's run; see lib/app/agent_stream.hpp for the texts and the items. */
   startAgent(planJson: string, inputJson: string, optionsJson: string, deliver: Deliver): number;
   /** Throws what is wrong with an agent's plan. */

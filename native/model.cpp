@@ -3,6 +3,8 @@
 
 #include "app/model_call_pipe.hpp"
 #include "arguments.hpp"
+#include "base/json.hpp"
+#include "encoder/sources.hpp"
 #include "event/batch.hpp"
 #include "exports.hpp"
 #include "guard.hpp"
@@ -126,6 +128,18 @@ Napi::Value html_page(const Napi::CallbackInfo& info) {
   return to_text(info.Env(), model::html_page(text.value()));
 }
 
+// sourcesOf(citationJson) -> the sources that a citation names, in LobeHub's shape
+Napi::Value sources_of(const Napi::CallbackInfo& info) {
+  const auto text = text_at(info, 0);
+  if (!text) return raise(info.Env(), text.error());
+  json::Document document;
+  encoder::Sources sources;
+  if (const auto citation = document.parse(text.value())) sources.add(citation.value());
+  std::string out;
+  sources.write(out);
+  return to_text(info.Env(), out);
+}
+
 // checkProvider(settingsJson) -> the provider's id
 Napi::Value check_provider(const Napi::CallbackInfo& info) {
   const auto json = text_at(info, 0);
@@ -141,6 +155,7 @@ void export_model(Napi::Env env, Napi::Object exports) {
   set_function<providers>(env, exports, "providers");
   set_function<is_payload_member>(env, exports, "isPayloadMember");
   set_function<html_page>(env, exports, "htmlPage");
+  set_function<sources_of>(env, exports, "sourcesOf");
   set_function<check_provider>(env, exports, "checkProvider");
   set_class<ModelCallPipe>(env, exports,
                            {{"start", method<ModelCallPipe, start>},

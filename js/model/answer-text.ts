@@ -204,9 +204,9 @@ export class AnswerText {
 
   #onCustom(name: string, value: unknown): void {
     if (name === 'millrace.citation') {
-      const { citation } = value as { citation: unknown };
-      this.#sources.add(citation);
-      this.#grow(JSON.stringify(citation).length);
+      const json = JSON.stringify((value as { citation?: unknown }).citation ?? null);
+      this.#sources.add(json);
+      this.#grow(json.length);
     }
     if (name === 'millrace.provider_state') this.#onState(value as Record<string, unknown>);
     const picture = pictureOf(name, value);

@@ -170,69 +170,14 @@ void LobeEncoder::on_tool_piece(std::string_view id, std::string_view arguments,
 void LobeEncoder::on_citation(const event::Citation& citation) {
   json::Document document;
   const auto parsed = document.parse(citation.json);
-  if (parsed) collect(parsed.value());
-}
-
-// Providers give one source, a list of them, or a list inside what they know about a search.
-void LobeEncoder::collect(const json::Value& source) {
-  if (source.is_array()) {
-    for (const json::Value item : source.items()) collect(item);
-    return;
-  }
-  for (const json::Value query : source["webSearchQueries"].items()) {
-    if (std::find(queries_.begin(), queries_.end(), query.string()) != queries_.end()) continue;
-    queries_.emplace_back(query.string());
-    new_citations_ = true;
-  }
-  for (const json::Value chunk : source["groundingChunks"].items()) {
-    for (const std::string_view kind : {"web", "maps", "retrievedContext"}) {
-      if (chunk[kind].is_object()) cite(chunk[kind]);
-    }
-  }
-  cite(source["url_citation"].is_object() ? source["url_citation"] : source);
-}
-
-// Bedrock's address stands in a place of its own (AWS' CitationLocation and WebLocation).
-void LobeEncoder::cite(const json::Value& source) {
-  Citation citation;
-  if (source.is_string()) citation.url = source.string();
-  for (const std::string_view key : {"url", "uri", "link"}) {
-    if (citation.url.empty()) citation.url = source[key].string();
-  }
-  if (citation.url.empty()) citation.url = source["location"]["web"]["url"].string();
-  const bool known = std::any_of(citations_.begin(), citations_.end(),
-                                 [&](const Citation& c) { return c.url == citation.url; });
-  if (citation.url.empty() || known) return;
-  citation.title = source["title"].string();
-  citation.favicon = source["favicon"].string();
-  citations_.push_back(std::move(citation));
-  new_citations_ = true;
+  if (parsed) sources_.add(parsed.value());
 }
 
 // All sources so far in one event: readers keep the last one.
 void LobeEncoder::flush_citations() {
-  if (!new_citations_) return;
-  new_citations_ = false;
+  if (!sources_.has_more()) return;
   begin("grounding");
-  out_.append(R"({"citations":[)");
-  for (const Citation& citation : citations_) {
-    if (out_.back() != '[') out_.push_back(',');
-    out_.push_back('{');
-    json::append_member(out_, "title", citation.title.empty() ? citation.url : citation.title);
-    json::append_member(out_, "url", citation.url);
-    if (!citation.favicon.empty()) json::append_member(out_, "favicon", citation.favicon);
-    out_.push_back('}');
-  }
-  out_.push_back(']');
-  if (!queries_.empty()) {
-    std::string list = "[";
-    for (const std::string& query : queries_) {
-      if (list.size() > 1) list.push_back(',');
-      json::append_string(list, query);
-    }
-    json::append_raw_member(out_, "searchQueries", list + "]");
-  }
-  out_.push_back('}');
+  sources_.write(out_);
   end();
 }
 
@@ -296,13 +241,11 @@ void LobeEncoder::on_reset(const event::Event& event) {
   write_data(event);
   calls_.clear();
   hosted_.clear();
-  citations_.clear();
-  queries_.clear();
-  new_citations_ = false;
+  sources_ = {};
   thought_id_.clear();
   thoughts_.clear();
   in_parts_ = always_in_parts_;
-  said_text_ = false;
+  has_plain_content_ = false;
   stopped_ = false;
 }
 

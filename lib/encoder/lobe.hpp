@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "encoder/sources.hpp"
 #include "event/event.hpp"
 
 namespace millrace::encoder {
@@ -31,9 +32,10 @@ struct LobeOptions {
   std::function<std::string_view(std::string_view usual)> error_type = nullptr;
 };
 
-// Text, reasoning, images, calls, usage and the end have events of their own. Gemini's answers that
-// think, that mix texts and images, or that come from a model which may do so, come as parts. What
-// the protocol has no event for travels as `data`, in AG-UI's spelling.
+// Text, reasoning, images, calls, usage and the end have events of their own. An answer of Gemini
+// comes as parts when it begins with reasoning or the model may mix texts and images. Readers keep
+// either the text or the parts of an answer: no part follows a text. What the protocol has no event
+// for travels as `data`, in AG-UI's spelling.
 // Thread: any, one at a time.
 class LobeEncoder final : public event::EventSink {
  public:
@@ -60,12 +62,6 @@ class LobeEncoder final : public event::EventSink {
   static constexpr std::string_view keep_alive = ": keep-alive\n\n";
 
  private:
-  struct Citation {
-    std::string url;
-    std::string title;
-    std::string favicon;
-  };
-
   // A piece of an answer that has parts: text, or the base64 data of an image.
   struct Part {
     bool thought = false;
@@ -109,8 +105,6 @@ class LobeEncoder final : public event::EventSink {
   void on_reset(const event::Event& event);
   void on_failed(const event::Event& event, const event::Failed& failed);
 
-  void collect(const json::Value& source);
-  void cite(const json::Value& source);
   void flush_citations();
   void effective();
   void write_speed(std::optional<std::int64_t> output_tokens);
@@ -122,17 +116,15 @@ class LobeEncoder final : public event::EventSink {
   std::string issuer_;                                  // of the opaque values that come
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
   std::vector<std::string> hosted_;                     // ids of calls that the provider runs
-  std::vector<Citation> citations_;
-  std::vector<std::string> queries_;
+  Sources sources_;
   std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come
   std::vector<Thought> thoughts_;
   Milliseconds now_{0};
   std::optional<Milliseconds> first_;  // output that a reader sees
   std::optional<Milliseconds> last_;
-  bool always_in_parts_ = false;  // by the model's name
-  bool in_parts_ = false;         // text goes as parts, since others stand beside it
-  bool said_text_ = false;
-  bool new_citations_ = false;
+  bool always_in_parts_ = false;    // by the model's name
+  bool in_parts_ = false;           // text and images are sent as parts
+  bool has_plain_content_ = false;  // something was sent that is no part
   bool stopped_ = false;
   bool said_more_ = false;  // behind the last stop
   bool ended_ = false;

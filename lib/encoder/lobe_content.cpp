@@ -12,8 +12,9 @@ constexpr std::string_view gemini = "gemini";
 constexpr std::string_view responses = "openai_responses";  // whose thoughts have several parts
 constexpr std::string_view data_image = "data:image/";
 
-// Models whose answers have parts from their first word on.
-constexpr std::array<std::string_view, 2> models_of_parts{"gemini-3", "image-preview"};
+// Models whose answers have parts from their first word on: "-image" is in the name of each that
+// draws.
+constexpr std::array<std::string_view, 2> models_of_parts{"gemini-3", "-image"};
 
 bool has_parts(std::string_view wire, std::string_view model) {
   return wire == gemini &&
@@ -59,12 +60,13 @@ void LobeEncoder::on_text(std::string_view id, std::string_view delta) {
 
 void LobeEncoder::write_text(std::string_view text) {
   if (text.empty()) return;
-  said_text_ = true;
   if (in_parts_) return write_part({false, text});
+  has_plain_content_ = true;
   write("text", text);
 }
 
-// Gemini's thoughts are parts of its answer, and so is what follows them.
+// Gemini's reasoning is a part of its answer, and so is what follows it; not behind a text, which
+// readers would drop for the parts.
 void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
   if (delta.empty()) return;
   effective();
@@ -73,8 +75,8 @@ void LobeEncoder::on_reasoning(std::string_view id, std::string_view delta) {
     write("reasoning", "\n");
   }
   thought_id_ = id;
-  if (options_.wire != gemini) return write("reasoning", delta);
-  in_parts_ = true;
+  in_parts_ = in_parts_ || (options_.wire == gemini && !has_plain_content_);
+  if (!in_parts_) return write("reasoning", delta);
   write_part({true, delta});
 }
 
@@ -118,13 +120,13 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   on_picture(value);
 }
 
-// An image of Gemini: alone it is an image, beside texts and thoughts a part.
+// An image of Gemini: a part of an answer that has parts, else an image of its own.
 void LobeEncoder::on_picture(const json::Value& medium) {
   effective();
   const json::Value data = medium["inlineData"];
   const bool thought = medium["thought"].is_true();
-  if (thought || in_parts_ || said_text_) {
-    in_parts_ = true;
+  in_parts_ = in_parts_ || (thought && !has_plain_content_);
+  if (thought || in_parts_) {
     const std::string_view plain = medium["thoughtSignature"].string();
     const std::string signature =
         plain.empty() ? std::string() : scoped({"message", {}, plain}, plain);
@@ -144,7 +146,15 @@ void LobeEncoder::on_picture_url(std::string_view url) {
 }
 
 void LobeEncoder::write_picture(std::string_view data_url) {
-  write("base64_image", data_url);
+  constexpr std::string_view scheme = "data:";
+  constexpr std::string_view coding = ";base64,";
+  const std::size_t type_end = data_url.find(coding);
+  if (!in_parts_ || type_end == std::string_view::npos) {
+    has_plain_content_ = true;
+    return write("base64_image", data_url);
+  }
+  const std::string_view type = data_url.substr(scheme.size(), type_end - scheme.size());
+  write_part({false, data_url.substr(type_end + coding.size()), type});
 }
 
 }  // namespace millrace::encoder

@@ -146,18 +146,26 @@ TEST(LobeEncoder, GathersSourcesOfEveryShape) {
            "m",
            R"({"groundingChunks":[{"web":{"uri":"u3","title":"t3"}},{"maps":{"uri":"u4","title":"t4"}},)"
            R"({"retrievedContext":{"uri":"u5","title":"t5"}}],"webSearchQueries":["q"]})"}},
+       {event::Citation{"m", R"({"groundingChunks":[)"
+                             R"({"web":{"uri":"r1","title":"Page","domain":"a.example"}},)"
+                             R"({"web":{"uri":"r2","title":"b.example"}},{"web":{"uri":"r3"}}]})"}},
        {event::Citation{
            "m",
            R"({"title":"t6","location":{"web":{"url":"u6","domain":"d"}},"sourceContent":[]})"}},
        {event::Finish{"stop"}},
        {event::Citation{"m", "broken"}}});
   EXPECT_EQ(
-      out, frame("", "grounding",
-                 R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
-                 R"({"title":"t3","url":"u3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"},)"
-                 R"({"title":"t6","url":"u6"}],)"
-                 R"("searchQueries":["q"]})") +
-               frame("", "stop", R"("stop")"));
+      out,
+      frame(
+          "", "grounding",
+          R"({"citations":[{"title":"t1","url":"u1"},{"title":"u2","url":"u2"},)"
+          R"({"title":"t3","url":"u3","favicon":"t3"},{"title":"t4","url":"u4"},{"title":"t5","url":"u5"},)"
+          R"({"title":"Page","url":"r1","favicon":"a.example"},)"
+          R"({"title":"b.example","url":"r2","favicon":"b.example"},)"
+          R"({"title":"r3","url":"r3"},)"
+          R"({"title":"t6","url":"u6"}],)"
+          R"("searchQueries":["q"]})") +
+          frame("", "stop", R"("stop")"));
 }
 
 TEST(LobeEncoder, GivesGeminisOpaqueValuesAndImages) {
@@ -198,6 +206,41 @@ TEST(LobeEncoder, GivesTheAnswersOfModelsThatMixAsPartsFromTheFirstWord) {
   encoder.answered_by("openai_chat", "gemini-3-pro");
   encoder.on_event({event::TextDelta{"n", "b"}});
   EXPECT_EQ(encoder.take(), frame("n", "text", R"("b")"));
+}
+
+// Readers keep the text or the parts of an answer, never both.
+TEST(LobeEncoder, GivesEitherTextAndImagesOrParts) {
+  const std::string image = R"({"inlineData":{"mimeType":"image/png","data":"AA=="}})";
+  const auto answer = [&](std::string_view model, std::initializer_list<event::Event> events) {
+    LobeEncoder encoder({"p", "", true, {}});
+    encoder.answered_by("gemini", model);
+    for (const event::Event& event : events) encoder.on_event(event);
+    return encoder.take();
+  };
+  const event::Event text{event::TextDelta{"m", "a"}};
+  const event::Event picture{event::ProviderState{"google", "part", "m", image}};
+  const event::Event shown{event::TextDelta{"m", "![x](data:image/png;base64,AA==)"}};
+  const event::Event thought{event::ReasoningDelta{"m", "b"}};
+  const std::string text_part = frame("m", "content_part", R"({"partType":"text","content":"a"})");
+  const std::string image_part =
+      frame("m", "content_part", R"({"partType":"image","content":"AA==","mimeType":"image/png"})");
+  const std::string plain_text = frame("m", "text", R"("a")");
+  const std::string plain_image = frame("m", "base64_image", R"("data:image/png;base64,AA==")");
+  for (const std::string_view draws :
+       {"gemini-2.5-flash-image", "gemini-2.5-flash-image-preview"}) {
+    EXPECT_EQ(answer(draws, {text, picture}), text_part + image_part);
+    EXPECT_EQ(answer(draws, {picture, text}), image_part + text_part);
+    EXPECT_EQ(answer(draws, {text, shown}), text_part + image_part);
+  }
+  EXPECT_EQ(answer("gemini-2.5-flash", {text, picture}), plain_text + plain_image);
+  EXPECT_EQ(answer("gemini-2.5-flash", {text, thought, text, picture}),
+            plain_text + frame("m", "reasoning", R"("b")") + plain_text + plain_image);
+  EXPECT_EQ(answer("gemini-2.5-flash", {picture, thought, text}),
+            plain_image + frame("m", "reasoning", R"("b")") + plain_text);
+  EXPECT_EQ(
+      answer("gemini-2.5-flash", {thought, text, picture}),
+      frame("m", "reasoning_part", R"({"partType":"text","content":"b","inReasoning":true})") +
+          text_part + image_part);
 }
 
 TEST(LobeEncoder, WrapsOpaqueValuesForTheirIssuer) {
