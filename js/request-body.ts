@@ -1,10 +1,23 @@
 // The body of a request to one of our Fetch handlers.
+import type { ErrorCode } from '../types/errors';
 import { noListener, onAbort, reasonOf, throwIfAborted } from './abort';
 import { MillraceError } from './errors';
 import { messageOf } from './thrown';
 
+/** Refusals of a request that have a status of HTTP's own. */
+export const refusalStatus: Partial<Record<ErrorCode, number>> = {
+  method_not_allowed: 405,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+};
+
 /** The JSON value of a body of at most so many bytes. Rejects with a MillraceError, or with why it was aborted. */
 export async function jsonOfRequest(request: Request, limit: number): Promise<unknown> {
+  const coding = request.headers.get('content-encoding') ?? 'identity';
+  if (coding.toLowerCase() !== 'identity') {
+    const sentence = `The request body has the Content-Encoding '${coding}'; send it without one.`;
+    throw new MillraceError('unsupported_media_type', sentence);
+  }
   const text = new TextDecoder().decode(await bytesOf(request, limit));
   try {
     return JSON.parse(text) as unknown;

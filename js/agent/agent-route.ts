@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../types/errors';
 import type { RunAgentInput } from '../../types/events';
 import { MillraceError } from '../errors';
-import { jsonOfRequest } from '../request-body';
+import { jsonOfRequest, refusalStatus } from '../request-body';
 import type { EngineAgent } from './create-agent';
 
 const bodyLimit = 16 * 1024 * 1024;
@@ -60,8 +60,7 @@ function told(code: ErrorCode, message: string, status: number): Response {
 }
 
 function statusOf({ code, errorType }: MillraceError): number {
-  if (code === 'body_too_large') return 413;
-  return errorType === 'InternalServerError' ? 500 : 400;
+  return refusalStatus[code] ?? (errorType === 'InternalServerError' ? 500 : 400);
 }
 
 async function inputOf(request: Request): Promise<RunAgentInput> {

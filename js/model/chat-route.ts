@@ -91,8 +91,8 @@ class ChatRoute {
   async handle(request: Request, context: RouteContext | undefined): Promise<Response> {
     let provider: string | undefined;
     try {
-      if (request.method !== 'POST') return methodNotAllowed();
       provider = await providerOf(request, context);
+      if (request.method !== 'POST') return methodNotAllowed(request.method, provider);
       return await this.#answer(request, provider);
     } catch (error) {
       return chatErrorResponse(error, provider);
@@ -174,8 +174,10 @@ function unauthorized(provider: string): Response {
   return Response.json({ errorType: 'Unauthorized', body }, { status: 401 });
 }
 
-function methodNotAllowed(): Response {
-  const body = { error: { message: 'Send a POST request.' } };
-  const headers = { Allow: 'POST' };
-  return Response.json({ errorType: 'BadRequest', body }, { status: 405, headers });
+function methodNotAllowed(method: string, provider: string): Response {
+  const sentence = `The chat route takes POST requests, not ${method}.`;
+  const error = new MillraceError('method_not_allowed', sentence);
+  const response = chatErrorResponse(error, provider);
+  response.headers.set('Allow', 'POST');
+  return response;
 }

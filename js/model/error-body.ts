@@ -2,6 +2,7 @@
 import type { ErrorType } from '../../types/errors';
 import { errorTypeRows } from '../error-types';
 import { MillraceError } from '../errors';
+import { refusalStatus } from '../request-body';
 
 /** An error as JSON, and the status that goes with it. */
 export interface ChatErrorBody {
@@ -22,7 +23,7 @@ export function chatErrorBody(error: unknown, provider?: string): ChatErrorBody 
     const told = { code, message, detail, status, retryAfterMs, requestId, error: error.error };
     const place = { provider: error.provider ?? provider, endpoint, errorId };
     return {
-      status: code === 'body_too_large' ? 413 : statusOf(errorType),
+      status: refusalStatus[code] ?? statusOf(errorType),
       errorType,
       body: { error: given(told), ...given(place) },
     };

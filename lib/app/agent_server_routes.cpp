@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::string_view chat_path = "/webapi/chat/";
 
+std::string chat_refusal(const Error& error, std::string_view path) {
+  return chat_error_json(error, path.substr(chat_path.size()));
+}
+
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm parts{};
@@ -30,7 +34,8 @@ http::Router AgentServer::State::router() {
       {"POST", std::string(chat_path) + "*",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
          on_chat(std::move(request), std::move(response));
-       }},
+       },
+       chat_refusal},
       {"POST", "/agent",
        [this](http::Request&& request, std::shared_ptr<http::ResponseStream> response) {
          // A function object must be copyable, and a body is not cheap to copy.

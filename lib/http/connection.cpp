@@ -14,10 +14,19 @@ namespace {
 constexpr std::size_t scratch_bytes = 64 * 1024;
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view preflight_seconds = "600";
+constexpr std::string_view identity = "identity";
 
 std::string shown(std::string_view path) {
   constexpr std::size_t longest = 200;
   return path.size() <= longest ? std::string(path) : std::string(path.substr(0, longest)) + "...";
+}
+
+// A body is taken as it is. RFC 9110 section 15.5.16 has the status for another coding.
+Result<void> check_coding(const RequestHead& head) {
+  const auto coding = head.headers.find("Content-Encoding");
+  if (!coding || equal_ignoring_case(*coding, identity)) return {};
+  return make_error(Errc::unsupported_media_type, "The request body has the Content-Encoding '" +
+                                                      shown(*coding) + "'; send it without one.");
 }
 
 }  // namespace
@@ -146,11 +155,13 @@ void Connection::on_head(bool body_has_come) {
   incoming_->exchange.head_only = head.method == "HEAD";
   incoming_->exchange.http_1_0 = head.minor_version == 0;
   incoming_->exchange.keep_alive = head.keep_alive;
+  const Router::Match match = context_->router.find(head.method, head.path);
+  incoming_->exchange.error_body = match.error_body;
+  if (match.error_body != nullptr) incoming_->exchange.path = head.path;
   if (auto access = check_access(); !access) return refuse(access.error());
 
   // An answer that does not wait for the body ends the connection, since the body would follow it.
   const bool keep_alive = head.keep_alive && head.framing == Framing::none;
-  const Router::Match match = context_->router.find(head.method, head.path);
   if (match.allow.empty()) {
     return answer_error(
         make_error(Errc::route_not_found, "There is no route " + shown(head.path) + "."), {},
@@ -162,6 +173,9 @@ void Connection::on_head(bool body_has_come) {
         make_error(Errc::method_not_allowed,
                    "The route " + shown(head.path) + " answers " + match.allow + " only."),
         {{"Allow", match.allow}}, keep_alive);
+  }
+  if (auto coding = check_coding(head); !coding) {
+    return answer_error(coding.error(), {{"Accept-Encoding", std::string(identity)}}, keep_alive);
   }
   if (head.content_length > context_->options.body.body_bytes) {
     return refuse(make_error(Errc::body_too_large));
@@ -256,8 +270,8 @@ void Connection::answer(int status, const Headers& headers, std::string_view bod
 }
 
 void Connection::answer_error(const Error& error, const Headers& headers, bool keep_alive) {
-  answer(row_of(error.code).http_status, error_headers(error, headers), error_body(error),
-         keep_alive);
+  answer(row_of(error.code).http_status, error_headers(error, headers),
+         incoming_ ? error_body(error, incoming_->exchange) : error_body(error), keep_alive);
 }
 
 void Connection::refuse(const Error& error) {

@@ -147,6 +147,11 @@ std::string error_body(const Error& error) {
   return out.append("}");
 }
 
+std::string error_body(const Error& error, const Exchange& exchange) {
+  return exchange.error_body == nullptr ? error_body(error)
+                                        : exchange.error_body(error, exchange.path);
+}
+
 Headers error_headers(const Error& error, Headers headers) {
   headers.add("Content-Type", "application/json");
   if (error.retry_after) {

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "http/message.hpp"
+#include "http/response_stream.hpp"
 
 namespace millrace::http {
 
@@ -37,6 +38,8 @@ inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 // Shape: {"error":{"code":string,"message":string}}
 std::string error_body(const Error& error);
+// The same, or what the route of the request writes instead.
+std::string error_body(const Error& error, const Exchange& exchange);
 // `headers` with the type of that body, and Retry-After when the error says how long to wait.
 Headers error_headers(const Error& error, Headers headers);
 

@@ -44,7 +44,8 @@ Result<void> ResponseStream::send(int status, const Headers& headers, std::strin
 }
 
 Result<void> ResponseStream::send_error(const Error& error, const Headers& headers) {
-  return send(row_of(error.code).http_status, error_headers(error, headers), error_body(error));
+  return send(row_of(error.code).http_status, error_headers(error, headers),
+              error_body(error, exchange_));
 }
 
 Result<void> ResponseStream::start(int status, const Headers& headers) {

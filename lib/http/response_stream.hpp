@@ -13,12 +13,17 @@ namespace millrace::http {
 
 class Connection;
 
-// How a response must be framed for the request it answers.
+// Writes the body of an error for a request of this path, as JSON.
+using ErrorBody = std::string (*)(const Error& error, std::string_view path);
+
+// How a response must be framed and worded for the request it answers.
 struct Exchange {
-  bool head_only = false;   // HEAD: the body is left out
-  bool http_1_0 = false;    // no chunks: a stream ends with the connection
-  bool keep_alive = true;   // the client wants to go on
-  std::string cors_origin;  // empty: no CORS headers
+  bool head_only = false;          // HEAD: the body is left out
+  bool http_1_0 = false;           // no chunks: a stream ends with the connection
+  bool keep_alive = true;          // the client wants to go on
+  std::string cors_origin;         // empty: no CORS headers
+  ErrorBody error_body = nullptr;  // of the route; null: the server's own
+  std::string path;                // for error_body
 };
 
 // Given to a handler with each request. The handler calls `send` once, or `start`, any number of

@@ -28,6 +28,7 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
     add_method(match.allow, route.method);
     if (route.method == "GET") add_method(match.allow, "HEAD");
     if (path == "*") continue;
+    if (match.error_body == nullptr) match.error_body = route.error_body;
     if (route.method == method) match.handler = &route.handler;
     if (route.method == "GET") get = &route.handler;
   }

@@ -21,6 +21,7 @@ struct Route {
   std::string method;
   std::string path;
   Handler handler;
+  ErrorBody error_body = nullptr;  // of every refusal on this path; null: the server's own
 };
 
 class Router {
@@ -31,6 +32,7 @@ class Router {
   struct Match {
     const Handler* handler = nullptr;  // null when the path or its method is unknown
     std::string allow;  // the path's methods for an Allow header; empty: unknown path
+    ErrorBody error_body = nullptr;
   };
   // Lifetime: the handler is the router's.
   [[nodiscard]] Match find(std::string_view method, std::string_view path) const;

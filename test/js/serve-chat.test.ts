@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { gzipSync } from 'node:zlib';
 
 import type { ChatFinishContext } from 'millrace';
 import { createChatRoute, fetchSSE } from 'millrace';
@@ -157,6 +158,34 @@ describe('the chat route of millrace serve', () => {
     for (const path of ['/webapi/chat/', '/webapi/chat/openai/more', '/webapi/chat']) {
       expect((await fetch(`${url}${path}`, { method: 'POST' })).status).toBe(404);
     }
+  });
+
+  it('refuses what HTTP allows no route in the shape of its other errors', async () => {
+    const address = `${url}/webapi/chat/openai`;
+    const body = JSON.stringify(payload);
+    const type = { 'content-type': 'application/json' };
+    const refusals: [RequestInit, number, string][] = [
+      [{ method: 'GET' }, 405, 'method_not_allowed'],
+      [{ method: 'POST', body, headers: { origin: 'http://evil.example' } }, 403, 'origin_not_allowed'], // prettier-ignore
+      [{ method: 'POST', body: 'x'.repeat(9 << 20), headers: type }, 413, 'body_too_large'],
+      [{ method: 'POST', body: gzipSync(body), headers: { ...type, 'content-encoding': 'gzip' } }, 415, 'unsupported_media_type'], // prettier-ignore
+    ];
+    for (const [request, status, code] of refusals) {
+      const response = await fetch(address, request);
+      expect([response.status, await response.json()]).toMatchObject([
+        status,
+        { errorType: 'BadRequest', body: { provider: 'openai', error: { code } } },
+      ]);
+      // Which it tells as createChatRoute does.
+      if (status === 403) continue;
+      const route = createChatRoute({ bodyLimit: 8 << 20 });
+      const own = await route(new Request(address, request));
+      expect([own.status, await own.json()]).toMatchObject([
+        status,
+        { errorType: 'BadRequest', body: { provider: 'openai', error: { code } } },
+      ]);
+    }
+    expect(provider.calls).toHaveLength(0);
   });
 
   it('knows a provider by another name', async () => {

@@ -8,6 +8,9 @@
 
 namespace {
 
+using millrace::Errc;
+using millrace::Error;
+using millrace::make_error;
 using test::RawClient;
 using test::test_options;
 using test::TestServer;
@@ -63,6 +66,65 @@ TEST(HttpServer, AnswersUnknownPathsAndMethods) {
   client.send("POST /unknown HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nGET / HTT");
   EXPECT_EQ(client.answer().status, 404);
   EXPECT_TRUE(client.sees_end()) << "a body that nobody reads ends the connection";
+}
+
+TEST(HttpServer, WritesRefusalsAsTheRouteDoes) {
+  const auto own = [](const Error& error, std::string_view path) {
+    return std::string(path) + " " + std::string(error.code_name());
+  };
+  http::ServerOptions options = test_options();
+  options.body.body_bytes = 10;
+  TestServer server(options, {{"POST", "/own/*",
+                               [](http::Request&&, auto stream) {
+                                 (void)stream->send_error(make_error(Errc::too_much_work));
+                               },
+                               own}});
+  const auto refused = [&](const std::string& head, const std::string& body = {}) {
+    RawClient client(server.port);
+    client.send(head + "\r\n\r\n" + body);
+    return client.answer();
+  };
+  const std::string host = " HTTP/1.1\r\nHost: localhost";
+  struct Case {
+    std::string head;
+    std::string body;
+    int status;
+    std::string code;
+  };
+  const std::vector<Case> cases{
+      {"GET /own/x" + host, "", 405, "method_not_allowed"},
+      {"POST /own/x HTTP/1.1\r\nHost: evil.example", "", 403, "host_not_allowed"},
+      {"POST /own/x" + host + "\r\nOrigin: http://evil.example", "", 403, "origin_not_allowed"},
+      {"POST /own/x" + host + "\r\nContent-Length: 11", "", 413, "body_too_large"},
+      {"POST /own/x" + host + "\r\nTransfer-Encoding: chunked", "b\r\n0123456789a\r\n", 413,
+       "body_too_large"},
+      {"POST /own/x" + host + "\r\nContent-Encoding: gzip\r\nContent-Length: 2", "ab", 415,
+       "unsupported_media_type"},
+      {"POST /own/x" + host, "", 503, "too_much_work"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.head);
+    const auto answer = refused(one.head, one.body);
+    EXPECT_EQ(answer.status, one.status);
+    EXPECT_EQ(answer.body, "/own/x " + one.code);
+  }
+  EXPECT_NE(refused("PUT /echo" + host).body.find(R"({"error":{"code":"method_not_allowed")"),
+            std::string::npos);
+}
+
+TEST(HttpServer, RefusesABodyInAnotherCoding) {
+  TestServer server;
+  const auto answer_to = [&](const std::string& coding) {
+    RawClient client(server.port);
+    client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n" + coding +
+                "\r\n\r\nab");
+    return client.answer();
+  };
+  const auto refused = answer_to("Content-Encoding: gzip");
+  EXPECT_EQ(refused.status, 415);
+  EXPECT_NE(refused.head.find("Accept-Encoding: identity"), std::string::npos) << refused.head;
+  EXPECT_NE(refused.body.find("Content-Encoding 'gzip'"), std::string::npos) << refused.body;
+  EXPECT_EQ(answer_to("Content-Encoding: Identity").status, 200);
 }
 
 TEST(HttpServer, LeavesOutTheBodyForHead) {
