@@ -243,6 +243,21 @@ export interface HookedError {
   message?: string;
 }
 
+/** A failure that another attempt follows. */
+export interface CallRetry {
+  /** Who failed. */
+  provider: string;
+  /** Absent where the call has none, as that of a list of models. */
+  model?: string;
+  /** The number of the attempt that failed, from 1. */
+  attempt: number;
+  /** Milliseconds before the next attempt. */
+  waitMs: number;
+  /** The provider that is asked instead; absent where the same one is asked again. */
+  fallback?: string;
+  error: AttemptError;
+}
+
 /**
  * User code on the way of a call. Each moves only its own stage to the JavaScript thread, and may
  * give a promise. What one throws ends the call with that error.
@@ -260,4 +275,10 @@ export interface ModelHooks {
     ((error: AttemptError, call: { provider: string; model: string }) => unknown) | undefined;
   /** Changes the events of the answer, in batches; nothing leaves them as they are. */
   handleStream?: ((events: AGUIEvent[]) => unknown) | undefined;
+  /**
+   * Called before each further attempt, also of embeddings, images and the like. What it gives is waited
+   * for: `{ waitMs }` is the rest of the wait, nothing leaves the engine's own. A clock of one's own waits
+   * here and gives `{ waitMs: 0 }`.
+   */
+  handleRetry?: ((retry: CallRetry) => unknown) | undefined;
 }

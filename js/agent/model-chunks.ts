@@ -1,6 +1,4 @@
 // What is the model of an AgentRuntime as the chunks that a step reads: a ModelRuntime, or a function.
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type {
   AgentMessage,
   AgentStreamingRuntime,
@@ -12,6 +10,7 @@ import type { AGUIEvent } from '../../types/events';
 import { errorTypes } from '../error-types';
 import { MillraceError } from '../errors';
 import { AnswerText } from '../model/answer-text';
+import { type Wait, waitByTimer } from './retries';
 
 // Members of a row that a provider reads; the others are the host's.
 const sent = ['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'reasoning'] as const;
@@ -109,7 +108,11 @@ function passingType(error: unknown): string | undefined {
 /** The chunks of a function; one that fails in passing before it gave any is called again. */
 export async function* retriedChunks(
   ask: () => AsyncIterable<ModelChunk>,
-  { retries = defaultRetries, signal }: { retries?: number | undefined; signal: AbortSignal },
+  {
+    retries = defaultRetries,
+    wait = waitByTimer,
+    signal,
+  }: { retries?: number | undefined; wait?: Wait | undefined; signal: AbortSignal },
 ): AsyncGenerator<ModelChunk> {
   for (let attempt = 1; ; attempt += 1) {
     let began = false;
@@ -124,7 +127,7 @@ export async function* retriedChunks(
       if (errorType === undefined || began || signal.aborted || attempt > retries) throw error;
       const delayMs = Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs);
       yield { retry: { attempt, delayMs, errorType, kind: 'retry', maxAttempts: retries + 1 } };
-      await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+      await wait(delayMs, { signal });
       if (signal.aborted) throw error;
     }
   }

@@ -41,7 +41,14 @@ export function mayRetry(
   return attempt <= retries && safe.has(effect) && isPassing(error);
 }
 
-/** Waits before the attempt that follows this one; an abort ends the wait. */
-export async function pauseBefore(attempt: number, signal: AbortSignal): Promise<void> {
-  await sleep(firstPauseMs * 2 ** (attempt - 1), undefined, { signal }).catch(() => undefined);
+/** Waits before another attempt. */
+export type Wait = (ms: number, options: { signal: AbortSignal }) => unknown;
+
+/** Waits by a timer, which an abort ends. */
+export const waitByTimer: Wait = (ms, { signal }) =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);
+
+/** Milliseconds before the attempt of a tool that follows this one. */
+export function pauseAfter(attempt: number): number {
+  return firstPauseMs * 2 ** (attempt - 1);
 }

@@ -12,6 +12,8 @@ import type {
 } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkRetries } from '../limits';
+import type { Wait } from './retries';
+import { callback, checkValues } from '../value-checks';
 
 /** A child run that an instruction asks for. */
 export type RunSubAgent = (
@@ -42,6 +44,11 @@ export interface RuntimeConfig {
    * chunk: 0 to 100, 5 when absent. Runtimes that createModelRuntime made have `maxRetries`.
    */
   modelRetries?: number;
+  /**
+   * Waits these milliseconds before a model or a tool is called again, as a clock of one's own does; a timer
+   * when absent. The signal ends the wait.
+   */
+  wait?: Wait;
   /** Milliseconds that a tool may take. */
   toolTimeoutMs?: number;
   /** Characters of JSON that a tool may return; 4 Mi when absent. */
@@ -65,8 +72,10 @@ const defaultApprovalMs = 15 * 60 * 1000;
 export function checkedApprovalMs({
   approvalTimeoutMs = defaultApprovalMs,
   modelRetries,
+  wait,
 }: RuntimeConfig): number {
   checkRetries('modelRetries', modelRetries);
+  checkValues('AgentRuntime', { wait }, { wait: callback });
   if (approvalTimeoutMs === Infinity) return 0;
   if (Number.isFinite(approvalTimeoutMs) && approvalTimeoutMs >= 0)
     return Math.floor(approvalTimeoutMs);

@@ -317,6 +317,7 @@ export class AgentRuntime {
       typeof modelRuntime === 'function'
         ? retriedChunks(() => modelRuntime.call(this.#agent, payload, { signal }), {
             retries: this.#config.modelRetries,
+            wait: this.#config.wait,
             signal,
           })
         : chunksOf(modelRuntime, payload, signal);

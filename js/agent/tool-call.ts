@@ -2,7 +2,7 @@
 // declared effect makes that safe.
 import type { AgentTool, ChatToolPayload } from '../../types/agent';
 import { MillraceError } from '../errors';
-import { mayRetry, pauseBefore, retriesOf } from './retries';
+import { mayRetry, pauseAfter, retriesOf, type Wait, waitByTimer } from './retries';
 import { within } from './time-limit';
 import { resultJson } from './tool-result';
 
@@ -20,6 +20,8 @@ export interface ToolLimits {
   toolTimeoutMs?: number;
   /** Characters of JSON that it may return; 4 Mi when absent. */
   toolResultLimit?: number;
+  /** Before a call is tried again; a timer when absent. */
+  wait?: Wait;
 }
 
 const defaultResultLimit = 4 * 1024 * 1024;
@@ -31,6 +33,7 @@ export async function callTool(
   limits: ToolLimits,
   signal: AbortSignal,
 ): Promise<unknown> {
+  const { wait = waitByTimer } = limits;
   const effort = { effect: action.effect, retries: retriesOf(tool) };
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -40,7 +43,7 @@ export async function callTool(
     } catch (error) {
       if (!mayRetry(effort, error, attempt) || signal.aborted) throw error;
     }
-    await pauseBefore(attempt, signal);
+    await wait(pauseAfter(attempt), { signal });
   }
 }
 

@@ -1,7 +1,13 @@
 // Takes the outputs of a model call apart: its events, the bytes beside them, its report, and the
 // questions to user code, which are answered on the way.
 import type { AGUIEvent } from '../../types/events';
-import type { AttemptError, CallReport, ChatStreamPayload, ModelHooks } from '../../types/model';
+import type {
+  AttemptError,
+  CallReport,
+  CallRetry,
+  ChatStreamPayload,
+  ModelHooks,
+} from '../../types/model';
 import { EngineEventReader } from '../adapters/engine-events';
 import { MillraceError, errorFromNative } from '../errors';
 import { isEvent } from '../runs/engine-items';
@@ -18,7 +24,7 @@ export interface CallBatch extends KeptBatch {
 
 interface Question {
   id: number;
-  hook: 'payload' | 'error' | 'events';
+  hook: 'payload' | 'error' | 'events' | 'retry';
   value: unknown;
 }
 
@@ -135,11 +141,18 @@ export class CallItems {
       }
       case 'events':
         return this.#hooks.handleStream?.(value as AGUIEvent[]);
+      case 'retry':
+        return this.#hooks.handleRetry?.(value as CallRetry);
     }
   }
 }
 
-const hookNames = { payload: 'handlePayload', error: 'handleError', events: 'handleStream' };
+const hookNames = {
+  payload: 'handlePayload',
+  error: 'handleError',
+  events: 'handleStream',
+  retry: 'handleRetry',
+};
 
 // What is neither nothing nor of the hook's shape would be sent, or read, as something else.
 function checkAnswer(hook: Question['hook'], answer: unknown): void {

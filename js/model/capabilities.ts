@@ -11,6 +11,7 @@ import type {
   SpeechPayload,
 } from '../../types/capabilities';
 import type { ModelUsage } from '../../types/chat-stream';
+import type { ModelHooks } from '../../types/model';
 import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative } from '../errors';
@@ -37,6 +38,7 @@ export interface CapabilityHost {
   readonly settings: CapabilitySettings;
   /** Sends the requests; undefined: the engine. */
   readonly send: typeof fetch | undefined;
+  readonly handleRetry?: ModelHooks['handleRetry'];
 }
 
 interface Answer {
@@ -69,14 +71,16 @@ export class Capabilities {
   readonly #own: CapabilitySettings;
   readonly #route: RouteOptions;
   readonly #send: typeof fetch | undefined;
+  readonly #handleRetry: ModelHooks['handleRetry'];
   #token: { value: string; refreshAt: number } | undefined;
   // Keys are taken in turn.
   #turn = 0;
 
-  constructor({ settings, send }: CapabilityHost) {
+  constructor({ settings, send, handleRetry }: CapabilityHost) {
     this.#own = settings;
     this.#route = routeOf(settings);
     this.#send = send;
+    this.#handleRetry = handleRetry;
   }
 
   async models(options: CapabilityOptions = {}): Promise<ProviderModel[]> {
@@ -179,9 +183,24 @@ export class Capabilities {
         const wait = waitFor(error, attempt);
         const again = MillraceError.is(error) && error.retryable && attempt < retries;
         if (!again || wait >= leftOf(call)) throw error;
-        await pause(wait, call.signal);
+        await pause(await this.#told(error, call, attempt + 1, wait), call.signal);
       }
     }
+  }
+
+  // The rest of the wait before another attempt, when the hook of the runtime has been told of it.
+  async #told(error: MillraceError, call: Call, attempt: number, waitMs: number): Promise<number> {
+    const { code, message, provider = this.#own.provider ?? '' } = error;
+    const { model } = JSON.parse(call.text) as { model?: string };
+    const given: unknown = await this.#handleRetry?.({
+      provider,
+      ...(typeof model === 'string' && { model }),
+      attempt,
+      waitMs,
+      error: { ...error, code, message, retry: error.retryAfterMs === undefined ? 'yes' : 'later' },
+    });
+    const { waitMs: rest } = (given ?? {}) as { waitMs?: unknown };
+    return typeof rest === 'number' && rest >= 0 ? rest : waitMs;
   }
 
   #callOf(capability: Capability, payload: object, options: CapabilityOptions): Call {
@@ -338,7 +357,7 @@ function tellOf(notes: string[], { onNotes }: CapabilityOptions): void {
 function waitFor(error: unknown, attempt: number): number {
   const asked = MillraceError.is(error) ? error.retryAfterMs : undefined;
   const doubled = firstWaitMs * 2 ** attempt * (0.5 + Math.random() / 2);
-  return Math.min(asked ?? doubled, longestWaitMs);
+  return Math.round(Math.min(asked ?? doubled, longestWaitMs));
 }
 
 function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {

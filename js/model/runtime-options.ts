@@ -75,9 +75,12 @@ export interface StreamOptions extends CallOptions {
 /** Characters of output that a run keeps. */
 export const defaultKeptSize: number = 1 << 21;
 
+/** The hooks of a runtime. */
+export const hookNames = ['handlePayload', 'handleError', 'handleStream', 'handleRetry'] as const;
+
 /** Throws for hooks that are no functions. */
 export function checkHooks(hooks: ModelHooks): void {
-  for (const name of ['handlePayload', 'handleError', 'handleStream'] as const) {
+  for (const name of hookNames) {
     if (hooks[name] === undefined || typeof hooks[name] === 'function') continue;
     throw new MillraceError('invalid_option', `${name} must be a function.`);
   }

@@ -41,12 +41,19 @@ import {
   type ChatOptions,
   checkHooks,
   defaultKeptSize,
+  hookNames,
   type Fallback,
   type ModelRuntimeOptions,
   type StreamOptions,
 } from './runtime-options';
 import type { ProviderSettings } from './settings';
-import { checkOptionNames, checkSettings, engineSettings, splitModel } from './settings';
+import {
+  canonicalName,
+  checkOptionNames,
+  checkSettings,
+  engineSettings,
+  splitModel,
+} from './settings';
 
 /** Members of the options that are not settings of the provider. */
 // What a factory adds to the options of a call.
@@ -82,6 +89,7 @@ export class ModelRuntime {
       handlePayload,
       handleError,
       handleStream,
+      handleRetry,
       ...settings
     } = options;
     this.#own = {
@@ -93,6 +101,7 @@ export class ModelRuntime {
       ...(handlePayload ? { handlePayload } : {}),
       ...(handleError ? { handleError } : {}),
       ...(handleStream ? { handleStream } : {}),
+      ...(handleRetry ? { handleRetry } : {}),
     };
     checkHooks(this.#own);
     checkOptionNames('createModelRuntime', options);
@@ -117,8 +126,8 @@ export class ModelRuntime {
     if (this.#hasHooks()) {
       throw new MillraceError(
         'invalid_option',
-        'An agent asks its model inside the engine, past the hooks of its runtime: handlePayload, ' +
-          'handleError and handleStream. AgentRuntime with this runtime as its modelRuntime uses them.',
+        'An agent asks its model inside the engine, past the hooks of its runtime: ' +
+          `${hookNames.join(', ')}. AgentRuntime with this runtime as its modelRuntime uses them.`,
       );
     }
     return [
@@ -276,6 +285,7 @@ export class ModelRuntime {
     this.#capabilities ??= new Capabilities({
       settings: engineSettings(this.provider, this.#settings),
       send: this.capabilitySender(),
+      handleRetry: this.#own.handleRetry,
     });
     return this.#capabilities;
   }
@@ -299,8 +309,7 @@ export class ModelRuntime {
   }
 
   #hasHooks(): boolean {
-    const { handlePayload, handleError, handleStream } = this.#own;
-    return [handlePayload, handleError, handleStream].some((hook) => hook !== undefined);
+    return hookNames.some((name) => this.#own[name] !== undefined);
   }
 
   #texts(payload: ChatStreamPayload, options: CallOptions, output: object): CallTexts {
@@ -321,7 +330,7 @@ export class ModelRuntime {
           engineSettings(this.provider, settings),
           ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one, options)),
         ];
-    const { handlePayload, handleError, handleStream } = this.#own;
+    const { handlePayload, handleError, handleStream, handleRetry } = this.#own;
     return {
       chain: JSON.stringify(chain),
       payload: textOf(user === undefined ? payload : { ...payload, user }),
@@ -331,6 +340,7 @@ export class ModelRuntime {
           payload: handlePayload !== undefined,
           error: handleError !== undefined,
           events: handleStream !== undefined,
+          retry: handleRetry !== undefined,
         },
         retryAfterFirstToken: options.retryAfterFirstToken,
         pricing: options.pricingContext,
@@ -350,7 +360,8 @@ export class ModelRuntime {
     const { provider, model, ...given } =
       typeof fallback === 'string' ? splitModel(fallback) : fallback;
     const { maxRetries, timeouts } = this.#settings;
-    const known = provider === this.provider ? this.#settings : { maxRetries, timeouts };
+    const known =
+      canonicalName(provider) === this.provider ? this.#settings : { maxRetries, timeouts };
     const named = { ...known, ...this.#own.providers?.[provider], ...given };
     const retries = call.maxRetries ?? named.maxRetries;
     const settings = withDemo(provider, {

@@ -83,6 +83,11 @@ export function providerRows(): readonly ProviderRow[] {
   return rows;
 }
 
+/** What a provider is called in errors and hooks, for any of its names. */
+export function canonicalName(name: string): string {
+  return providerRow(name)?.id ?? name;
+}
+
 /** The row of a provider, by its id or another name of it in any case. */
 export function providerRow(name: string): ProviderRow | undefined {
   const wanted = name.toLowerCase();
@@ -126,7 +131,7 @@ const optionNames = [
     'custom',
   ],
   ...['proxy', 'passphrase', 'http2', 'transport', 'origin', 'fallback', 'provider', 'providers'],
-  ...['handlePayload', 'handleError', 'handleStream'],
+  ...['handlePayload', 'handleError', 'handleStream', 'handleRetry'],
 ];
 
 /** Throws for a name that is one of a runtime's options but for its spelling, or none of a group's. */

@@ -78,7 +78,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   spec.output.streamed = spec.payload.stream;
   const json::Value hooks = options["hooks"];
   spec.call.hooks = {hooks["payload"].is_true(), hooks["error"].is_true(),
-                     hooks["events"].is_true()};
+                     hooks["events"].is_true(), hooks["retry"].is_true()};
   spec.call.retry.after_first_token = options["retryAfterFirstToken"].is_true();
   if (const json::Value prices = options["pricing"]; prices.is_object()) {
     spec.call.prices = std::make_shared<const model::CostOptions>(model::read_cost_options(prices));

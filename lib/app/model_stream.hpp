@@ -33,10 +33,10 @@ Result<model::CallChain> read_chain(std::string_view json);
 // Reads what a host gives.
 // Shape: `chain` is that of read_chain, the first and its fallbacks; `payload` is that of
 // model/payload.hpp; `options` is { "protocol": "events" |
-// "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events": boolean },
-// "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?, "throttleMs"?: number,
-// "limits"?: { "lineBytes", "eventBytes", "toolArgumentsBytes", "parts" }, "thinkTags"?: boolean,
-// "threadId", "runId", "parentRunId", "protocolVersion" }.
+// "ag_ui" | "lobe", "withEvents"?: boolean, "hooks"?: { "payload", "error", "events", "retry":
+// boolean }, "retryAfterFirstToken"?: boolean, "firstWaitMs"?, "keepAliveMs"?, "throttleMs"?:
+// number, "limits"?: { "lineBytes", "eventBytes", "toolArgumentsBytes", "parts" }, "thinkTags"?:
+// boolean, "threadId", "runId", "parentRunId", "protocolVersion" }.
 // Errors: those of read_config and read_payload; invalid_option.
 Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_view payload_json,
                                       std::string_view options_json, IdSource& ids);

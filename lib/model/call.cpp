@@ -9,7 +9,7 @@
 namespace millrace::model {
 
 std::string_view name_of(Hook hook) {
-  constexpr std::array<std::string_view, 3> names{"payload", "error", "events"};
+  constexpr std::array<std::string_view, 4> names{"payload", "error", "events", "retry"};
   return names[static_cast<std::size_t>(hook)];
 }
 

@@ -33,6 +33,7 @@ enum class Hook : std::uint8_t {
   payload,  // the body of the request, before it is sent; once an attempt
   error,    // an error, before it is decided what follows; once an attempt
   events,   // the events of the answer, in batches
+  retry,    // a failure that is followed by another attempt, before the wait for it
 };
 std::string_view name_of(Hook hook);
 
@@ -41,6 +42,7 @@ struct Hooks {
   bool payload = false;
   bool error = false;
   bool events = false;
+  bool retry = false;
 };
 
 // One provider and model to ask.

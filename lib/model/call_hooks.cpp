@@ -8,6 +8,18 @@
 #include "model/call_state.hpp"
 
 namespace millrace::model {
+namespace {
+
+// Shape of the answer: {"waitMs"?: number}.
+std::chrono::milliseconds hooked_wait(std::chrono::milliseconds usual, std::string_view json) {
+  json::Document document;
+  const auto parsed = document.parse(json.empty() ? "{}" : json);
+  if (!parsed) return usual;
+  const auto wait = parsed.value()["waitMs"].integer();
+  return wait && *wait >= 0 ? std::chrono::milliseconds(*wait) : usual;
+}
+
+}  // namespace
 
 void ModelCall::State::ask_payload_hook(Moment now) {
   std::string question = "{";
@@ -48,6 +60,24 @@ void ModelCall::State::ask_error_hook(Error error, Moment now) {
   host_.ask(++hook_id_, Hook::error, std::move(question));
 }
 
+void ModelCall::State::ask_retry_hook(Error error, const Decision& decision, Moment now) {
+  std::string question = "{";
+  json::append_member(question, "provider", link().config.id);
+  json::append_member(question, "model", payload_->model);
+  json::append_member(question, "attempt", static_cast<std::int64_t>(attempts_.size()));
+  json::append_member(question, "waitMs", std::int64_t{decision.wait.count()});
+  if (decision.kind == Decision::Kind::fallback) {
+    json::append_member(question, "fallback", options_.chain[link_at_ + 1].config.id);
+  }
+  json::append_raw_member(question, "error", error_json(cleaned(error), link().config.id, place_));
+  question.push_back('}');
+  hooked_failure_ = std::move(error);
+  decision_ = decision;
+  phase_ = Phase::retry_hook;
+  limit_hook(now);
+  host_.ask(++hook_id_, Hook::retry, std::move(question));
+}
+
 // User code has as long as the call.
 void ModelCall::State::limit_hook(Moment now) {
   if (const auto left = time_left(now)) host_.wait(std::max(*left, std::chrono::milliseconds{1}));
@@ -62,6 +92,11 @@ void ModelCall::State::leave_hook(Moment now) {
   ++hook_id_;
   if (phase_ == Phase::error_hook) {
     return decide_on(*std::exchange(hooked_failure_, std::nullopt), now);
+  }
+  if (phase_ == Phase::retry_hook) {
+    // A fallback has its own time.
+    if (decision_.kind == Decision::Kind::fallback) return go_on(decision_, now);
+    return fail(*std::exchange(hooked_failure_, std::nullopt));
   }
   hooked_.release();
   if (phase_ == Phase::events_hook && ending_) {
@@ -84,6 +119,10 @@ void ModelCall::State::complete(std::uint64_t id, std::string_view json, Moment 
   }
   if (phase_ == Phase::error_hook) {
     return decide_on(hooked_error(*std::exchange(hooked_failure_, std::nullopt), json), now);
+  }
+  if (phase_ == Phase::retry_hook) {
+    decision_.wait = hooked_wait(decision_.wait, json);
+    return go_on(decision_, now);
   }
   if (!hooked_.is_out()) return;
   hooked_.put_back(json);

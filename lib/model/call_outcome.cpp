@@ -52,8 +52,15 @@ void ModelCall::State::decide_on(const Error& error, Moment now) {
   const Error shown = cleaned(error);
   sink_.on_event({event::Retry{static_cast<std::int64_t>(attempts_.size()), decision.wait.count(),
                                shown.code_name(), shown.message}});
+  if (decision.kind == Decision::Kind::fallback && !first_failure_) {
+    first_failure_ = FirstFailure{link().config.id, shown, place_};
+  }
+  if (options_.hooks.retry) return ask_retry_hook(error, decision, now);
+  go_on(decision, now);
+}
+
+void ModelCall::State::go_on(const Decision& decision, Moment now) {
   if (decision.kind == Decision::Kind::fallback) {
-    if (!first_failure_) first_failure_ = FirstFailure{link().config.id, shown, place_};
     ++link_at_;
     return begin_link(now);
   }
@@ -83,7 +90,8 @@ void ModelCall::State::on_timer(Moment now) {
     case Phase::sent: return linger(now);
     case Phase::payload_hook:
     case Phase::events_hook:
-    case Phase::error_hook: return leave_hook(now);
+    case Phase::error_hook:
+    case Phase::retry_hook: return leave_hook(now);
     default: return;
   }
 }

@@ -56,6 +56,7 @@ class ModelCall::State {
     sent,          // the request is on its way, or its answer
     events_hook,   // the answer ended, user code has its last events
     error_hook,    // user code has the error
+    retry_hook,    // user code is told of the next attempt
     waiting,       // for the next attempt
     ended,
   };
@@ -107,6 +108,8 @@ class ModelCall::State {
   void limit_hook(Moment now);
   void leave_hook(Moment now);
   void decide_on(const Error& error, Moment now);
+  void ask_retry_hook(Error error, const Decision& decision, Moment now);
+  void go_on(const Decision& decision, Moment now);
   void reset(const Error& error);
   void fail(Error error);
   void end();
@@ -141,6 +144,7 @@ class ModelCall::State {
   std::chrono::steady_clock::time_point link_began_;
   std::uint64_t hook_id_ = 0;  // the question that is open
   Seldom<Error> hooked_failure_;
+  Decision decision_;     // that user code is told of
   Seldom<Error> ending_;  // how the attempt ended, while user code has its events
 
   // Of the attempt.

@@ -242,6 +242,24 @@ it('tells of the tries of a runtime', async () => {
   ]);
 });
 
+it('waits before another try by the clock that it is given', async () => {
+  const waits: number[] = [];
+  const wait = async (ms: number) => void waits.push(ms);
+  let asked = 0;
+  const model = async function* () {
+    asked += 1;
+    if (asked < 4) throw Object.assign(new Error('busy'), { retryable: true });
+    yield { content: 'x' };
+  };
+  const { newState } = await told(model, {}, { wait });
+  expect(newState.messages[1]).toMatchObject({ content: 'x' });
+  expect(waits).toEqual([1000, 2000, 4000]);
+  const refused: any = { wait: 5 };
+  expect(() => new AgentRuntime(new GeneralChatAgent(), refused)).toThrow(
+    expect.objectContaining({ code: 'invalid_option' }),
+  );
+});
+
 it('puts the prompt of the state before messages that have none', async () => {
   const asked: any[] = [];
   const model = async function* ({ messages }: any) {

@@ -1,6 +1,7 @@
 // User code on the way of a call that never answers, throws at once or fails as a vendor's client does.
-import { createModelRuntime, openaiCompatibleFactory } from 'millrace';
+import { type CallRetry, createModelRuntime, openaiCompatibleFactory } from 'millrace';
 
+import { Sources } from '../../dist/cjs/model/sources';
 import { sse } from './support/responses';
 
 const messages = [{ role: 'user' as const, content: 'Hi' }];
@@ -107,6 +108,103 @@ describe("chunks of a vendor's client without a reason to finish", () => {
   });
 });
 
+describe('handleRetry', () => {
+  // Refuses twice with what a gateway says under status 200.
+  const failing = (sent: number[]) =>
+    (async () => {
+      sent.push(performance.now());
+      if (sent.length < 3) return Response.json({ error: { message: 'busy' } });
+      return new Response(sse({ choices: [{ delta: { content: '{}' }, finish_reason: 'stop' }] }), {
+        headers: { 'content-type': 'text/event-stream' },
+      });
+    }) as typeof fetch;
+  const runtimeWith = (sent: number[], handleRetry: (retry: CallRetry) => unknown) =>
+    createModelRuntime('openai', {
+      apiKey: 'k',
+      baseURL: 'http://x.test/v1',
+      fetch: failing(sent),
+      handleRetry,
+    });
+
+  it.each(Object.keys(ways))(
+    'is told of each further attempt of %s, and is its clock',
+    async (way) => {
+      const told: CallRetry[] = [];
+      const sent: number[] = [];
+      let clock = 0;
+      const runtime = runtimeWith(sent, async (retry) => {
+        told.push(retry);
+        clock += retry.waitMs;
+        await Promise.resolve();
+        return { waitMs: 0 };
+      });
+      await ways[way]?.(runtime, new AbortController().signal);
+      expect(
+        told.map(({ provider, model, attempt, error }) => [
+          provider,
+          model,
+          attempt,
+          error.message,
+        ]),
+      ).toEqual([
+        // prettier-ignore
+        ['openai', 'm', 1, 'busy'],
+        ['openai', 'm', 2, 'busy'],
+      ]);
+      expect(sent).toHaveLength(3);
+      expect(clock).toBe(told.reduce((sum, { waitMs }) => sum + waitMs, 0));
+    },
+  );
+
+  it('is told of a fallback, and of what is no chat', async () => {
+    const told: CallRetry[] = [];
+    const runtime = createModelRuntime('openai', {
+      apiKey: 'k',
+      baseURL: 'http://x.test/v1',
+      maxRetries: 0,
+      fallback: [{ provider: 'groq', model: 'b', apiKey: 'k' }],
+      fetch: refusedOnce(),
+      handleRetry: (retry) => void told.push(retry),
+    });
+    expect(await runtime.stream(payload).text()).toBe('Hi');
+    expect(told).toMatchObject([{ provider: 'openai', attempt: 1, waitMs: 0, fallback: 'groq' }]);
+    const sent: number[] = [];
+    const others = runtimeWith(sent, (retry) => (told.push(retry), { waitMs: 0 }));
+    await others.embeddings({ model: 'e', input: 'x' }).catch(() => undefined);
+    expect(told.slice(1)).toMatchObject([
+      { provider: 'openai', model: 'e', attempt: 1, error: { message: 'busy', retry: 'yes' } },
+      { provider: 'openai', model: 'e', attempt: 2 },
+    ]);
+    expect(sent).toHaveLength(3);
+  });
+
+  it('fails the call with what it throws, and waits no longer than the call', async () => {
+    const sent: number[] = [];
+    const thrown = runtimeWith(sent, () => {
+      throw new Error('mine');
+    });
+    await expect(thrown.stream(payload).text()).rejects.toThrow('mine');
+    expect(sent).toHaveLength(1);
+    const stuck = createModelRuntime('openai', {
+      apiKey: 'k',
+      baseURL: 'http://x.test/v1',
+      fetch: failing([]),
+      timeouts: { total: 2000 },
+      handleRetry: never,
+    });
+    await expect(stuck.stream(payload).text()).rejects.toMatchObject({ code: 'provider_error' });
+  });
+});
+
+function refusedOnce(): typeof fetch {
+  let first = true;
+  return (async () => {
+    if (!first) return answered('http://x.test');
+    first = false;
+    return Response.json({ error: { message: 'busy' } }, { status: 503 });
+  }) as typeof fetch;
+}
+
 test.each([
   [
     { citations: ['https://a.example', 'https://a.example'] },
@@ -149,10 +247,22 @@ test.each([
   expect(told).toEqual([{ citations }, { citations }]);
 });
 
+test('tells the sources that the engine reads, of Bedrock as well', () => {
+  const sources = new Sources();
+  sources.add('{"title":"T","location":{"web":{"url":"https://b.example","domain":"b"}}}');
+  const { grounding } = sources;
+  expect(grounding).toEqual({ citations: [{ title: 'T', url: 'https://b.example' }] });
+  for (const nothing of ['null', '{"title":"T"}', '["https://b.example"]', '5']) {
+    sources.add(nothing);
+  }
+  expect(sources.grounding).toBe(grounding);
+});
+
 test('tells what was searched for', async () => {
   const told: unknown[] = [];
   const groundingChunks = [
-    { web: { uri: 'https://d.example' } },
+    { web: { uri: 'https://google.example/r/1', title: 'D', domain: 'd.example' } },
+    { web: { uri: 'https://google.example/r/2', title: 'e.example' } },
     { maps: { uri: 'https://m.example', title: 'A place' } },
   ];
   const web = { webSearchQueries: ['q'], groundingChunks };
@@ -168,7 +278,8 @@ test('tells what was searched for', async () => {
   const callback = { onGrounding: (grounding: unknown) => void told.push(grounding) };
   await (await runtime.chat({ ...payload, model: 'gemini-2.5-flash' }, { callback })).text();
   const citations = [
-    { title: 'https://d.example', url: 'https://d.example' },
+    { title: 'D', url: 'https://google.example/r/1', favicon: 'd.example' },
+    { title: 'e.example', url: 'https://google.example/r/2', favicon: 'e.example' },
     { title: 'A place', url: 'https://m.example' },
   ];
   expect(told).toEqual([{ citations, searchQueries: ['q'] }]);

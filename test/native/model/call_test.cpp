@@ -893,6 +893,53 @@ TEST(ModelCall, LetsUserCodeJudgeAnError) {
   EXPECT_EQ(rig.host.waits.size(), 1U);
 }
 
+TEST(ModelCall, TellsUserCodeOfEachFurtherAttemptAndWaitsAsItSays) {
+  CallOptions options = chain({link("openai", "a", 1), link("groq", "b", 0)});
+  options.hooks.retry = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  rig.refuse(503, R"({"error":{"message":"busy"}})");
+  ASSERT_EQ(rig.host.asked.size(), 1U);
+  EXPECT_EQ(rig.host.asked[0].hook, Hook::retry);
+  EXPECT_TRUE(rig.host.asked[0].json.starts_with(
+      R"({"provider":"openai","model":"a","attempt":1,"waitMs":250,"error":{"code":)"))
+      << rig.host.asked[0].json;
+  EXPECT_TRUE(rig.host.waits.empty());
+  rig.call.complete(rig.host.asked[0].id, R"({"waitMs":7})", rig.now());
+  ASSERT_EQ(rig.host.waits.size(), 1U);
+  EXPECT_EQ(rig.host.waits[0], 7ms);
+  rig.timer();
+  rig.refuse(503, R"({"error":{"message":"busy"}})");
+  ASSERT_EQ(rig.host.asked.size(), 2U);
+  EXPECT_NE(rig.host.asked[1].json.find(R"("waitMs":0,"fallback":"groq")"), std::string::npos)
+      << rig.host.asked[1].json;
+  EXPECT_EQ(rig.host.sent.size(), 2U);
+  rig.call.complete(rig.host.asked[1].id, "", rig.now());
+  EXPECT_EQ(rig.host.sent.size(), 3U);
+  rig.refuse(503, R"({"error":{"message":"busy"}})");
+  EXPECT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.host.asked.size(), 2U);
+}
+
+TEST(ModelCall, DoesNotWaitForUserCodeLongerThanForTheCall) {
+  CallOptions options = chain({link("openai", "a", 1)});
+  std::vector<CallLink> links{options.chain.front()};
+  links.front().config.timeouts.total = 1000ms;
+  options.chain = links;
+  options.hooks.retry = true;
+  CallRig rig(std::move(options));
+  rig.start();
+  rig.refuse(503, R"({"error":{"message":"busy"}})");
+  ASSERT_EQ(rig.host.asked.size(), 1U);
+  ASSERT_FALSE(rig.host.waits.empty());
+  rig.elapsed += 1000ms;
+  rig.timer();
+  ASSERT_TRUE(rig.call.ended());
+  EXPECT_EQ(rig.call.error()->code, Errc::provider_overloaded);
+  rig.call.complete(rig.host.asked[0].id, R"({"waitMs":0})", rig.now());
+  EXPECT_EQ(rig.host.sent.size(), 1U);
+}
+
 TEST(ModelCall, NamesErrorsAsUserCodeDoes) {
   auto only = link("openai", "gpt-4o-mini", 0);
   only.config.error_names = {{"InvalidProviderAPIKey", "InvalidAcmeKey"}};
