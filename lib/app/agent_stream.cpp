@@ -92,9 +92,10 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   return spec;
 }
 
-// Who runs rounds reads no events but those of steps.
+// Who runs rounds reads no events but those of steps and of further attempts.
 void AgentStream::on_event(const event::Event& event) {
-  const bool told = !spec_.plan->rounds || std::holds_alternative<event::Foreign>(event.body);
+  const bool told = !spec_.plan->rounds || std::holds_alternative<event::Foreign>(event.body) ||
+                    std::holds_alternative<event::Retry>(event.body);
   if (told) sink_.on_event(event);
 }
 

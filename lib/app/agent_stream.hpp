@@ -43,7 +43,8 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
 // {"type":"@rest","state","context"}, {"type":"@failed","error": error_json},
 // {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?,
 // "messages"?: the run's own rows, of a plan with rounds}. Such a plan's runs tell no events but
-// those of steps. Where the host sends the requests, HostSender's items and answers come too.
+// those of steps and further attempts. Where the host sends the requests, HostSender's items and
+// answers come too.
 // Thread: engine thread.
 class AgentStream final : public Stream,
                           public AgentOwner,

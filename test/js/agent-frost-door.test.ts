@@ -79,10 +79,10 @@ describe('what can be asked', () => {
 
 describe('a session that takes no prompt', () => {
   it('is a full one', async () => {
-    const sessionManager = new SessionManager({ maxQueued: 1 });
+    const sessionManager = new SessionManager({ maxQueued: 0 });
     const engine = new Engine({ provider: scripted(), sessionManager });
     const first = engine.runWithSession('s', 'a');
-    expect(await engine.runWithSession('s', 'b')).toEqual(wrong('rate_limited', /wait/));
+    expect(await engine.runWithSession('s', 'b')).toEqual(wrong('too_much_work', /wait/));
     expect((await first).status).toBe('completed');
   });
 

@@ -146,6 +146,9 @@ describe('a provider that fails', () => {
     [[400, 'bad'], 'API error (status 400): bad', false],
     [[502, '<html><title>Bad Gateway</title>nginx</html>'], 'API error (status 502): an HTML page titled "Bad Gateway"', true], // prettier-ignore
     [[200, '{"error":{"message":"quota"}}'], 'API returned error: quota', true],
+    [[200, '{"error":{"message":"slow","code":"rate_limit_exceeded"}}'], 'API returned error: slow', true], // prettier-ignore
+    [[200, '{"error":{"message":"slow","code":"rate_limited"}}'], 'API returned error: slow', true],
+    [[200, '{"error":{"message":"wrong key","code":"invalid_api_key"}}'], 'API returned error: wrong key', false], // prettier-ignore
     [[200, '{"choices":[]}'], 'no choices in response', true],
     [[200, '{"choices":[{"message":{}}]}'], `API returned error: ${silent}`, true],
     [[200, '{"choices":[{"message":{"content":null,"tool_calls":[{}]}}]}'], `API returned error: ${silent}`, true], // prettier-ignore
@@ -300,13 +303,13 @@ describe('the loop', () => {
     ] as const) {
       let running = 0;
       let peak = 0;
-      const slow = async (args: string) => {
+      const slow = async ({ n }: any) => {
         peak = Math.max(peak, ++running);
-        await new Promise((resolve) => setTimeout(resolve, args === '1' ? 20 : 2));
+        await new Promise((resolve) => setTimeout(resolve, n === 1 ? 20 : 2));
         running -= 1;
-        return args;
+        return String(n);
       };
-      const calls = ['1', '2', '3', '4'].map((args) => toolCall('t', args, args));
+      const calls = [1, 2, 3, 4].map((n) => toolCall('t', `{"n":${n}}`, String(n)));
       const engine = new Engine({
         provider: scripted({ tool_calls: calls }),
         tools: [tool('t', slow)],
@@ -458,14 +461,14 @@ describe('calls and tools that misbehave', () => {
       { id: 'x' },
     ];
     const provider = scripted({ content: null, tool_calls: odd });
-    const execute = jest.fn((args: string) => args);
+    const execute = jest.fn((args: object) => JSON.stringify(args));
     await new Engine({ provider, tools: [tool('t', execute)] }).run('x');
     const [, , row, ...results] = provider.asked[1].messages;
     const ids = row.tool_calls.map(({ id }: any) => id);
     expect(ids).toHaveLength(4);
     expect(new Set(ids).size).toBe(4);
     expect(results.map(({ tool_call_id }: any) => tool_call_id)).toEqual(ids);
-    expect(execute.mock.calls.at(-1)?.[0]).toBe('{"a":1}');
+    expect(execute.mock.calls.at(-1)?.[0]).toEqual({ a: 1 });
     for (const tool_calls of [{}, 'x', 7, [null]]) {
       const plain = new Engine({ provider: scripted({ content: 'ok', tool_calls }) });
       expect(await plain.run('x')).toMatchObject({ status: 'completed', text: 'ok' });
@@ -500,9 +503,8 @@ describe('calls and tools that misbehave', () => {
     ['{"path":"/tmp/abc', 2],
     ['rm all', 2],
     ['{"path":"/tmp"}{"path":"/"}', 2],
-    // Which a schema that says nothing allows.
-    ['[1]', 1],
-    ['null', 1],
+    ['[1]', 2],
+    ['null', 2],
   ])('do not run with %s', async (args, refusals) => {
     const parameters = { properties: { path: { type: 'string' } } };
     const ran = jest.fn(() => 'ran');
@@ -530,7 +532,7 @@ describe('calls and tools that misbehave', () => {
     const ran = jest.fn();
     const tools = [
       tool('strict', ran, { parameters }),
-      tool('json', (args: string) => JSON.parse(args) as unknown),
+      tool('json', (args: object) => args),
       tool('null', () => {
         throw null;
       }),
@@ -617,7 +619,7 @@ describe('messages of a run', () => {
     let late: any;
     const engine = new Engine({
       provider: scripted({ tool_calls: [toolCall('keep')] }),
-      tools: [tool('keep', (_args: string, context: any) => ((late = context.onMessage), 'kept'))],
+      tools: [tool('keep', (_args: object, context: any) => ((late = context.onMessage), 'kept'))],
     });
     const onMessage = jest.fn();
     await engine.run('x', { onMessage });

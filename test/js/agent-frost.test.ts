@@ -10,14 +10,14 @@ describe('Engine', () => {
   it('answers a prompt with tools in model order, sorted by name for the provider', async () => {
     const order: string[] = [];
     const provider = scripted(
-      { tool_calls: [toolCall('b', '1'), toolCall('a', '2')] },
+      { tool_calls: [toolCall('b', '{"n":1}'), toolCall('a', '{"n":2}')] },
       { content: 'done' },
     );
     const engine = new Engine({
       provider,
       systemPrompt: 'S',
       tools: ['b', 'a'].map((name) =>
-        tool(name, (args: string) => (order.push(name), `${name}${args}`)),
+        tool(name, ({ n }: any) => (order.push(name), `${name}${n}`)),
       ),
     });
     const result = await engine.run('hi');

@@ -11,22 +11,26 @@ import { refusalWords } from './provider';
 import type { ChatResponse, EngineResult, EngineRunOptions, EngineTool } from './types';
 import { sendMessageTool, staySilentTool } from './tools';
 
-/** Throws when the arguments are no object of the schema; FrostAgent's own tools have words of theirs for it. */
-export function checkArguments({ name, parameters }: EngineTool, args: string): void {
-  if (name === sendMessageTool.name || name === staySilentTool.name) return;
+/** The arguments of a call; throws when they are no object of the schema. FrostAgent's own tools check theirs. */
+export function readArguments(
+  { name, parameters }: EngineTool,
+  text: string,
+): Record<string, unknown> {
+  const isOwn = name === sendMessageTool.name || name === staySilentTool.name;
   let value: unknown;
   try {
-    value = JSON.parse(args.trim() || '{}');
+    value = JSON.parse(text.trim() || '{}');
   } catch (error) {
+    if (isOwn) throw new Error(`${name} 参数不是合法 JSON: ${messageOf(error)}`);
     refuse(`they are not valid JSON: ${messageOf(error)}`);
   }
+  if (isOwn) return value as Record<string, unknown>;
   const wrong = ask<string>('checkSchema', { schema: parameters ?? {}, value });
   if (wrong !== '') refuse(wrong);
-  // A schema that says nothing takes whatever is JSON.
-  const isAny = Object.keys(parameters ?? {}).length === 0;
-  if (!isAny && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     refuse('they must be a JSON object.');
   }
+  return value as Record<string, unknown>;
 }
 
 function refuse(why: string): never {
@@ -83,7 +87,7 @@ function isMessage(row: unknown): boolean {
   return role === 'assistant' || typeof content === 'string' || Array.isArray(content);
 }
 
-const ofRun = ['signal', 'onMessage'];
+const ofRun = ['signal', 'onMessage', 'onRetry'];
 
 /** What a run was given; throws for what is none of its options. */
 export function runOptions(given: unknown): EngineRunOptions {
@@ -92,12 +96,17 @@ export function runOptions(given: unknown): EngineRunOptions {
     throw new MillraceError('invalid_option', 'The options of a run have to be an object.');
   }
   checkNames('A run', given, ofRun, { abortSignal: 'signal', sendHook: 'onMessage' });
-  const { signal, onMessage } = given as EngineRunOptions;
+  const { signal, onMessage, onRetry } = given as EngineRunOptions;
   checkSignal('A run', signal);
-  if (onMessage && typeof onMessage !== 'function') {
-    throw new MillraceError('invalid_option', '`onMessage` has to be a function.');
+  for (const [name, hook] of Object.entries({ onMessage, onRetry })) {
+    if (!hook || typeof hook === 'function') continue;
+    throw new MillraceError('invalid_option', `\`${name}\` has to be a function.`);
   }
-  return { ...(signal && { signal }), ...(onMessage && { onMessage }) };
+  return {
+    ...(signal && { signal }),
+    ...(onMessage && { onMessage }),
+    ...(onRetry && { onRetry }),
+  };
 }
 
 /** Throws for what is no conversation, and for one that asks nothing. */
@@ -168,9 +177,27 @@ export function failure(
   };
 }
 
-// FrostAgent's words for answers with status 200 that hold none.
+// What the engine says of a conversation that it does not send.
+const notSent = /^The conversation has about \d+ tokens;/;
+const returned = (message: string): string =>
+  notSent.test(message) ? message : `API returned error: ${message}`;
+
+// FrostAgent's words for answers with status 200 that hold none. All but the last two are what a provider's
+// error is known as.
 const wordsOf: Partial<Record<ErrorCode, (message: string) => string>> = {
-  provider_error: (message) => `API returned error: ${message}`,
+  provider_error: returned,
+  provider_bad_request: returned,
+  authentication_failed: returned,
+  permission_denied: returned,
+  model_not_found: returned,
+  rate_limited: returned,
+  insufficient_quota: returned,
+  account_deactivated: returned,
+  location_not_supported: returned,
+  no_available_channel: returned,
+  context_window_exceeded: returned,
+  tool_limit_exceeded: returned,
+  provider_overloaded: returned,
   stream_truncated: () => 'no choices in response',
   not_a_stream: () => 'The answer of the provider is not JSON.',
 };

@@ -9,10 +9,10 @@ import { resultJson } from '../tool-result';
 import type { HostTool } from '../tools';
 import {
   checkAnswer,
-  checkArguments,
   checkConversation,
   checkPrompt,
   failure,
+  readArguments,
   runOptions,
   spoken,
   unreported,
@@ -31,7 +31,7 @@ import {
 } from './options';
 import { calledName, definition, planOf } from './plan';
 import { runRounds } from './run';
-import { checkSession, SessionManager } from './sessions';
+import { checkSession, SessionManager, type TurnEnd } from './sessions';
 import { cutResult, deliveredResult, sendMessageTool, staySilentTool } from './tools';
 import type {
   ChatProvider,
@@ -137,8 +137,9 @@ export class Engine {
   }
 
   /**
-   * Answers in a session; prompts of one session are answered in order. A prompt that failed or was
-   * cancelled leaves the history as it was.
+   * Answers in a session; prompts of one session are answered in order. What the tools and the model of a
+   * prompt gave before it failed or was cancelled is stored as well, so that the next one need not repeat
+   * it; listSessions() tells of such a turn. One that gave nothing leaves the history as it was.
    */
   async runWithSession(
     sessionId: string,
@@ -147,13 +148,14 @@ export class Engine {
   ): Promise<EngineResult> {
     let asked = (): AgentMessage[] => [];
     let signal: AbortSignal | undefined;
-    const turn = async (
-      history: AgentMessage[],
-    ): Promise<{ messages?: AgentMessage[]; value: EngineResult }> => {
-      const begin = (): AgentMessage[] => this.sessionManager.trim(this.#asked(history, prompt));
-      const value = await this.#loop(begin, options, sessionId);
-      const kept = value.status === 'completed' || value.status === 'max_iterations';
-      return kept ? { messages: value.messages, value } : { value };
+    const turn = async (history: AgentMessage[]): Promise<TurnEnd<EngineResult>> => {
+      let given = 0;
+      const begin = (): AgentMessage[] => {
+        const rows = this.sessionManager.trim(this.#asked(history, prompt));
+        given = rows.length;
+        return rows;
+      };
+      return turnEnd(await this.#loop(begin, options, sessionId), given);
     };
     try {
       checkSession(sessionId);
@@ -186,11 +188,11 @@ export class Engine {
     let signal: AbortSignal | undefined;
     let over = false;
     try {
-      const { onMessage, ...given } = runOptions(options);
+      const { onMessage, onRetry, ...given } = runOptions(options);
       signal = given.signal ?? new AbortController().signal;
       start = begin();
       throwIfAborted(signal);
-      return await this.#rounds(start, {
+      const context: EngineRunContext = {
         runId: `run-${++runs}`,
         signal,
         ...(sessionId !== undefined && { sessionId }),
@@ -199,7 +201,8 @@ export class Engine {
           onMessage: (message, about) =>
             over ? { delivered: false, error: 'The run is over.' } : onMessage(message, about),
         }),
-      });
+      };
+      return await this.#rounds(start, context, onRetry);
     } catch (error) {
       return failure(error, signal, { usage: { ...nothing }, messages: [...start] });
     } finally {
@@ -207,7 +210,11 @@ export class Engine {
     }
   }
 
-  async #rounds(start: AgentMessage[], context: EngineRunContext): Promise<EngineResult> {
+  async #rounds(
+    start: AgentMessage[],
+    context: EngineRunContext,
+    onRetry: EngineRunOptions['onRetry'],
+  ): Promise<EngineResult> {
     const { signal } = context;
     const tools = this.toolRegistry;
     const called = new Map([...tools.values()].map((tool) => [calledName(tool), tool]));
@@ -220,6 +227,7 @@ export class Engine {
       messages: start,
       signal,
       onRound: () => (this.counters.iterations += 1),
+      onRetry,
       ask: async (messages, inner) => {
         const answer = await this.#ask(messages, definitions, inner);
         reported &&= !unreported(answer);
@@ -245,7 +253,10 @@ export class Engine {
     if (end.status === 'cancelled') return { status: 'cancelled', ...rest };
     if (end.status === 'error') {
       const isOurs = this.#options.provider === undefined;
-      return failure(isOurs ? upstreamError(end.error) : end.error, signal, rest);
+      const failed = failure(isOurs ? upstreamError(end.error) : end.error, signal, rest);
+      const { role, content } = end.messages.at(-1) ?? {};
+      const isCut = failed.error?.code === 'output_limit_reached' && role === 'assistant';
+      return isCut && typeof content === 'string' ? { ...failed, text: content } : failed;
     }
     if (end.reason === 'max_iterations') return { status: 'max_iterations', ...rest };
     if (end.reason === 'tool_call_repeat_limit')
@@ -285,8 +296,8 @@ export class Engine {
     try {
       const tool = tools.get(name);
       if (!tool) throw new MillraceError('tool_not_found', `There is no tool called ${name}.`);
-      checkArguments(tool, args);
-      const result: unknown = await tool.execute(args, { ...context, toolCallId });
+      const input = readArguments(tool, args);
+      const result: unknown = await tool.execute(input, { ...context, toolCallId });
       if (tool === sendMessageTool && result === deliveredResult) this.counters.messagesSent += 1;
       const text = typeof result === 'string' ? result : resultJson(result, name);
       return { content: result === undefined ? '' : cutResult(text) };
@@ -294,6 +305,14 @@ export class Engine {
       return { content: errorRecord(error).message, isError: true, code: 'tool_failed' };
     }
   }
+}
+
+// A conversation that is too long would stay so with each prompt that follows.
+function turnEnd(value: EngineResult, given: number): TurnEnd<EngineResult> {
+  const { status, messages, error } = value;
+  if (status === 'completed' || status === 'max_iterations') return { messages, value };
+  const isKept = messages.length > given && error?.code !== 'context_window_exceeded';
+  return isKept ? { messages, unfinished: status, value } : { value };
 }
 
 // The engine's own words about the call that the model repeated end the last row.
@@ -304,7 +323,8 @@ function repeated(text: string): NonNullable<EngineResult['error']> {
 
 /** A result as FrostAgent's text interface gives it. */
 export function engineText(result: EngineResult): string {
-  if (result.status === 'completed') return result.text ?? '';
+  const isCut = result.error?.code === 'output_limit_reached';
+  if (result.status === 'completed' || (isCut && result.text)) return result.text ?? '';
   if (result.status === 'max_iterations') {
     return 'FrostAgent错误：达到最大迭代次数，未能得出最终答案';
   }

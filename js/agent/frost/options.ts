@@ -139,7 +139,7 @@ function ofHost(host: HostTool): EngineTool {
         idempotencyKey: toolCallId,
         progress: () => undefined,
       };
-      const input = await checkedInput(host, JSON.parse(args.trim() || '{}'));
+      const input = await checkedInput(host, args);
       const { content, isError } = answerOf(await host.run(input, context), name);
       if (isError) throw new MillraceError('tool_failed', content);
       return content;

@@ -8,7 +8,8 @@ import { errorFromNative, MillraceError } from '../../errors';
 import { type Call, startEngineCall } from '../../model/call';
 import { HostQuestions, type ToolQuestion } from '../host-calls';
 import { errorRecord, toJson } from '../serialize';
-import type { ChatResponse } from './types';
+import { tell } from '../step-driver';
+import type { ChatResponse, EngineRetry } from './types';
 
 /** What the engine is given and may ask for. */
 export interface RoundsHost {
@@ -17,6 +18,8 @@ export interface RoundsHost {
   signal: AbortSignal;
   /** A round begins. */
   onRound(): void;
+  /** The engine asks the provider again. */
+  onRetry?: ((retry: EngineRetry) => void) | undefined;
   /** The model's answer, where the plan leaves that to the host. */
   ask(messages: AgentMessage[], signal: AbortSignal): Promise<ChatResponse>;
   /** What a tool answers, as the engine takes it; never rejects. */
@@ -46,6 +49,7 @@ export interface RoundsEnd {
 
 type Item =
   | { type: 'STEP_STARTED' }
+  | ({ type: '@retry' } & EngineRetry)
   | { type: '@model'; id: number; value: { messages: AgentMessage[] } }
   | { type: '@tool'; id: number; value: ToolQuestion }
   | { type: '@withdraw'; id: number }
@@ -98,6 +102,11 @@ class Rounds {
       case 'STEP_STARTED':
         this.#host.onRound();
         break;
+      case '@retry': {
+        const { type: _type, ...retry } = item;
+        tell(this.#host.onRetry, retry);
+        break;
+      }
       case '@model':
         this.#questions.start(item.id, ({ signal }) => this.#ask(item.value.messages, signal));
         break;

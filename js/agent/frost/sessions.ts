@@ -15,7 +15,7 @@ export interface SessionManagerOptions {
   ttlMs?: number;
   /** Milliseconds between two clean-ups of idle sessions; an hour when absent, 0 for none, 24 days at most. */
   cleanupIntervalMs?: number;
-  /** Prompts that may wait in one session; 100 when absent. */
+  /** Prompts that may wait in one session besides the one that is answered; 100 when absent. */
   maxQueued?: number;
   now?: () => number;
 }
@@ -26,12 +26,27 @@ export interface SessionInfo {
   messages: number;
   createdAt: number;
   updatedAt: number;
+  /** How the newest turn of the history ended, where it has no answer. */
+  unfinished?: Unfinished;
+}
+
+/** Why a turn has no answer. */
+export type Unfinished = 'error' | 'cancelled';
+
+/** What a turn gives to be stored. */
+export interface TurnEnd<T> {
+  /** The history with the turn; absent leaves it as it was. */
+  messages?: AgentMessage[];
+  unfinished?: Unfinished;
+  value: T;
 }
 
 interface Session {
   messages: AgentMessage[];
   createdAt: number;
   updatedAt: number;
+  unfinished?: Unfinished | undefined;
+  /** Prompts that wait, and the one that is answered. */
   queued: number;
   tail: Promise<unknown>;
   generation: number;
@@ -45,7 +60,7 @@ const checks: Record<keyof SessionManagerOptions, Check> = {
   maxHistory: count,
   ttlMs: atLeast(0),
   cleanupIntervalMs: atLeast(0),
-  maxQueued: atLeast(1),
+  maxQueued: atLeast(0),
   now: callback,
 };
 
@@ -106,6 +121,7 @@ export class SessionManager {
     const session = this.#sessions.get(id);
     if (!session) return;
     session.messages = [];
+    session.unfinished = undefined;
     session.edits = [];
     session.generation += 1;
   }
@@ -119,11 +135,12 @@ export class SessionManager {
   listSessions(offset = 0, limit = 0): SessionInfo[] {
     const from = Math.max(0, offset);
     return [...this.#sessions]
-      .map(([id, { messages, createdAt, updatedAt }]) => ({
+      .map(([id, { messages, createdAt, updatedAt, unfinished }]) => ({
         id,
         messages: messages.length,
         createdAt,
         updatedAt,
+        ...(unfinished && { unfinished }),
       }))
       .sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1))
       .slice(from, limit > 0 ? from + limit : undefined);
@@ -150,19 +167,21 @@ export class SessionManager {
 
   /**
    * Runs `turn` on the history when the turns before it are over, and stores what it gives. A turn
-   * that fails stores nothing. An abort while it waits rejects with the signal's reason at once.
+   * that rejects stores nothing. An abort while it waits rejects with the signal's reason at once.
    */
   async run<T>(
     id: string,
-    turn: (history: AgentMessage[]) => Promise<{ messages?: AgentMessage[]; value: T }>,
+    turn: (history: AgentMessage[]) => Promise<TurnEnd<T>>,
     signal?: AbortSignal,
   ): Promise<T> {
     if (this.#closed) {
       throw new MillraceError('invalid_state', 'The session manager is closed.');
     }
     const session = this.#open(id);
-    if (session.queued >= this.#options.maxQueued) {
-      throw new MillraceError('rate_limited', `Too many prompts wait in the session ${id}.`);
+    const { maxQueued } = this.#options;
+    if (session.queued > maxQueued) {
+      const sentence = `More than ${maxQueued} prompts would wait in the session ${id}.`;
+      throw new MillraceError('too_much_work', sentence, { retryable: true });
     }
     session.queued += 1;
     const before = session.tail;
@@ -170,8 +189,9 @@ export class SessionManager {
       await raced(before, signal);
       const { generation } = session;
       session.edits = [];
-      const { messages, value } = await turn(structuredClone(session.messages));
+      const { messages, unfinished, value } = await turn(structuredClone(session.messages));
       if (messages && session.generation === generation) {
+        session.unfinished = unfinished;
         session.messages = session.edits.reduce(
           (rows, edit) => this.trim(edit(rows)),
           this.trim(messages),

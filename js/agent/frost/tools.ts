@@ -1,5 +1,4 @@
 // The tools by which an Engine's model speaks before its answer, or not at all.
-import { messageOf } from '../../thrown';
 import { deliveryOf } from './dispatcher';
 import type { EngineRunContext, EngineTool } from './types';
 
@@ -57,13 +56,8 @@ function place({ path, url }: SendMessagePart): string | undefined {
   return path || url ? undefined : '需要 path 或 url';
 }
 
-function parse(args: string): SendMessagePayload {
-  let payload: SendMessagePayload;
-  try {
-    payload = JSON.parse(args) as SendMessagePayload;
-  } catch (error) {
-    throw new Error(`send_message 参数不是合法 JSON: ${messageOf(error)}`);
-  }
+function checked(args: unknown): SendMessagePayload {
+  const payload = args as SendMessagePayload | null;
   const messages = payload?.messages;
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new Error('send_message 至少需要一条 messages');
@@ -75,7 +69,7 @@ function parse(args: string): SendMessagePayload {
     if (!wrong) return;
     throw new Error(`messages[${index}]${wrong.startsWith('需要') ? ' ' : '.'}${wrong}`);
   });
-  return payload;
+  return payload as SendMessagePayload;
 }
 
 /** Sends messages while the prompt is still being answered. */
@@ -106,7 +100,7 @@ export const sendMessageTool: EngineTool = {
     required: ['messages'],
   },
   async execute(args, { onMessage, runId, sessionId, signal }: EngineRunContext) {
-    const payload = parse(args);
+    const payload = checked(args);
     if (!onMessage) return JSON.stringify(payload);
     const context = { runId, signal, ...(sessionId !== undefined && { sessionId }) };
     const outcome = deliveryOf(await onMessage(payload, context));
@@ -120,14 +114,8 @@ export const staySilentTool: EngineTool = {
   name: 'stay_silent',
   description: 'Ends this turn without saying anything.',
   parameters: { type: 'object', properties: {}, additionalProperties: false },
-  execute(args) {
-    let given: unknown = {};
-    try {
-      if (args.trim()) given = JSON.parse(args);
-    } catch (error) {
-      throw new Error(`stay_silent 参数不是合法 JSON: ${messageOf(error)}`);
-    }
-    if (typeof given !== 'object' || given === null || Object.keys(given).length > 0) {
+  execute(args: unknown) {
+    if (typeof args !== 'object' || args === null || Object.keys(args).length > 0) {
       throw new Error('stay_silent 不接受参数');
     }
     return silentResult;

@@ -6,7 +6,7 @@ import type { SessionManager } from './sessions';
 import type { HostTool, NamelessTool } from '../tools';
 import type { MessageHook } from './tools';
 
-/** A tool of an Engine. `execute` gets JSON text and gives what the model reads. */
+/** A tool of an Engine. `execute` gets the arguments and gives what the model reads. */
 export interface EngineTool {
   name: string;
   description: string;
@@ -14,7 +14,7 @@ export interface EngineTool {
   parameters: object;
   /** Milliseconds for one call. */
   timeoutMs?: number;
-  execute(args: string, context: EngineRunContext): Promise<string> | string;
+  execute(args: Record<string, unknown>, context: EngineRunContext): Promise<string> | string;
 }
 
 /** What a tool learns of its run. */
@@ -106,10 +106,23 @@ export interface EngineRunOptions {
   signal?: AbortSignal;
   /** Takes over what send_message says; the model is told what became of it. */
   onMessage?: MessageHook;
+  /** Called when the provider that `baseURL` names, or a runtime without hooks, is asked again after a failure. */
+  onRetry?: (retry: EngineRetry) => void;
+}
+
+/** A failure of the provider that another attempt follows. */
+export interface EngineRetry {
+  /** The number of the attempt that failed, from 1. */
+  attempt: number;
+  /** Milliseconds before the next one. */
+  waitMs: number;
+  code: string;
+  message: string;
 }
 
 export interface EngineResult {
   status: 'completed' | 'max_iterations' | 'error' | 'cancelled';
+  /** Of an answer that was cut at the limit of its tokens (`error.code` is `output_limit_reached`) what there is. */
   text?: string;
   error?: { code: string; message: string; retryable: boolean };
   usage: EngineUsage;
