@@ -35,6 +35,7 @@ import type {
   StreamOptions,
 } from './runtime-options';
 import { ModelRuntime } from './runtime';
+import { canonicalName } from './settings';
 
 /** A class of runtimes for one vendor. */
 export type RuntimeClass = new (options?: FactoryRuntimeOptions) => ModelRuntime;
@@ -146,14 +147,16 @@ function openaiHooks(options: OpenAICompatibleOptions): ModelHooks {
 // A vendor's hooks know its own requests and errors, not those of a fallback elsewhere.
 function ownOnly(provider: string, hooks: ModelHooks): ModelHooks {
   const { handlePayload, handleError } = hooks;
+  // Looked up in a call: to make a factory loads no addon.
+  const isOwn = (name: string): boolean => canonicalName(name) === canonicalName(provider);
   const own = { ...hooks };
   if (handlePayload) {
     own.handlePayload = (body, call) =>
-      call.provider === provider ? handlePayload(body, call) : undefined;
+      isOwn(call.provider) ? handlePayload(body, call) : undefined;
   }
   if (handleError) {
     own.handleError = (error, call) =>
-      call.provider === provider ? handleError(error, call) : undefined;
+      isOwn(call.provider) ? handleError(error, call) : undefined;
   }
   return own;
 }

@@ -59,6 +59,32 @@ describe('openaiCompatibleFactory', () => {
     expect(bodyOf()).toHaveProperty('extra', 'm');
   });
 
+  it.each([
+    ['grok', 'xai'],
+    ['Kimi', 'moonshot'],
+    ['gemini', 'google'],
+    ['together', 'togetherai'],
+  ])('runs the hooks of a vendor that is called %s', async (name, id) => {
+    const seen: unknown[] = [];
+    const Acme = openaiCompatibleFactory({
+      provider: name,
+      baseURL: provider.url,
+      apiKey: 'k',
+      chatCompletion: {
+        handlePayload: (body, call) => (seen.push(call.provider), { ...body, extra: 1 }),
+        handleError: () => ({ errorType: 'Mine' }),
+      },
+    });
+    const runtime = new Acme({ transport: 'engine', maxRetries: 0 });
+    await runtime.stream({ model: 'm', messages }).text();
+    expect(bodyOf()).toHaveProperty('extra', 1);
+    expect(seen).toEqual([id]);
+    provider.answer = refuse(400, 'no');
+    await expect(runtime.stream({ model: 'm', messages }).text()).rejects.toMatchObject({
+      errorType: 'Mine',
+    });
+  });
+
   it('names the errors of the vendor', async () => {
     const Acme = openaiCompatibleFactory({
       provider: 'acme',
