@@ -135,7 +135,10 @@ export type SecurityBlacklistConfig = SecurityBlacklistRule[];
 
 export interface SecurityCheckResult {
   blocked: boolean;
+  /** The description of the rule. */
   reason?: string;
+  /** Of the rule; `always` where it says nothing. */
+  policy?: 'always' | 'required';
 }
 
 /** True asks for approval. */

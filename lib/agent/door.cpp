@@ -35,7 +35,10 @@ Answer on_check_blacklist(const Tree& question, const Surroundings& around) {
   const auto hit = check_blacklist(question["blacklist"], question["args"], around.regex);
   Tree result = Tree::object();
   result.set("blocked", Tree::flag(hit.has_value()));
-  if (hit) result.set("reason", hit->reason);
+  if (hit) {
+    result.set("reason", hit->reason);
+    result.set("policy", hit->hard ? "always" : "required");
+  }
   return result;
 }
 

@@ -319,10 +319,18 @@ describe('InterventionChecker', () => {
     ).toEqual({
       blocked: true,
       reason: 'db',
+      policy: 'always',
     });
     expect(InterventionChecker.checkSecurityBlacklist(extended, toolArgs)).toMatchObject({
       reason: 'securityBlacklist.rmRootDir',
+      policy: 'always',
     });
+    const soft = { description: 'db', match: { command: 'psql*' }, policy: 'required' as const };
+    const policyOf = (rules: any, command: string) =>
+      InterventionChecker.checkSecurityBlacklist(rules, { command }).policy;
+    expect(policyOf([soft], 'psql')).toBe('required');
+    expect(policyOf(undefined, 'cat .env')).toBe('required');
+    expect(policyOf(undefined, 'rm -rf /')).toBe('always');
     expect(InterventionChecker.checkSecurityBlacklist(undefined, {})).toEqual({ blocked: false });
     expect(DEFAULT_SECURITY_BLACKLIST.filter(({ match }) => match.command).length).toBeGreaterThan(
       20,
