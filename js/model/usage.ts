@@ -35,14 +35,15 @@ export function readModelUsage(reported: object, provider = ''): ModelUsage {
 }
 
 /**
- * What a call costs by a price card; undefined when it cannot be known. Throws `invalid_argument`
+ * What a call costs by a price card; undefined when it cannot be known, as without a card. Throws `invalid_argument`
  * when cached input is given without the input that was not cached.
  */
 export function computeChatCost(
-  pricing: Pricing,
+  pricing: Pricing | null | undefined,
   usage: ModelUsage,
   options: CostOptions = {},
 ): ChatCost | undefined {
+  if (pricing === undefined || pricing === null) return undefined;
   const { lookupParams, usdToCnyRate, ...given } = options;
   const own = {
     ...(lookupParams && { parameters: lookupParams }),

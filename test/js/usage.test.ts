@@ -49,6 +49,9 @@ describe('usage and cost', () => {
     expect(computeChatCost(yuan, { totalInputTokens: 300 }, { usdToCnyRate: 2 })).toEqual(
       computeChatCost(yuan, { totalInputTokens: 300 }, { yuanPerDollar: 2 }),
     );
+    for (const none of [undefined, null]) {
+      expect(computeChatCost(none, { totalInputTokens: 300 })).toBeUndefined();
+    }
     let thrown: unknown;
     try {
       computeChatCost(pricing, { inputCachedTokens: 1 });
