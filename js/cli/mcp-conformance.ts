@@ -73,11 +73,19 @@ function isUnknownMethod(error: unknown): boolean {
   return MillraceError.is(error, 'mcp_error') && (error.cause as RpcError).code === methodNotFound;
 }
 
+// One scenario looks at what a client made of a schema: its tool is given that of the other one.
+const schemaScenario = { from: 'json_schema_2020_12_tool', to: 'json_schema_echo' };
+
+function argumentsFor({ name, inputSchema }: MCPTool, tools: readonly MCPTool[]): object {
+  if (name !== schemaScenario.to) return sampleObject(inputSchema as Schema);
+  return { schema: tools.find((tool) => tool.name === schemaScenario.from)?.inputSchema };
+}
+
 async function useTools(client: MCPClient, { toolCalls }: Context): Promise<void> {
   const tools = await client.listTools();
   const asked = tools.map((tool: MCPTool) => ({
     name: tool.name,
-    arguments: sampleObject(tool.inputSchema as Schema),
+    arguments: argumentsFor(tool, tools),
   }));
   const failures: unknown[] = [];
   for (const call of toolCalls ?? asked) {
