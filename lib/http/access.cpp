@@ -96,4 +96,12 @@ Result<bool> AccessList::check_origin(std::string_view origin, std::string_view 
                         "this origin to accept it.");
 }
 
+Result<void> AccessList::check_site(std::string_view site) const {
+  const bool any = std::find(origins_.begin(), origins_.end(), anything) != origins_.end();
+  if (any || !equal_ignoring_case(site, "cross-site")) return {};
+  return make_error(Errc::origin_not_allowed,
+                    "The request comes from another site (Sec-Fetch-Site: cross-site) and names no "
+                    "Origin; start the server with --allow-origin '*' to accept such requests.");
+}
+
 }  // namespace millrace::http

@@ -25,6 +25,10 @@ class AccessList {
   // Shape: true when the answer must carry CORS headers, false for the server's own origin.
   // Errors: origin_not_allowed.
   [[nodiscard]] Result<bool> check_origin(std::string_view origin, std::string_view host) const;
+  // Decides about the Sec-Fetch-Site header of a request without an Origin: browsers leave the
+  // latter out of what an image, a link or a form of another site asks for.
+  // Errors: origin_not_allowed.
+  [[nodiscard]] Result<void> check_site(std::string_view site) const;
 
   // The entries a Host header is compared with, for people to read.
   [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }

@@ -194,7 +194,7 @@ Result<void> Connection::check_access() {
   const std::string_view host = headers.find("Host").value_or("");
   MILLRACE_TRY(context_->access.check_host(host));
   const auto origin = headers.find("Origin");
-  if (!origin) return {};
+  if (!origin) return context_->access.check_site(headers.find("Sec-Fetch-Site").value_or(""));
   auto is_foreign = context_->access.check_origin(*origin, host);
   MILLRACE_TRY(is_foreign);
   if (is_foreign.value()) incoming_->exchange.cors_origin = *origin;

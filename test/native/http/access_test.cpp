@@ -116,6 +116,24 @@ TEST(HttpAccess, ChecksEveryRouteAndMethod) {
   }
 }
 
+TEST(HttpAccess, RefusesOtherSitesThatNameNoOrigin) {
+  http::ServerOptions options = test::test_options();
+  options.allowed_origins = {"https://app.example"};
+  TestServer server(options);
+  const auto status = [&](const std::string& fields) {
+    RawClient client(server.port);
+    client.send("GET /count HTTP/1.1\r\nHost: " + server.host() + "\r\n" + fields + "\r\n");
+    return client.answer().status;
+  };
+  EXPECT_EQ(status("Sec-Fetch-Site: cross-site\r\n"), 403);
+  EXPECT_EQ(status("sec-fetch-site: Cross-Site\r\n"), 403);
+  EXPECT_EQ(status("Sec-Fetch-Site: cross-site\r\nOrigin: https://app.example\r\n"), 200);
+  for (const char* site : {"same-origin", "same-site", "none"}) {
+    EXPECT_EQ(status(std::string("Sec-Fetch-Site: ") + site + "\r\n"), 200) << site;
+  }
+  EXPECT_TRUE(list_of({}, {"*"}).check_site("cross-site").ok());
+}
+
 TEST(HttpAccess, NamesTheCodeOfARefusal) {
   TestServer server;
   RawClient host(server.port);
