@@ -377,6 +377,20 @@ describe('builtin tools', () => {
     expect(none.success).toBe(false);
   });
 
+  it('end a program that writes more than is kept of it', async () => {
+    const endless = `process.stdout.write('begin '); setInterval(() => process.stdout.write('x'.repeat(1000)), 1)`;
+    const began = Date.now();
+    const cut = await run({ runProcess: { maxBytes: 50, timeoutMs: 60_000 } }, 'run_process', {
+      argv: [process.execPath, '-e', endless],
+    });
+    // Far from the end of its time, which is when it ended otherwise.
+    expect(Date.now() - began).toBeLessThan(30_000);
+    expect(cut).toMatchObject({ success: false, error: { type: 'exit_status' } });
+    expect(cut.content).toMatch(
+      /^The program was ended before its end: it wrote more than the 50 bytes .*\nbegin x{44}\n\[cut here/,
+    );
+  });
+
   it('are exposed by policy', () => {
     const names = (options: BuiltinToolsOptions) => builtinTools(options).map(({ name }) => name);
     const all = { time: true, calculator: true, httpFetch: true };

@@ -1,6 +1,7 @@
 // The tool `run_process`: one program with its arguments, no shell, behind approval. Options:
 // "programs": [names that may be run] (any), "directory", "environment": {name: text} besides PATH,
-// "timeoutMs" (60000), "maxBytes" of its output (64 KiB), "approve" ("required").
+// "timeoutMs" (60000), "maxBytes" of its output (64 KiB), at which it is ended, "approve"
+// ("required").
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -45,8 +46,10 @@ class Run final : public os::ProcessHandler, public std::enable_shared_from_this
 
   void on_output(std::string_view bytes) override {
     const std::size_t room = rules_.most - output_.size();
-    is_cut_ = is_cut_ || bytes.size() > room;
     output_.append(bytes.substr(0, room));
+    if (bytes.size() <= room || std::exchange(is_cut_, true)) return;
+    // Nobody reads the rest: the program must not go on for it.
+    if (process_) process_->stop();
   }
 
   void on_exit(os::ProcessExit exit) override {
@@ -54,10 +57,7 @@ class Run final : public os::ProcessHandler, public std::enable_shared_from_this
       finish(failed(*exit.not_started));
       return;
     }
-    std::string content = is_late_ ? "The program was ended after its time was up."
-                          : exit.signal
-                              ? "Ended by signal " + std::to_string(*exit.signal) + "."
-                              : "Exit code " + std::to_string(exit.code.value_or(0)) + ".";
+    std::string content = how_it_ended(exit);
     content.append("\n").append(output_);
     if (is_cut_) content.append("\n[cut here: the output is longer]");
     if (!exit.error_text.empty()) content.append("\n[standard error]\n").append(exit.error_text);
@@ -74,6 +74,16 @@ class Run final : public os::ProcessHandler, public std::enable_shared_from_this
   }
 
  private:
+  [[nodiscard]] std::string how_it_ended(const os::ProcessExit& exit) const {
+    if (is_late_) return "The program was ended after its time was up.";
+    if (is_cut_ && exit.signal) {
+      return "The program was ended before its end: it wrote more than the " +
+             std::to_string(rules_.most) + " bytes that are kept of its output.";
+    }
+    if (exit.signal) return "Ended by signal " + std::to_string(*exit.signal) + ".";
+    return "Exit code " + std::to_string(exit.code.value_or(0)) + ".";
+  }
+
   void on_timeout() {
     is_late_ = true;
     if (process_) process_->stop();
