@@ -5,7 +5,10 @@
 // object. An object made here would belong to Node's own realm and fail `instanceof` in others.
 #pragma once
 
+#include <cerrno>
 #include <exception>
+#include <string>
+#include <system_error>
 
 #include "app/pipe.hpp"
 #include "base/error.hpp"
@@ -25,11 +28,26 @@ inline Napi::Value raise(napi_env env, const Error& error) {
 
 namespace detail {
 
+// What the system refused. Without descriptors nothing is wrong with the engine.
+inline Error error_of(const std::system_error& failure) {
+  const int number = failure.code().value();
+  if (number != EMFILE && number != ENFILE) return make_error(Errc::internal, failure.what());
+  // Its loop, its listeners and its programs, besides what Node itself holds (about 20).
+  constexpr const char* needed = "64";
+  return make_error(Errc::too_much_work,
+                    "This process has no file descriptor left: Millrace and Node need " +
+                        std::string(needed) +
+                        ", and one more for each connection. Raise the limit (ulimit -n 1024).",
+                    failure.what());
+}
+
 template <class Call>
 napi_value call_guarded(napi_env env, napi_callback_info info, Call&& call) noexcept {
   try {
     const Napi::CallbackInfo arguments(env, info);
     return call(arguments);
+  } catch (const std::system_error& failure) {
+    raise(env, error_of(failure));
   } catch (const std::exception& exception) {
     raise(env, make_error(Errc::internal, exception.what()));
   } catch (...) {

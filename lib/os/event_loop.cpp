@@ -7,10 +7,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
 #include <cstddef>
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -68,7 +70,11 @@ struct EventLoop::State {
   std::vector<std::function<void()>> running;
 };
 
-EventLoop::EventLoop() : state_(std::make_unique<State>()) {}
+EventLoop::EventLoop() try : state_(std::make_unique<State>()) {
+} catch (const boost::system::system_error& failure) {
+  // Those who do not see Boost tell by the number what is missing.
+  throw std::system_error(failure.code(), failure.what());
+}
 
 EventLoop::~EventLoop() {
   stop();

@@ -31,4 +31,26 @@ describeHere('descriptors of the engine', () => {
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toEqual([]);
   });
+
+  it('are told where there are too few, with their number and what to do', () => {
+    const cli = join(__dirname, '../../dist/cjs/cli/main.js');
+    // From too few for Node on, up to enough: whatever is missing, it is told as what it is.
+    for (const files of [24, 26, 28, 30, 32]) {
+      const limited = `ulimit -n ${files}; exec "$0" "$@"`;
+      const { status, stderr, error } = spawnSync(
+        'sh',
+        ['-c', limited, process.execPath, cli, 'serve', '--port', '0', '--model', 'demo:demo'],
+        { encoding: 'utf8', timeout: 5_000 },
+      );
+      expect(stderr).not.toContain('(internal)');
+      if (status === null || error) continue;
+      expect([files, status, stderr]).toEqual([
+        files,
+        1,
+        expect.stringMatching(
+          /needs? \d+.*ulimit -n.*\(too_much_work\)|Cannot find module|EMFILE|too many open files/is,
+        ),
+      ]);
+    }
+  });
 });

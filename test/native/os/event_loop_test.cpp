@@ -1,9 +1,13 @@
 #include "os/event_loop.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cerrno>
+#include <exception>
 #include <future>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -90,6 +94,25 @@ TEST(EventLoop, DestroysUnrunWhatNobodyRan) {
     loop.post([kept = std::move(held)] { FAIL() << "it was never started"; });
   }
   EXPECT_TRUE(seen.expired());
+}
+
+// Whoever cannot see Boost must be able to tell that descriptors are missing.
+TEST(EventLoop, SaysByItsNumberWhatTheSystemRefuses) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  int number = 0;
+  try {
+    const EventLoop loop;
+  } catch (const std::system_error& failure) {
+    number = failure.code().value();
+  } catch (const std::exception&) {
+    number = -1;
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(number, EMFILE);
 }
 
 }  // namespace
