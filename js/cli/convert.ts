@@ -9,7 +9,7 @@ import { addon } from '../addon';
 import type { Output as Piece } from '../transport/source';
 import { openSource } from '../transport/source';
 import type { Command } from './command';
-import { readArgs, UsageError } from './command';
+import { plain, readArgs, UsageError } from './command';
 
 const wires = [
   'openai-chat',
@@ -184,9 +184,10 @@ async function* counted(
   }
 }
 
-/** Writes to standard output and waits where the reader is slower. */
+/** Writes to standard output and waits where the reader is slower. What a model said must not steer a terminal. */
 async function write(piece: Piece): Promise<void> {
-  if (piece.length > 0 && !process.stdout.write(piece)) await once(process.stdout, 'drain');
+  const shown = typeof piece === 'string' && process.stdout.isTTY ? plain(piece) : piece;
+  if (shown.length > 0 && !process.stdout.write(shown)) await once(process.stdout, 'drain');
 }
 
 /** The `convert` command. */
@@ -225,7 +226,7 @@ export const convert: Command = {
     await write(output.finish());
     if (output.error === undefined) return 0;
     const code = output.error.code === undefined ? '' : ` (${output.error.code})`;
-    process.stderr.write(`millrace: ${output.error.message}${code}\n`);
+    process.stderr.write(`millrace: ${plain(output.error.message)}${plain(code)}\n`);
     return 1;
   },
 };

@@ -14,7 +14,7 @@ import { inMemoryOAuthStore, type OAuthRecord, type OAuthStore } from '../mcp/oa
 import { proxyFromEnvironment } from '../transport/route';
 import { type CallbackListener, listenForCallback } from './callback-listener';
 import { messageOf } from '../thrown';
-import { UsageError } from './command';
+import { plain, UsageError } from './command';
 
 /** How a command authorizes. */
 export interface AuthorizationChoice {
@@ -41,7 +41,8 @@ export const authorizationOptions = {
   tokens: { type: 'string' },
 } as const;
 
-const tell = (text: string): void => void process.stderr.write(text);
+// Names, addresses and errors are a server's words.
+const tell = (text: string): void => void process.stderr.write(plain(text));
 
 // A folder that cannot be used costs the next time, not this one.
 function forgiving(store: OAuthStore, say: (text: string) => void): OAuthStore {

@@ -155,7 +155,7 @@ function print(found: Record<string, unknown>): void {
   const { name, version } = (found['serverInfo'] ?? {}) as { name?: string; version?: string };
   const capabilities = Object.keys(found['capabilities'] as object).join(', ');
   process.stdout.write(
-    `${firstLine(name) || 'unnamed server'} ${firstLine(version)}, protocol ${String(found['protocolVersion'])}\n` +
+    `${firstLine(name) || 'unnamed server'} ${firstLine(version)}, protocol ${firstLine(String(found['protocolVersion']))}\n` +
       `announces: ${firstLine(capabilities) || 'nothing'}\n`,
   );
   const instructions = found['instructions'];
@@ -284,7 +284,7 @@ async function test(args: readonly string[]): Promise<number> {
     if (values.call !== undefined) {
       const result = await client.callTool(values.call, toolArguments);
       found['result'] = result;
-      if (!isJson) process.stdout.write(`\n${values.call}:\n${mcpResultText(result)}\n`);
+      if (!isJson) process.stdout.write(`\n${values.call}:\n${plain(mcpResultText(result))}\n`);
     }
     tell();
     const hasFailed = (found['result'] as MCPToolResult | undefined)?.isError === true;

@@ -1,6 +1,6 @@
 // millrace serve: the HTTP server inside the engine.
 import type { Command } from './command';
-import { integerOption, readArgs, UsageError } from './command';
+import { integerOption, plain, readArgs, UsageError } from './command';
 import { chooseModel } from './model-choice';
 import { MillraceError } from '../errors';
 import type { Server, ServerOptions } from '../server';
@@ -205,7 +205,7 @@ export const serve: Command = {
     const { stopped } = waiting;
     let isStopped = false;
     void stopped.then(() => (isStopped = true));
-    const tell = (text: string): void => void process.stderr.write(text);
+    const tell = (text: string): void => void process.stderr.write(plain(text));
     const attendant = attendMcp(server, plan, tell);
     const mcp = await settleMcp(server, plan, stopped, tell, values.strict === true);
     if (values.strict === true && mcp.some(({ state }) => state === 'failed')) {

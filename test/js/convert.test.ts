@@ -19,8 +19,12 @@ interface Outcome {
   err: string;
 }
 
-function convert(args: string[], input: Iterable<Uint8Array> = []): Promise<Outcome> {
-  const child = spawn(process.execPath, [cli, 'convert', ...args]);
+function convert(
+  args: string[],
+  input: Iterable<Uint8Array> = [],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [cli, 'convert', ...args], { env });
   const outcome: Outcome = { code: -1, out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (outcome.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (outcome.err += text));
@@ -41,6 +45,22 @@ const chat = [
 ].join('');
 
 describe('millrace convert', () => {
+  it('lets no answer command a terminal, and keeps the bytes for a pipe', async () => {
+    const said = 'a\u001b]0;title\u0007b\u009b2J\tc\u202ed\n';
+    const body = `data: ${JSON.stringify({ choices: [{ delta: { content: said }, finish_reason: 'stop' }] })}\n\n`;
+    const tty = 'process.stdout.isTTY=process.stderr.isTTY=true';
+    const env = { ...process.env, NODE_OPTIONS: `--import=data:text/javascript,${tty}` };
+    const args = ['--from', 'openai-chat', '--to', 'text'];
+    const shown = await convert(args, [Buffer.from(body)], env);
+    expect([shown.code, shown.out]).toEqual([0, 'a]0;titleb2J\tcd\n']);
+    const piped = await convert(args, [Buffer.from(body)]);
+    expect([piped.code, piped.out]).toEqual([0, said]);
+    const failed = `data: ${JSON.stringify({ error: { message: said, code: said } })}\n\n`;
+    const { code, err } = await convert(args, [Buffer.from(failed)]);
+    expect(code).toBe(1);
+    for (const bad of ['\u0007', '\u009b', '\u202e', '\u001b']) expect(err).not.toContain(bad);
+  });
+
   it('writes an AG-UI run', async () => {
     const { code, out } = await convert(['--from', 'openai-chat'], [Buffer.from(chat)]);
     expect(code).toBe(0);

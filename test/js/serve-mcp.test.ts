@@ -147,6 +147,18 @@ async function webServer(state: 'awake' | 'asleep' = 'awake') {
 }
 
 describe('millrace serve --mcp', () => {
+  it('lets no server command the terminal that it is told about on', async () => {
+    const words = '\u001b]0;title\u0007\u009b2J\u202e';
+    const failing = {
+      command: node,
+      args: ['-e', `process.stderr.write(${JSON.stringify(words)} + 'gone'); process.exit(1)`],
+    };
+    const { said } = await serve({ [`bad${words}`]: good, failing });
+    expect(said()).toContain('failing');
+    expect(said()).toContain('gone');
+    for (const bad of ['\u001b', '\u0007', '\u009b', '\u202e']) expect(said()).not.toContain(bad);
+  });
+
   it('gives the agent the tools of its servers, beside its own', async () => {
     const { url, mcp, said, model } = await serve(
       { fix: { ...good, env: { SAID: '${GREETING}' }, cwd: '/tmp', trusted: true } },
