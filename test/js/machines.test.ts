@@ -1,5 +1,7 @@
 // What decides which rows `npm run test:machines` runs and what it tells of them, without a machine.
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { callScript, repository } from './support/script';
@@ -143,5 +145,40 @@ describe('a machine', () => {
       { ok: false, detail: 'npm test: 12 passed, 0 failed, ended with code 1' },
       { ok: false, detail: 'npm test ended with code 1 before its tests' },
     ]);
+  });
+});
+
+describe('the stage of machines where no root can be made', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-ci-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  // `.ci/run` in a folder of its own, with an `npm` that says what the stage would say.
+  const ci = (said: string, stages: string[]) => {
+    mkdirSync(join(folder, '.ci'), { recursive: true });
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    copyFileSync(join(repository, '.ci/run'), join(folder, '.ci/run'));
+    writeFileSync(join(folder, 'package.json'), '{ "scripts": {} }');
+    writeFileSync(join(folder, 'bin/npm'), `#!/bin/sh\n${said}\n`, { mode: 0o755 });
+    return spawnSync('bash', [join(folder, '.ci/run'), ...stages], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` },
+    });
+  };
+
+  it('is skipped, which the summary says with the reason', () => {
+    const why = 'skip machines: no root can be made here (it takes root rights)';
+    const { status, stdout } = ci(`echo "${why}"`, ['machines']);
+    expect(stdout.trimEnd().split('\n').slice(-4)).toEqual([
+      why,
+      expect.stringMatching(/^all stages: /),
+      'skipped stages: 1 (nothing of them was tried; why stands above)',
+      '0 passed, 0 failed',
+    ]);
+    expect(status).toBe(0);
+  });
+
+  it('fails as before where it fails, and where no stage is called so', () => {
+    expect(ci('echo "1 passed, 1 failed"; exit 1', ['machines']).status).toBe(1);
+    expect(ci('true', ['no-such-stage']).status).toBe(1);
   });
 });
