@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/seldom.hpp"
 #include "event/event.hpp"
+#include "model/secrets.hpp"
 
 namespace millrace::app {
 
@@ -18,10 +20,11 @@ class RedactingSink final : public event::EventSink {
   void on_event(const event::Event& event) override;
 
  private:
-  [[nodiscard]] std::string clean(std::string_view text) const;
+  std::string clean(std::string_view text);
 
   event::EventSink& next_;
   std::vector<std::string> secrets_;
+  Seldom<model::SecretFilter> filter_;
 };
 
 }  // namespace millrace::app

@@ -64,19 +64,30 @@ Errc code_of(std::string_view name) {
   return row == rows.end() ? Errc::internal : static_cast<Errc>(row - rows.begin());
 }
 
-std::string redacted(std::string_view text, std::size_t limit) {
-  if (text.size() > limit) {
-    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {
-      --limit;
-    }
-    text = text.substr(0, limit);
-  }
+namespace {
+
+// The first bytes of a clean text. A word that the end would cut in two is left out where it may be
+// the beginning of a key.
+void cut(std::string& text, std::size_t limit) {
+  constexpr std::size_t longest_key = 256;
+  std::size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  std::size_t word = end;
+  while (word > 0 && end - word <= longest_key && is_credential_character(text[word - 1])) --word;
+  const bool is_cut_word = is_credential_character(text[end]) && end - word <= longest_key;
+  text.resize(is_cut_word ? word : end);
+}
+
+}  // namespace
+
+// What is cut first might end in the beginning of a key, which nothing recognizes any more.
+std::string redacted(std::string_view given, std::size_t limit) {
   std::string clean;
-  utf8::append_replaced(clean, text);
-  text = clean;
+  utf8::append_replaced(clean, given);
+  const std::string_view text = clean;
   std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
+  out.reserve(std::min(text.size(), limit));
+  for (std::size_t at = 0; at < text.size() && out.size() <= limit;) {
     const auto prefix = std::find_if(
         credential_prefixes.begin(), credential_prefixes.end(),
         [&](const CredentialPrefix& p) { return text.substr(at).starts_with(p.text); });
@@ -96,6 +107,7 @@ std::string redacted(std::string_view text, std::size_t limit) {
     }
     at = end;
   }
+  if (out.size() > limit) cut(out, limit);
   return out;
 }
 

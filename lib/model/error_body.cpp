@@ -16,7 +16,7 @@ constexpr int deepest = 8;
 // Writes a value with every text of it cleaned.
 class ShownBody {
  public:
-  explicit ShownBody(const std::vector<std::string>& secrets) : secrets_(secrets) {}
+  explicit ShownBody(const std::vector<std::string>& secrets) : filter_(secrets) {}
 
   std::string take() { return std::move(out_); }
 
@@ -43,7 +43,7 @@ class ShownBody {
 
  private:
   [[nodiscard]] std::string clean(std::string_view text) const {
-    return without_secrets(redacted(text, text_limit_bytes), secrets_);
+    return redacted(filter_.clean(text), text_limit_bytes);
   }
   [[nodiscard]] bool is_full() const { return out_.size() > body_limit_bytes; }
 
@@ -71,7 +71,7 @@ class ShownBody {
     out_.push_back(']');
   }
 
-  const std::vector<std::string>& secrets_;
+  SecretFilter filter_;
   std::string out_;
 };
 

@@ -4,6 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.hpp"
+#include "base/base64.hpp"
+#include "base/json.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -85,21 +89,110 @@ std::vector<std::string> secrets_of(const net::Request& request) {
   return secrets;
 }
 
-std::string without_secrets(std::string text, const std::vector<std::string>& secrets) {
-  constexpr std::string_view instead = "[redacted]";
+namespace {
+
+constexpr std::size_t run_size = 12;
+constexpr std::size_t shortest_in_any_case = 8;
+
+// What of a service account proves who asks. Its other members are names and addresses that errors
+// may well say.
+std::vector<std::string> opaque_members(std::string_view credentials_json) {
+  std::vector<std::string> found;
+  json::Document document;
+  const auto parsed = document.parse(credentials_json);
+  if (!parsed) return found;
+  for (const std::string_view name :
+       {"private_key", "private_key_id", "client_secret", "refresh_token"}) {
+    if (const auto value = parsed.value()[name].filled_string()) found.emplace_back(*value);
+  }
+  return found;
+}
+
+// The base64 of the bytes wherever they stand in a longer text, without the characters at both ends
+// that belong to their neighbours as well.
+std::vector<std::string> base64_runs(std::string_view secret) {
+  std::vector<std::string> made;
+  for (std::size_t before = 0; before < 3; ++before) {
+    const std::string encoded = base64::encode(std::string(before, '\0').append(secret));
+    const std::size_t from = before == 0 ? 0 : before + 1;
+    const std::size_t whole = (before + secret.size()) / 3 * 4;
+    if (whole > from) made.push_back(encoded.substr(from, whole - from));
+  }
+  return made;
+}
+
+// Marks each place of `word` in the text, in time that grows with the text alone.
+void mark_all(std::vector<bool>& marked, std::string_view text, std::string_view word) {
+  std::size_t end = 0;
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    for (end = std::max(end, at); end < at + word.size(); ++end) marked[end] = true;
+  }
+}
+
+}  // namespace
+
+SecretFilter::SecretFilter(const std::vector<std::string>& secrets) {
   for (const std::string& secret : secrets) {
     if (secret.size() < shortest_secret) continue;
-    for (std::size_t at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + instead.size())) {
-      text.replace(at, secret.size(), instead);
+    words_.push_back(secret);
+    if (secret.size() >= shortest_in_any_case) lower_words_.push_back(lowered(secret));
+    if (!secret.starts_with('{')) add_runs(secret);
+    for (const std::string& member : opaque_members(secret)) add_runs(member);
+  }
+}
+
+void SecretFilter::add_runs(std::string_view secret) {
+  std::vector<std::string> spellings = base64_runs(secret);
+  for (std::string& encoded : base64_runs(secret)) {
+    // As it stands in addresses.
+    std::replace(encoded.begin(), encoded.end(), '+', '-');
+    std::replace(encoded.begin(), encoded.end(), '/', '_');
+    spellings.push_back(std::move(encoded));
+  }
+  spellings.emplace_back(secret);
+  for (const std::string& spelling : spellings) {
+    const std::string lower = lowered(spelling);
+    for (std::size_t at = 0; at + run_size <= lower.size(); ++at) {
+      std::string run = lower.substr(at, run_size);
+      // A key in lines is wrapped in words that are no secret.
+      if (run.find_first_of(" \t\r\n") == run.npos) runs_.insert(std::move(run));
     }
   }
-  return text;
+}
+
+std::string SecretFilter::clean(std::string_view text) const {
+  constexpr std::string_view instead = "[redacted]";
+  std::vector<bool> marked(text.size());
+  for (const std::string& word : words_) mark_all(marked, text, word);
+  const std::string lower = lowered(text);
+  for (const std::string& word : lower_words_) mark_all(marked, lower, word);
+  std::size_t end = 0;
+  std::string run;
+  for (std::size_t at = 0; !runs_.empty() && at + run_size <= lower.size(); ++at) {
+    run.assign(lower, at, run_size);
+    if (!runs_.contains(run)) continue;
+    for (end = std::max(end, at); end < at + run_size; ++end) marked[end] = true;
+  }
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!marked[at]) {
+      out.push_back(text[at]);
+    } else if (at == 0 || !marked[at - 1]) {
+      out.append(instead);
+    }
+  }
+  return out;
+}
+
+std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets) {
+  return SecretFilter(secrets).clean(text);
 }
 
 Error without_secrets(Error error, const std::vector<std::string>& secrets) {
+  const SecretFilter filter(secrets);
   for (std::string* text : {&error.message, &error.detail, &error.request_id}) {
-    *text = without_secrets(std::move(*text), secrets);
+    *text = filter.clean(*text);
   }
   return error;
 }

@@ -12,14 +12,24 @@ using Clock = std::chrono::steady_clock;
 // A program that has ended its output ends itself within this time, or is given up.
 constexpr std::chrono::milliseconds end_patience{500};
 
+// The end of a text, from the beginning of a character on.
+std::string_view last_words(std::string_view text, std::size_t size) {
+  text.remove_prefix(text.size() - size);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0U) == 0x80U) {
+    text.remove_prefix(1);
+  }
+  return text;
+}
+
 // Why a program opened no connection, and its last words, which mostly say it best.
 Error with_words(Error error, const std::string& error_text) {
   const std::string_view words = json::trim(error_text);
   if (words.empty()) return error;
   constexpr std::size_t shown = 2000;
+  // Before it is cut: the end of a key alone is not known as one.
+  const std::string clean = redacted(words, words.size() + shown);
   error.message += " It wrote: ";
-  error.message +=
-      redacted(words.size() > shown ? words.substr(words.size() - shown) : words, shown);
+  error.message += clean.size() > shown ? last_words(clean, shown) : clean;
   if (error.detail.empty()) error.detail = make_error(error.code, {}, error_text).detail;
   return error;
 }

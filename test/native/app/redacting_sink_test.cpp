@@ -18,3 +18,14 @@ TEST(RedactingSink, CleansFailuresAndLeavesAnswersAlone) {
   EXPECT_NE(text.find("\"delta\":\"topsecret1 and sk-0123456789\""), std::string::npos) << text;
   EXPECT_NE(text.find("no [redacted] and no sk-[redacted] here"), std::string::npos) << text;
 }
+
+TEST(RedactingSink, CleansBeforeItCuts) {
+  const std::string key = "my-own-secret-key-0123456789";
+  for (std::size_t before = 4070; before < 4096; ++before) {
+    test::Collector collector;
+    app::RedactingSink sink(collector, {key});
+    const std::string message = std::string(before, ' ') + key;
+    sink.on_event({event::Failed{message, "x"}});
+    EXPECT_EQ(collector.text(false).find("my-own"), std::string::npos) << before;
+  }
+}

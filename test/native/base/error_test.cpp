@@ -23,3 +23,21 @@ TEST(Error, RedactsCredentialsInTheDetail) {
 TEST(Error, CutsAtACharacterBoundary) {
   EXPECT_EQ(redacted("ab\xE2\x82\xAC", 4), "ab");
 }
+
+TEST(Error, RedactsBeforeItCuts) {
+  // The limit stands inside the key: what is left of it must not be shown.
+  for (std::size_t limit = 8; limit < 60; ++limit) {
+    const std::string shown =
+        redacted("The key sk-proj-abcdefghijklmnop is wrong, says the server", limit);
+    EXPECT_EQ(shown.find("proj"), std::string::npos) << limit << ": " << shown;
+    EXPECT_LE(shown.size(), limit);
+  }
+  const std::string before(2040, ' ');
+  const Error error = make_error(Errc::provider_error, {}, before + "sk-abcdefghijklmnopqrst");
+  EXPECT_EQ(error.detail.find("sk-abc"), std::string::npos);
+}
+
+TEST(Error, CutsNoWordThatMayBeAKey) {
+  EXPECT_EQ(redacted("no such key: my-own-key-0123456789", 20), "no such key: ");
+  EXPECT_EQ(redacted(std::string(1000, 'x'), 500).size(), 500U);
+}
