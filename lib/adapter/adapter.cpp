@@ -117,4 +117,9 @@ std::optional<std::string_view> stop_sentence(std::string_view reason) {
   return cut ? cut : find_sentence(failed_reasons, reason);
 }
 
+void fail_crowded(event::PartTracker& parts) {
+  parts.fail(row_of(Errc::too_many_parts).code, "More than " + std::to_string(open_blocks_limit) +
+                                                    " blocks of the answer are open at a time.");
+}
+
 }  // namespace millrace::adapter

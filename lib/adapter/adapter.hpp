@@ -93,6 +93,10 @@ std::optional<ErrorRecord> error_of(const json::Value& record);
 // Source: https://openrouter.ai/docs/api/reference/errors-and-debugging (2026-11).
 std::string relayed_message(std::string_view message, const json::Value& error);
 
+// Blocks of an answer that an adapter may have open at a time; with more the answer fails.
+inline constexpr std::size_t open_blocks_limit = 1024;
+void fail_crowded(event::PartTracker& parts);
+
 // Ends the run with the error. In strict mode an error without a code is called by its type.
 void fail_with(event::PartTracker& parts, event::Mode mode, const ErrorRecord& error);
 

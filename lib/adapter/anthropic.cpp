@@ -113,6 +113,8 @@ void Anthropic::start(const json::Value& message) {
 }
 
 Anthropic::Block& Anthropic::add_block(const json::Value& index, Kind kind) {
+  // Those that give nothing to a reader count as well: each is looked for among all.
+  if (blocks_.size() >= open_blocks_limit) fail_crowded(services_.parts);
   Block& block = blocks_.emplace_back();
   block.index = index.integer().value_or(-1);
   block.kind = kind;

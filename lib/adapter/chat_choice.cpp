@@ -1,7 +1,5 @@
 #include "adapter/chat_choice.hpp"
 
-#include <algorithm>
-
 namespace millrace::adapter {
 
 json::Value ChatChoice::of(const json::Value& record, bool has_text) {
@@ -27,7 +25,8 @@ json::Value ChatChoice::of(const json::Value& record, bool has_text) {
       has_any_ = true;
       return choice;
     }
-    others_.push_back(*index);
+    others_.insert(*index);
+    if (has_too_many()) break;
   }
   return {};
 }
@@ -35,12 +34,13 @@ json::Value ChatChoice::of(const json::Value& record, bool has_text) {
 void ChatChoice::note_others(const json::Value& choices) {
   for (const json::Value choice : choices.items()) {
     const auto index = choice["index"].integer();
-    if (index && *index != index_ && !is_other(*index)) others_.push_back(*index);
+    if (index && *index != index_) others_.insert(*index);
+    if (has_too_many()) return;
   }
 }
 
 bool ChatChoice::is_other(std::int64_t index) const {
-  return std::find(others_.begin(), others_.end(), index) != others_.end();
+  return others_.contains(index);
 }
 
 }  // namespace millrace::adapter

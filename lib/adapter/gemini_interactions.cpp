@@ -83,6 +83,8 @@ void GeminiInteractions::on_started(const json::Value& record) {
 void GeminiInteractions::on_status(const json::Value& /*record*/) {}
 
 GeminiInteractions::Step& GeminiInteractions::add_step(std::int64_t index, std::string_view type) {
+  // Those that give nothing to a reader count as well: each is looked for among all.
+  if (steps_.size() >= open_blocks_limit) fail_crowded(services_.parts);
   Step& step = steps_.emplace_back();
   step.index = index;
   step.type = type;

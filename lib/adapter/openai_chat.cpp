@@ -14,6 +14,9 @@ constexpr std::string_view unreadable_sentence =
 constexpr std::string_view silent_sentence =
     "The answer of the provider has neither a text nor a call that can be run.";
 
+constexpr std::string_view crowded_sentence =
+    "The answer of the provider has more than 1024 choices beside its own.";
+
 // Groq and Moonshot have places of their own for the counts, where the answer ends.
 json::Value usage_of(const json::Value& record, const json::Value& choice, bool finished) {
   if (const json::Value usage = record["usage"]; usage.is_object() || !finished) return usage;
@@ -82,6 +85,10 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
 // Source: HKUDS/nanobot, pull request 1555 (2026-03).
 json::Value OpenAiChat::on_choices(const json::Value& record) {
   json::Value first = choice_.of(record, given_.text);
+  if (choice_.has_too_many()) {
+    services_.parts.fail(row_of(Errc::too_many_parts).code, crowded_sentence);
+    return {};
+  }
   if (!first) return first;
   ++choices_;
   const Given before = given_;

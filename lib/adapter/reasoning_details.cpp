@@ -7,6 +7,8 @@ namespace millrace::adapter {
 
 namespace {
 constexpr std::size_t limit_bytes = 4UL * 1024 * 1024;
+// Of one detail; one that has more is as much too large.
+constexpr std::size_t most_members = 256;
 }  // namespace
 
 bool ReasoningDetails::is_opaque() const {
@@ -34,6 +36,7 @@ void ReasoningDetails::add(const json::Value& piece) {
   opaque_ = opaque_ || !piece["data"].is_nothing() || !piece["signature"].is_nothing();
   Detail& detail = detail_of(piece);
   for (const auto& [key, value] : piece.members()) {
+    if (bytes_ > limit_bytes) return;
     if (key == detail.text_key) {
       detail.text.append(value.string());
       bytes_ += value.string().size();
@@ -44,6 +47,7 @@ void ReasoningDetails::add(const json::Value& piece) {
     if (found == detail.members.end()) {
       detail.members.emplace_back(key, value.to_json(json::Surrogates::keep));
       bytes_ += key.size() + detail.members.back().second.size();
+      if (detail.members.size() > most_members) bytes_ = limit_bytes + 1;
     } else if (!value.is_null()) {
       found->second = value.to_json(json::Surrogates::keep);
     }

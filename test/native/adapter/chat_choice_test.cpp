@@ -92,4 +92,30 @@ TEST(ChatChoice, ReadsTheFirstOfSeveralAnswersThoughAnotherComesFirst) {
 }
 
 }  // namespace
+TEST(ChatChoice, BoundsChoicesOfEverNewIndexes) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::Decoder decoder(*adapter::find_wire("openai_chat"), {}, ids, events);
+  const auto feed = [&](int index) {
+    EXPECT_TRUE(decoder.feed(chunk(index, R"({"role":"assistant","content":"x"})")).ok());
+  };
+  for (int index = 0; index < 1000; ++index) feed(index);
+  EXPECT_FALSE(decoder.done());
+  for (int index = 1000; index < 1100; ++index) feed(index);
+  EXPECT_TRUE(decoder.done());
+  EXPECT_NE(events.text(true).find("too_many_parts"), std::string::npos);
+}
+
+TEST(ChatChoice, BoundsTheChoicesOfOneRecord) {
+  CountingIds ids("id-");
+  test::Collector events;
+  adapter::Decoder decoder(*adapter::find_wire("openai_chat"), {}, ids, events);
+  std::string record = R"(data: {"choices":[{"index":0,"delta":{"content":"x"}})";
+  for (int index = 1; index < 2000; ++index) {
+    record += R"(,{"index":)" + std::to_string(index) + R"(,"delta":{"content":"y"}})";
+  }
+  EXPECT_TRUE(decoder.feed(record + "]}\n\n").ok());
+  EXPECT_NE(events.text(true).find("too_many_parts"), std::string::npos);
+}
+
 }  // namespace millrace
