@@ -37,12 +37,17 @@ void TaggedText::feed(std::string_view delta, TaggedReader& reader) {
     return;
   }
   waiting_.append(delta);
-  while (!waiting_.empty() && step(reader)) {
+  while (at_ < waiting_.size() && step(reader)) {
   }
+  waiting_.erase(0, at_);
+  searched_ -= std::min(searched_, at_);
+  at_ = 0;
 }
 
 void TaggedText::flush(TaggedReader& reader) {
-  const std::string rest = std::exchange(waiting_, {});
+  const std::string rest = std::exchange(waiting_, {}).substr(at_);
+  at_ = 0;
+  searched_ = 0;
   if (state_ == State::call) {
     reader.on_text(std::string(call_tags[call_tag_].open).append(rest));
     state_ = State::text;
@@ -59,9 +64,8 @@ bool TaggedText::step(TaggedReader& reader) {
     case State::start: return read_start();
     case State::thought: return read_thought(reader);
     case State::thought_ended: {
-      const std::size_t first = waiting_.find_first_not_of(blanks);
-      waiting_.erase(0, std::min(first, waiting_.size()));
-      if (!waiting_.empty()) state_ = State::text;
+      at_ = std::min(waiting_.find_first_not_of(blanks, at_), waiting_.size());
+      if (at_ < waiting_.size()) state_ = State::text;
       return true;
     }
     case State::text: return read_text(reader);
@@ -71,11 +75,12 @@ bool TaggedText::step(TaggedReader& reader) {
 }
 
 bool TaggedText::read_start() {
-  const std::size_t first = waiting_.find_first_not_of(blanks);
+  const std::size_t first = waiting_.find_first_not_of(blanks, std::max(at_, searched_));
+  searched_ = std::min(first, waiting_.size());
   if (first == std::string::npos) return false;
   const std::string_view text = std::string_view(waiting_).substr(first);
   if (text.starts_with(think_open)) {
-    waiting_.erase(0, first + think_open.size());
+    at_ = first + think_open.size();
     state_ = State::thought;
   } else if (think_open.starts_with(text)) {
     return false;
@@ -86,48 +91,58 @@ bool TaggedText::read_start() {
 }
 
 bool TaggedText::read_thought(TaggedReader& reader) {
-  const std::size_t end = waiting_.find(think_close);
-  if (end != std::string::npos) {
-    if (end > 0) reader.on_thought(std::string_view(waiting_).substr(0, end));
-    waiting_.erase(0, end + think_close.size());
-    state_ = State::thought_ended;
-    return true;
+  const std::string_view rest = std::string_view(waiting_).substr(at_);
+  const std::size_t end = rest.find(think_close);
+  const bool has_end = end != std::string_view::npos;
+  const std::size_t size = has_end ? end : rest.size() - begun(rest, think_close);
+  if (size > 0) reader.on_thought(rest.substr(0, size));
+  at_ += size;
+  if (!has_end) return false;
+  at_ += think_close.size();
+  state_ = State::thought_ended;
+  return true;
+}
+
+// Where the first tag of calls begins, and which it is.
+std::size_t TaggedText::find_call(std::string_view text) {
+  for (std::size_t at = text.find('<'); reads_calls_ && at != text.npos;
+       at = text.find('<', at + 1)) {
+    for (std::size_t tag = 0; tag < call_tags.size(); ++tag) {
+      if (!text.substr(at).starts_with(call_tags[tag].open)) continue;
+      call_tag_ = tag;
+      return at;
+    }
   }
-  const std::size_t kept = begun(waiting_, think_close);
-  const std::size_t size = waiting_.size() - kept;
-  if (size > 0) reader.on_thought(std::string_view(waiting_).substr(0, size));
-  waiting_.erase(0, size);
-  return false;
+  return text.npos;
 }
 
 bool TaggedText::read_text(TaggedReader& reader) {
-  std::size_t found = std::string::npos;
+  const std::string_view rest = std::string_view(waiting_).substr(at_);
+  const std::size_t found = find_call(rest);
+  const bool is_call = found != std::string_view::npos;
   std::size_t kept = 0;
-  for (std::size_t tag = 0; reads_calls_ && tag < call_tags.size(); ++tag) {
-    const std::size_t at = waiting_.find(call_tags[tag].open);
-    kept = std::max(kept, begun(waiting_, call_tags[tag].open));
-    if (at >= found) continue;
-    found = at;
-    call_tag_ = tag;
+  for (const CallTag& tag : call_tags) {
+    if (reads_calls_ && !is_call) kept = std::max(kept, begun(rest, tag.open));
   }
-  const bool is_call = found != std::string::npos;
-  const std::size_t size = is_call ? found : waiting_.size() - kept;
-  if (size > 0) reader.on_text(std::string_view(waiting_).substr(0, size));
-  waiting_.erase(0, is_call ? size + call_tags[call_tag_].open.size() : size);
+  const std::size_t size = is_call ? found : rest.size() - kept;
+  if (size > 0) reader.on_text(rest.substr(0, size));
+  at_ += is_call ? size + call_tags[call_tag_].open.size() : size;
   if (is_call) state_ = State::call;
   return is_call;
 }
 
 bool TaggedText::read_call(TaggedReader& reader) {
   const CallTag& tag = call_tags[call_tag_];
-  const std::size_t end = waiting_.find(tag.close);
+  const std::size_t end = waiting_.find(tag.close, std::max(at_, searched_));
   if (end == std::string::npos) {
-    if (waiting_.size() > call_limit_bytes) flush(reader);
+    // The tag may come in pieces.
+    searched_ = std::max(at_, waiting_.size() - std::min(waiting_.size(), tag.close.size() - 1));
+    if (waiting_.size() - at_ > call_limit_bytes) flush(reader);
     return false;
   }
   state_ = State::text;
-  const std::string content = waiting_.substr(0, end);
-  waiting_.erase(0, end + tag.close.size());
+  const std::string content = waiting_.substr(at_, end - at_);
+  at_ = end + tag.close.size();
   if (!reader.on_call(content)) {
     reader.on_text(std::string(tag.open).append(content).append(tag.close));
   }

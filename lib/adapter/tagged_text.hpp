@@ -5,6 +5,7 @@
 // A tag may come in pieces.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,12 +49,15 @@ class TaggedText {
   bool read_thought(TaggedReader& reader);
   bool read_text(TaggedReader& reader);
   bool read_call(TaggedReader& reader);
+  std::size_t find_call(std::string_view text);
 
   bool reads_calls_;
   State first_;  // of a message
   State state_;
   std::size_t call_tag_ = 0;  // which of the tags of calls is open
   std::string waiting_;
+  std::size_t at_ = 0;        // what is before it was given
+  std::size_t searched_ = 0;  // in what is before it the awaited tag does not begin
 };
 
 inline TaggedText::Tags thought_tags(const Services& services) {
