@@ -8,11 +8,13 @@
 #include "base/json.hpp"
 #include "base/json_depth.hpp"
 #include "format/format.hpp"
+#include "message/body_size.hpp"
 #include "message/foreign.hpp"
 
 namespace millrace::app {
 namespace {
 
+constexpr std::size_t most_answers = 1024;
 constexpr std::string_view body_shape =
     "The body must be an AG-UI RunAgentInput, or { threadId, messages }: ";
 
@@ -36,6 +38,7 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
     return wrong_body("`messages` must be an array");
   }
   if (options.verbatim) return messages.to_json(json::Surrogates::keep);
+  MILLRACE_TRY(message::check_size(messages));
   const std::string_view format_name = options.format;
   const bool is_canonical = format_name.empty() || format_name == "canonical";
   const format::Format* format =
@@ -64,6 +67,7 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
 Result<std::string> read_tools(const json::Value& tools) {
   if (tools.is_nothing()) return std::string();
   if (!tools.is_array()) return wrong_body("`tools` must be an array");
+  MILLRACE_TRY(message::check_tool_count(tools));
   std::set<std::string_view> names;
   for (const json::Value tool : tools.items()) {
     const std::string_view name =
@@ -127,6 +131,12 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
 
   const json::Value resume = body["resume"];
   if (!resume.is_nothing() && !resume.is_array()) return wrong_body("`resume` must be an array");
+  if (resume.size() > most_answers) {
+    return make_error(Errc::body_too_large, "The request answers " + std::to_string(resume.size()) +
+                                                " questions; at most " +
+                                                std::to_string(most_answers) +
+                                                " can be answered at once.");
+  }
   if (resume.size() > 0) input.resume_json = resume.to_json();
 
   auto messages = read_messages(body["messages"], options, ids);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/json.hpp"
+#include "message/body_size.hpp"
 #include "model/api_mode.hpp"
 #include "model/cache_marks.hpp"
 #include "model/families.hpp"
@@ -299,6 +300,7 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   auto parsed = document.parse(text);
   if (!parsed) return std::move(parsed).error();
   const json::Value root = parsed.value();
+  MILLRACE_TRY(message::check_size(root["messages"]));
   auto payload = read_rest(root);
   if (!payload) return payload;
   auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <unordered_set>
 
+#include "message/body_size.hpp"
 #include "model/tool_schema.hpp"
 
 namespace millrace::model {
@@ -94,13 +97,13 @@ Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
   if (!tools.is_array()) {
     return invalid_member("tools", "must be an array of { type: 'function', function: { name } }");
   }
+  MILLRACE_TRY(message::check_tool_count(tools));
+  std::unordered_set<std::string> names;
   for (const json::Value value : tools.items()) {
     auto tool = read_tool(value);
     if (!tool) return std::move(tool).error();
     const std::string& name = tool.value().name;
-    const bool repeated =
-        !name.empty() && std::any_of(payload.tools.begin(), payload.tools.end(),
-                                     [&](const Tool& known) { return known.name == name; });
+    const bool repeated = !name.empty() && !names.insert(name).second;
     if (repeated) return invalid_member("tools", "holds \"" + name + "\" twice");
     payload.tools.push_back(std::move(tool).value());
   }

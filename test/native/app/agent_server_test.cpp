@@ -118,6 +118,40 @@ TEST(AgentInput, TellsMissingMessagesFromWrongOnes) {
   EXPECT_NE(said(R"({"messages":"x"})").find("`messages` must be an array"), std::string::npos);
 }
 
+std::string list_of(std::size_t count, const std::string& item) {
+  std::string list = "[";
+  for (std::size_t at = 0; at < count; ++at) {
+    list.append(at == 0 ? "" : ",");
+    for (const char c : item) c == '#' ? list.append(std::to_string(at)) : list += c;
+  }
+  return list + "]";
+}
+
+TEST(AgentInput, BoundsWhatItHolds) {
+  CountingIds ids("id-");
+  const std::string user = R"({"id":"#","role":"user","content":"x"})";
+  const std::string call =
+      R"({"id":"#","type":"function","function":{"name":"f","arguments":"{}"}})";
+  const auto refusal = [&](const std::string& messages, const std::string& rest) {
+    const auto read = app::read_agent_input(R"({"messages":)" + messages + rest + "}", {}, ids);
+    return read ? std::string() : std::string(read.error().code_name()) + read.error().message;
+  };
+  EXPECT_EQ(refusal(list_of(10'000, user), ""), "");
+  EXPECT_NE(refusal(list_of(10'001, user), "").find("body_too_largeThe request has 10001"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(R"([{"id":"a","role":"assistant","toolCalls":)" + list_of(10'000, call) + "}]", "")
+          .find("body_too_large"),
+      std::string::npos);
+  EXPECT_EQ(refusal(list_of(1, user), R"(,"tools":)" + list_of(1024, R"({"name":"t#"})")), "");
+  EXPECT_NE(refusal(list_of(1, user), R"(,"tools":)" + list_of(1025, R"({"name":"t#"})"))
+                .find("body_too_largeThe request offers 1025 tools"),
+            std::string::npos);
+  EXPECT_NE(refusal(list_of(1, user), R"(,"resume":)" + list_of(1025, R"({"interruptId":"#"})"))
+                .find("body_too_largeThe request answers 1025"),
+            std::string::npos);
+}
+
 TEST(ServerOptions, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(app::read_server_options(R"({"prot":1})").error().code, Errc::invalid_option);
   EXPECT_EQ(app::read_server_options(R"({"port":70000})").error().code, Errc::invalid_option);
