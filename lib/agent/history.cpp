@@ -1,8 +1,13 @@
 #include "agent/history.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <queue>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -256,21 +261,29 @@ Tree shorten_rows(const Tree& messages, std::int64_t most_tokens) {
   for (const Tree& row : messages.items()) {
     sizes.push_back(is_role(row, "system") ? 0 : estimate_tokens(row["content"].string()));
   }
+  // The longest comes first, of equal ones the oldest.
+  struct Long {
+    std::int64_t tokens;
+    std::size_t at;
+    bool operator<(const Long& other) const {
+      return tokens != other.tokens ? tokens < other.tokens : at > other.at;
+    }
+  };
   for (const bool results : {true, false}) {
-    while (total > most_tokens) {
-      std::size_t longest = sizes.size();
-      std::int64_t tokens = shortest_cut;
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] <= tokens || is_tool_result(messages.items()[i]) != results) continue;
-        longest = i;
-        tokens = sizes[i];
-      }
-      if (longest == sizes.size()) break;
-      Tree& row = rows.items()[longest];
-      const std::int64_t kept = tokens - (total - most_tokens) - cut_mark;
+    std::priority_queue<Long> longest;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] <= shortest_cut || is_tool_result(messages.items()[i]) != results) continue;
+      longest.push({sizes[i], i});
+    }
+    while (total > most_tokens && !longest.empty()) {
+      const Long one = longest.top();
+      longest.pop();
+      Tree& row = rows.items()[one.at];
+      const std::int64_t kept = one.tokens - (total - most_tokens) - cut_mark;
       total -= estimate_message_tokens(row);
-      sizes[longest] = shorten(row, kept, tokens);
+      const std::int64_t left = shorten(row, kept, one.tokens);
       total += estimate_message_tokens(row);
+      if (left > shortest_cut) longest.push({left, one.at});
     }
   }
   return rows;
@@ -324,11 +337,43 @@ Tree trim_rows(const Tree& messages, std::size_t most) {
   return kept;
 }
 
+namespace {
+
+// The results of a history by the ids of their calls. Each is taken once; calls ask in the order of
+// their rows.
+class Results {
+ public:
+  explicit Results(const std::vector<Tree>& rows) {
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      if (is_tool_result(rows[at])) places_[rows[at]["tool_call_id"].string()].at.push_back(at);
+    }
+  }
+
+  // The first that stands behind this row and was not taken.
+  std::optional<std::size_t> take(std::string_view id, std::size_t row) {
+    const auto found = places_.find(id);
+    if (id.empty() || found == places_.end()) return std::nullopt;
+    Places& places = found->second;
+    while (places.next < places.at.size() && places.at[places.next] <= row) ++places.next;
+    if (places.next == places.at.size()) return std::nullopt;
+    return places.at[places.next++];
+  }
+
+ private:
+  struct Places {
+    std::vector<std::size_t> at;
+    std::size_t next = 0;
+  };
+  std::unordered_map<std::string_view, Places> places_;
+};
+
+}  // namespace
+
 // Rows change only where something is wrong with them: the others stay shared with `messages`.
 Tree repair_rows(const Tree& messages, IdSource& ids) {
   const auto& items = messages.items();
   std::set<std::string> seen;
-  std::vector<bool> used(items.size(), false);
+  Results given(items);
   Tree repaired = Tree::array();
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (is_tool_result(items[i])) continue;
@@ -343,18 +388,9 @@ Tree repair_rows(const Tree& messages, IdSource& ids) {
         fresh = "call_" + ids.next_id();
         row.at("tool_calls").items()[at].set("id", fresh);
       }
-      // The first unused result of this call behind its row, before the next row of a person.
-      std::size_t found = items.size();
-      for (std::size_t j = i + 1; j < items.size() && !id.empty(); ++j) {
-        if (is_tool_result(items[j]) && !used[j] && items[j]["tool_call_id"].string() == id) {
-          found = j;
-          break;
-        }
-      }
       Tree result = Tree::object();
-      if (found < items.size()) {
-        used[found] = true;
-        result = items[found];
+      if (const auto found = given.take(id, i)) {
+        result = items[*found];
       } else {
         result.set("role", "tool");
         result.set("content", "The call has no result.");

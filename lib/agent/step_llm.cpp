@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "agent/approvals.hpp"
@@ -36,12 +38,35 @@ bool is_prompt(const Tree& row) {
   return is_role(row, "system") || is_role(row, "developer");
 }
 
+// Ids that have a result in the newest turn that knows them, as find_tool_row() sees each.
+std::unordered_set<std::string_view> answered_ids(const Tree& state) {
+  std::unordered_set<std::string_view> known;
+  std::unordered_set<std::string_view> answered;
+  const auto show = [&](const Tree& turn) {
+    for (const std::string_view member : {"tools", "tool_calls"}) {
+      for (const Tree& call : turn[member].items()) known.insert(call["id"].string());
+    }
+  };
+  const auto& rows = state["messages"].items();
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    const Tree& named =
+        (*row)["tool_call_id"].is_null() ? (*row)["plugin"]["id"] : (*row)["tool_call_id"];
+    const bool is_result = (*row)["role"].string() == "tool";
+    if (is_result && known.insert(named.string()).second) answered.insert(named.string());
+    show(*row);
+    for (const Tree& turn : (*row)["children"].items()) show(turn);
+  }
+  return answered;
+}
+
 // A call without an id, or with one that was used before, could not be told from another.
-void give_ids(Tree& result, Tree& state, IdSource& ids) {
+void give_ids(Tree& result, const Tree& state, IdSource& ids) {
+  if (std::as_const(result)["tool_calls"].items().empty()) return;
+  const auto answered = answered_ids(state);
   std::set<std::string> seen;
   for (Tree& call : result.at("tool_calls").items()) {
     const std::string id(call["id"].string());
-    if (!id.empty() && seen.insert(id).second && find_tool_row(state, id) == nullptr) continue;
+    if (!id.empty() && seen.insert(id).second && !answered.contains(id)) continue;
     call.set("id", "call_" + ids.next_id());
   }
 }

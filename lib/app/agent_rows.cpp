@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/utf8.hpp"
@@ -117,13 +119,6 @@ std::optional<message::Message> text_message(const Tree& row) {
   return made;
 }
 
-const Tree* call_of(const Tree& row, std::string_view id) {
-  for (const Tree& call : row["tool_calls"].items()) {
-    if (call["id"].string() == id) return &call;
-  }
-  return nullptr;
-}
-
 // Ids of the calls of a turn that the provider ran itself: those it answered, and those that it
 // says are its own, whose result may come with the next turn.
 std::set<std::string, std::less<>> provider_calls(const Tree& turn) {
@@ -144,12 +139,15 @@ std::set<std::string, std::less<>> provider_calls(const Tree& turn) {
 // The messages of a turn as the row has them now: calls may have been edited or dropped.
 void add_turn(Tree& out, const Tree& row) {
   const auto theirs = provider_calls(row["turn"]);
+  std::unordered_map<std::string_view, const Tree*> own;
+  for (const Tree& call : row["tool_calls"].items()) own.emplace(call["id"].string(), &call);
   for (const Tree& message : row["turn"].items()) {
     Tree made = message;
     if (Tree* calls = made.find("toolCalls")) {
       Tree kept = Tree::array();
       for (Tree& call : calls->items()) {
-        const Tree* now = call_of(row, call["id"].string());
+        const auto found = own.find(call["id"].string());
+        const Tree* now = found == own.end() ? nullptr : found->second;
         if (now == nullptr && !theirs.contains(call["id"].string())) continue;
         if (now != nullptr) {
           call.at("function").set("arguments", (*now)["function"]["arguments"]);

@@ -268,8 +268,7 @@ void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
 void AgUiEncoder::add_interrupt(const json::Value& value, std::string_view reason) {
   std::string id(value["id"].filled_string().value_or(value["interrupt_id"].string()));
   if (id.empty()) id = options_.run_id + "-interrupt-" + std::to_string(interrupt_ids_.size() + 1);
-  if (std::find(interrupt_ids_.begin(), interrupt_ids_.end(), id) != interrupt_ids_.end()) return;
-  interrupt_ids_.push_back(id);
+  if (!interrupt_ids_.insert(id).second) return;
   const json::Value question = value["value"].exists() ? value["value"] : value;
   std::string_view message = question.string();
   for (const std::string_view key : {"message", "question", "description"}) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -87,7 +88,7 @@ class AgUiEncoder final : public event::EventSink {
   std::vector<Step> open_steps_;            // of the source
   std::vector<std::string> pending_calls_;  // calls without result
   std::string interrupts_;                  // JSON objects, comma separated
-  std::vector<std::string> interrupt_ids_;
+  std::unordered_set<std::string> interrupt_ids_;
   bool started_ = false;
   bool cancelled_ = false;  // the source was cancelled, and the client has no word for it
   bool ended_ = false;

@@ -1,14 +1,13 @@
 #include "encoder/completion.hpp"
 
-#include <algorithm>
-
 #include "base/json.hpp"
 
 namespace millrace::encoder {
 
 // A call that the provider ran itself is none of the caller's.
 void Completion::drop_call(std::string_view id) {
-  std::erase_if(calls_, [id](const Call& call) { return call.id == id; });
+  const auto place = places_.extract(std::string(id));
+  if (!place.empty()) calls_[place.mapped()].is_dropped = true;
 }
 
 void Completion::on_event(const event::Event& event) {
@@ -20,11 +19,12 @@ void Completion::on_event(const event::Event& event) {
     reasoning_.append(thought->delta);
   } else if (const auto* call = std::get_if<event::ToolStart>(&event.body)) {
     // What the provider runs itself is nothing that the caller is asked to run.
-    if (!call->hosted) calls_.push_back({std::string(call->id), std::string(call->name), {}});
+    if (call->hosted) return;
+    places_.emplace(call->id, calls_.size());
+    calls_.push_back({std::string(call->id), std::string(call->name), {}});
   } else if (const auto* piece = std::get_if<event::ToolArgs>(&event.body)) {
-    const auto owner = std::find_if(calls_.begin(), calls_.end(),
-                                    [&](const Call& one) { return one.id == piece->id; });
-    if (owner != calls_.end()) owner->arguments.append(piece->delta);
+    const auto owner = places_.find(std::string(piece->id));
+    if (owner != places_.end()) calls_[owner->second].arguments.append(piece->delta);
   } else if (const auto* result = std::get_if<event::ToolResult>(&event.body)) {
     drop_call(result->id);
   } else if (const auto* state = std::get_if<event::ProviderState>(&event.body)) {
@@ -33,21 +33,23 @@ void Completion::on_event(const event::Event& event) {
     text_.clear();
     reasoning_.clear();
     calls_.clear();
+    places_.clear();
   }
 }
 
 std::string Completion::message_json() const {
   std::string out = "{";
   json::append_member(out, "role", "assistant");
-  if (text_.empty() && !calls_.empty()) {
+  if (text_.empty() && !places_.empty()) {
     json::append_raw_member(out, "content", "null");
   } else {
     json::append_member(out, "content", text_);
   }
   if (!reasoning_.empty()) json::append_member(out, "reasoning_content", reasoning_);
-  if (calls_.empty()) return out + "}";
+  if (places_.empty()) return out + "}";
   std::string list = "[";
   for (const Call& call : calls_) {
+    if (call.is_dropped) continue;
     if (list.size() > 1) list.push_back(',');
     list.push_back('{');
     json::append_member(list, "id", call.id);

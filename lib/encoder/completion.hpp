@@ -2,9 +2,11 @@
 // Source: OpenAI API reference, the chat completion object (2026).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "event/event.hpp"
@@ -38,6 +40,7 @@ class Completion final : public event::EventSink {
     std::string id;
     std::string name;
     std::string arguments;
+    bool is_dropped = false;
   };
 
   void drop_call(std::string_view id);
@@ -46,6 +49,7 @@ class Completion final : public event::EventSink {
   std::string text_;
   std::string reasoning_;
   std::vector<Call> calls_;
+  std::unordered_map<std::string, std::size_t> places_;  // in calls_, by id
 };
 
 }  // namespace millrace::encoder

@@ -94,7 +94,7 @@ void LobeEncoder::on_event(const event::Event& event) {
                  [&](const event::EncryptedValue& value) { on_encrypted(value); },
                  [&](const event::ToolStart& call) {
                    // Readers run what comes as a call of theirs.
-                   if (call.hosted && !is_hosted(call.id)) hosted_.emplace_back(call.id);
+                   if (call.hosted && !is_hosted(call.id)) hosted_.emplace(call.id);
                    is_hosted(call.id) ? data() : on_tool_start(call);
                  },
                  [&](const event::ToolArgs& piece) {
@@ -123,7 +123,7 @@ void LobeEncoder::on_event(const event::Event& event) {
 }
 
 bool LobeEncoder::is_hosted(std::string_view call_id) const {
-  return std::find(hosted_.begin(), hosted_.end(), call_id) != hosted_.end();
+  return hosted_.contains(std::string(call_id));
 }
 
 void LobeEncoder::effective() {

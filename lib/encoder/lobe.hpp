@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json.hpp"
@@ -115,7 +116,7 @@ class LobeEncoder final : public event::EventSink {
   std::string thought_id_;                              // of the latest thought
   std::string issuer_;                                  // of the opaque values that come
   std::unordered_map<std::string, std::size_t> calls_;  // id -> index
-  std::vector<std::string> hosted_;                     // ids of calls that the provider runs
+  std::unordered_set<std::string> hosted_;              // ids of calls that the provider runs
   Sources sources_;
   std::vector<std::string> summaries_;  // of the Responses item whose opaque value is to come
   std::vector<Thought> thoughts_;

@@ -99,7 +99,7 @@ void LobeEncoder::on_state(const event::Event& event, const event::ProviderState
   if (!parsed) return write_data(event);
   const json::Value& value = parsed.value();
   if (state.provider == event::issuer_provider && state.kind == event::hosted_kind) {
-    hosted_.emplace_back(state.entity_id);
+    hosted_.emplace(state.entity_id);
     return;
   }
   if (state.provider == event::issuer_provider && state.kind == event::issuer_kind) {

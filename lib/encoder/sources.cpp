@@ -1,6 +1,5 @@
 #include "encoder/sources.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace millrace::encoder {
@@ -12,7 +11,7 @@ void Sources::add(const json::Value& citation) {
   }
   for (const json::Value query : citation["webSearchQueries"].items()) {
     const auto text = query.filled_string();
-    if (!text || std::find(queries_.begin(), queries_.end(), *text) != queries_.end()) continue;
+    if (!text || !known_queries_.emplace(*text).second) continue;
     queries_.emplace_back(*text);
     has_more_ = true;
   }
@@ -40,9 +39,7 @@ void Sources::cite(const json::Value& source, std::string_view host) {
     if (found.url.empty()) found.url = source[key].string();
   }
   if (found.url.empty()) found.url = source["location"]["web"]["url"].string();
-  const bool known = std::any_of(sources_.begin(), sources_.end(),
-                                 [&](const Source& one) { return one.url == found.url; });
-  if (found.url.empty() || known) return;
+  if (found.url.empty() || !addresses_.insert(found.url).second) return;
   found.title = source["title"].string();
   if (found.title.empty()) found.title = found.url;
   found.favicon = source["favicon"].filled_string().value_or(host);

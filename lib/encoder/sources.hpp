@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json.hpp"
@@ -36,6 +37,9 @@ class Sources {
 
   std::vector<Source> sources_;
   std::vector<std::string> queries_;
+  // Addresses and queries that are known: an answer may have ever new ones.
+  std::unordered_set<std::string> addresses_;
+  std::unordered_set<std::string> known_queries_;
   bool has_more_ = false;
 };
 

@@ -1,6 +1,7 @@
 // Canonical messages -> Anthropic's turns.
 
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,10 +47,9 @@ class AnthropicWriter final : public TurnWriter {
       out_.raw("caller", caller->json);
     }
     out_.close_object();
-    for (const auto& [call_id, thought] : held_thoughts_) {
-      if (call_id == call.id) write_thought(*thought);
-    }
-    std::erase_if(held_thoughts_, [&](const auto& held) { return held.first == call.id; });
+    const auto held = held_thoughts_.extract(call.id);
+    if (held.empty()) return;
+    for (const Message* thought : held.mapped()) write_thought(*thought);
   }
 
   void write_result(const Message& message, std::string_view /*name*/,
@@ -129,7 +129,7 @@ class AnthropicWriter final : public TurnWriter {
       json::Document document;
       const auto call_id = document.parse(after->json);
       if (call_id && holds_call(call_id.value().string())) {
-        held_thoughts_.emplace_back(call_id.value().string(), &message);
+        held_thoughts_[std::string(call_id.value().string())].push_back(&message);
         return;
       }
     }
@@ -210,7 +210,7 @@ class AnthropicWriter final : public TurnWriter {
   }
 
   JsonBuilder& out_;
-  std::vector<std::pair<std::string, const Message*>> held_thoughts_;  // by the call before them
+  std::unordered_map<std::string, std::vector<const Message*>> held_thoughts_;  // by their call
 };
 
 bool is_system(const Message& message) {

@@ -6,6 +6,7 @@
 
 #include "format/gemini.hpp"
 #include "format/gemini_parts.hpp"
+#include "format/open_calls.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -47,11 +48,6 @@ class GeminiReader {
   [[nodiscard]] Messages take() { return std::move(messages_); }
 
  private:
-  // A call that waits for its response.
-  struct Open {
-    std::string id;
-    std::string name;
-  };
   using Handler = void (GeminiReader::*)(const json::Value& value, const json::Value& part);
   struct Row;
   static const Row* find_row(const json::Value& part);
@@ -74,7 +70,7 @@ class GeminiReader {
   Messages messages_;
   std::string turn_id_;        // the stored id, for the turn's first message
   bool in_assistant_ = false;  // the last message takes what comes next
-  std::vector<Open> open_;
+  OpenCalls open_;
   std::size_t code_message_ = 0;  // index of the message that holds the last code
   std::size_t code_call_ = 0;     // and of its call there
   std::string code_id_;
@@ -156,13 +152,9 @@ void GeminiReader::read_user(const json::Value& parts) {
 std::string GeminiReader::answered_id(const json::Value& response) {
   const std::string_view id = response["id"].string();
   const std::string_view name = response["name"].string();
-  const auto call = std::find_if(open_.begin(), open_.end(), [&](const Open& open) {
-    return id.empty() ? open.name == name : open.id == id;
-  });
-  if (call == open_.end()) return id.empty() ? ids_.next_id() : std::string(id);
-  std::string answered = std::move(call->id);
-  open_.erase(call);
-  return answered;
+  const auto answered = id.empty() ? open_.take_name(name) : open_.take_id(id);
+  if (answered) return *answered;
+  return id.empty() ? ids_.next_id() : std::string(id);
 }
 
 void GeminiReader::read_response(const json::Value& value, const json::Value& /*part*/) {
@@ -230,7 +222,7 @@ void GeminiReader::read_call(const json::Value& value, const json::Value& part) 
   if (const auto signature = part["thoughtSignature"].filled_string()) {
     call.encrypted_value = gemini::encrypted_value(*signature);
   }
-  open_.push_back({call.id, call.name});
+  open_.add(call.id, call.name);
   assistant(false).tool_calls.push_back(std::move(call));
 }
 

@@ -1,8 +1,10 @@
 #include "format/ollama.hpp"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
+#include "format/open_calls.hpp"
 #include "format/support.hpp"
 #include "message/parts.hpp"
 
@@ -53,16 +55,6 @@ void write_calls(JsonBuilder& out, const std::vector<ToolCall>& calls) {
   out.close_array();
 }
 
-// The name of the tool that a result is of: its call stands before it.
-std::string_view tool_name(std::span<const Message> before, std::string_view call_id) {
-  for (auto message = before.rbegin(); message != before.rend(); ++message) {
-    const auto call = std::find_if(message->tool_calls.begin(), message->tool_calls.end(),
-                                   [&](const ToolCall& c) { return c.id == call_id; });
-    if (call != message->tool_calls.end()) return call->name;
-  }
-  return {};
-}
-
 class OllamaReader {
  public:
   explicit OllamaReader(IdSource& ids) : ids_(ids) {}
@@ -85,12 +77,6 @@ class OllamaReader {
   [[nodiscard]] Messages take() { return std::move(messages_); }
 
  private:
-  // A call that waits for its result.
-  struct Open {
-    std::string id;
-    std::string name;
-  };
-
   Message& add(Role role, const json::Value& value) {
     Message& message = messages_.emplace_back();
     message.role = role;
@@ -125,7 +111,7 @@ class OllamaReader {
       added.id = call["id"].filled_string() ? std::string(call["id"].string()) : ids_.next_id();
       added.name = function["name"].string();
       added.arguments = read_arguments(function["arguments"]);
-      open_.push_back({added.id, added.name});
+      open_.add(added.id, added.name);
     }
   }
 
@@ -134,18 +120,14 @@ class OllamaReader {
   std::string answered_id(const json::Value& value) {
     if (const auto id = value["tool_call_id"].filled_string()) return std::string(*id);
     const std::string_view name = value["tool_name"].string();
-    auto call = std::find_if(open_.begin(), open_.end(),
-                             [&](const Open& open) { return open.name == name; });
-    if (call == open_.end() && name.empty()) call = open_.begin();
-    if (call == open_.end()) return ids_.next_id();
-    std::string id = std::move(call->id);
-    open_.erase(call);
-    return id;
+    auto id = open_.take_name(name);
+    if (!id && name.empty()) id = open_.take_first();
+    return id ? *std::move(id) : ids_.next_id();
   }
 
   IdSource& ids_;
   Messages messages_;
-  std::vector<Open> open_;
+  OpenCalls open_;  // whose results are to come
 };
 
 }  // namespace
@@ -153,8 +135,9 @@ class OllamaReader {
 void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();
   std::string thought;
-  for (std::size_t at = 0; at < messages.size(); ++at) {
-    const Message& message = messages[at];
+  // A result names the tool of the call that stands before it.
+  std::unordered_map<std::string_view, std::string_view> names;
+  for (const Message& message : messages) {
     if (message.role == Role::activity) continue;
     if (message.role == Role::reasoning) {
       thought.append(message::text_of(message.content));
@@ -169,10 +152,14 @@ void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
     if (message.role == Role::assistant) out.filled("thinking", thought);
     write_calls(out, message.tool_calls);
     if (is_result) {
-      out.filled("tool_name", tool_name(messages.first(at), message.tool_call_id));
+      const auto name = names.find(message.tool_call_id);
+      if (name != names.end()) out.filled("tool_name", name->second);
       out.filled("tool_call_id", message.tool_call_id);
     }
     out.close_object();
+    for (auto call = message.tool_calls.rbegin(); call != message.tool_calls.rend(); ++call) {
+      names.insert_or_assign(call->id, call->name);
+    }
     thought.clear();
   }
   out.close_array();

@@ -69,11 +69,11 @@ void TurnWriter::close_calls() {
     write_result(*result, calls_[i].call->name, wire_ids[i]);
   }
   calls_.clear();
+  held_ids_.clear();
 }
 
 bool TurnWriter::holds_call(std::string_view id) const {
-  return std::any_of(calls_.begin(), calls_.end(),
-                     [&](const Call& held) { return held.call->id == id; });
+  return held_ids_.contains(id);
 }
 
 const Message* TurnWriter::take_result(const message::ToolCall& call) {

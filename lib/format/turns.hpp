@@ -53,7 +53,10 @@ class TurnWriter {
 
   // Makes sure that what follows goes into a turn of this side.
   void enter(Turn turn);
-  void hold_call(const message::ToolCall& call) { calls_.push_back({&call, at_}); }
+  void hold_call(const message::ToolCall& call) {
+    calls_.push_back({&call, at_});
+    held_ids_.insert(call.id);
+  }
   [[nodiscard]] bool holds_call(std::string_view id) const;
   // Ends the assistant turn by its calls and begins the next by their results.
   void close_calls();
@@ -85,6 +88,7 @@ class TurnWriter {
   std::size_t at_ = 0;
   Turn turn_ = Turn::none;
   std::vector<Call> calls_;
+  std::unordered_set<std::string_view> held_ids_;  // of calls_
   std::unordered_map<std::string_view, Results> results_;
   std::vector<bool> used_;  // results that are written
   std::unordered_set<std::string> wire_ids_;

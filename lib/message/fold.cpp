@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace millrace::message {
@@ -16,12 +19,13 @@ void carry_state(Metadata& to, Metadata& from) {
 void carry_state(Message& to, Message& from) {
   carry_state(to.metadata, from.metadata);
   if (!to.encrypted_value) to.encrypted_value = std::move(from.encrypted_value);
+  std::unordered_map<std::string_view, ToolCall*> before;
+  for (ToolCall& call : from.tool_calls) before.emplace(call.id, &call);
   for (ToolCall& call : to.tool_calls) {
-    const auto before = std::find_if(from.tool_calls.begin(), from.tool_calls.end(),
-                                     [&](const ToolCall& c) { return c.id == call.id; });
-    if (before == from.tool_calls.end()) continue;
-    carry_state(call.metadata, before->metadata);
-    if (!call.encrypted_value) call.encrypted_value = std::move(before->encrypted_value);
+    const auto found = before.find(call.id);
+    if (found == before.end()) continue;
+    carry_state(call.metadata, found->second->metadata);
+    if (!call.encrypted_value) call.encrypted_value = std::move(found->second->encrypted_value);
   }
 }
 
@@ -242,21 +246,19 @@ void Folder::on_citation(const json::Value& event) {
 // What was said is void and comes again: the messages named, or all since the step began.
 void Folder::on_reset(const json::Value& event) {
   const json::Value ids = event["messageIds"];
+  std::unordered_set<std::string_view> named;
+  for (const json::Value id : ids.items()) named.insert(id.string());
   const auto is_void = [&](const Place place) {
-    if (!ids.is_array()) return true;
-    for (const json::Value id : ids.items()) {
-      if (id.string() == place->message.id) return true;
-    }
-    return false;
+    return !ids.is_array() || named.contains(place->message.id);
   };
-  std::erase_if(step_, [&](const Place place) {
+  const std::size_t dropped = std::erase_if(step_, [&](const Place place) {
     if (!is_void(place)) return false;
     entries_.erase(place);
     return true;
   });
   waiting_.clear();
   chunks_.clear();
-  index_all();
+  if (dropped > 0) index_all();
 }
 
 }  // namespace millrace::message

@@ -101,11 +101,11 @@ class Plan {
     const std::vector<Index>& results = results_[at];
     Index end = at;  // the last result that stands where it should
     Index next = 0;
-    for (Index i = at + 1; i < messages_.size() && may_stand_between(messages_[i].role); ++i) {
-      if (next < results.size() && results[next] == i) {
-        ++next;
-        end = i;
-      }
+    for (Index i = at + 1; next < results.size() && i < messages_.size(); ++i) {
+      if (!may_stand_between(messages_[i].role)) break;
+      if (results[next] != i) continue;
+      ++next;
+      end = i;
     }
     for (Index i = at + 1; i <= end; ++i) {
       if (done_[i] || told_[i]) continue;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "message/message.hpp"
 
@@ -19,6 +22,7 @@ constexpr std::array<std::string_view, 5> call_members{"id", "type", "function",
                                                        "metadata"};
 constexpr std::array<std::string_view, 2> function_members{"name", "arguments"};
 constexpr std::array<std::string_view, 2> own_members{"providerState", "citations"};
+constexpr std::size_t most_searched = 16;  // names, one after the other
 
 Error wrong(std::string_view where, std::string_view rest) {
   return make_error(Errc::invalid_messages, std::string(where).append(rest));
@@ -147,6 +151,12 @@ const ProviderState* Metadata::find(std::string_view provider, std::string_view 
 }
 
 void Metadata::merge(const json::Value& object) {
+  // An object may have as many members as its text has room for.
+  std::unordered_map<std::string, std::size_t> places;
+  const bool is_large = object.size() > most_searched;
+  for (std::size_t at = 0; is_large && at < others.size(); ++at) {
+    places.emplace(others[at].first, at);
+  }
   for (const auto& [key, value] : object.members()) {
     if (key == "millrace" && value.is_object()) {
       provider_state.clear();
@@ -154,10 +164,16 @@ void Metadata::merge(const json::Value& object) {
       read_own_metadata(*this, value);
       continue;
     }
-    const auto found = std::find_if(others.begin(), others.end(),
-                                    [&, &name = key](const auto& o) { return o.first == name; });
-    auto& slot = found == others.end() ? others.emplace_back(key, "") : *found;
-    slot.second = value.to_json(json::Surrogates::keep);
+    std::size_t at = others.size();
+    if (is_large) {
+      at = places.try_emplace(std::string(key), at).first->second;
+    } else {
+      const auto found = std::find_if(others.begin(), others.end(),
+                                      [&, &name = key](const auto& o) { return o.first == name; });
+      at = static_cast<std::size_t>(found - others.begin());
+    }
+    if (at == others.size()) others.emplace_back(key, "");
+    others[at].second = value.to_json(json::Surrogates::keep);
   }
 }
 

@@ -22,6 +22,10 @@ constexpr milliseconds longest_silence_after_the_end{3'000};
 // How long the words of an error are read: they may drip, so that no silence ends them.
 constexpr milliseconds longest_refusal{10'000};
 
+// What was lost is told part by part; of more than these it is told that there is more.
+constexpr std::size_t most_losses = 100;
+constexpr const char* further_losses = "Further parts of the conversation were left out.";
+
 }  // namespace
 
 ModelCall::State::State(CallOptions options, ChatPayload payload, const CallServices& services,
@@ -152,8 +156,9 @@ void ModelCall::State::take_built(Result<ChatRequest> built, Moment now) {
   losses_.resize(losses_told_);
   for (const Note& note : request_->notes) {
     notes_.push_back("`" + note.what + "`: " + note.sentence);
-    const bool is_new = std::find(losses_.begin(), losses_.end(), note.sentence) == losses_.end();
-    if (note.is_loss && is_new) losses_.push_back(note.sentence);
+    if (!note.is_loss || losses_.size() > most_losses) continue;
+    if (std::find(losses_.begin(), losses_.end(), note.sentence) != losses_.end()) continue;
+    losses_.push_back(losses_.size() < most_losses ? note.sentence : further_losses);
   }
   if (options_.hooks.payload) {
     ask_payload_hook(now);
@@ -291,6 +296,8 @@ Error ModelCall::State::of_provider(Error error) const {
 
 // The answer that was none.
 Error ModelCall::State::error_of_refusal(Moment now) {
+  // Before anything of it is cut.
+  refusal_body_ = without_secrets(refusal_body_, secrets_);
   place_.body_json = error_body(refusal_body_, secrets_);
   return error_from_response(*refusal_, refusal_body_, link().config.id, now.wall);
 }
@@ -305,7 +312,8 @@ bool ModelCall::State::ended_by_provider() const {
 // The failure that came inside the answer.
 Error ModelCall::State::error_of_failure() {
   if (!events_->failure()) return make_error(Errc::internal);
-  const auto& [code, message] = *events_->failure();
+  const std::string& code = events_->failure()->code;
+  const std::string message = without_secrets(events_->failure()->message, secrets_);
   if (ended_by_provider()) return error_from_finish(code, message, link().config.id);
   const bool is_own = row_of(code_of(code)).code == code;
   if (!is_own) place_.body_json = error_body(code, message, secrets_);

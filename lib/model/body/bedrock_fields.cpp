@@ -1,6 +1,7 @@
 #include "model/body/bedrock_fields.hpp"
 
-#include <algorithm>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "model/body/fields.hpp"
@@ -12,9 +13,9 @@ constexpr std::string_view fields_member = "additionalModelRequestFields";
 constexpr std::string_view betas_member = "anthropic_beta";
 
 void add_betas(std::vector<std::string>& betas, const json::Value& given) {
+  std::unordered_set<std::string> known(betas.begin(), betas.end());
   const auto add = [&](std::string_view name) {
-    if (name.empty() || std::find(betas.begin(), betas.end(), name) != betas.end()) return;
-    betas.emplace_back(name);
+    if (!name.empty() && known.emplace(name).second) betas.emplace_back(name);
   };
   add(given.string());
   for (const json::Value name : given.items()) add(name.string());

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "message/json_builder.hpp"
 #include "model/body/fields.hpp"
@@ -38,8 +41,7 @@ constexpr std::array body_rows{
 class Betas {
  public:
   void add(std::string_view name) {
-    if (name.empty() || std::find(names_.begin(), names_.end(), name) != names_.end()) return;
-    names_.emplace_back(name);
+    if (!name.empty() && known_.emplace(name).second) names_.emplace_back(name);
   }
   // A list, or names between commas.
   void add_all(const json::Value& given) {
@@ -59,6 +61,7 @@ class Betas {
 
  private:
   std::vector<std::string> names_;
+  std::unordered_set<std::string> known_;
 };
 
 void add_of_tools(Betas& betas, const Draft& draft) {
