@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json.hpp"
@@ -70,6 +73,12 @@ constexpr std::array<std::string_view, 11> untranslatable = {"not",
 
 // Levels of references that are written out; beyond, a schema refers to itself.
 constexpr int reference_limit = 24;
+// Schemas that are written in all: where each refers to the next one twice, a few lines would be
+// millions.
+constexpr int write_limit = 20'000;
+// Schemas inside of each other, those that are referred to among them: each takes some of the
+// stack.
+constexpr int nesting_limit = 512;
 
 bool lists(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -77,7 +86,8 @@ bool lists(std::span<const std::string_view> names, std::string_view name) {
 
 class Writer {
  public:
-  Writer(const Value& root, const StyleRow& style) : root_(root), style_(style) {}
+  Writer(const Value& root, const StyleRow& style, int& left)
+      : root_(root), style_(style), left_(left) {}
 
   std::optional<std::string> run() {
     write(root_, false);
@@ -88,7 +98,14 @@ class Writer {
  private:
   // `optional`: a member that may be left out and that this style demands, so it may be null.
   void write(const Value& schema, bool optional) {
-    if (!schema.is_object() || schema.size() == 0) return fail();
+    ++depth_;
+    write_inside(schema, optional);
+    --depth_;
+  }
+
+  void write_inside(const Value& schema, bool optional) {
+    if (depth_ > nesting_limit) return fail();
+    if (!schema.is_object() || schema.size() == 0 || --left_ < 0) return fail();
     for (const std::string_view keyword : untranslatable) {
       if (schema[keyword].exists()) return fail();
     }
@@ -171,8 +188,10 @@ class Writer {
   }
 
   void child(std::string_view key, const Value& schema, bool optional) {
-    Writer inner(root_, style_);
+    if (!good_) return;
+    Writer inner(root_, style_, left_);
     inner.references_ = references_;
+    inner.depth_ = depth_;
     inner.write(schema, optional);
     good_ = good_ && inner.good_;
     if (good_) out_.raw(key, inner.out_.take());
@@ -257,11 +276,12 @@ class Writer {
     }
     std::vector<std::string_view> required;
     for (const Value name : schema["required"].items()) required.push_back(name.string());
+    const std::unordered_set<std::string_view> demanded(required.begin(), required.end());
     std::vector<std::string_view> all;
     for (const auto& [name, one] : properties.members()) all.push_back(name);
     if (!all.empty()) out_.open_object("properties");
     for (const auto& [name, one] : properties.members()) {
-      child(name, one, style_.all_required && !lists(required, name));
+      child(name, one, style_.all_required && !demanded.contains(name));
     }
     if (!all.empty()) out_.close_object();
     if (style_.all_required) required = all;
@@ -292,36 +312,62 @@ class Writer {
 
   const Value root_;
   const StyleRow& style_;
+  int& left_;  // of write_limit
   JsonBuilder out_{json::Surrogates::replace};
   int references_ = 0;
+  int depth_ = 0;
   bool good_ = true;
 };
 
 // Whether a definition leads back to itself, which the `closed` style does not take.
-bool refers_to_itself(const Value& root, const Value& schema, std::vector<std::string>& open) {
-  const std::string_view reference = schema["$ref"].string();
-  if (!reference.empty()) {
-    if (reference == "#" || std::find(open.begin(), open.end(), reference) != open.end())
-      return true;
+class CycleSearch {
+ public:
+  explicit CycleSearch(const Value& root) {
+    for (const std::string_view key : {"definitions", "$defs"}) {
+      for (const auto& [name, schema] : root[key].members())
+        targets_.insert_or_assign(name, schema);
+    }
+  }
+
+  // Also true of what is too deep to tell.
+  bool finds_one_in(const Value& schema) {
+    ++depth_;
+    const bool found = depth_ > nesting_limit || looks_into(schema);
+    --depth_;
+    return found;
+  }
+
+ private:
+  bool looks_into(const Value& schema) {
+    const std::string_view reference = schema["$ref"].string();
+    if (!reference.empty() && leads_back(reference)) return true;
+    for (const auto& [key, value] : schema.members()) {
+      if (key != "$defs" && key != "definitions" && finds_one_in(value)) return true;
+    }
+    for (const Value item : schema.items()) {
+      if (finds_one_in(item)) return true;
+    }
+    return false;
+  }
+
+  // Each definition is looked at once, however many refer to it.
+  bool leads_back(std::string_view reference) {
+    if (reference == "#" || open_.contains(reference)) return true;
     const std::size_t slash = reference.rfind('/');
-    if (slash == std::string_view::npos) return false;
-    const std::string_view name = reference.substr(slash + 1);
-    const Value target =
-        root["$defs"][name].exists() ? root["$defs"][name] : root["definitions"][name];
-    open.emplace_back(reference);
-    const bool cyclic = refers_to_itself(root, target, open);
-    open.pop_back();
-    if (cyclic) return true;
+    if (slash == std::string_view::npos || !seen_.insert(reference).second) return false;
+    const auto target = targets_.find(reference.substr(slash + 1));
+    if (target == targets_.end()) return false;
+    open_.insert(reference);
+    const bool cyclic = finds_one_in(target->second);
+    open_.erase(reference);
+    return cyclic;
   }
-  for (const auto& [key, value] : schema.members()) {
-    if (key == "$defs" || key == "definitions") continue;
-    if (refers_to_itself(root, value, open)) return true;
-  }
-  for (const Value item : schema.items()) {
-    if (refers_to_itself(root, item, open)) return true;
-  }
-  return false;
-}
+
+  std::unordered_map<std::string_view, Value> targets_;
+  std::unordered_set<std::string_view> open_;
+  std::unordered_set<std::string_view> seen_;
+  int depth_ = 0;
+};
 
 }  // namespace
 
@@ -331,13 +377,13 @@ Result<std::optional<std::string>> styled_schema(std::string_view schema_json, S
   if (!parsed) return std::move(parsed).error();
   const Value root = parsed.value();
   if (style == SchemaStyle::plain) return std::optional(root.to_json());
-  std::vector<std::string> open;
-  if (style == SchemaStyle::closed && refers_to_itself(root, root, open)) {
+  if (style == SchemaStyle::closed && CycleSearch(root).finds_one_in(root)) {
     return std::optional<std::string>();
   }
   const auto row = std::find_if(styles.begin(), styles.end(),
                                 [&](const StyleRow& one) { return one.style == style; });
-  return Writer(root, *row).run();
+  int left = write_limit;
+  return Writer(root, *row, left).run();
 }
 
 std::string schema_instruction(std::string_view schema_json) {

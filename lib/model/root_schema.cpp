@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "message/json_builder.hpp"
@@ -20,10 +25,28 @@ constexpr std::array<std::string_view, 7> refused_keys{"anyOf", "oneOf", "allOf"
 // Schemas may come from elsewhere (MCP): branches that lead to branches end somewhere.
 constexpr int depth_limit = 16;
 constexpr int visit_limit = 2000;
+// What is read and written in all, where the same branch is referred to again and again.
+constexpr std::size_t work_limit = 300'000;
 
-bool holds(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+// Texts in the order in which they came, each once.
+class DistinctTexts {
+ public:
+  bool add(std::string name) {
+    if (!known_.insert(name).second) return false;
+    list_.push_back(std::move(name));
+    return true;
+  }
+  [[nodiscard]] bool holds(const std::string& name) const { return known_.contains(name); }
+  void keep_those_of(const DistinctTexts& other) {
+    std::erase_if(list_, [&](const std::string& name) { return !other.holds(name); });
+    known_ = {list_.begin(), list_.end()};
+  }
+  [[nodiscard]] const std::vector<std::string>& list() const { return list_; }
+
+ private:
+  std::vector<std::string> list_;
+  std::unordered_set<std::string> known_;
+};
 
 bool is_refused(std::string_view key) {
   return std::find(refused_keys.begin(), refused_keys.end(), key) != refused_keys.end();
@@ -46,14 +69,19 @@ struct Property {
 
 struct Shape {
   std::vector<Property> properties;
-  std::vector<std::string> required;
+  std::unordered_map<std::string, std::size_t> places;  // in properties, by name
+  DistinctTexts required;
   bool closed = false;
 };
 
-Property* find_property(Shape& shape, std::string_view name) {
-  const auto found = std::find_if(shape.properties.begin(), shape.properties.end(),
-                                  [&](const Property& one) { return one.name == name; });
-  return found == shape.properties.end() ? nullptr : &*found;
+Property* find_property(Shape& shape, const std::string& name) {
+  const auto found = shape.places.find(name);
+  return found == shape.places.end() ? nullptr : &shape.properties[found->second];
+}
+
+void add_property(Shape& shape, Property property) {
+  shape.places.emplace(property.name, shape.properties.size());
+  shape.properties.push_back(std::move(property));
 }
 
 // Both hold. The later one of two equal names says it more exactly: it is a branch's.
@@ -61,14 +89,12 @@ void add_all(Shape& shape, Shape more) {
   for (Property& property : more.properties) {
     Property* known = find_property(shape, property.name);
     if (known == nullptr) {
-      shape.properties.push_back(std::move(property));
+      add_property(shape, std::move(property));
     } else if (property.in_all) {
       *known = std::move(property);
     }
   }
-  for (std::string& name : more.required) {
-    if (!holds(shape.required, name)) shape.required.push_back(std::move(name));
-  }
+  for (const std::string& name : more.required.list()) shape.required.add(name);
   shape.closed = shape.closed || more.closed;
 }
 
@@ -84,11 +110,10 @@ Shape shape_of_any(std::vector<Shape> branches) {
         known->in_all = known->in_all && property.in_all;
         ++known->branches;
       } else {
-        shape.properties.push_back(std::move(property));
+        add_property(shape, std::move(property));
       }
     }
-    std::erase_if(shape.required,
-                  [&](const std::string& name) { return !holds(branch.required, name); });
+    shape.required.keep_those_of(branch.required);
     shape.closed = shape.closed && branch.closed;
   }
   for (Property& property : shape.properties) {
@@ -104,7 +129,7 @@ class Reader {
 
   // Nothing when no object follows the schema.
   std::optional<Shape> shape_of(const Value& schema, int depth = 0) {
-    if (++visits_ > visit_limit || depth > depth_limit) return Shape{};
+    if (++visits_ > visit_limit || depth > depth_limit || is_worn_out()) return Shape{};
     if (schema.is_true()) return Shape{};
     if (!schema.is_object() || !may_be_object(schema)) return std::nullopt;
     if (schema["const"].exists() || schema["enum"].exists()) return std::nullopt;
@@ -147,9 +172,10 @@ class Reader {
 
   // The schema, with what stood in a branch of the root where it is referred to.
   void write(JsonBuilder& out, const Value& schema, int depth = 0) {
+    ++work_;
     const std::string_view reference = schema["$ref"].string();
     if (leads_into_branch(reference)) {
-      const bool too_much = ++visits_ > visit_limit || depth > depth_limit;
+      const bool too_much = ++visits_ > visit_limit || depth > depth_limit || is_worn_out();
       const Value target = too_much ? Value() : resolve(reference);
       if (!target.is_object()) {
         out.raw("{}");
@@ -178,13 +204,20 @@ class Reader {
   }
 
  private:
-  static Shape own_shape(const Value& schema) {
+  [[nodiscard]] bool is_worn_out() const { return work_ > work_limit; }
+
+  Shape own_shape(const Value& schema) {
     Shape shape;
+    work_ += schema["properties"].size() + schema["required"].size();
     for (const auto& [name, value] : schema["properties"].members()) {
-      shape.properties.push_back({std::string(name), {value}});
+      if (Property* known = find_property(shape, std::string(name))) {
+        known->alternatives = {value};
+      } else {
+        add_property(shape, {std::string(name), {value}});
+      }
     }
     for (const Value name : schema["required"].items()) {
-      shape.required.emplace_back(name.string());
+      shape.required.add(std::string(name.string()));
     }
     shape.closed = schema["additionalProperties"].is(json::Type::boolean_false);
     return shape;
@@ -215,6 +248,7 @@ class Reader {
 
   Value root_;
   int visits_ = 0;
+  std::size_t work_ = 0;
 };
 
 // The values that a schema names, or none when it takes others.
@@ -239,28 +273,25 @@ void write_constants(JsonBuilder& out, const Property& property,
 }
 
 void write_property(JsonBuilder& out, const Property& property, Reader& reader) {
-  std::vector<std::string> texts;
-  std::vector<std::string> constants;
+  DistinctTexts texts;
+  DistinctTexts constants;
   bool only_constants = true;
   for (const Value& alternative : property.alternatives) {
     const auto values = constants_of(alternative);
     only_constants = only_constants && !values.empty();
-    for (const std::string& value : values) {
-      if (!holds(constants, value)) constants.push_back(value);
-    }
+    for (const std::string& value : values) constants.add(value);
     JsonBuilder text;
     reader.write(text, alternative);
-    std::string one = text.take();
-    if (!holds(texts, one)) texts.push_back(std::move(one));
+    texts.add(text.take());
   }
-  if (texts.size() == 1) {
-    out.raw(texts.front());
+  if (texts.list().size() == 1) {
+    out.raw(texts.list().front());
   } else if (only_constants) {
-    write_constants(out, property, constants);
+    write_constants(out, property, constants.list());
   } else {
     out.open_object();
     out.open_array("anyOf");
-    for (const std::string& text : texts) out.raw(text);
+    for (const std::string& text : texts.list()) out.raw(text);
     out.close_array();
     out.close_object();
   }
@@ -274,9 +305,9 @@ void write_shape(JsonBuilder& out, const Shape& shape, Reader& reader) {
     out.raw(property.name, one.take());
   }
   out.close_object();
-  if (!shape.required.empty()) {
+  if (!shape.required.list().empty()) {
     out.open_array("required");
-    for (const std::string& name : shape.required) out.text(name);
+    for (const std::string& name : shape.required.list()) out.text(name);
     out.close_array();
   }
   if (shape.closed) out.flag("additionalProperties", false);
