@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/ids.hpp"
+#include "base/json_tree.hpp"
 #include "base/result.hpp"
 
 namespace millrace::app {
@@ -20,6 +21,10 @@ struct AgentInput {
                               // system message
   std::string tools_json;     // AG-UI tools, or ""
   std::string resume_json;    // answers to interrupts, or ""
+  // The rows of `messages_json` (agent_rows.hpp), and the tools, where a thread with time has read
+  // them; else null.
+  json::Tree rows;
+  json::Tree tools;
 };
 
 struct InputOptions {

@@ -335,10 +335,20 @@ Tree free_manifest(std::string_view name) {
   return manifest;
 }
 
-std::shared_ptr<const Result<model::ChatPayload>> request_with(const AgentPlan& plan,
-                                                               const Tree& definitions) {
-  std::string text = "{" + plan.payload;
-  json::append_member(text, "model", plan.model);
+std::string name_of_client_tool(const Tree& tool) {
+  const Tree& function = tool["function"];
+  return std::string((function.is_object() ? function : tool)["name"].string());
+}
+
+std::shared_ptr<const Result<model::ChatPayload>> request_with(const Offer& offer,
+                                                               const Tree& client_tools) {
+  Tree definitions = offer.definitions;
+  for (const Tree& tool : client_tools.items()) {
+    const std::string name = name_of_client_tool(tool);
+    if (!name.empty() && !offer.names.contains(name)) definitions.push(tool);
+  }
+  std::string text = "{" + offer.payload;
+  json::append_member(text, "model", offer.model);
   json::append_raw_member(text, "tools", definitions.to_json());
   text.push_back('}');
   auto read = model::read_settings(text);
@@ -366,7 +376,9 @@ void describe_tools(AgentPlan& plan) {
     if (!spec.serialize_by.empty()) api.set("serializeBy", spec.serialize_by);
     manifest.set("api", Tree::array()).push(std::move(api));
   }
-  plan.request = request_with(plan, plan.definitions);
+  plan.offer = std::make_shared<const Offer>(
+      Offer{plan.payload, plan.model, plan.definitions, {names.begin(), names.end()}});
+  plan.request = request_with(*plan.offer, Tree::array());
   plan.tool_names = std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 

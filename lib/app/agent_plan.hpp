@@ -31,6 +31,15 @@ enum class Approve : std::uint8_t {
 
 struct AgentPlan;
 
+// What a model is asked for and offered in each turn, without what runs the tools: it may be read
+// and destroyed on any thread.
+struct Offer {
+  std::string payload;  // as of the plan
+  std::string model;
+  json::Tree definitions;                    // what a model is told of the tools
+  std::set<std::string, std::less<>> names;  // of the tools
+};
+
 // Another agent that a model may give work to; to the model it is a tool.
 struct SubAgent {
   std::string name;
@@ -62,6 +71,7 @@ struct AgentPlan {
   json::Tree state;        // members that a new run's state begins with: limits, costLimit
   json::Tree compression;  // of the general agent's configuration
   json::Tree definitions;  // what a model is told of the tools
+  std::shared_ptr<const Offer> offer;
   // What each turn asks for, but the messages; or why it cannot be asked for.
   std::shared_ptr<const Result<model::ChatPayload>> request;
   // Which of the engine's sets a tool is of, by its name: sets differ in what they may reach.
@@ -106,9 +116,14 @@ Result<tool::Registry> agent_tools(const tool::Surroundings& around);
 // The manifest of a tool that nobody is asked about.
 json::Tree free_manifest(std::string_view name);
 
-// What each turn of the plan asks for when a model is told of these tools.
-std::shared_ptr<const Result<model::ChatPayload>> request_with(const AgentPlan& plan,
-                                                               const json::Tree& definitions);
+// AG-UI names a tool of the client at its top, OpenAI's shape in `function`.
+std::string name_of_client_tool(const json::Tree& tool);
+
+// What each turn asks for when a model is also told of the client's tools; those that are named as
+// tools of the plan are left out.
+// Thread: any.
+std::shared_ptr<const Result<model::ChatPayload>> request_with(const Offer& offer,
+                                                               const json::Tree& client_tools);
 
 // Fills what follows from the tools; once, when all of them are in.
 void describe_tools(AgentPlan& plan);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/agent_rows.hpp"
 #include "base/json.hpp"
 #include "model/request.hpp"
 #include "os/random_ids.hpp"
@@ -32,10 +33,24 @@ Result<model::ChatPayload> payload_of(const AgentInput& input, const Asking& ask
   return payload;
 }
 
+// Parsing takes long where there is much: the engine's thread finds it done.
+Result<void> read_for_agent(AgentQuestion& question) {
+  AgentInput& input = question.input;
+  auto rows = rows_of(input.messages_json);
+  if (!rows) return std::move(rows).error();
+  input.rows = std::move(rows).value();
+  if (input.tools_json.empty()) return {};
+  auto tools = json::Tree::parse(input.tools_json);
+  if (!tools) return std::move(tools).error();
+  input.tools = std::move(tools).value();
+  question.request = request_with(*question.offer, input.tools);
+  return {};
+}
+
 }  // namespace
 
 Result<AgentQuestion> read_question(const http::Request& request, const Asking& asking,
-                                    bool has_tools) {
+                                    std::shared_ptr<const Offer> offer) {
   os::RandomIds ids;
   const std::string format = request.query_value("format").value_or("");
   InputOptions read_as;
@@ -44,9 +59,12 @@ Result<AgentQuestion> read_question(const http::Request& request, const Asking& 
   read_as.has_instructions = !asking.instructions.empty();
   auto input = read_agent_input(request.body, read_as, ids);
   if (!input) return std::move(input).error();
-  AgentQuestion question{std::move(input).value(), std::nullopt};
+  AgentQuestion question{std::move(input).value(), std::move(offer), std::nullopt, nullptr};
   // A chat without tools of the engine needs none of the agent's machinery.
-  if (has_tools || !question.input.resume_json.empty()) return question;
+  if (!question.offer->names.empty() || !question.input.resume_json.empty()) {
+    MILLRACE_TRY(read_for_agent(question));
+    return question;
+  }
   auto payload = payload_of(question.input, asking, ids);
   if (!payload) return std::move(payload).error();
   question.payload = std::move(payload).value();

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/agent_input.hpp"
+#include "app/agent_plan.hpp"
 #include "base/result.hpp"
 #include "http/message.hpp"
 #include "model/payload.hpp"
@@ -22,14 +24,17 @@ struct Asking {
 
 struct AgentQuestion {
   AgentInput input;
+  std::shared_ptr<const Offer> offer;         // of the plan that it was read for
   std::optional<model::ChatPayload> payload;  // of a chat without tools of the engine
+  // Of an agent: what the model is offered, the tools of the client among it.
+  std::shared_ptr<const Result<model::ChatPayload>> request;
 };
 
-// Reads a POST /agent; `has_tools`: the engine has tools for it.
+// Reads a POST /agent.
 // Errors: those of read_agent_input and model::read_payload.
 // Thread: any.
 Result<AgentQuestion> read_question(const http::Request& request, const Asking& asking,
-                                    bool has_tools);
+                                    std::shared_ptr<const Offer> offer);
 
 struct ChatQuestion {
   model::ChatPayload payload;

@@ -27,7 +27,8 @@ AgentReply::AgentReply(const DriverServices& services, std::shared_ptr<const Age
         wait_for_silence();
       }) {}
 
-void AgentReply::start(const AgentInput& input) {
+void AgentReply::start(const AgentInput& input,
+                       std::shared_ptr<const Result<model::ChatPayload>> request) {
   if (!response_->start(200, stream_headers())) return;
   encoder_.start();
   const std::weak_ptr<AgentReply> weak = weak_from_this();
@@ -50,6 +51,7 @@ void AgentReply::start(const AgentInput& input) {
     send();
     return close();
   }
+  task.value().request = std::move(request);
   session_ = std::make_shared<AgentSession>(services_, plan_, std::move(task).value(), *this);
   session_->start();
 }

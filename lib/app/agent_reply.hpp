@@ -24,7 +24,9 @@ class AgentReply final : public AgentOwner, public std::enable_shared_from_this<
              const AgentInput& input, KeptRuns& kept,
              std::shared_ptr<http::ResponseStream> response);
 
-  void start(const AgentInput& input);
+  // `request` is what the model is offered with the tools of the input, or null where it has none
+  // or nobody has read them yet.
+  void start(const AgentInput& input, std::shared_ptr<const Result<model::ChatPayload>> request);
 
   void on_event(const event::Event& event) override { sink_.on_event(event); }
   void moved() override;

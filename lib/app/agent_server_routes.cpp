@@ -67,8 +67,8 @@ void AgentServer::State::on_agent(const std::shared_ptr<http::Request>& request,
                                   std::shared_ptr<http::ResponseStream> response) {
   bodies.read(
       request->body.size(), std::move(response),
-      [request, asked = asking(), has_tools = !plan->tools.empty()] {
-        return read_question(*request, asked, has_tools);
+      [request, asked = asking(), known = plan->offer] {
+        return read_question(*request, asked, known);
       },
       [this](Result<AgentQuestion> question, std::shared_ptr<http::ResponseStream> asker) {
         if (question) return answer(std::move(question).value(), std::move(asker));
@@ -80,8 +80,10 @@ void AgentServer::State::answer(AgentQuestion question,
                                 std::shared_ptr<http::ResponseStream> response) {
   const DriverServices services{loop, *client, {ids, chance, tokens, circuits}, &pool};
   if (!question.payload) {
+    // The tools may have changed since.
+    if (question.offer != plan->offer) question.request = nullptr;
     std::make_shared<AgentReply>(services, plan, question.input, kept, std::move(response))
-        ->start(question.input);
+        ->start(question.input, std::move(question.request));
     return;
   }
   model::CallOptions call;

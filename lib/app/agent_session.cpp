@@ -72,11 +72,6 @@ bool AgentSession::goes_on() {
   return false;
 }
 
-std::string name_of_client_tool(const Tree& tool) {
-  const Tree& function = tool["function"];
-  return std::string((function.is_object() ? function : tool)["name"].string());
-}
-
 void AgentSession::prepare_state() {
   const std::int64_t now = now_ms();
   context_ = std::move(task_.context);
@@ -103,16 +98,20 @@ void AgentSession::prepare_state() {
   step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
   state_.set("tools", plan_->definitions);
   state_.set("toolManifestMap", plan_->manifests);
-  Tree definitions = plan_->definitions;
   for (const Tree& tool : task_.client_tools.items()) {
     const std::string name = name_of_client_tool(tool);
     if (name.empty() || plan_->tools.find(name) != nullptr) continue;
     client_names_.insert(name);
-    definitions.push(tool);
     state_.at("toolManifestMap").set(name, free_manifest(name));
     state_.at("toolExecutorMap").set(name, "client");
   }
-  request_ = client_names_.empty() ? plan_->request : request_with(*plan_, definitions);
+  if (client_names_.empty()) {
+    request_ = plan_->request;
+  } else if (task_.request) {
+    request_ = std::move(task_.request);
+  } else {
+    request_ = request_with(*plan_->offer, task_.client_tools);
+  }
   state_.fit();
 }
 

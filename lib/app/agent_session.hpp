@@ -31,6 +31,8 @@ struct AgentTask {
   std::string run_id;
   json::Tree rows;          // of a new run (agent_rows.hpp)
   json::Tree client_tools;  // AG-UI tools that the client runs
+  // What the model is offered with them, where it is known already.
+  std::shared_ptr<const Result<model::ChatPayload>> request = nullptr;
   // Of a run that goes on; null for a new one. Without a context it waits as before.
   json::Tree state;
   json::Tree context;
@@ -45,9 +47,6 @@ struct AgentTask {
   // Questions that are answered and that nobody asked.
   std::vector<std::string> strays;
 };
-
-// AG-UI names a tool of the client at its top, OpenAI's shape in `function`.
-std::string name_of_client_tool(const json::Tree& tool);
 
 // How a run ended.
 struct AgentOutcome {

@@ -64,6 +64,10 @@ void add_new_rows(Tree& state, const Tree& rows, IdSource& ids) {
   }
 }
 
+Result<Tree> rows_in(const AgentInput& input) {
+  return input.rows.is_array() ? Result<Tree>(input.rows) : rows_of(input.messages_json);
+}
+
 AgentTask task_of(Answered answered) {
   AgentTask task;
   task.state = std::move(answered.state);
@@ -80,7 +84,7 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
   task.thread_id = input.thread_id;
   task.run_id = input.run_id;
   if (!input.tools_json.empty()) {
-    auto tools = Tree::parse(input.tools_json);
+    auto tools = input.tools.is_array() ? Result<Tree>(input.tools) : Tree::parse(input.tools_json);
     if (!tools) return std::move(tools).error();
     for (const Tree& tool : tools.value().items()) {
       const std::string name = name_of_client_tool(tool);
@@ -200,7 +204,7 @@ void KeptRuns::note_answered(const Tree& resume, const std::vector<std::string>&
 
 Result<AgentTask> KeptRuns::go_on(Runs::iterator run, const AgentInput& input, const Tree& resume,
                                   const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
-  auto rows = rows_of(input.messages_json);
+  auto rows = rows_in(input);
   if (!rows) return std::move(rows).error();
   auto state = Tree::parse(run->state);
   if (!state) return std::move(state).error();
@@ -236,7 +240,7 @@ Result<AgentTask> KeptRuns::task_for(const AgentInput& input, const AgentPlan& p
     if (kept == threads_.end()) return nothing_waits(resume.value());
     task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
   } else {
-    auto rows = rows_of(input.messages_json);
+    auto rows = rows_in(input);
     if (!rows) return std::move(rows).error();
     auto state = kept == threads_.end() ? Result<Tree>(Tree()) : Tree::parse(kept->second->state);
     if (state && has_client_results(state.value(), rows.value())) {
@@ -260,7 +264,7 @@ Result<AgentTask> stopped_task(Tree state, Tree context, const AgentInput& input
     task.state = std::move(loaded).value();
     task.context = std::move(context);
   } else {
-    auto rows = rows_of(input.messages_json);
+    auto rows = rows_in(input);
     if (!rows) return std::move(rows).error();
     task.rows = std::move(rows).value();
   }
@@ -271,7 +275,7 @@ Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
                              const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
   auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
   if (!loaded) return std::move(loaded).error();
-  auto rows = rows_of(input.messages_json);
+  auto rows = rows_in(input);
   if (!rows) return std::move(rows).error();
   auto resume =
       input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
