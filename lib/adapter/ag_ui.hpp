@@ -15,8 +15,8 @@ namespace millrace::adapter {
 
 // In strict mode every record is checked and put in order (ag_ui::Order), chunks become starts,
 // contents and ends, the retired THINKING_* become REASONING_*, the counts of RUN_FINISHED and
-// RUN_ERROR become Usage, and `millrace.*` events become what they were; the frame of the run
-// (RUN_STARTED, RUN_FINISHED, STEP_*, SUBAGENT_*) and what has no type of ours is Foreign. A record
+// RUN_ERROR become Usage, and `millrace.*` events that only a producer's reader needs become what
+// they were; RAW, CUSTOM and what has no type of ours is Foreign. A record
 // that cannot be used is a Warning. In as_received mode every event is Foreign, as it came, up to
 // the first RUN_ERROR. A source is complete when no run and no part is open.
 class AgUi final : public Adapter {
@@ -66,7 +66,8 @@ class AgUi final : public Adapter {
   ag_ui::Verdict on_step_started(const json::Value& record);
   ag_ui::Verdict on_step_finished(const json::Value& record);
   ag_ui::Verdict on_subagent_started(const json::Value& record);
-  ag_ui::Verdict on_subagent_ended(const json::Value& record);
+  ag_ui::Verdict on_subagent_finished(const json::Value& record);
+  ag_ui::Verdict on_subagent_failed(const json::Value& record);
   ag_ui::Verdict on_run_started(const json::Value& record);
   ag_ui::Verdict on_run_finished(const json::Value& record);
   ag_ui::Verdict on_run_error(const json::Value& record);

@@ -4,6 +4,7 @@
 
 #include "adapter/ag_ui.hpp"
 #include "adapter/ag_ui_shapes.hpp"
+#include "adapter/questions.hpp"
 
 namespace millrace::adapter {
 
@@ -12,18 +13,17 @@ using ag_ui::Verdict;
 
 namespace {
 
-void copy_string(std::string& out, const json::Value& record, std::string_view key) {
-  if (const json::Value value = record[key]; value.is_string()) {
-    json::append_member(out, key, value.string());
-  }
-}
-
 // The start of an event's JSON: its type and further members.
 std::string begin_event(std::string_view type, std::string_view extra) {
   std::string json = R"({"type":")";
   json.append(type).push_back('"');
   if (!extra.empty()) json.append(",").append(extra);
   return json;
+}
+
+// The value as JSON, or "" for null and for none.
+std::string json_of(const json::Value& value) {
+  return value.is_nothing() ? std::string() : value.to_json();
 }
 
 std::optional<std::int64_t> count_of(const json::Value& number) {
@@ -122,8 +122,8 @@ Verdict AgUi::on_raw(const json::Value& record) {
   std::string json = begin_event("RAW", base_.extra);
   const json::Value event = record["event"];
   json::append_raw_member(json, "event", event.exists() ? event.to_json() : "null");
-  copy_string(json, record, "source");
-  order_.pass_foreign("RAW", std::move(json), base_);
+  if (record["source"].is_string()) json::append_member(json, "source", record["source"].string());
+  order_.pass_foreign("RAW", json + "}", base_);
   return {};
 }
 
@@ -135,7 +135,7 @@ Verdict AgUi::on_custom(const json::Value& record) {
   std::string json = begin_event("CUSTOM", base_.extra);
   json::append_member(json, "name", name);
   json::append_raw_member(json, "value", value.exists() ? value.to_json() : "null");
-  order_.pass_foreign("CUSTOM", std::move(json), base_);
+  order_.pass_foreign("CUSTOM", json + "}", base_);
   return {};
 }
 
@@ -158,7 +158,8 @@ bool AgUi::restore_own(std::string_view name, const json::Value& value) {
     usage_told_ = true;
     order_.pass(usage_of(value["tokens"], value["reported"].to_json()), base_);
   } else if (name == "interrupt") {
-    order_.pass(event::Interrupt{raw("interrupt"), text("reason")}, base_);
+    const Questions questions(value["interrupt"]);
+    order_.pass(event::Interrupt{raw("interrupt"), text("reason"), questions.list()}, base_);
   } else if (name == "finish") {
     order_.pass(event::Finish{text("reason")}, base_);
   } else if (name == "stage") {
@@ -181,35 +182,30 @@ Verdict AgUi::on_step_finished(const json::Value& record) {
 }
 
 Verdict AgUi::on_subagent_started(const json::Value& record) {
-  const std::string_view id = record["subagentRunId"].string();
-  const json::Value name = record["name"];
-  std::string json = begin_event("SUBAGENT_STARTED", base_.extra);
-  json::append_member(json, "subagentRunId", id);
-  json::append_member(json, "name", name.is_string() ? name.string() : id);
-  for (const std::string_view key : {"description", "parentToolCallId", "parentMessageId"}) {
-    copy_string(json, record, key);
-  }
-  return order_.subagent_started(id, record["parentSubagentRunId"].string(), std::move(json));
+  const auto text = [&](std::string_view key) { return record[key].string(); };
+  event::SubagentStart start;
+  start.run_id = text("subagentRunId");
+  start.name = record["name"].is_string() ? text("name") : start.run_id;
+  start.description = text("description");
+  start.call_id = text("parentToolCallId");
+  start.parent_message_id = text("parentMessageId");
+  start.parent_run_id = text("parentSubagentRunId");
+  return order_.subagent_started(start, base_);
 }
 
-Verdict AgUi::on_subagent_ended(const json::Value& record) {
-  const std::string_view type = record["type"].string();
+Verdict AgUi::on_subagent_finished(const json::Value& record) {
   const std::string_view id = record["subagentRunId"].string();
-  std::string json = begin_event(type, base_.extra);
-  json::append_member(json, "subagentRunId", id);
-  if (type == "SUBAGENT_ERROR") {
-    const auto message = record["message"].filled_string();
-    json::append_member(json, "message", message.value_or("The subagent failed."));
-    copy_string(json, record, "code");
-  } else {
-    const json::Value result = record["result"];
-    if (!result.is_nothing()) json::append_raw_member(json, "result", result.to_json());
-    std::string outcome;
-    if (ag_ui::append_subagent_outcome(outcome, record["outcome"])) {
-      json::append_raw_member(json, "outcome", outcome);
-    }
-  }
-  return order_.subagent_ended(type, id, std::move(json));
+  const std::string result = json_of(record["result"]);
+  std::string outcome;
+  static_cast<void>(ag_ui::append_subagent_outcome(outcome, record["outcome"]));
+  return order_.subagent_ended(id, event::SubagentEnd{id, result, outcome}, base_);
+}
+
+Verdict AgUi::on_subagent_failed(const json::Value& record) {
+  const std::string_view id = record["subagentRunId"].string();
+  const auto message = record["message"].filled_string().value_or("The subagent failed.");
+  return order_.subagent_ended(id, event::SubagentFailed{id, message, record["code"].string()},
+                               base_);
 }
 
 // --- the run
@@ -217,11 +213,10 @@ Verdict AgUi::on_subagent_ended(const json::Value& record) {
 Verdict AgUi::on_run_started(const json::Value& record) {
   run_open_ = true;
   usage_told_ = false;
-  std::string json = begin_event("RUN_STARTED", base_.extra);
-  for (const std::string_view key : {"threadId", "runId", "parentRunId", "protocolVersion"}) {
-    copy_string(json, record, key);
-  }
-  order_.pass_foreign("RUN_STARTED", std::move(json), base_);
+  const auto text = [&](std::string_view key) { return record[key].string(); };
+  order_.pass(event::RunStart{text("threadId"), text("runId"), text("parentRunId"),
+                              text("protocolVersion")},
+              base_);
   return {};
 }
 
@@ -237,16 +232,18 @@ Verdict AgUi::on_run_finished(const json::Value& record) {
   run_open_ = false;
   order_.close_all({});
   pass_usage(record["usage"]);
-  std::string json = begin_event("RUN_FINISHED", base_.extra);
-  copy_string(json, record, "threadId");
-  copy_string(json, record, "runId");
-  const json::Value result = record["result"];
-  if (!result.is_nothing()) json::append_raw_member(json, "result", result.to_json());
-  std::string outcome;
-  if (ag_ui::append_outcome(outcome, record["outcome"])) {
-    json::append_raw_member(json, "outcome", outcome);
-  }
-  order_.pass_foreign("RUN_FINISHED", std::move(json), base_);
+  const std::string result = json_of(record["result"]);
+  const json::Value metadata = record["metadata"];
+  const std::string metadata_json = metadata.is_object() ? metadata.to_json() : std::string();
+  std::string extra;
+  ag_ui::append_source_members(extra, record);
+  std::string list;
+  event::RunEnd end{record["threadId"].string(), record["runId"].string()};
+  end.outcome = ag_ui::read_outcome(list, record["outcome"]);
+  (end.outcome == event::RunOutcome::interrupt ? end.interrupts_json : end.calls_json) = list;
+  end.result_json = result;
+  end.metadata_json = metadata_json;
+  order_.pass(end, {{}, extra});
   return {};
 }
 

@@ -9,21 +9,12 @@
 
 namespace millrace::adapter::ag_ui {
 
-std::string_view Order::members_of(const Base& base, std::string_view subagent) {
-  if (subagent.empty()) return base.extra;
-  members_ = base.extra;
-  json::append_member(members_, "subagentRunId", subagent);
-  return members_;
-}
-
 void Order::pass(const event::Body& body, const Base& base) {
   emit(body, base, base.subagent);
 }
 
-void Order::pass_foreign(std::string_view type, std::string json, const Base& base) {
-  if (!base.subagent.empty()) json::append_member(json, "subagentRunId", base.subagent);
-  json.push_back('}');
-  parts_.pass(event::Foreign{type, json});
+void Order::pass_foreign(std::string_view type, std::string_view json, const Base& base) {
+  parts_.pass(event::Event{event::Foreign{type, json}, {}, base.subagent});
 }
 
 std::string_view Order::attributed(const Owner& owner, std::string_view subagent) {
@@ -183,16 +174,6 @@ void Order::messages(const json::Value& messages, std::string_view json, const B
   emit(event::MessagesSnapshot{json}, base, {});
 }
 
-void Order::emit_step(std::string_view type, const Step& step, std::string_view extra) {
-  std::string json = R"({"type":")";
-  json.append(type).push_back('"');
-  json::append_member(json, "stepName", step.name);
-  if (!extra.empty()) json.append(",").append(extra);
-  if (!step.owner.empty()) json::append_member(json, "subagentRunId", step.owner);
-  json.push_back('}');
-  parts_.pass(event::Foreign{type, json});
-}
-
 Verdict Order::step_started(std::string_view name, const Base& base) {
   const bool open = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
     return step.name == name && step.owner == base.subagent;
@@ -200,7 +181,7 @@ Verdict Order::step_started(std::string_view name, const Base& base) {
   if (open) return "A step that is open was started again.";
   if (steps_.size() >= open_limit) return "A step was skipped: too many are open.";
   steps_.push_back({std::string(name), std::string(base.subagent)});
-  emit_step("STEP_STARTED", steps_.back(), base.extra);
+  emit(event::StepStart{name}, base, base.subagent);
   return {};
 }
 
@@ -213,34 +194,31 @@ Verdict Order::step_finished(std::string_view name, const Base& base) {
   if (found == steps_.end()) return "The end of a step that is not open was skipped.";
   const Step step = std::move(*found);
   steps_.erase(found);
-  emit_step("STEP_FINISHED", step, base.extra);
+  emit(event::StepEnd{step.name}, base, step.owner);
   return {};
 }
 
-Verdict Order::subagent_started(std::string_view id, std::string_view parent, std::string json) {
+Verdict Order::subagent_started(event::SubagentStart start, const Base& base) {
+  const std::string_view id = start.run_id;
   if (subagents_.find(id) != subagents_.end()) {
     return "A subagent that was started before was started again.";
   }
   if (active_subagents_.size() >= open_limit) return "A subagent was skipped: too many are active.";
-  if (!parent.empty() && subagents_.find(parent) != subagents_.end()) {
-    json::append_member(json, "parentSubagentRunId", parent);
-  }
-  json.push_back('}');
+  if (subagents_.find(start.parent_run_id) == subagents_.end()) start.parent_run_id = {};
   subagents_.emplace(id, true);
   active_subagents_.emplace_back(id);
-  parts_.pass(event::Foreign{"SUBAGENT_STARTED", json});
+  emit(start, base, {});
   return {};
 }
 
-Verdict Order::subagent_ended(std::string_view type, std::string_view id, std::string json) {
+Verdict Order::subagent_ended(std::string_view id, const event::Body& end, const Base& base) {
   const auto subagent = subagents_.find(id);
   if (subagent == subagents_.end() || !subagent->second) {
     return "The end of a subagent that is not active was skipped.";
   }
   subagent->second = false;
   std::erase(active_subagents_, id);
-  json.push_back('}');
-  parts_.pass(event::Foreign{type, json});
+  emit(end, base, {});
   return {};
 }
 
@@ -255,14 +233,16 @@ void Order::close_all(std::string_view error) {
               [](const auto& a, const auto& b) { return a.second->opened < b.second->opened; });
     for (const auto& [id, part] : open) close(kind, *id, *part, {});
   }
-  for (; !steps_.empty(); steps_.pop_back()) emit_step("STEP_FINISHED", steps_.back(), {});
+  for (; !steps_.empty(); steps_.pop_back()) {
+    emit(event::StepEnd{steps_.back().name}, {}, steps_.back().owner);
+  }
   while (!active_subagents_.empty()) {
     const std::string id = active_subagents_.back();
-    std::string json =
-        error.empty() ? R"({"type":"SUBAGENT_FINISHED")" : R"({"type":"SUBAGENT_ERROR")";
-    json::append_member(json, "subagentRunId", id);
-    if (!error.empty()) json::append_member(json, "message", error);
-    subagent_ended(error.empty() ? "SUBAGENT_FINISHED" : "SUBAGENT_ERROR", id, std::move(json));
+    if (error.empty()) {
+      subagent_ended(id, event::SubagentEnd{id}, {});
+    } else {
+      subagent_ended(id, event::SubagentFailed{id, error}, {});
+    }
   }
 }
 

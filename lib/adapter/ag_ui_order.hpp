@@ -54,14 +54,14 @@ class Order {
   void messages(const json::Value& messages, std::string_view json, const Base& base);
   // Events without a place in the order.
   void pass(const event::Body& body, const Base& base);
-  // `json` is the event without its closing brace and with its further members.
-  void pass_foreign(std::string_view type, std::string json, const Base& base);
+  // `json` is the event with its further members.
+  void pass_foreign(std::string_view type, std::string_view json, const Base& base);
 
   Verdict step_started(std::string_view name, const Base& base);
   Verdict step_finished(std::string_view name, const Base& base);
-  // `json` is the event without its closing brace; `parent` is the subagent that started it, or "".
-  Verdict subagent_started(std::string_view id, std::string_view parent, std::string json);
-  Verdict subagent_ended(std::string_view type, std::string_view id, std::string json);
+  Verdict subagent_started(event::SubagentStart start, const Base& base);
+  // `end` is SubagentEnd or SubagentFailed.
+  Verdict subagent_ended(std::string_view id, const event::Body& end, const Base& base);
 
   [[nodiscard]] bool any_open() const {
     return open_parts_ > 0 || !steps_.empty() || !active_subagents_.empty();
@@ -108,14 +108,11 @@ class Order {
   void own(std::string_view id, std::string_view subagent);
   static std::string_view attributed(const Owner& owner, std::string_view subagent);
   [[nodiscard]] std::string_view attributed(std::string_view id, std::string_view subagent) const;
-  // `extra` of an event about `subagent`.
-  std::string_view members_of(const Base& base, std::string_view subagent);
   // Builds the event where it stands: a Body is too large to be copied for each delta.
   template <class Alternative>
   void emit(const Alternative& alternative, const Base& base, std::string_view subagent) {
-    parts_.pass(event::Event{alternative, members_of(base, subagent)});
+    parts_.pass(event::Event{alternative, base.extra, subagent});
   }
-  void emit_step(std::string_view type, const Step& step, std::string_view extra);
 
   event::PartTracker& parts_;
   std::array<Map<Part>, 4> known_;
@@ -128,7 +125,6 @@ class Order {
   std::vector<Step> steps_;
   std::uint64_t count_ = 0;  // parts that were opened
   std::size_t open_parts_ = 0;
-  std::string members_;
   std::string scratch_;
 };
 

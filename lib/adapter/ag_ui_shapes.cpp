@@ -216,28 +216,17 @@ bool append_parts(std::string& out, const json::Value& parts) {
   return append_list(out, parts, append_part);
 }
 
-bool append_outcome(std::string& out, const json::Value& outcome) {
+event::RunOutcome read_outcome(std::string& list, const json::Value& outcome) {
+  using event::RunOutcome;
   const std::string_view type = outcome["type"].string();
-  const std::size_t before = out.size();
-  out.push_back('{');
-  copy_members(out, outcome, {{"type", Is::string}});
+  if (type == "cancelled") return RunOutcome::cancelled;
   if (type == "success") {
-    if (outcome["pendingToolCallIds"].is_array()) {
-      json::append_raw_member(out, "pendingToolCallIds", {});
-      append_list(out, outcome["pendingToolCallIds"], append_string_item);
-    }
-  } else if (type == "interrupt") {
-    json::append_raw_member(out, "interrupts", {});
-    append_list(out, outcome["interrupts"], append_interrupt);
+    append_list(list, outcome["pendingToolCallIds"], append_string_item);
+    return RunOutcome::success;
   }
-  const bool legal = type == "success" || type == "cancelled" ||
-                     (type == "interrupt" && out.back() == ']' && !out.ends_with("[]"));
-  if (legal) {
-    out.push_back('}');
-  } else {
-    out.resize(before);
-  }
-  return legal;
+  if (type != "interrupt") return RunOutcome::none;
+  const bool legal = append_list(list, outcome["interrupts"], append_interrupt) && list != "[]";
+  return legal ? RunOutcome::interrupt : RunOutcome::none;
 }
 
 bool append_subagent_outcome(std::string& out, const json::Value& outcome) {
@@ -267,12 +256,18 @@ bool is_safe_integer(const json::Value& number) {
   return value && *value >= -limit && *value <= limit;
 }
 
-void append_base_members(std::string& out, const json::Value& event) {
-  if (!event.may_have({"timestamp", "rawEvent", "metadata"})) return;
+void append_source_members(std::string& out, const json::Value& event) {
+  if (!event.may_have({"timestamp", "rawEvent"})) return;
   if (is_safe_integer(event["timestamp"])) {
     json::append_raw_member(out, "timestamp", event["timestamp"].number_text());
   }
-  copy_members(out, event, {{"rawEvent", Is::not_null}, {"metadata", Is::object}});
+  copy_members(out, event, {{"rawEvent", Is::not_null}});
+}
+
+void append_base_members(std::string& out, const json::Value& event) {
+  if (!event.may_have({"timestamp", "rawEvent", "metadata"})) return;
+  append_source_members(out, event);
+  copy_members(out, event, {{"metadata", Is::object}});
 }
 
 std::string text_of_parts(const json::Value& parts) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "event/event.hpp"
 
 namespace millrace::adapter::ag_ui {
 
@@ -16,17 +17,21 @@ namespace millrace::adapter::ag_ui {
 bool append_messages(std::string& out, const json::Value& messages);
 // Content parts; parts of an unknown kind are left out.
 bool append_parts(std::string& out, const json::Value& parts);
-// The outcome of a finished run.
-bool append_outcome(std::string& out, const json::Value& outcome);
 // The outcome of a finished subagent.
 bool append_subagent_outcome(std::string& out, const json::Value& outcome);
+
+// The outcome of a finished run; what cannot be made legal is none. Appends its list: the ids of
+// calls that the client runs, or the interrupts.
+event::RunOutcome read_outcome(std::string& list, const json::Value& outcome);
 
 // True for a JSON Patch whose operations every client accepts.
 bool is_patch(const json::Value& patch);
 // True for a whole number of at most 53 bits.
 bool is_safe_integer(const json::Value& number);
 
-// Appends the members every event may have (timestamp, rawEvent, metadata) as `"key":value,...`.
+// Appends `timestamp` and `rawEvent`, which every event may have, as `"key":value,...`.
+void append_source_members(std::string& out, const json::Value& event);
+// Appends these and `metadata`.
 void append_base_members(std::string& out, const json::Value& event);
 
 // The texts of the text parts, joined.

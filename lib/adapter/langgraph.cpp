@@ -4,6 +4,7 @@
 #include <array>
 
 #include "adapter/langgraph_message.hpp"
+#include "adapter/questions.hpp"
 #include "adapter/usage.hpp"
 
 namespace millrace::adapter {
@@ -343,7 +344,8 @@ void LangGraph::on_updates(const json::Value& record) {
   std::string text = value.to_json(strict() ? json::Surrogates::replace : json::Surrogates::keep);
   if (strict() && text == interrupt_) return;
   interrupt_ = std::move(text);
-  services_.parts.pass(event::Interrupt{interrupt_, "langgraph:interrupt"});
+  const Questions questions(value);
+  services_.parts.pass(event::Interrupt{interrupt_, "langgraph:interrupt", questions.list()});
 }
 
 void LangGraph::on_values(const json::Value& record) {

@@ -16,7 +16,6 @@ namespace {
 using json::Tree;
 
 constexpr std::size_t children_at_once = 4;
-constexpr std::string_view owner_key = "\"subagentRunId\"";
 
 // Usage and cost of another agent. While it waits for a person so does the run that called it,
 // whose own time of waiting this is.
@@ -29,6 +28,16 @@ Tree without_waits(const Tree& state) {
     usage->at("humanInteraction").erase("totalWaitingTimeMs");
   }
   return books;
+}
+
+// Whether the event tells whose it is, or is of the whole run.
+bool names_its_agent(const event::Event& event) {
+  if (!event.subagent.empty()) return true;
+  const auto* foreign = std::get_if<event::Foreign>(&event.body);
+  if (foreign != nullptr) return foreign->json.find("\"subagentRunId\"") != std::string_view::npos;
+  return std::holds_alternative<event::Usage>(event.body) ||
+         std::holds_alternative<event::SubagentEnd>(event.body) ||
+         std::holds_alternative<event::SubagentFailed>(event.body);
 }
 
 // A client may repeat an id; a session of its own has ids of its own.
@@ -82,14 +91,9 @@ AgentSession::Child::Child(AgentSession& parent, std::uint64_t action, const Sub
 void AgentSession::Child::start(const DriverServices& services, AgentTask task) {
   run_id_ = services.call.ids.next_id();
   task.run_id = run_id_;
-  json::append_member(mark_, "subagentRunId", run_id_);
-  if (mark_.starts_with(',')) mark_.erase(0, 1);
-  Tree event = Tree::object();
-  event.set("type", "SUBAGENT_STARTED");
-  event.set("subagentRunId", run_id_);
-  event.set("name", agent_.name);
-  event.set("parentToolCallId", call_id_);
-  parent_.emit("SUBAGENT_STARTED", event);
+  event::SubagentStart start{run_id_, agent_.name};
+  start.call_id = call_id_;
+  parent_.emit(start);
   if (agent_.timeout.count() > 0) timer_.start_at(os::Timer::Clock::now() + agent_.timeout);
   session_ = std::make_shared<AgentSession>(services, agent_.plan, std::move(task), *this);
   session_->start();
@@ -99,26 +103,13 @@ void AgentSession::Child::start(const DriverServices& services, AgentTask task) 
 void AgentSession::Child::on_event(const event::Event& event) {
   AgentOwner* owner = parent_.owner_;
   if (owner == nullptr) return;
-  if (const auto* foreign = std::get_if<event::Foreign>(&event.body)) {
-    std::string json(foreign->json);
-    if (foreign->type == "SUBAGENT_STARTED") {
-      if (json.find("\"parentSubagentRunId\"") == std::string::npos) {
-        // "subagentRunId" with a capital behind "parent".
-        json.insert(json.size() - 1, ",\"parentS" + mark_.substr(2));
-      }
-    } else if (json.find(owner_key) == std::string::npos) {
-      json.insert(json.size() - 1, "," + mark_);
-    }
-    return owner->on_event({event::Foreign{foreign->type, json}});
+  if (const auto* started = std::get_if<event::SubagentStart>(&event.body)) {
+    event::SubagentStart start = *started;
+    if (start.parent_run_id.empty()) start.parent_run_id = run_id_;
+    return owner->on_event({start, event.extra});
   }
-  if (std::holds_alternative<event::Usage>(event.body) ||
-      event.extra.find(owner_key) != std::string_view::npos) {
-    return owner->on_event(event);
-  }
-  std::string extra(event.extra);
-  if (!extra.empty()) extra.push_back(',');
-  extra.append(mark_);
-  owner->on_event({event.body, extra});
+  if (names_its_agent(event)) return owner->on_event(event);
+  owner->on_event({event.body, event.extra, run_id_});
 }
 
 // The end is dealt with when nothing of the child is on the stack.
@@ -260,14 +251,11 @@ std::optional<agent::ReachedLimit> AgentSession::reached_limit() const {
 }
 
 void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& outcome) {
-  Tree event = Tree::object();
-  event.set("type", outcome.is_error ? "SUBAGENT_ERROR" : "SUBAGENT_FINISHED");
-  event.set("subagentRunId", child.run_id());
   if (outcome.is_error) {
-    event.set("message", outcome.content);
-    event.set("code", outcome.code);
+    emit(event::SubagentFailed{child.run_id(), outcome.content, outcome.code});
+  } else {
+    emit(event::SubagentEnd{child.run_id()});
   }
-  emit(event["type"].string(), event);
 }
 
 void AgentSession::end_child(std::uint64_t action, const Child& child,
@@ -296,10 +284,7 @@ void AgentSession::end_child(std::uint64_t action, const Child& child,
 // It waits for a person, and so does the run that called it.
 void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   const AgentOutcome& outcome = child.session().outcome();
-  Tree event = Tree::object();
-  event.set("type", "SUBAGENT_FINISHED");
-  event.set("subagentRunId", child.run_id());
-  Tree& ended = event.at("outcome");
+  Tree ended = Tree::object();
   ended.set("type", "suspended");
   ended.set("interruptIds", Tree::array());
   Tree kept = Tree::object();
@@ -314,7 +299,8 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
     interrupts.push(std::move(made));
   }
   kept.set("interrupts", std::move(interrupts));
-  emit("SUBAGENT_FINISHED", event);
+  const std::string ended_json = ended.to_json(json::Surrogates::replace);
+  emit(event::SubagentEnd{child.run_id(), {}, ended_json});
   if (!waiting_children_.is_object()) waiting_children_ = Tree::object();
   waiting_children_.set(child.call_id(), std::move(kept));
   if (!machine_) {

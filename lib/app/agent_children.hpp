@@ -43,7 +43,6 @@ class AgentSession::Child final : public AgentOwner {
   const SubAgent& agent_;
   std::string call_id_;
   std::string run_id_;
-  std::string mark_;  // `"subagentRunId":"..."`
   os::Timer timer_;
   bool timed_out_ = false;
   bool told_end_ = false;

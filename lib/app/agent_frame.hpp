@@ -8,12 +8,8 @@
 
 namespace millrace::app {
 
-// Gives CUSTOM millrace.run_usage and then RUN_FINISHED as a foreign event, or Failed.
+// Gives RunUsage and then RunEnd, or Failed.
 void tell_end(const AgentSession& session, std::string_view thread_id, std::string_view run_id,
               event::EventSink& sink);
-
-// RUN_FINISHED of this end as JSON: with outcome, and the finish reason as result.
-json::Tree run_finished(const AgentOutcome& outcome, std::string_view thread_id,
-                        std::string_view run_id);
 
 }  // namespace millrace::app

@@ -9,10 +9,7 @@ namespace millrace::app {
 namespace {
 
 // A chat without tools is one turn of the model.
-constexpr event::Foreign step_started{"STEP_STARTED",
-                                      R"({"type":"STEP_STARTED","stepName":"step-1"})"};
-constexpr event::Foreign step_finished{"STEP_FINISHED",
-                                       R"({"type":"STEP_FINISHED","stepName":"step-1"})"};
+constexpr std::string_view only_step = "step-1";
 
 }  // namespace
 
@@ -35,7 +32,7 @@ AgentRun::~AgentRun() = default;
 void AgentRun::start() {
   if (!response_->start(200, stream_headers())) return;
   encoder_.start();
-  encoder_.on_event({step_started});
+  encoder_.on_event({event::StepStart{only_step}});
   const std::weak_ptr<CallDriver> weak = weak_from_this();
   response_->on_drain([this, weak] {
     if (const auto self = weak.lock()) resume();
@@ -66,7 +63,7 @@ void AgentRun::progressed() {
   if (ended_) return;
   const auto self = shared_from_this();
   if (call().ended()) {
-    if (!encoder_.ended()) encoder_.on_event({step_finished});
+    if (!encoder_.ended()) encoder_.on_event({event::StepEnd{only_step}});
     encoder_.finish();
   }
   if (!encoder_.pending().empty()) {

@@ -161,7 +161,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void open_step();
   void tell_step();
   void close_step();
-  void emit(std::string_view type, const Tree& json);
+  void emit(const event::Body& body);
 
   // How it ends (agent_session_end.cpp)
   void expire();

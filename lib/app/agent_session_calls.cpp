@@ -23,12 +23,14 @@ Tree result_of(const tool::ToolOutcome& outcome) {
   return made;
 }
 
+std::string step_name(std::int64_t number) {
+  return "step-" + std::to_string(number);
+}
+
 }  // namespace
 
-void AgentSession::emit(std::string_view type, const Tree& json) {
-  if (owner_ == nullptr) return;
-  const std::string text = json.to_json(json::Surrogates::replace);
-  owner_->on_event({event::Foreign{type, text}});
+void AgentSession::emit(const event::Body& body) {
+  if (owner_ != nullptr) owner_->on_event({body});
 }
 
 void AgentSession::open_step() {
@@ -39,18 +41,11 @@ void AgentSession::open_step() {
 
 void AgentSession::tell_step() {
   step_open_ = true;
-  Tree event = Tree::object();
-  event.set("type", "STEP_STARTED");
-  event.set("stepName", "step-" + std::to_string(step_));
-  emit("STEP_STARTED", event);
+  emit(event::StepStart{step_name(step_)});
 }
 
 void AgentSession::close_step() {
-  if (!std::exchange(step_open_, false)) return;
-  Tree event = Tree::object();
-  event.set("type", "STEP_FINISHED");
-  event.set("stepName", "step-" + std::to_string(step_));
-  emit("STEP_FINISHED", event);
+  if (std::exchange(step_open_, false)) emit(event::StepEnd{step_name(step_)});
 }
 
 void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
@@ -213,14 +208,16 @@ void AgentSession::complete(std::uint64_t id, std::string_view json) {
     return found->finished({"The tool's answer is not JSON.", true, "tool_failed"});
   }
   const Tree& answer = parsed.value();
-  if (answer.find("progress") != nullptr) return found->progress(answer["progress"].to_json());
+  if (answer.find("progress") != nullptr) {
+    return found->progress(answer["progress"].to_json(json::Surrogates::replace));
+  }
   tool::ToolOutcome outcome;
   outcome.content = answer["content"].string();
   outcome.is_error = answer["isError"].truthy();
   outcome.retry = answer["retry"].truthy();
   outcome.code = answer["code"].string();
   if (answer["extra"].is_object() && !answer["extra"].members().empty()) {
-    const std::string extra = answer["extra"].to_json();
+    const std::string extra = answer["extra"].to_json(json::Surrogates::replace);
     outcome.extra = extra.substr(1, extra.size() - 2);
   }
   found->finished(std::move(outcome));
@@ -257,7 +254,8 @@ bool AgentSession::retry_tool(std::uint64_t action, const tool::ToolOutcome& out
   Tree progress = Tree::object();
   progress.set("retry", Tree::integer(tried.retries));
   progress.set("error", outcome.content);
-  tell_progress(std::string(tried.call["id"].string()), progress.to_json());
+  tell_progress(std::string(tried.call["id"].string()),
+                progress.to_json(json::Surrogates::replace));
   tried.wait = std::make_unique<os::Timer>(services_.loop, [this, action] {
     const auto self = shared_from_this();
     const auto waited = tried_.find(action);
@@ -287,28 +285,13 @@ void AgentSession::tell_result(const std::string& call_id, const tool::ToolOutco
   if (outcome.is_error) result.error = outcome.content;
   owner_->on_event({result});
   if (outcome.extra.empty()) return;
-  Tree value = Tree::object();
-  value.set("toolCallId", call_id);
-  auto extra = Tree::parse("{" + outcome.extra + "}");
-  if (!extra) return;
-  for (auto& [key, member] : extra.value().members()) value.set(key, std::move(member));
-  Tree event = Tree::object();
-  event.set("type", "CUSTOM");
-  event.set("name", "millrace.tool_result");
-  event.set("value", std::move(value));
-  emit("CUSTOM", event);
+  event::ToolDetails details{call_id};
+  details.others = outcome.extra;
+  emit(details);
 }
 
 void AgentSession::tell_progress(const std::string& call_id, std::string_view json) {
-  auto parsed = Tree::parse(json);
-  if (!parsed) return;
-  Tree event = Tree::object();
-  event.set("type", "CUSTOM");
-  event.set("name", "millrace.tool_progress");
-  Tree& value = event.at("value");
-  value.set("toolCallId", call_id);
-  value.set("progress", std::move(parsed).value());
-  emit("CUSTOM", event);
+  emit(event::ToolProgress{call_id, json});
   if (owner_ != nullptr) owner_->moved();
 }
 

@@ -28,6 +28,23 @@ std::string_view status_of(AgentOutcome::Kind kind) {
   return "error";
 }
 
+// Whether it tells what the run does rather than what its model says.
+bool is_of_the_loop(const event::Body& body) {
+  return std::visit(event::Overloaded{
+                        [](const event::StepStart&) { return true; },
+                        [](const event::StepEnd&) { return true; },
+                        [](const event::ToolProgress&) { return true; },
+                        [](const event::ToolDetails&) { return true; },
+                        [](const event::SubagentStart&) { return true; },
+                        [](const event::SubagentEnd&) { return true; },
+                        [](const event::SubagentFailed&) { return true; },
+                        [](const event::RunUsage&) { return true; },
+                        [](const event::RunEnd&) { return true; },
+                        [](const auto&) { return false; },
+                    },
+                    body);
+}
+
 }  // namespace
 
 // Writes items, and keeps the books that RUN_FINISHED tells.
@@ -52,9 +69,10 @@ class AgentStream::Items final : public event::EventSink {
       json::append_member(members, "code", failed->code);
       return add(usage_.object_with(members));
     }
-    if (const auto* foreign = std::get_if<event::Foreign>(&event.body)) {
-      if (foreign->type != "RUN_FINISHED") return add(foreign->json);
-      return add(usage_.object_with(foreign->json.substr(1, foreign->json.size() - 2)));
+    if (std::holds_alternative<event::RunEnd>(event.body)) {
+      std::string members;
+      event::write_json(members, event, diagnostic_spelling());
+      return add(usage_.object_with(std::string_view(members).substr(1, members.size() - 2)));
     }
     batch_.on_event(event);
   }
@@ -94,9 +112,9 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
 
 // Who runs rounds reads no events but those of steps and of further attempts.
 void AgentStream::on_event(const event::Event& event) {
-  const bool told = !spec_.plan->rounds || std::holds_alternative<event::Foreign>(event.body) ||
-                    std::holds_alternative<event::Retry>(event.body);
-  if (told) sink_.on_event(event);
+  const bool is_told = !spec_.plan->rounds || is_of_the_loop(event.body) ||
+                       std::holds_alternative<event::Retry>(event.body);
+  if (is_told) sink_.on_event(event);
 }
 
 AgentStream::AgentStream(DrainQueue::StreamId id, StreamServices& services, KeptRuns& kept,
@@ -115,13 +133,8 @@ AgentStream::AgentStream(DrainQueue::StreamId id, StreamServices& services, Kept
 
 void AgentStream::start() {
   services_.queue.push_head(id_, "{}");
-  std::string started = R"({"type":"RUN_STARTED")";
-  json::append_member(started, "threadId", spec_.input.thread_id);
-  json::append_member(started, "runId", spec_.input.run_id);
-  if (!spec_.input.parent_run_id.empty()) {
-    json::append_member(started, "parentRunId", spec_.input.parent_run_id);
-  }
-  items_->add(started + "}");
+  const AgentInput& input = spec_.input;
+  items_->on_event({event::RunStart{input.thread_id, input.run_id, input.parent_run_id}});
   auto task = take_task();
   if (!task) return fail(task.error());
   // They are in the task, which a waiting run holds once.

@@ -66,7 +66,7 @@ void ModelTurn::on_event(const event::Event& event) {
     if (std::holds_alternative<event::Usage>(event.body)) sink_.on_event(event);
     return collect(event);
   }
-  const event::Event told{renamed(event.body), event.extra};
+  const event::Event told{renamed(event.body), event.extra, event.subagent};
   collect(told);
   sink_.on_event(told);
 }

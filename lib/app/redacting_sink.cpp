@@ -19,11 +19,11 @@ std::string RedactingSink::clean(std::string_view text) {
 void RedactingSink::on_event(const event::Event& event) {
   if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
     const std::string message = clean(failed->message);
-    next_.on_event({event::Failed{message, failed->code}, event.extra});
+    next_.on_event({event::Failed{message, failed->code}, event.extra, event.subagent});
   } else if (const auto* warning = std::get_if<event::Warning>(&event.body)) {
     const std::string message = clean(warning->message);
     const std::string payload = clean(warning->payload);
-    next_.on_event({event::Warning{warning->code, message, payload}, event.extra});
+    next_.on_event({event::Warning{warning->code, message, payload}, event.extra, event.subagent});
   } else {
     next_.on_event(event);
   }

@@ -8,14 +8,12 @@
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
-#include "base/json_depth.hpp"
 #include "encoder/ag_ui_downgrade.hpp"
 
 namespace millrace::encoder {
 namespace {
 
 constexpr std::string_view protocol_version = "1.0";
-constexpr std::string_view subagent_key = "\"subagentRunId\"";
 constexpr std::string_view default_reason = "input_required";
 
 // True when `version` is MAJOR.MINOR, compared as numbers, of at least 1.0.
@@ -28,26 +26,8 @@ bool is_modern(std::string_view version) {
   return std::from_chars(point + 1, last, minor).ec == std::errc() && major >= 1;
 }
 
-// What happens to an event of the source that has no type of ours.
-enum class Passage : std::uint8_t { started, keep, modern_only, step_start, step_end, finished };
-
-constexpr std::array<std::pair<std::string_view, Passage>, 9> passages{{
-    {"RUN_STARTED", Passage::started},
-    {"RUN_FINISHED", Passage::finished},
-    {"STEP_STARTED", Passage::step_start},
-    {"STEP_FINISHED", Passage::step_end},
-    {"SUBAGENT_STARTED", Passage::modern_only},
-    {"SUBAGENT_FINISHED", Passage::modern_only},
-    {"SUBAGENT_ERROR", Passage::modern_only},
-    {"RAW", Passage::keep},
-    {"CUSTOM", Passage::keep},
-}};
-
-Passage passage_of(std::string_view type) {
-  const auto* row = std::find_if(passages.begin(), passages.end(),
-                                 [&](const auto& r) { return r.first == type; });
-  return row == passages.end() ? Passage::modern_only : row->second;
-}
+// Events of other producers that older clients know.
+constexpr std::array<std::string_view, 2> known_of_old{"RAW", "CUSTOM"};
 
 }  // namespace
 
@@ -77,13 +57,13 @@ void AgUiEncoder::start() {
   frame_end();
 }
 
+// Older clients know no subagents: what these do is the run's.
 void AgUiEncoder::write(const event::Event& event) {
   frame_begin();
-  if (!modern_ && event.extra.find(subagent_key) != std::string_view::npos) {
-    const std::string extra = ag_ui::without_subagent(event.extra);
-    event::write_json(out_, event::Event{event.body, extra}, spelling_);
-  } else {
+  if (modern_ || event.subagent.empty()) {
     event::write_json(out_, event, spelling_);
+  } else {
+    event::write_json(out_, event::Event{event.body, event.extra}, spelling_);
   }
   frame_end();
 }
@@ -91,7 +71,7 @@ void AgUiEncoder::write(const event::Event& event) {
 template <class Delta>
 void AgUiEncoder::write_delta(const event::Event& event, const Delta& delta) {
   constexpr std::string_view tail = "\"}\n\n";
-  if (!event.extra.empty()) return write(event);
+  if (!event.extra.empty() || !event.subagent.empty()) return write(event);
   if (event.body.index() != delta_kind_ || !same_text(delta.id, delta_id_)) {
     delta_kind_ = event.body.index();
     delta_id_ = delta.id;
@@ -127,7 +107,16 @@ void AgUiEncoder::on_event(const event::Event& event) {
       event::Overloaded{
           [&](const event::Usage& usage) { usage_.add(usage); },
           [&](const event::ToolResult& result) { on_tool_result(event, result); },
-          [&](const event::Foreign& foreign) { on_foreign(foreign); },
+          [&](const event::Foreign& foreign) { on_foreign(event, foreign); },
+          [&](const event::StepStart& step) { on_step(event, step.name, true); },
+          [&](const event::StepEnd& step) { on_step(event, step.name, false); },
+          [&](const event::SubagentStart&) { on_subagent(event); },
+          [&](const event::SubagentEnd&) { on_subagent(event); },
+          [&](const event::SubagentFailed&) { on_subagent(event); },
+          // What an earlier run of the source left open is answered.
+          [&](const event::RunStart&) { pending_calls_.clear(); },
+          [&](const event::RunUsage&) { write(event); },
+          [&](const event::RunEnd& end) { on_run_end(end); },
           [&](const event::Failed& failed) { fail(failed.code, failed.message, event.extra); },
           [](const event::Finish&) { /* RUN_FINISHED says it */ },
           [&](const event::TextStart&) { write(event); },
@@ -142,6 +131,8 @@ void AgUiEncoder::on_event(const event::Event& event) {
           [&](const event::ToolStart& call) { on_tool_start(event, call); },
           [](const event::ToolArgs&) { /* on_delta wrote it */ },
           [&](const event::ToolEnd&) { write(event); },
+          [&](const event::ToolProgress&) { write(event); },
+          [&](const event::ToolDetails&) { write(event); },
           [&](const event::StateSnapshot&) { write(event); },
           [&](const event::StateDelta&) { write(event); },
           [&](const event::MessagesSnapshot& snapshot) { on_messages(event, snapshot); },
@@ -179,64 +170,46 @@ void AgUiEncoder::on_tool_start(const event::Event& event, const event::ToolStar
 void AgUiEncoder::on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot) {
   if (modern_) return write(event);
   const std::string messages = ag_ui::older_messages(snapshot.json);
-  write(event::Event{event::MessagesSnapshot{messages}, event.extra});
+  write(event::Event{event::MessagesSnapshot{messages}, event.extra, event.subagent});
 }
 
-void AgUiEncoder::on_foreign(const event::Foreign& foreign) {
-  const Passage passage = passage_of(foreign.type);
-  if (passage == Passage::modern_only && !modern_) return;
-  if (passage == Passage::keep || passage == Passage::modern_only) return pass_foreign(foreign);
-  json::Document document(json::data_depth_limit);
-  const auto source = document.parse(foreign.json);
-  if (!source) return;
-  if (passage == Passage::started) {
-    // What an earlier run of the source left behind is answered.
-    pending_calls_.clear();
-  } else if (passage == Passage::finished) {
-    on_finished(source.value());
-  } else {
-    on_step(foreign, source.value(), passage == Passage::step_start);
-  }
+void AgUiEncoder::on_foreign(const event::Event& event, const event::Foreign& foreign) {
+  const bool known =
+      std::find(known_of_old.begin(), known_of_old.end(), foreign.type) != known_of_old.end();
+  if (modern_ || known) write(event);
 }
 
-void AgUiEncoder::pass_foreign(const event::Foreign& foreign) {
-  if (modern_ || foreign.json.find(subagent_key) == std::string_view::npos) {
-    return write(event::Event{foreign});
-  }
-  const std::string json = ag_ui::event_without_subagent(foreign.json);
-  write(event::Event{event::Foreign{foreign.type, json}});
+void AgUiEncoder::on_subagent(const event::Event& event) {
+  if (modern_) write(event);
 }
 
-void AgUiEncoder::on_step(const event::Foreign& foreign, const json::Value& value, bool starts) {
-  const std::string_view name = value["stepName"].string();
-  const std::string_view owner = modern_ ? value["subagentRunId"].string() : std::string_view();
+void AgUiEncoder::on_step(const event::Event& event, std::string_view name, bool starts) {
+  const std::string_view owner = modern_ ? event.subagent : std::string_view();
   const auto open = std::find_if(open_steps_.begin(), open_steps_.end(), [&](const Step& step) {
     return step.name == name && step.owner == owner;
   });
   if (open == open_steps_.end()) {
     if (!starts) return;
     open_steps_.push_back({std::string(name), std::string(owner)});
-    return pass_foreign(foreign);
+    return write(event);
   }
   open->count += starts ? 1 : -1;
   if (open->count > 0) return;
   open_steps_.erase(open);
-  pass_foreign(foreign);
+  write(event);
 }
 
-void AgUiEncoder::on_finished(const json::Value& value) {
+void AgUiEncoder::on_run_end(const event::RunEnd& end) {
   finished_members_.clear();
   outcome_.clear();
-  for (const std::string_view key : {"result", "metadata"}) {
-    if (!value[key].is_nothing()) {
-      json::append_raw_member(finished_members_, key, value[key].to_json());
-    }
-  }
-  const json::Value outcome = value["outcome"];
-  const std::string_view type = outcome["type"].string();
+  const auto member = [this](std::string_view key, std::string_view json) {
+    if (!json.empty()) json::append_raw_member(finished_members_, key, json);
+  };
+  member("result", end.result_json);
+  member("metadata", end.metadata_json);
   // To an older client success is no outcome, and a cancelled run is an error.
-  if (modern_ ? outcome.is_object() : type == "interrupt") outcome_ = outcome.to_json();
-  cancelled_ = type == "cancelled" && !modern_;
+  if (modern_ || end.outcome == event::RunOutcome::interrupt) event::write_outcome(outcome_, end);
+  cancelled_ = end.outcome == event::RunOutcome::cancelled && !modern_;
 }
 
 void AgUiEncoder::append_outcome() {
@@ -256,31 +229,21 @@ void AgUiEncoder::append_outcome() {
 
 // An interrupt ends the run: RUN_FINISHED says what the client must answer.
 void AgUiEncoder::on_interrupt(const event::Interrupt& interrupt) {
-  json::Document document(json::data_depth_limit);
-  const auto parsed = document.parse(interrupt.json);
-  if (!parsed) return;
-  const json::Value& value = parsed.value();
   const std::string_view reason = interrupt.reason.empty() ? default_reason : interrupt.reason;
-  for (const json::Value item : value.items()) add_interrupt(item, reason);
-  if (!value.is_array() && !value.is_null()) add_interrupt(value, reason);
+  for (const event::Question& question : interrupt.questions) add_question(question, reason);
 }
 
-void AgUiEncoder::add_interrupt(const json::Value& value, std::string_view reason) {
-  std::string id(value["id"].filled_string().value_or(value["interrupt_id"].string()));
+void AgUiEncoder::add_question(const event::Question& question, std::string_view reason) {
+  std::string id(question.id);
   if (id.empty()) id = options_.run_id + "-interrupt-" + std::to_string(interrupt_ids_.size() + 1);
   if (!interrupt_ids_.insert(id).second) return;
-  const json::Value question = value["value"].exists() ? value["value"] : value;
-  std::string_view message = question.string();
-  for (const std::string_view key : {"message", "question", "description"}) {
-    if (message.empty()) message = question[key].string();
-  }
   if (!interrupts_.empty()) interrupts_.push_back(',');
   interrupts_.push_back('{');
   json::append_member(interrupts_, "id", id);
   json::append_member(interrupts_, "reason", reason);
-  if (!message.empty()) json::append_member(interrupts_, "message", message);
+  if (!question.message.empty()) json::append_member(interrupts_, "message", question.message);
   interrupts_.append(R"(,"metadata":{)");
-  json::append_raw_member(interrupts_, "value", question.to_json());
+  json::append_raw_member(interrupts_, "value", question.json);
   interrupts_.append("}}");
 }
 

@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/json.hpp"
 #include "event/codec.hpp"
 #include "event/event.hpp"
 #include "event/usage_list.hpp"
@@ -65,13 +64,13 @@ class AgUiEncoder final : public event::EventSink {
   void on_tool_result(const event::Event& event, const event::ToolResult& result);
   void on_tool_start(const event::Event& event, const event::ToolStart& call);
   void on_messages(const event::Event& event, const event::MessagesSnapshot& snapshot);
-  void on_foreign(const event::Foreign& foreign);
-  void pass_foreign(const event::Foreign& foreign);
-  void on_step(const event::Foreign& foreign, const json::Value& value, bool starts);
+  void on_foreign(const event::Event& event, const event::Foreign& foreign);
+  void on_step(const event::Event& event, std::string_view name, bool starts);
+  void on_subagent(const event::Event& event);
   void close_steps();
-  void on_finished(const json::Value& value);
+  void on_run_end(const event::RunEnd& end);
   void on_interrupt(const event::Interrupt& interrupt);
-  void add_interrupt(const json::Value& value, std::string_view reason);
+  void add_question(const event::Question& question, std::string_view reason);
   void append_outcome();
 
   AgUiOptions options_;

@@ -47,25 +47,6 @@ void append_message(std::string& out, const json::Value& message) {
 
 }  // namespace
 
-std::string without_subagent(std::string_view members) {
-  std::string object = "{";
-  object.append(members).push_back('}');
-  const std::string kept = event_without_subagent(object);
-  return kept.substr(1, kept.size() - 2);
-}
-
-std::string event_without_subagent(std::string_view json) {
-  json::Document document(json::data_depth_limit);
-  const auto value = document.parse(json);
-  if (!value || !value.value().is_object()) return std::string(json);
-  std::string out = "{";
-  for (const json::Member& member : value.value().members()) {
-    if (member.key != subagent) json::append_member(out, member);
-  }
-  out.push_back('}');
-  return out;
-}
-
 std::string older_messages(std::string_view json) {
   json::Document document(json::data_depth_limit);
   const auto value = document.parse(json);

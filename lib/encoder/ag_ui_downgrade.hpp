@@ -6,12 +6,6 @@
 
 namespace millrace::encoder::ag_ui {
 
-// `members` ("key":value,... without braces) without subagentRunId.
-std::string without_subagent(std::string_view members);
-
-// A whole event, likewise.
-std::string event_without_subagent(std::string_view json);
-
 // The messages of a snapshot: results are text, parts that name a provider's file are left out.
 std::string older_messages(std::string_view json);
 

@@ -11,7 +11,7 @@ struct Content {
 };
 
 std::optional<Content> content_of(const Event& event) {
-  if (!event.extra.empty()) return std::nullopt;
+  if (!event.extra.empty() || !event.subagent.empty()) return std::nullopt;
   if (const auto* text = std::get_if<TextDelta>(&event.body)) return Content{text->id, text->delta};
   if (const auto* args = std::get_if<ToolArgs>(&event.body)) return Content{args->id, args->delta};
   if (const auto* reasoning = std::get_if<ReasoningDelta>(&event.body)) {

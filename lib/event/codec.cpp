@@ -8,30 +8,37 @@ namespace {
 using json::append_member;
 using json::append_raw_member;
 
+// Where the further members of an event are written.
+enum class Further : std::uint8_t { last, first };
+
 // AG-UI's type of each alternative of Body, in its order; an event without one has a name of ours.
 struct Name {
-  std::string_view ag_ui;  // "" when AG-UI has no such event
-  std::string_view ours;   // name after "millrace." or "@"
+  std::string_view ag_ui;      // "" when AG-UI has no such event
+  std::string_view ours = {};  // name after "millrace." or "@"
+  Further further = Further::last;
+  bool is_custom = false;  // CUSTOM also for hosts that take diagnostics: it is for their users
 };
 constexpr std::array<Name, std::variant_size_v<Body>> names{{
-    {"TEXT_MESSAGE_START", ""},
-    {"TEXT_MESSAGE_CONTENT", ""},
-    {"TEXT_MESSAGE_END", ""},
-    {"REASONING_START", ""},
-    {"REASONING_END", ""},
-    {"REASONING_MESSAGE_START", ""},
-    {"REASONING_MESSAGE_CONTENT", ""},
-    {"REASONING_MESSAGE_END", ""},
-    {"REASONING_ENCRYPTED_VALUE", ""},
-    {"TOOL_CALL_START", ""},
-    {"TOOL_CALL_ARGS", ""},
-    {"TOOL_CALL_END", ""},
-    {"TOOL_CALL_RESULT", ""},
-    {"STATE_SNAPSHOT", ""},
-    {"STATE_DELTA", ""},
-    {"MESSAGES_SNAPSHOT", ""},
-    {"ACTIVITY_SNAPSHOT", ""},
-    {"ACTIVITY_DELTA", ""},
+    {"TEXT_MESSAGE_START"},
+    {"TEXT_MESSAGE_CONTENT"},
+    {"TEXT_MESSAGE_END"},
+    {"REASONING_START"},
+    {"REASONING_END"},
+    {"REASONING_MESSAGE_START"},
+    {"REASONING_MESSAGE_CONTENT"},
+    {"REASONING_MESSAGE_END"},
+    {"REASONING_ENCRYPTED_VALUE"},
+    {"TOOL_CALL_START"},
+    {"TOOL_CALL_ARGS"},
+    {"TOOL_CALL_END"},
+    {"TOOL_CALL_RESULT"},
+    {"", "tool_progress", Further::last, true},
+    {"", "tool_result", Further::last, true},
+    {"STATE_SNAPSHOT"},
+    {"STATE_DELTA"},
+    {"MESSAGES_SNAPSHOT"},
+    {"ACTIVITY_SNAPSHOT"},
+    {"ACTIVITY_DELTA"},
     {"", "usage"},
     {"", "provider_state"},
     {"", "citation"},
@@ -41,7 +48,15 @@ constexpr std::array<Name, std::variant_size_v<Body>> names{{
     {"", "stage"},
     {"", "warning"},
     {"", "finish"},
-    {"RUN_ERROR", ""},
+    {"STEP_STARTED"},
+    {"STEP_FINISHED"},
+    {"SUBAGENT_STARTED", "", Further::first},
+    {"SUBAGENT_FINISHED", "", Further::first},
+    {"SUBAGENT_ERROR", "", Further::first},
+    {"RUN_STARTED", "", Further::first},
+    {"", "run_usage", Further::last, true},
+    {"RUN_FINISHED", "", Further::first},
+    {"RUN_ERROR"},
     {"", "foreign"},
 }};
 
@@ -93,6 +108,17 @@ class Writer {
       append_raw_member(out_, "isError", "true");
       text("error", e.error);
     }
+  }
+  void operator()(const ToolProgress& e) {
+    plain("toolCallId", e.id);
+    append_raw_member(out_, "progress", e.json);
+  }
+  void operator()(const ToolDetails& e) {
+    plain("toolCallId", e.id);
+    raw("state", e.state_json);
+    raw("citations", e.citations_json);
+    raw("attachments", e.attachments_json);
+    if (!e.others.empty()) out_.append(",").append(e.others);
   }
   void operator()(const StateSnapshot& e) { append_raw_member(out_, "snapshot", e.json); }
   void operator()(const StateDelta& e) { append_raw_member(out_, "delta", e.json); }
@@ -150,6 +176,53 @@ class Writer {
     filled("payload", e.payload);
   }
   void operator()(const Finish& e) { text("reason", e.reason); }
+  void operator()(const StepStart& e) { plain("stepName", e.name); }
+  void operator()(const StepEnd& e) { plain("stepName", e.name); }
+  void operator()(const SubagentStart& e) {
+    plain("subagentRunId", e.run_id);
+    plain("name", e.name);
+    filled_plain("description", e.description);
+    filled_plain("parentToolCallId", e.call_id);
+    filled_plain("parentMessageId", e.parent_message_id);
+    filled_plain("parentSubagentRunId", e.parent_run_id);
+  }
+  void operator()(const SubagentEnd& e) {
+    plain("subagentRunId", e.run_id);
+    raw("result", e.result_json);
+    raw("outcome", e.outcome_json);
+  }
+  void operator()(const SubagentFailed& e) {
+    plain("subagentRunId", e.run_id);
+    plain("message", e.message);
+    filled_plain("code", e.code);
+  }
+  void operator()(const RunStart& e) {
+    filled_plain("threadId", e.thread_id);
+    filled_plain("runId", e.run_id);
+    filled_plain("parentRunId", e.parent_run_id);
+    filled_plain("protocolVersion", e.protocol_version);
+  }
+  void operator()(const RunUsage& e) {
+    const auto value = [&](std::string_view key, std::string_view json) {
+      append_raw_member(out_, key, json.empty() ? "null" : json);
+    };
+    const auto count = [&](std::string_view key, const std::optional<std::int64_t>& number) {
+      number ? append_member(out_, key, *number) : append_raw_member(out_, key, "null");
+    };
+    value("usage", e.usage_json);
+    value("cost", e.cost_json);
+    count("steps", e.steps);
+    count("turns", e.turns);
+  }
+  void operator()(const RunEnd& e) {
+    raw("metadata", e.metadata_json);
+    filled_plain("threadId", e.thread_id);
+    filled_plain("runId", e.run_id);
+    raw("result", e.result_json);
+    if (e.outcome == RunOutcome::none) return;
+    append_raw_member(out_, "outcome", {});
+    write_outcome(out_, e);
+  }
   void operator()(const Failed& e) {
     text("message", e.message);
     filled("code", e.code);
@@ -162,6 +235,14 @@ class Writer {
   }
   void filled(std::string_view key, std::string_view value) {
     if (!value.empty()) text(key, value);
+  }
+  // Names and ids have no halves of a pair of surrogates that another event completes.
+  void plain(std::string_view key, std::string_view value) { append_member(out_, key, value); }
+  void filled_plain(std::string_view key, std::string_view value) {
+    if (!value.empty()) plain(key, value);
+  }
+  void raw(std::string_view key, std::string_view json) {
+    if (!json.empty()) append_raw_member(out_, key, json);
   }
   void message_delta(std::string_view id, std::string_view delta) {
     text("messageId", id);
@@ -193,17 +274,41 @@ void write_usage(std::string& out, const Usage& usage) {
   out.push_back('}');
 }
 
+void write_outcome(std::string& out, const RunEnd& end) {
+  switch (end.outcome) {
+    case RunOutcome::none: return;
+    case RunOutcome::cancelled: out.append(R"({"type":"cancelled"})"); return;
+    case RunOutcome::success:
+      out.append(R"({"type":"success")");
+      if (!end.calls_json.empty()) append_raw_member(out, "pendingToolCallIds", end.calls_json);
+      break;
+    case RunOutcome::interrupt:
+      out.append(R"({"type":"interrupt")");
+      append_raw_member(out, "interrupts", end.interrupts_json);
+      break;
+  }
+  out.push_back('}');
+}
+
 void write_json(std::string& out, const Event& event, const Spelling& spelling) {
   if (const auto* foreign = std::get_if<Foreign>(&event.body)) {
     out.append(foreign->json);
+    if (event.subagent.empty()) return;
+    out.pop_back();
+    append_member(out, "subagentRunId", event.subagent);
+    out.push_back('}');
     return;
   }
   const Name& name = names[event.body.index()];
+  const auto further = [&](Further where) {
+    if (name.further == where && !event.extra.empty()) out.append(",").append(event.extra);
+  };
   Writer writer(out, spelling);
   if (!name.ag_ui.empty()) {
     out.append("{\"type\":\"").append(name.ag_ui).push_back('"');
+    further(Further::first);
     std::visit(writer, event.body);
-  } else if (spelling.extras == Extras::diagnostic) {
+  } else if (spelling.extras == Extras::diagnostic && !name.is_custom) {
     out.append("{\"type\":\"@").append(name.ours).push_back('"');
     std::visit(writer, event.body);
   } else {
@@ -211,7 +316,8 @@ void write_json(std::string& out, const Event& event, const Spelling& spelling) 
     std::visit(writer, event.body);
     out.push_back('}');
   }
-  if (!event.extra.empty()) out.append(",").append(event.extra);
+  further(Further::last);
+  if (!event.subagent.empty()) append_member(out, "subagentRunId", event.subagent);
   out.push_back('}');
 }
 

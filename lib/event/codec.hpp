@@ -25,6 +25,9 @@ struct Spelling {
 // Appends the event as one JSON object.
 void write_json(std::string& out, const Event& event, const Spelling& spelling);
 
+// Appends AG-UI's outcome object; nothing for RunOutcome::none.
+void write_outcome(std::string& out, const RunEnd& end);
+
 // Appends the members of AG-UI's TokenUsage as one JSON object.
 void write_usage(std::string& out, const Usage& usage);
 

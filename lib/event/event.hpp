@@ -1,5 +1,6 @@
 // What a reader of a run sees: the closed Event type. Text, reasoning, tool calls, state and
-// activity as AG-UI knows them, and the typed alternatives that AG-UI lacks.
+// activity as AG-UI knows them, the frame of a run with its steps and subagents, and the typed
+// alternatives that AG-UI lacks.
 //
 // During decoding an event holds views into the frame it came from; whoever keeps it copies.
 // Strings are UTF-8 that may hold lone surrogates (base/utf8.hpp); members named `json` are JSON
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 
@@ -74,6 +76,20 @@ struct ToolResult {
   std::string_view error = {};  // what failed; may be empty
 };
 
+// What a tool reports while its call runs: any JSON value.
+struct ToolProgress {
+  std::string_view id;
+  std::string_view json;
+};
+// What a tool gave beside the text of its result. JSON; "" is absent.
+struct ToolDetails {
+  std::string_view id;
+  std::string_view state_json = {};  // structured content
+  std::string_view citations_json = {};
+  std::string_view attachments_json = {};
+  std::string_view others = {};  // further members as `"key":value,...` without braces
+};
+
 struct StateSnapshot {
   std::string_view json;
 };
@@ -126,10 +142,17 @@ struct Citation {
   std::string_view message_id;
   std::string_view json;
 };
+// One question of an interrupt.
+struct Question {
+  std::string_view id;       // "" when the producer gave none
+  std::string_view message;  // for the user; may be empty
+  std::string_view json;     // the question as the producer gave it
+};
 // The producer asks a human something before it goes on.
 struct Interrupt {
-  std::string_view json;
+  std::string_view json;         // as it was reported
   std::string_view reason = {};  // "<framework>:<name>", or a word of AG-UI's
+  std::span<const Question> questions = {};
 };
 // What was streamed is void and comes again: the messages that are named, or everything since the
 // step began.
@@ -158,12 +181,63 @@ struct Warning {
 struct Finish {
   std::string_view reason;
 };
+// One turn of the model and the calls it makes.
+struct StepStart {
+  std::string_view name;
+};
+struct StepEnd {
+  std::string_view name;
+};
+// Another agent works for a call of the run. What it does has its run id in Event::subagent.
+struct SubagentStart {
+  std::string_view run_id;
+  std::string_view name;
+  std::string_view description = {};
+  std::string_view call_id = {};
+  std::string_view parent_message_id = {};
+  std::string_view parent_run_id = {};  // of the subagent that called it; "" is the run's own agent
+};
+struct SubagentEnd {
+  std::string_view run_id;
+  std::string_view result_json = {};
+  std::string_view outcome_json = {};  // AG-UI's object; "" is none
+};
+struct SubagentFailed {
+  std::string_view run_id;
+  std::string_view message;
+  std::string_view code = {};
+};
+
+struct RunStart {
+  std::string_view thread_id;
+  std::string_view run_id;
+  std::string_view parent_run_id = {};
+  std::string_view protocol_version = {};
+};
+// What the whole run used, with its subagents.
+struct RunUsage {
+  std::string_view usage_json = {};  // "" is unknown
+  std::string_view cost_json = {};
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> turns;
+};
+enum class RunOutcome : std::uint8_t { none, success, interrupt, cancelled };
+// The run ended without an error.
+struct RunEnd {
+  std::string_view thread_id;
+  std::string_view run_id;
+  RunOutcome outcome = RunOutcome::none;
+  std::string_view calls_json = {};  // of success: ids of calls that the client runs; "" is none
+  std::string_view interrupts_json = {};  // of interrupt: AG-UI's interrupts
+  std::string_view result_json = {};
+  std::string_view metadata_json = {};
+};
 // The run failed; nothing follows.
 struct Failed {
   std::string_view message;
   std::string_view code = {};
 };
-// An event of the source that has no type here and passes through.
+// An event of another producer that has no type here and passes through.
 struct Foreign {
   std::string_view type;
   std::string_view json;  // the whole event
@@ -172,15 +246,18 @@ struct Foreign {
 using Body =
     std::variant<TextStart, TextDelta, TextEnd, ReasoningSpanStart, ReasoningSpanEnd,
                  ReasoningStart, ReasoningDelta, ReasoningEnd, EncryptedValue, ToolStart, ToolArgs,
-                 ToolEnd, ToolResult, StateSnapshot, StateDelta, MessagesSnapshot, ActivitySnapshot,
-                 ActivityDelta, Usage, ProviderState, Citation, Interrupt, Reset, Retry, Stage,
-                 Warning, Finish, Failed, Foreign>;
+                 ToolEnd, ToolResult, ToolProgress, ToolDetails, StateSnapshot, StateDelta,
+                 MessagesSnapshot, ActivitySnapshot, ActivityDelta, Usage, ProviderState, Citation,
+                 Interrupt, Reset, Retry, Stage, Warning, Finish, StepStart, StepEnd, SubagentStart,
+                 SubagentEnd, SubagentFailed, RunStart, RunUsage, RunEnd, Failed, Foreign>;
 
 struct Event {
   Body body;
-  // Further members of the source event (timestamp, metadata, subagentRunId ...) as JSON text
-  // `"key":value,...` without braces.
+  // Further members of the source event (timestamp, metadata ...) as JSON text `"key":value,...`
+  // without braces.
   std::string_view extra = {};
+  std::string_view subagent =
+      {};  // run id of the subagent that it is of; "" is the run's own agent
 };
 
 // Takes events one at a time.

@@ -120,7 +120,7 @@ void AttemptEvents::show(const event::Event& event) {
   if (call == nullptr || call->hosted) return hand_over(event);
   event::ToolStart named = *call;
   named.name = given_tool_name(tools_, call->name);
-  hand_over({named, event.extra});
+  hand_over({named, event.extra, event.subagent});
 }
 
 void AttemptEvents::hand_over(const event::Event& event) {
@@ -133,7 +133,7 @@ void AttemptEvents::hand_over(const event::Event& event) {
   const event::Body body = renamed(event.body);
   note(body);
   claim(body);
-  out_.on_event({body, event.extra});
+  out_.on_event({body, event.extra, event.subagent});
 }
 
 void AttemptEvents::note(const event::Body& body) {

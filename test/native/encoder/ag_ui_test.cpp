@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 using namespace millrace;
 using encoder::AgUiEncoder;
 
@@ -53,8 +55,7 @@ TEST(AgUiEncoder, EndsOnce) {
 
 TEST(AgUiEncoder, ClosesStepsBeforeAnError) {
   const std::string step = R"("stepName":"s"})";
-  EXPECT_EQ(encoded("1.0", {foreign("STEP_STARTED", R"({"type":"STEP_STARTED",)" + step),
-                            {event::Failed{"broken"}}}),
+  EXPECT_EQ(encoded("1.0", {{event::StepStart{"s"}}, {event::Failed{"broken"}}}),
             data_frame(R"({"type":"STEP_STARTED",)" + step) +
                 data_frame(R"({"type":"STEP_FINISHED",)" + step) +
                 data_frame(R"({"type":"RUN_ERROR","message":"broken"})"));
@@ -92,30 +93,70 @@ TEST(AgUiEncoder, ComparesVersionsAsNumbers) {
 }
 
 TEST(AgUiEncoder, TakesTheOutcomeOfTheSource) {
-  const auto with = [](std::string_view json) { return foreign("RUN_FINISHED", json); };
+  using event::RunOutcome;
+  event::RunEnd cancelled{"x", "y", RunOutcome::cancelled};
   EXPECT_EQ(
-      encoded("1.0", {with(R"({"result":1,"outcome":{"type":"cancelled"},"metadata":{"a":1}})")}),
-      finished(R"(,"result":1,"metadata":{"a":1},"outcome":{"type":"cancelled"})"));
-  EXPECT_EQ(
-      encoded("", {with(R"({"outcome":{"type":"cancelled"}})")}),
+      encoded("", {{cancelled}}),
       data_frame(R"({"type":"RUN_ERROR","message":"The run was cancelled.","code":"cancelled"})"));
-  EXPECT_EQ(encoded("", {with(R"({"outcome":{"type":"success"}})")}), finished());
-  const std::string interrupts =
-      R"({"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]})";
-  EXPECT_EQ(encoded("", {with(R"({"outcome":)" + interrupts + "}")}),
-            finished(R"(,"outcome":)" + interrupts));
+  cancelled.result_json = "1";
+  cancelled.metadata_json = R"({"a":1})";
+  EXPECT_EQ(encoded("1.0", {{cancelled}}),
+            finished(R"(,"result":1,"metadata":{"a":1},"outcome":{"type":"cancelled"})"));
+  event::RunEnd done{"x", "y", RunOutcome::success};
+  EXPECT_EQ(encoded("", {{done}}), finished());
+  EXPECT_EQ(encoded("1.0", {{done}}), finished(R"(,"outcome":{"type":"success"})"));
+  done.calls_json = R"(["c"])";
+  EXPECT_EQ(encoded("1.0", {{done}}),
+            finished(R"(,"outcome":{"type":"success","pendingToolCallIds":["c"]})"));
+  event::RunEnd asks{"x", "y", RunOutcome::interrupt};
+  asks.interrupts_json = R"([{"id":"i","reason":"confirmation"}])";
+  for (const char* version : {"", "1.0"}) {
+    EXPECT_EQ(
+        encoded(version, {{asks}}),
+        finished(
+            R"(,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]})"));
+  }
 }
 
 TEST(AgUiEncoder, TakesTheLastOfSeveralRuns) {
-  EXPECT_EQ(encoded("1.0", {foreign("RUN_STARTED", "{}"),
+  event::RunEnd first{"x", "y"};
+  first.result_json = "1";
+  event::RunEnd last{"x", "y"};
+  last.result_json = "2";
+  EXPECT_EQ(encoded("1.0", {{event::RunStart{"x", "y"}},
                             {event::ToolStart{"a", "f"}},
                             {event::ToolEnd{"a"}},
-                            foreign("RUN_FINISHED", R"({"result":1})"),
-                            foreign("RUN_STARTED", "{}"),
-                            foreign("RUN_FINISHED", R"({"result":2})")}),
+                            {first},
+                            {event::RunStart{"x", "z"}},
+                            {last}}),
             data_frame(R"({"type":"TOOL_CALL_START","toolCallId":"a","toolCallName":"f"})") +
                 data_frame(R"({"type":"TOOL_CALL_END","toolCallId":"a"})") +
                 finished(R"(,"result":2)"));
+}
+
+TEST(AgUiEncoder, MarksAnEstimateInTheMetadata) {
+  event::Usage usage;
+  usage.input_tokens = 1;
+  usage.estimated = true;
+  const std::string tokens = R"(,"usage":[{"inputTokens":1}])";
+  EXPECT_EQ(encoded("1.0", {{usage}}),
+            finished(R"(,"metadata":{"millrace":{"usageSource":"estimated"}})" + tokens));
+  event::RunEnd end{"x", "y"};
+  end.metadata_json = R"({"a":1})";
+  EXPECT_EQ(encoded("1.0", {{usage}, {end}}),
+            finished(R"(,"metadata":{"a":1,"millrace":{"usageSource":"estimated"}})" + tokens));
+}
+
+TEST(AgUiEncoder, AsksTheQuestionsOfAnInterrupt) {
+  const std::array<event::Question, 3> questions{
+      {{"", "why", R"("why")"}, {"q", "", R"({"a":1})"}, {"q", "again", "1"}}};
+  event::Interrupt interrupt{"null", "langgraph:interrupt", questions};
+  EXPECT_EQ(
+      encoded("1.0", {{interrupt}}),
+      finished(
+          R"(,"outcome":{"type":"interrupt","interrupts":[)"
+          R"({"id":"r-interrupt-1","reason":"langgraph:interrupt","message":"why","metadata":{"value":"why"}},)"
+          R"({"id":"q","reason":"langgraph:interrupt","metadata":{"value":{"a":1}}}]})"));
 }
 
 TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
@@ -125,11 +166,13 @@ TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
       R"([{"id":"1","role":"tool","toolCallId":"c","content":[{"type":"text","text":"a"}],"subagentRunId":"s"},)"
       R"({"id":"2","role":"user","content":[{"type":"text","text":"b"},{"type":"document","source":{"type":"file","value":"f"}}]}])"};
   const std::initializer_list<event::Event> events{
-      {result, R"("subagentRunId":"s","timestamp":1)"},
+      {result, R"("timestamp":1)", "s"},
+      {event::SubagentStart{"s", "n"}},
+      {event::SubagentEnd{"s"}},
+      {event::SubagentFailed{"s", "why"}},
       {messages},
-      foreign("SUBAGENT_STARTED", R"({"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"})"),
       foreign("LATER", R"({"type":"LATER"})"),
-      foreign("RAW", R"({"type":"RAW","event":1,"subagentRunId":"s"})")};
+      {event::Foreign{"RAW", R"({"type":"RAW","event":1})"}, {}, "s"}};
   EXPECT_EQ(
       encoded("", events),
       data_frame(
@@ -147,10 +190,9 @@ TEST(AgUiEncoder, KeepsWhatOnly1_0KnowsFromOlderClients) {
 }
 
 TEST(AgUiEncoder, CountsEqualStepsForOlderClients) {
-  const event::Event start = foreign("STEP_STARTED", R"({"type":"STEP_STARTED","stepName":"s"})");
-  const event::Event sub_start =
-      foreign("STEP_STARTED", R"({"type":"STEP_STARTED","stepName":"s","subagentRunId":"u"})");
-  const event::Event end = foreign("STEP_FINISHED", R"({"type":"STEP_FINISHED","stepName":"s"})");
+  const event::Event start{event::StepStart{"s"}};
+  const event::Event sub_start{event::StepStart{"s"}, {}, "u"};
+  const event::Event end{event::StepEnd{"s"}};
   EXPECT_EQ(encoded("", {start, sub_start, end}),
             data_frame(R"({"type":"STEP_STARTED","stepName":"s"})") +
                 data_frame(R"({"type":"STEP_FINISHED","stepName":"s"})") + finished());
