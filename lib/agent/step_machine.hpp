@@ -7,7 +7,8 @@
 // nextContext?}`
 // - model `{payload}`: chunks through progress(), then anything. A chunk may name the row of the
 //   answer by `messageId` and give it a member `turn`.
-// - tool `{name, toolCall, args, effect?}`: the tool's result
+// - tool `{name, toolCall, args, effect?, waitMs?}`: the tool's result. An error may say `retry:
+//   true`, and `details` beside its message. An action with `waitMs` begins that much later.
 // - usage `{operation, result, previous}`: the new usage
 // - cost `{context}`: the new cost
 // - sub_agent `{task, parentMessageId, timeoutMs}`: `{success, threadId?, result?, error?}`
@@ -51,6 +52,8 @@ struct StepOptions {
   // Events hold no states, payloads or pieces of answers, and the outcome holds no events: for a
   // host that has them.
   bool lean = false;
+  // How often a call of this tool that failed in passing is tried again; null is never.
+  std::function<int(std::string_view tool)> retries = nullptr;
   // Gives the instructions of a state and a context, instead of a runner action.
   std::function<json::Tree(json::Tree& state, const json::Tree& context)> decide = nullptr;
   // Arguments go to the tools as they are, also those that are no JSON.
@@ -112,7 +115,11 @@ class StepMachine {
   struct ToolRun {
     Tree call;
     Tree result;
-    Tree error;  // null unless it failed
+    Tree error;    // null unless it failed
+    Tree details;  // of a call that failed
+    Tree action;   // what was asked for
+    int retries = 0;
+    bool reported = false;  // a lean host has heard of the result
     std::string lane;
     std::string row;  // of the conversation, when there is one to update
     std::int64_t started = 0;
@@ -209,8 +216,11 @@ class StepMachine {
   [[nodiscard]] std::string tool_of(const Tree& call) const;
   [[nodiscard]] Tree told(const Tree& error) const;
   void end_run(std::size_t index, Tree result, Tree error);
+  void ask_tool(std::size_t index, std::int64_t wait_ms);
+  bool try_again(std::size_t index, const Tree& error);
   void account_tools();
-  Tree told_result(const ToolRun& run);
+  void report_result(ToolRun& run);
+  Tree told_result(ToolRun& run);
   void pass_results(Tree results);
   bool park_runs();
   void finish_tools();

@@ -83,15 +83,34 @@ Tree StepMachine::told(const Tree& error) const {
   return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
 }
 
+// Tells a lean host of a result: `{type, id, result}` or `{type, id, error, details?}`. Its readers
+// hear of it when the call ends, the model when all have ended.
+void StepMachine::report_result(ToolRun& run) {
+  if (std::exchange(run.reported, true)) return;
+  Tree event = typed("tool_result");
+  event.set("id", run.call["id"]);
+  if (run.error.is_null()) {
+    event.set("result", run.result);
+  } else {
+    event.set("error", run.error);
+    if (!run.details.is_null()) event.set("details", std::move(run.details));
+  }
+  emit(std::move(event));
+}
+
 // Writes a result and tells of it; gives what the agent learns of it.
-Tree StepMachine::told_result(const ToolRun& run) {
+Tree StepMachine::told_result(ToolRun& run) {
   const bool ok = run.error.is_null();
   const Tree data = ok ? run.result : told(run.error);
   write_tool_row(run, data);
-  Tree event = typed("tool_result");
-  event.set("id", run.call["id"]);
-  event.set("result", data);
-  emit(std::move(event));
+  if (options_.lean) {
+    report_result(run);
+  } else {
+    Tree event = typed("tool_result");
+    event.set("id", run.call["id"]);
+    event.set("result", data);
+    emit(std::move(event));
+  }
   Tree entry = Tree::object();
   entry.set("toolCall", run.call);
   entry.set("toolCallId", run.call["id"]);

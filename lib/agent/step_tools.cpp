@@ -142,10 +142,35 @@ void StepMachine::start_run(std::size_t index) {
   action.set("args", std::move(args).value());
   const Tree& effect = manifest_of(state_, run.call["identifier"].string())["effect"];
   if (effect.is_string()) action.set("effect", effect);
+  run.action = std::move(action);
+  ask_tool(index, 0);
+}
+
+void StepMachine::ask_tool(std::size_t index, std::int64_t wait_ms) {
+  Tree action = batch_->runs[index].action;
+  if (wait_ms > 0) action.set("waitMs", Tree::integer(wait_ms));
   request(
       "tool", std::move(action),
       [this, index](Tree result) { end_run(index, std::move(result), Tree()); },
-      [this, index](Tree error) { end_run(index, Tree(), std::move(error)); });
+      [this, index](Tree error) {
+        if (!try_again(index, error)) end_run(index, Tree(), std::move(error));
+      });
+}
+
+// Tries a call again that failed in passing, where its tool allows that.
+bool StepMachine::try_again(std::size_t index, const Tree& error) {
+  constexpr std::int64_t first_wait_ms = 200;
+  ToolRun& run = batch_->runs[index];
+  if (!error["retry"].truthy() || !options_.retries) return false;
+  if (run.retries >= options_.retries(run.action["name"].string())) return false;
+  const std::int64_t wait_ms = first_wait_ms << run.retries++;
+  Tree event = typed("tool_retry");
+  event.set("id", run.call["id"]);
+  event.set("retry", Tree::integer(run.retries));
+  event.set("error", error["message"]);
+  emit(std::move(event));
+  ask_tool(index, wait_ms);
+  return true;
 }
 
 // A batch whose calls a custom executor carries out, one instruction a call.
@@ -190,6 +215,12 @@ void StepMachine::end_run(std::size_t index, Tree result, Tree error) {
   run.parked = options_.history && error.is_null() && result["deferred"].is_true();
   run.result = std::move(result);
   run.error = std::move(error);
+  run.action = Tree();
+  if (options_.lean) {
+    if (Tree* details = run.error.find("details")) run.details = std::move(*details);
+    for (const std::string_view read : {"details", "retry"}) run.error.erase(read);
+    if (!run.parked) report_result(run);
+  }
   pump_tools();
 }
 
@@ -198,7 +229,7 @@ void StepMachine::finish_tools() {
   const bool parked = park_runs();
   bool stop = false;
   bool refused = false;
-  for (const ToolRun& run : batch_->runs) {
+  for (ToolRun& run : batch_->runs) {
     refused = refused || run.refused;
     if (run.parked) continue;
     Tree entry = told_result(run);

@@ -261,9 +261,9 @@ void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& o
 void AgentSession::end_child(std::uint64_t action, const Child& child,
                              const tool::ToolOutcome& outcome) {
   tell_child_end(child, outcome);
-  if (machine_) return end_tool(action, child.call_id(), outcome);
+  if (machine_) return end_tool(action, outcome);
   // It was resumed: its result goes into the state that waits for it.
-  tell_result(child.call_id(), outcome);
+  report_result(child.call_id(), outcome);
   waiting_children_.erase(child.call_id());
   state_.set("subAgentRuns", waiting_children_);
   Tree decision = Tree::object();

@@ -18,6 +18,28 @@ Error error_of(const Tree& error) {
   return make_error(code_of(error["type"].string()), std::string(error["message"].string()));
 }
 
+// A result as the step machine tells it (StepMachine::report_result), or says instead of running a
+// call: {"result": {"content", "error"}}.
+tool::ToolOutcome outcome_of(const Tree& event) {
+  const Tree& result = event["result"];
+  const Tree& error = event["error"].is_null() ? result["error"] : event["error"];
+  tool::ToolOutcome outcome;
+  outcome.is_error = !error.is_null();
+  const Tree& text = result["content"].is_string() ? result["content"]
+                     : error.is_object()           ? error["message"]
+                     : outcome.is_error            ? error
+                                                   : result;
+  outcome.content = text.is_string() ? std::string(text.string()) : text.to_json();
+  if (outcome.is_error) {
+    outcome.details = tool::read_details(event["details"]);
+  } else if (result["content"].is_string()) {
+    Tree beside = result;
+    beside.erase("content");
+    outcome.details = tool::read_details(beside);
+  }
+  return outcome;
+}
+
 }  // namespace
 
 AgentSession::AgentSession(const DriverServices& services, std::shared_ptr<const AgentPlan> plan,
@@ -41,7 +63,7 @@ void AgentSession::start() {
   }
   // A run that goes on in the middle of a turn says so to readers of its own.
   if (context_.is_object() && state_["modelStep"]["open"].is_true()) tell_step();
-  for (const auto& [call_id, text] : task_.results) tell_result(call_id, {text, true});
+  for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
   if (!task_.children.members().empty()) return resume_children();
   if (!context_.is_object() && !goes_on()) return;
   next_step();
@@ -128,6 +150,11 @@ void AgentSession::next_step() {
   options.concurrency = plan_->concurrency;
   options.answer_tokens = plan_->answer_tokens;
   options.last_id = last_action_;
+  options.retries = [plan = plan_](std::string_view name) {
+    const tool::Tool* tool = plan->tools.find(name);
+    const bool safe = tool != nullptr && tool->spec().effect != tool::Effect::once;
+    return safe ? tool->spec().retries : 0;
+  };
   options.above = task_.above;
   options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
   if (plan_->rounds) {
@@ -188,7 +215,7 @@ void AgentSession::pump() {
 void AgentSession::perform(const Tree& action) {
   const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
   if (action["kind"].string() == "model") return call_model(id, action["payload"]["payload"]);
-  if (action["kind"].string() == "tool") return call_tool(id, action["payload"]);
+  if (action["kind"].string() == "tool") return start_tool(id, action["payload"]);
   machine_->fail(id, agent::error_tree(make_error(Errc::unknown_instruction)), now_ms());
 }
 
@@ -197,18 +224,14 @@ void AgentSession::take_events(Tree& events) {
     const std::string_view type = event["type"].string();
     if (type == "done" || type == "interrupted") reason_ = event["reason"].string();
     if (type == "compression_error" && owner_ != nullptr) warn_of(event["error"]);
+    if (type == "tool_retry") {
+      Tree progress = Tree::object();
+      progress.set("retry", event["retry"]);
+      progress.set("error", event["error"]);
+      tell_progress(std::string(event["id"].string()), progress.to_json(json::Surrogates::replace));
+    }
     if (type != "tool_result") continue;
-    const std::string id(event["id"].string());
-    if (told_.contains(id)) continue;
-    const Tree& result = event["result"];
-    const Tree& error = result["error"];
-    tool::ToolOutcome outcome;
-    outcome.is_error = !error.is_null();
-    const Tree& text = result["content"].is_string() ? result["content"] : error;
-    outcome.content = text.is_string()     ? std::string(text.string())
-                      : result.is_string() ? std::string(result.string())
-                                           : result.to_json();
-    tell_result(id, outcome);
+    report_result(std::string(event["id"].string()), outcome_of(event));
   }
 }
 

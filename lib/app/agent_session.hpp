@@ -153,10 +153,11 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   void leave_host_turn();
   void call_tool(std::uint64_t action, const Tree& payload);
   void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
-  void end_tool(std::uint64_t action, const std::string& call_id, const tool::ToolOutcome& outcome);
-  bool retry_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
-  void refuse(std::uint64_t action, const std::string& call_id, const Error& error);
-  void tell_result(const std::string& call_id, const tool::ToolOutcome& outcome);
+  void start_tool(std::uint64_t action, const Tree& payload);
+  void end_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
+  void refuse(std::uint64_t action, const Error& error);
+  void report_result(const std::string& call_id, const tool::ToolOutcome& outcome);
+  void report_details(const std::string& call_id, const tool::Details& given);
   void tell_progress(const std::string& call_id, std::string_view json);
   void open_step();
   void tell_step();
@@ -214,8 +215,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::string turn_members_;
   Seldom<AgentOutcome> outcome_;
 
-  std::vector<std::string> turn_calls_;      // of the last turn of the model
-  std::set<std::string, std::less<>> told_;  // calls whose result the reader has
+  // Calls of the last turn of the model whose result the reader does not have.
+  std::vector<std::string> open_calls_;
   std::int64_t step_ = 0;
   bool step_open_ = false;
 
@@ -223,13 +224,8 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::uint64_t turn_action_ = 0;
   bool host_turn_ = false;  // the turn is the host's
   std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
-  // Calls that may be tried again.
-  struct Tried {
-    Tree call;
-    int retries = 0;
-    std::unique_ptr<os::Timer> wait;
-  };
-  std::map<std::uint64_t, Tried> tried_;
+  // Calls that begin later.
+  std::map<std::uint64_t, std::unique_ptr<os::Timer>> waits_;
   std::map<std::uint64_t, std::unique_ptr<Child>> children_;
   // Children that wait for their turn.
   struct Queued {

@@ -16,11 +16,20 @@ using json::Tree;
 
 // A result for the machine. Text stands for itself.
 Tree result_of(const tool::ToolOutcome& outcome) {
-  if (outcome.extra.empty()) return Tree::text(outcome.content);
-  auto parsed = Tree::parse("{" + outcome.extra + "}");
-  Tree made = parsed ? std::move(parsed).value() : Tree::object();
+  if (outcome.details.empty()) return Tree::text(outcome.content);
+  Tree made = Tree::object();
+  tool::set_details(made, outcome.details);
   made.set("content", outcome.content);
   return made;
+}
+
+Tree failure_of(const tool::ToolOutcome& outcome) {
+  Tree error = Tree::object();
+  error.set("type", outcome.code.empty() ? std::string("tool_failed") : outcome.code);
+  error.set("message", outcome.content);
+  if (outcome.retry) error.set("retry", Tree::flag(true));
+  if (!outcome.details.empty()) tool::set_details(error.at("details"), outcome.details);
+  return error;
 }
 
 std::string step_name(std::int64_t number) {
@@ -101,9 +110,9 @@ void AgentSession::on_turn() {
 }
 
 void AgentSession::take_turn(std::uint64_t action, Tree chunk) {
-  turn_calls_.clear();
+  open_calls_.clear();
   for (const Tree& call : chunk["tool_calls"].items()) {
-    turn_calls_.emplace_back(call["id"].string());
+    open_calls_.emplace_back(call["id"].string());
   }
   machine_->progress(action, std::move(chunk));
   machine_->complete(action, Tree(), now_ms());
@@ -134,20 +143,32 @@ void AgentSession::leave_host_turn() {
   if (std::exchange(host_turn_, false) && owner_ != nullptr) owner_->withdraw(turn_action_);
 }
 
+void AgentSession::start_tool(std::uint64_t action, const Tree& payload) {
+  const std::int64_t wait_ms = payload["waitMs"].integer_or(0);
+  if (wait_ms <= 0) return call_tool(action, payload);
+  auto& wait = waits_[action];
+  wait = std::make_unique<os::Timer>(services_.loop, [this, action, payload] {
+    const auto self = shared_from_this();
+    waits_.erase(action);
+    call_tool(action, payload);
+    if (owner_ != nullptr) owner_->moved();
+  });
+  wait->start_at(os::Timer::Clock::now() + std::chrono::milliseconds(wait_ms));
+}
+
 void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
   const Tree& call = payload["toolCall"];
   const std::string name(payload["name"].string());
-  const std::string id(call["id"].string());
   const auto found = plan_->tools.entries().find(name);
   // A name in parts would be decided about under one tool and run as another.
   if (found == plan_->tools.entries().end() || call["identifier"].string() != name ||
       call["apiName"].string() != name) {
-    return refuse(action, id, make_error(Errc::tool_not_found, "There is no tool of this name."));
+    return refuse(action, make_error(Errc::tool_not_found, "There is no tool of this name."));
   }
   const std::string_view arguments = call["arguments"].string();
   if (!plan_->unchecked.contains(name)) {
     const auto checked = plan_->tools.check(name, arguments);
-    if (!checked) return refuse(action, id, checked.error());
+    if (!checked) return refuse(action, checked.error());
   }
   for (const SubAgent& agent : plan_->sub_agents) {
     if (agent.name == name) return call_agent(action, agent, call);
@@ -160,8 +181,8 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   const std::weak_ptr<AgentSession> weak = weak_from_this();
   const bool hosted = plan_->host_tools.contains(spec.name);
   ToolJob::Events events;
-  events.finished = [weak, action, id](const tool::ToolOutcome& outcome) {
-    if (const auto self = weak.lock()) self->end_tool(action, id, outcome);
+  events.finished = [weak, action](const tool::ToolOutcome& outcome) {
+    if (const auto self = weak.lock()) self->end_tool(action, outcome);
   };
   events.progress = [weak, id](std::string_view json) {
     if (const auto self = weak.lock()) self->tell_progress(id, json);
@@ -180,7 +201,6 @@ void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const 
   wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + id;
   const auto job = std::make_shared<ToolJob>(services_.loop, spec, std::move(events));
   jobs_.insert_or_assign(action, job);
-  if (spec.effect != tool::Effect::once && spec.retries > 0) tried_[action].call = call;
   if (!hosted) return job->start(*plan_->tools.find(spec.name), std::move(wanted));
   std::string json = "{";
   json::append_member(json, "name", wanted.name);
@@ -216,65 +236,30 @@ void AgentSession::complete(std::uint64_t id, std::string_view json) {
   outcome.is_error = answer["isError"].truthy();
   outcome.retry = answer["retry"].truthy();
   outcome.code = answer["code"].string();
-  if (answer["extra"].is_object() && !answer["extra"].members().empty()) {
-    const std::string extra = answer["extra"].to_json(json::Surrogates::replace);
-    outcome.extra = extra.substr(1, extra.size() - 2);
-  }
+  outcome.details = tool::read_details(answer["extra"]);
   found->finished(std::move(outcome));
 }
 
-void AgentSession::end_tool(std::uint64_t action, const std::string& call_id,
-                            const tool::ToolOutcome& outcome) {
+// The machine says what becomes of it: a result, or another try.
+void AgentSession::end_tool(std::uint64_t action, const tool::ToolOutcome& outcome) {
   jobs_.erase(action);
   if (!machine_) return;
   const auto self = shared_from_this();
-  if (outcome.is_error && outcome.retry && retry_tool(action, outcome)) return;
-  tried_.erase(action);
-  tell_result(call_id, outcome);
   if (outcome.is_error) {
-    Tree error = Tree::object();
-    error.set("type", outcome.code.empty() ? std::string("tool_failed") : outcome.code);
-    error.set("message", outcome.content);
-    machine_->fail(action, std::move(error), now_ms());
+    machine_->fail(action, failure_of(outcome), now_ms());
   } else {
     machine_->complete(action, result_of(outcome), now_ms());
   }
   pump();
 }
 
-// Tries a call again that failed in passing, where its effect and its tool allow that.
-bool AgentSession::retry_tool(std::uint64_t action, const tool::ToolOutcome& outcome) {
-  const auto found = tried_.find(action);
-  if (found == tried_.end()) return false;
-  Tried& tried = found->second;
-  const tool::Tool* tool = plan_->tools.find(tried.call["apiName"].string());
-  if (tool == nullptr || tried.retries >= tool->spec().retries) return false;
-  constexpr std::chrono::milliseconds first_wait{200};
-  const auto wait = first_wait * (1 << tried.retries++);
-  Tree progress = Tree::object();
-  progress.set("retry", Tree::integer(tried.retries));
-  progress.set("error", outcome.content);
-  tell_progress(std::string(tried.call["id"].string()),
-                progress.to_json(json::Surrogates::replace));
-  tried.wait = std::make_unique<os::Timer>(services_.loop, [this, action] {
-    const auto self = shared_from_this();
-    const auto waited = tried_.find(action);
-    if (waited == tried_.end()) return;
-    const Tree call = waited->second.call;
-    const tool::Tool* again = plan_->tools.find(call["apiName"].string());
-    if (again != nullptr) run_tool(action, again->spec(), call);
-    if (owner_ != nullptr) owner_->moved();
-  });
-  tried.wait->start_at(os::Timer::Clock::now() + wait);
-  return true;
+void AgentSession::refuse(std::uint64_t action, const Error& error) {
+  end_tool(action, {error.message, true, std::string(error.code_name())});
 }
 
-void AgentSession::refuse(std::uint64_t action, const std::string& call_id, const Error& error) {
-  end_tool(action, call_id, {error.message, true, std::string(error.code_name())});
-}
-
-void AgentSession::tell_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
-  if (!told_.insert(call_id).second || owner_ == nullptr) return;
+// The one place where readers are told of a result, however it came about.
+void AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
+  std::erase(open_calls_, call_id);
   event::ToolResult result;
   const std::string message_id = "result-" + call_id;
   result.message_id = message_id;
@@ -283,11 +268,19 @@ void AgentSession::tell_result(const std::string& call_id, const tool::ToolOutco
   result.content = outcome.content;
   result.failed = outcome.is_error;
   if (outcome.is_error) result.error = outcome.content;
-  owner_->on_event({result});
-  if (outcome.extra.empty()) return;
-  event::ToolDetails details{call_id};
-  details.others = outcome.extra;
-  emit(details);
+  emit(result);
+  if (!outcome.details.empty()) report_details(call_id, outcome.details);
+}
+
+void AgentSession::report_details(const std::string& call_id, const tool::Details& given) {
+  const auto json_of = [](const Tree& value) {
+    return value.is_null() ? std::string() : value.to_json(json::Surrogates::replace);
+  };
+  const std::string state = json_of(given.state);
+  const std::string citations = json_of(given.citations);
+  const std::string attachments = json_of(given.attachments);
+  const std::string others = tool::members_json({.others = given.others});
+  emit(event::ToolDetails{call_id, state, citations, attachments, others});
 }
 
 void AgentSession::tell_progress(const std::string& call_id, std::string_view json) {

@@ -58,7 +58,7 @@ void AgentSession::end_between(AgentOutcome outcome) {
   } else {
     state_.set("status", "done");
     state_.set("endReason", outcome.reason);
-    for (const Tree& call : pending.items()) turn_calls_.emplace_back(call["id"].string());
+    for (const Tree& call : pending.items()) open_calls_.emplace_back(call["id"].string());
   }
   context_ = Tree();
   tell_rest();
@@ -71,8 +71,8 @@ void AgentSession::end(AgentOutcome outcome) {
   cancel_all();
   if (outcome.kind == AgentOutcome::Kind::finished) {
     // Calls of a last answer, or of one too many.
-    for (const std::string& id : turn_calls_) {
-      tell_result(id, {"The call was not executed: the run has ended.", true, "tool_failed"});
+    for (const std::string& id : std::vector<std::string>(open_calls_)) {
+      report_result(id, {"The call was not executed: the run has ended.", true, "tool_failed"});
     }
   }
   close_step();
@@ -108,7 +108,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
     return;
   }
   if (host_turn_ && turn_action_ == action) return leave_host_turn();
-  tried_.erase(action);
+  waits_.erase(action);
   if (const auto job = jobs_.find(action); job != jobs_.end()) {
     const auto found = job->second;
     jobs_.erase(job);
@@ -125,7 +125,7 @@ void AgentSession::cancel_action(std::uint64_t action) {
 
 void AgentSession::cancel_all() {
   queued_.clear();
-  tried_.clear();
+  waits_.clear();
   if (turn_) std::exchange(turn_, nullptr)->leave(owner_ != nullptr);
   leave_host_turn();
   for (const auto& [action, job] : std::exchange(jobs_, {})) job->cancel();

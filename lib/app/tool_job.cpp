@@ -8,7 +8,7 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::size_t most_extra_bytes = std::size_t{1} << 20U;
+constexpr std::size_t most_details_bytes = std::size_t{1} << 20U;
 
 }  // namespace
 
@@ -59,9 +59,11 @@ void ToolJob::finished(tool::ToolOutcome outcome) {
   if (over_) return;
   const auto self = shared_from_this();
   const auto running = close();
-  if (outcome.extra.size() > std::max(result_limit_, most_extra_bytes)) {
-    outcome = {"The tool " + name_ + " returned " + std::to_string(outcome.extra.size()) +
-                   " bytes beside its text; " + std::to_string(most_extra_bytes) + " are allowed.",
+  const std::size_t beside = tool::members_json(outcome.details).size();
+  if (beside > std::max(result_limit_, most_details_bytes)) {
+    outcome = {"The tool " + name_ + " returned " + std::to_string(beside) +
+                   " bytes beside its text; " + std::to_string(most_details_bytes) +
+                   " are allowed.",
                true, "tool_failed"};
   }
   // Whoever ran the tool, the model takes what it says for data.

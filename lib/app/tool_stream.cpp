@@ -18,7 +18,7 @@ std::string outcome_json(const tool::ToolOutcome& outcome) {
     json::append_member(error, "message", outcome.content);
     json::append_raw_member(out, "error", error + "}");
   }
-  if (!outcome.extra.empty()) out.append(",").append(outcome.extra);
+  if (!outcome.details.empty()) out.append(",").append(tool::members_json(outcome.details));
   out.push_back('}');
   return out;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tool/details.hpp"
 #include "tool/spec.hpp"
 
 namespace millrace::tool {
@@ -23,9 +24,7 @@ struct ToolOutcome {
   std::string content;  // text, or JSON text
   bool is_error = false;
   std::string code = {};  // of an error: a name of errors.def, or the tool's own word
-  // Members for the host's eyes as JSON text `"key":value,...` without braces: structuredContent,
-  // citations, attachments.
-  std::string extra = {};
+  Details details = {};   // beside the text
   // It failed in passing: another attempt may succeed.
   bool retry = false;
 };

@@ -54,13 +54,13 @@ net::Request request_to(const Web& web, std::string_view method, std::string_vie
   return request;
 }
 
-std::string citation(std::string_view title, std::string_view url) {
+Tree citation(std::string_view title, std::string_view url) {
   Tree one = Tree::object();
   one.set("title", title.empty() ? url : title);
   one.set("url", url);
   Tree list = Tree::array();
   list.push(std::move(one));
-  return "\"citations\":" + list.to_json();
+  return list;
 }
 
 // A first line that tells where the text is from, and the text. Whoever called makes it safe.
@@ -75,7 +75,7 @@ ToolOutcome told(const Fetched& got, std::string_view title, std::string_view te
   if (outcome.is_error) {
     outcome.code = "http_status";
   } else {
-    outcome.extra = citation(result_text(title), got.url);
+    outcome.details.citations = citation(result_text(title), got.url);
   }
   return outcome;
 }

@@ -144,7 +144,7 @@ ToolOutcome told(const Provider& provider, const Service& service, const Fetched
     citations.push(std::move(citation));
   }
   if (content.empty()) content = "Nothing was found.";
-  return {.content = std::move(content), .extra = "\"citations\":" + citations.to_json()};
+  return {.content = std::move(content), .details = {.citations = std::move(citations)}};
 }
 
 // The endpoint of an address that leads to it or to the root above it; a query stays, but for what

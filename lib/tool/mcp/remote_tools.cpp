@@ -192,7 +192,7 @@ class CalledTool final : public tool::Tool {
       return made;
     }
     if (const Tree* structured = result.value().find("structuredContent")) {
-      made.extra = R"("state":)" + structured->to_json(json::Surrogates::replace);
+      made.details.state = *structured;
     }
     return made;
   }
