@@ -210,6 +210,8 @@ export interface Addon {
   sourcesOf(citationJson: string): string;
   /** Starts an agent's run; see lib/app/agent_stream.hpp for the texts and the items. */
   startAgent(planJson: string, inputJson: string, optionsJson: string, deliver: Deliver): number;
+  /** The bytes of a run that waits to begin, but its RUN_STARTED; the options are those of AgUiRun. */
+  agentBytes(stream: number, optionsJson: string, deliver: Deliver): number;
   /** Throws what is wrong with an agent's plan. */
   checkAgent(planJson: string): void;
   /** AG-UI's AgentCapabilities of an agent's plan, as JSON text. */

@@ -1,6 +1,7 @@
 // The functions of native tools: builtinTools, runTool, resultText, allowedTools,
-// describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, checkAgent,
-// agentCapabilities.
+// describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, agentBytes,
+// checkAgent, agentCapabilities.
+#include "app/ag_ui_run.hpp"
 #include "app/agent_capabilities.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
@@ -149,6 +150,20 @@ Napi::Value start_agent(const Napi::CallbackInfo& info) {
   return call.started(call.engine().start(std::move(spec), deliver));
 }
 
+// agentBytes(stream, optionsJson, deliver) -> stream: those of a run's AG-UI response but its start
+Napi::Value agent_bytes(const Napi::CallbackInfo& info) {
+  EngineCall call(info);
+  const Engine::StreamId agent = call.number(0);
+  const std::string json = call.text(1);
+  const napi_value deliver = call.function(2);
+  if (!call) return call.raised();
+  json::Document document;
+  const json::Value options = call.value_of(document.parse(json));
+  if (!call) return call.raised();
+  app::AgentBytesTask task{agent, app::read_run_options(options)};
+  return call.started(call.engine().start(std::move(task), deliver));
+}
+
 // checkAgent(planJson): throws what is wrong with a plan
 Napi::Value check_agent(const Napi::CallbackInfo& info) {
   EngineCall call(info);
@@ -178,6 +193,7 @@ void export_tools(Napi::Env env, Napi::Object exports) {
   set_function<describe_mcp_tools>(env, exports, "describeMcpTools");
   set_function<mcp_result_text>(env, exports, "mcpResultText");
   set_function<start_agent>(env, exports, "startAgent");
+  set_function<agent_bytes>(env, exports, "agentBytes");
   set_function<check_agent>(env, exports, "checkAgent");
   set_function<agent_capabilities>(env, exports, "agentCapabilities");
 }

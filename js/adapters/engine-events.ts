@@ -2,6 +2,7 @@
 // is the delta of an event whose other members are those of the content event before it.
 import type { AGUIEvent } from '../../types/events';
 import { errorFromNative } from '../errors';
+import { itemsOf } from '../transport/batches';
 import type { Output } from '../transport/source';
 import type { DiagnosticHooks } from './diagnostics';
 import { report } from './diagnostics';
@@ -43,7 +44,7 @@ export class EngineEventReader implements EventReader {
   }
 
   load(output: Output): void {
-    this.loadItems(JSON.parse(output as string) as (AGUIEvent | string)[]);
+    this.loadItems(itemsOf<AGUIEvent | string>(output));
   }
 
   loadItems(items: (AGUIEvent | string)[]): void {

@@ -1,11 +1,10 @@
 // Reads the outputs of a "payloads" pipe, the texts of SSE records: each is parsed here, by V8, so
 // that every value is exactly what JSON.parse makes of it.
 import type { AGUIEvent } from '../../types/events';
-import { errorFromNative } from '../errors';
+import { textsOf, throwError } from '../transport/batches';
 import type { Output } from '../transport/body';
 import type { EventReader } from './event-stream';
 
-const terminator = '\r';
 const sentinel = '[DONE]';
 const skippedText = 'Failed to parse SSE event';
 const foreignText = 'Skipping SSE record without an AG-UI event type';
@@ -15,16 +14,14 @@ export class PayloadEventReader implements EventReader {
   #next = 0;
 
   load(output: Output): void {
-    this.#payloads = (output as string).split(terminator);
-    this.#payloads.pop();
+    this.#payloads = textsOf(output);
     this.#next = 0;
   }
 
   next(): AGUIEvent | undefined {
     while (this.#next < this.#payloads.length) {
+      throwError(this.#payloads, this.#next);
       const payload = this.#payloads[this.#next++] as string;
-      // An empty record announces an error of the framing.
-      if (payload === '') throw errorFromNative(this.#payloads[this.#next] as string);
       const event = this.#read(payload);
       if (event) return event;
     }

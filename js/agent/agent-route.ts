@@ -40,7 +40,8 @@ export async function answerRequest(agent: EngineAgent, request: Request): Promi
   try {
     const input = await inputOf(request);
     const format = searchParams.get('format') ?? undefined;
-    const run = agent.run(input, { signal: request.signal, format });
+    // Its events are read once, as bytes.
+    const run = agent.run(input, { signal: request.signal, format, keptSize: 0 });
     return run.response({ protocolVersion: input.protocolVersion });
   } catch (error) {
     return refusal(error, request.signal);

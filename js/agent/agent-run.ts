@@ -10,16 +10,21 @@ import type {
 } from '../../types/agent-run';
 import type { AGUIEvent, Interrupt, ResumeEntry } from '../../types/events';
 import { onAbort } from '../abort';
+import { agUIAdapter } from '../adapters/adapters';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
-import type { Call } from '../model/call';
+import type { AgentCall } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
+import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
 import { eventsOf, isEvent } from '../runs/engine-items';
-import { KeptEvents } from '../runs/kept-events';
+import { KeptBytes } from '../runs/kept-bytes';
+import { KeptEvents, tooLong } from '../runs/kept-events';
 import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import { Wakes } from '../runs/wakes';
+import { itemsOf } from '../transport/batches';
+import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';
 import { type AskedTools, rememberAsked } from './asked-tools';
 import type { AgentResult, AgentResultBase } from './agent-result';
@@ -81,13 +86,18 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   readonly threadId: string;
   readonly runId: string;
   readonly #host: RunHost;
-  readonly #call: Call;
+  readonly #call: AgentCall;
   readonly #calls: HostCalls;
   readonly #fetches: HostFetches | undefined;
   readonly #scope = new AsyncResource('MillraceAgentRun');
   readonly #reader = new EngineEventReader({ extended: true, logSkipped: false });
   #done: Promise<AgentResult>;
   readonly #events: KeptEvents;
+  // How many read its bytes, or the events that are made of them.
+  #byteReaders = 0;
+  #bytes: KeptBytes | undefined;
+  // What it is read as is known when the code that made it is done.
+  #reads: 'nothing' | 'events' | 'bytes' = 'nothing';
   #over = false;
   // What the engine asked for before it heard of the stop is not begun.
   #isStopped = false;
@@ -98,7 +108,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   #result: ToldResult | undefined;
   #saved: SavedRun | undefined;
 
-  constructor(call: Call, host: RunHost) {
+  constructor(call: AgentCall, host: RunHost) {
     this.threadId = host.threadId;
     this.runId = host.runId;
     this.#call = call;
@@ -112,10 +122,53 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       this.#done = this.#done.finally(leave);
       if (host.signal.aborted) this.stop();
     }
+    rememberBytes(this, (bytes) => this.#openBytes(bytes));
+    queueMicrotask(() => this.#begin());
+  }
+
+  #begin(): void {
+    const asBytes = this.#byteReaders > 0 && this.#events.readers === 0;
+    this.#reads = asBytes ? 'bytes' : 'events';
+    this.#call.beginRun(!asBytes);
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
+    if (this.#reads === 'bytes') return this.#eventsOfBytes();
     return new RunReader(this.#handle());
+  }
+
+  #openBytes(options: Record<string, unknown>): Source | undefined {
+    if (this.#reads !== 'nothing') return undefined;
+    this.#byteReaders += 1;
+    const { keptSize } = this.#host;
+    const kept = this.#bytes || keptSize === 0 ? undefined : new KeptBytes(keptSize);
+    this.#bytes ??= kept;
+    return new EngineBytes(this.#call.bytes(options), kept, (left) => {
+      this.#byteReaders -= 1;
+      if (left) this.#stopUnread();
+    });
+  }
+
+  // Of a run that was begun for its bytes alone.
+  async *#eventsOfBytes(): AsyncGenerator<AGUIEvent, undefined> {
+    const { threadId, runId } = this;
+    const started: AGUIEvent = { type: 'RUN_STARTED', threadId, runId };
+    this.#byteReaders += 1;
+    try {
+      yield started;
+      if (!this.#bytes) throw new MillraceError('run_not_kept', tooLong);
+      const body = ReadableStream.from(this.#bytes.read());
+      yield* agUIAdapter().parse(new Response(body as ReadableStream<Uint8Array>));
+    } finally {
+      this.#byteReaders -= 1;
+      this.#stopUnread();
+    }
+    return undefined;
+  }
+
+  // Whoever left was the last.
+  #stopUnread(): void {
+    if (this.#events.readers + this.#byteReaders + this.#waiters === 0) this.stop();
   }
 
   /** How the run ended; never rejects. */
@@ -185,7 +238,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
       close: (cursor) => {
         this.#events.close(cursor);
         this.#room?.();
-        if (this.#events.readers === 0 && this.#waiters === 0) this.stop();
+        this.#stopUnread();
       },
       isOver: () => this.#over,
       error: () => undefined,
@@ -233,7 +286,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
 
   #take(output: string): void {
     const mark = this.#reader.mark;
-    const items = JSON.parse(output) as Item[];
+    const items = itemsOf<Item>(output);
     const events = eventsOf(items, this.#reader);
     for (const item of items) if (!isEvent(item)) this.#takeOwn(item);
     this.#events.add({ events, output, mark });

@@ -8,7 +8,7 @@ import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
 import type { GivenMessage, Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
-import { startEngineCall } from '../model/call';
+import { startAgentCall } from '../model/call';
 import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import { ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
@@ -245,10 +245,11 @@ export class EngineAgent {
         fetch: send !== undefined,
         stopped: signal?.aborted === true,
         throttleMs,
+        waits: true,
       },
       'options',
     );
-    const call = startEngineCall((native, deliver) =>
+    const call = startAgentCall((native, deliver) =>
       native.startAgent(this.#planJson, inputJson, optionsJson, deliver),
     );
     const { threadId, runId } = input;

@@ -13,6 +13,7 @@ import { MillraceError, errorFromNative } from '../errors';
 import { isEvent } from '../runs/engine-items';
 import type { KeptBatch } from '../runs/kept-events';
 import type { Taker } from '../runs/taker';
+import { itemsOf } from '../transport/batches';
 import type { Output } from '../transport/source';
 import type { Call } from './call';
 
@@ -64,7 +65,7 @@ export class CallItems {
       let items: Item[];
       let batch: CallBatch;
       try {
-        items = JSON.parse(output as string) as Item[];
+        items = itemsOf<Item>(output);
         batch = this.#take(items, output as string);
       } catch (error) {
         this.#waiting().fail(error);

@@ -47,6 +47,18 @@ export function startEngineCall(start: (native: Addon, deliver: Deliver) => numb
   return new EngineCall(start);
 }
 
+/** An agent's run. It waits for beginRun(), so that bytes can be asked for before its first event. */
+export interface AgentCall extends Call {
+  /** The bytes of the run's AG-UI response but its RUN_STARTED. */
+  bytes(options: Record<string, unknown>): Call;
+  /** Starts the run; its outputs hold no events when `withEvents` is false. */
+  beginRun(withEvents: boolean): void;
+}
+
+export function startAgentCall(start: (native: Addon, deliver: Deliver) => number): AgentCall {
+  return new EngineAgentCall(start);
+}
+
 /** What both kinds share: outputs that wait for their reader, a head, an end. */
 abstract class WaitingOutputs {
   #outputs: Output[] = [];
@@ -160,6 +172,10 @@ class EngineCall extends WaitingOutputs implements Call {
     }
   }
 
+  protected get id(): number {
+    return this.#id;
+  }
+
   readonly #deliver = (head?: string, data?: Output, end?: string): boolean => {
     this.#asked = false;
     if (head !== undefined) this.begin();
@@ -188,6 +204,17 @@ class EngineCall extends WaitingOutputs implements Call {
     if (this.ended) return;
     this.#native.cancel(this.#id);
     this.end();
+  }
+}
+
+class EngineAgentCall extends EngineCall implements AgentCall {
+  bytes(options: Record<string, unknown>): Call {
+    const json = JSON.stringify(options);
+    return new EngineCall((native, deliver) => native.agentBytes(this.id, json, deliver));
+  }
+
+  beginRun(withEvents: boolean): void {
+    if (!this.ended) engine().command(this.id, 'begin', 0, withEvents ? '' : 'bytes', '');
   }
 }
 

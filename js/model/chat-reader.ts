@@ -10,15 +10,13 @@ import type {
   ModelSpeed,
   ModelUsage,
 } from '../../types/chat-stream';
-import { errorFromNative } from '../errors';
 import { randomId } from '../random-id';
 import { memberOf, messageOf } from '../thrown';
+import { textsOf, throwError } from '../transport/batches';
 import type { TextAnimation, TextChannel } from './text-channel';
 import { makeTextChannel } from './text-channel';
 import type { ToolCallPiece } from './tool-calls';
 import { ToolCallList } from './tool-calls';
-
-const terminator = '\r';
 
 /** Who is told; neither function throws. */
 export interface ChatReaderTarget {
@@ -60,12 +58,10 @@ export class ChatReader {
 
   /** Takes an output apart. Throws when the framing failed. */
   load(output: string): void {
-    const records = output.split(terminator);
-    records.pop();
+    const records = textsOf(output);
     for (let at = 0; at < records.length; at += 1) {
+      throwError(records, at);
       const record = records[at] as string;
-      // An empty record announces an error of the framing.
-      if (record === '') throw errorFromNative(records[at + 1] as string);
       const nameEnd = record.indexOf('\n');
       const idEnd = record.indexOf('\n', nameEnd + 1);
       this.#take(record.slice(0, nameEnd), record.slice(idEnd + 1));

@@ -1,5 +1,6 @@
 // What the engine gives of a run: events, and items of another kind beside them.
 import type { AGUIEvent } from '../../types/events';
+import { itemsOf } from '../transport/batches';
 import { EngineEventReader, type ReaderMark } from '../adapters/engine-events';
 
 // Other types that begin so are events in the engine's short form.
@@ -29,5 +30,5 @@ export function eventsOf<Own extends { type: string }>(
 /** The events of outputs that follow each other; the mark is where a reader stood before the first. */
 export function readAgain(outputs: readonly string[], mark: ReaderMark): AGUIEvent[] {
   const reader = EngineEventReader.from(mark);
-  return outputs.flatMap((output) => eventsOf(JSON.parse(output) as AGUIEvent[], reader));
+  return outputs.flatMap((output) => eventsOf(itemsOf<AGUIEvent>(output), reader));
 }

@@ -202,7 +202,7 @@ export class EventCursor {
 const chunkEvents = 512;
 // What a reader may lag behind, however little is kept, in characters.
 const leastLag = 1 << 20;
-const tooLong =
+export const tooLong: string =
   'The beginning of the run is not kept any more. Read it once and as fast as others do, or raise ' +
   'keptSize.';
 

@@ -14,6 +14,7 @@ import { checkSpelling } from '../known-names';
 import { messageOf } from '../transport/said';
 import type { Output, Sink, Source } from '../transport/source';
 import { openSource } from '../transport/source';
+import { bytesOf } from './engine-bytes';
 
 export interface RunOptions {
   /** Of the client's input; default new ones. */
@@ -63,6 +64,8 @@ export class RunBytes implements Sink {
   // The out has room.
   #wanted = false;
   #opened: Opened | undefined;
+  // Of a run of the engine that has not begun: its bytes.
+  #bytes: Source | undefined;
   #pumping = false;
   // Stopped before it was started.
   #stopped: { error: unknown } | undefined;
@@ -80,6 +83,7 @@ export class RunBytes implements Sink {
       runId: options.runId ?? idOf(source, 'runId') ?? randomUUID(),
     };
     this.#run = this.#makeRun();
+    this.#bytes = bytesOf(source, this.#runOptions());
     // A source that fails before it is asked must not end the process.
     if (isPromise(source)) source.then(undefined, () => undefined);
     if (options.signal?.aborted) this.#abort();
@@ -163,6 +167,7 @@ export class RunBytes implements Sink {
   }
 
   async #openSource(): Promise<Opened> {
+    if (this.#bytes) return { source: this.#bytes, ended: true };
     const source = await (this.#source as RunSource);
     if (this.#phase === 'over') {
       // It came when nobody wants it any more.
@@ -222,7 +227,8 @@ export class RunBytes implements Sink {
   #leave(): void {
     // Nobody else is going to close what was never opened.
     const unopened = this.#phase === 'new' || this.#phase === 'started';
-    if (unopened && this.#source) discard(this.#source, this.#stopped?.error);
+    if (unopened && this.#bytes) void this.#bytes.cancel();
+    else if (unopened && this.#source) discard(this.#source, this.#stopped?.error);
     this.#phase = 'over';
     this.#wanted = false;
     clearTimeout(this.#silence);

@@ -1,5 +1,6 @@
 #include "app/agent_stream.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/agent_children.hpp"
@@ -50,8 +51,11 @@ bool is_of_the_loop(const event::Body& body) {
 // Writes items, and keeps the books that RUN_FINISHED tells.
 class AgentStream::Items final : public event::EventSink {
  public:
-  Items(std::string& out, Throttle& throttle)
-      : throttle_(throttle), batch_(out, diagnostic_spelling()) {}
+  Items(std::string& out, Throttle& throttle,
+        const std::vector<std::shared_ptr<AgentBytes>>& readers)
+      : throttle_(throttle), readers_(readers), batch_(out, diagnostic_spelling()) {}
+
+  void write_no_events() { with_events_ = false; }
 
   void add(std::string_view json) {
     throttle_.hurry();
@@ -60,6 +64,12 @@ class AgentStream::Items final : public event::EventSink {
 
   void on_event(const event::Event& event) override {
     throttle_.note(event);
+    for (const auto& reader : readers_) reader->on_event(event);
+    if (with_events_) write(event);
+  }
+
+ private:
+  void write(const event::Event& event) {
     if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
       usage_.add(*usage);
     }
@@ -77,8 +87,9 @@ class AgentStream::Items final : public event::EventSink {
     batch_.on_event(event);
   }
 
- private:
   Throttle& throttle_;
+  const std::vector<std::shared_ptr<AgentBytes>>& readers_;
+  bool with_events_ = true;
   event::JsonBatch batch_;
   event::UsageList usage_;
 };
@@ -102,6 +113,7 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   spec.saves = options.value()["saves"].truthy();
   spec.host_fetch = options.value()["fetch"].truthy();
   spec.stopped = options.value()["stopped"].truthy();
+  spec.waits = options.value()["waits"].truthy();
   spec.state = options.value()["state"];
   spec.context = options.value()["context"];
   if (const Tree& span = options.value()["throttleMs"]; span.is_number()) {
@@ -128,11 +140,21 @@ AgentStream::AgentStream(DrainQueue::StreamId id, StreamServices& services, Kept
                   const auto self = shared_from_this();
                   if (!closed_) deliver(false);
                 }),
-      items_(std::make_shared<Items>(output_, throttle_)),
+      items_(std::make_shared<Items>(output_, throttle_, readers_)),
       sink_(*items_, secrets_of(spec_.plan->chain)) {}
 
 void AgentStream::start() {
   services_.queue.push_head(id_, "{}");
+  if (!spec_.waits) begin(true);
+}
+
+void AgentStream::command(const StreamCommand& command) {
+  if (command.name == "begin") begin(command.text != "bytes");
+}
+
+void AgentStream::begin(bool with_events) {
+  if (closed_ || std::exchange(begun_, true)) return;
+  if (!with_events) items_->write_no_events();
   const AgentInput& input = spec_.input;
   items_->on_event({event::RunStart{input.thread_id, input.run_id, input.parent_run_id}});
   auto task = take_task();
@@ -152,6 +174,16 @@ void AgentStream::start() {
                                 &services_.pool};
   session_ = std::make_shared<AgentSession>(services, spec_.plan, std::move(task).value(), *this);
   spec_.stopped ? session_->end_at_once() : session_->start();
+  if (stop_asked_) session_->stop();
+}
+
+void AgentStream::add(std::shared_ptr<AgentBytes> reader) {
+  readers_.push_back(std::move(reader));
+}
+
+void AgentStream::leave(const AgentBytes& reader) {
+  std::erase_if(readers_, [&](const auto& one) { return one.get() == &reader; });
+  resume_for_all();
 }
 
 Result<AgentTask> AgentStream::take_task() {
@@ -168,7 +200,18 @@ Result<AgentTask> AgentStream::take_task() {
 }
 
 void AgentStream::resume() {
-  full_ = false;
+  items_full_ = false;
+  resume_for_all();
+}
+
+bool AgentStream::any_lags() const {
+  return items_full_ || std::any_of(readers_.begin(), readers_.end(),
+                                    [](const auto& one) { return one->is_full(); });
+}
+
+// Goes on when no reader lags behind.
+void AgentStream::resume_for_all() {
+  if (any_lags() || !std::exchange(full_, false)) return;
   if (session_) session_->resume();
 }
 
@@ -176,6 +219,7 @@ void AgentStream::cancel() {
   closed_ = true;
   if (session_) session_->leave();
   if (sender_) sender_->end();
+  for (const auto& reader : std::vector(readers_)) reader->deliver(true);
 }
 
 void AgentStream::silence() {
@@ -183,6 +227,7 @@ void AgentStream::silence() {
 }
 
 void AgentStream::stop() {
+  stop_asked_ = true;
   if (session_) session_->stop();
 }
 
@@ -255,18 +300,28 @@ void AgentStream::fail(const Error& error) {
 }
 
 void AgentStream::deliver(bool ended) {
-  if (!output_.empty() && (ended || !throttle_.holds())) {
-    const bool room = services_.queue.push(id_, output_);
-    services_.on_output(output_.size());
+  const bool any = !output_.empty() || std::any_of(readers_.begin(), readers_.end(),
+                                                   [](auto& one) { return one->has_output(); });
+  if (ended || (any && !throttle_.holds())) {
+    for (const auto& reader : std::vector(readers_)) reader->deliver(ended);
+    hand_over_items();
     throttle_.handed_over();
-    // Many runs wait at this point for long.
-    std::string().swap(output_);
-    if (!room && !ended && !full_) {
-      full_ = true;
-      if (session_) session_->pause();
-    }
+    pause_if_needed(ended);
   }
   if (ended) close();
+}
+
+void AgentStream::hand_over_items() {
+  if (output_.empty()) return;
+  services_.on_output(output_.size());
+  if (!services_.queue.push(id_, output_)) items_full_ = true;
+  // Many runs wait at this point for long.
+  std::string().swap(output_);
+}
+
+void AgentStream::pause_if_needed(bool ended) {
+  if (ended || !any_lags() || std::exchange(full_, true)) return;
+  if (session_) session_->pause();
 }
 
 void AgentStream::close() {

@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "app/agent_bytes.hpp"
 #include "app/agent_input.hpp"
 #include "app/agent_session.hpp"
 #include "app/host_sender.hpp"
@@ -26,12 +28,13 @@ struct AgentSpec {
   // The host sends the requests, with a fetch function of its own.
   bool host_fetch = false;
   bool stopped = false;                       // before it begins: questions stay open
+  bool waits = false;                         // for the command "begin"
   Throttle::Span throttle = Throttle::usual;  // 0 is none
 };
 
 // Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
 // model's turns; `options` is { "format"?: string, "saves"?: boolean, "fetch"?: boolean,
-// "stopped"?: boolean,
+// "stopped"?: boolean, "waits"?: boolean,
 // "state"?: object, "context"?: object, "throttleMs"?: number }.
 // Errors: those of read_agent_input and Tree::parse.
 Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
@@ -45,6 +48,10 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
 // "messages"?: the run's own rows, of a plan with rounds}. Such a plan's runs tell no events but
 // those of steps and further attempts. Where the host sends the requests, HostSender's items and
 // answers come too.
+//
+// A run that waits begins with the command "begin", so that its host can ask for its bytes before
+// the first event (AgentBytesTask). With the text "bytes" the items hold no events: nobody reads
+// them.
 // Thread: engine thread.
 class AgentStream final : public Stream,
                           public AgentOwner,
@@ -58,7 +65,13 @@ class AgentStream final : public Stream,
   void cancel() override;
   void silence() override;
   void stop() override;
+  void command(const StreamCommand& command) override;
   void complete(std::uint64_t id, std::string_view json) override;
+  // A reader of the run's bytes, before the run begins.
+  void add(std::shared_ptr<AgentBytes> reader);
+  void leave(const AgentBytes& reader);
+  // A reader of the bytes has room again.
+  void resume_for_all();
 
   void on_event(const event::Event& event) override;
   void moved() override;
@@ -68,10 +81,14 @@ class AgentStream final : public Stream,
 
  private:
   class Items;
+  void begin(bool with_events);
   Result<AgentTask> take_task();
   void finish();
   void fail(const Error& error);
   void deliver(bool ended);
+  void hand_over_items();
+  void pause_if_needed(bool ended);
+  [[nodiscard]] bool any_lags() const;
   void close();
 
   DrainQueue::StreamId id_;
@@ -84,7 +101,11 @@ class AgentStream final : public Stream,
   RedactingSink sink_;
   std::shared_ptr<HostSender> sender_;
   std::shared_ptr<AgentSession> session_;
-  bool full_ = false;
+  std::vector<std::shared_ptr<AgentBytes>> readers_;  // of the run's bytes
+  bool begun_ = false;
+  bool stop_asked_ = false;  // before it began
+  bool full_ = false;        // a reader lags behind, and the model waits
+  bool items_full_ = false;
   bool closed_ = false;
 };
 

@@ -78,6 +78,7 @@ class Transport::State {
 
   void forget(StreamId id) {
     mcp_calls.erase(id);
+    agents.erase(id);
     streams.erase(id);
   }
 
@@ -122,6 +123,7 @@ class Transport::State {
                        [this](StreamId id) { forget(id); }};
   net::Client client;
   std::unordered_map<StreamId, std::shared_ptr<mcp::RemoteCalls>> mcp_calls;  // engine thread
+  std::unordered_map<StreamId, std::weak_ptr<AgentStream>> agents;            // engine thread
   std::unordered_map<StreamId, Shape> shapes;
   std::vector<std::shared_ptr<const tool::Registry>> toolsets;
   std::unordered_map<std::string, std::size_t> toolset_of;  // by their options
@@ -217,7 +219,23 @@ Transport::StreamId Transport::start(AgentSpec agent) {
   state_->loop.post([state = state_.get(), id, shared] {
     auto stream = std::make_shared<AgentStream>(id, state->owner, state->kept, std::move(*shared));
     state->streams.emplace(id, stream);
+    state->agents.emplace(id, stream);
     stream->start();
+  });
+  return id;
+}
+
+Transport::StreamId Transport::start(AgentBytesTask bytes) {
+  const StreamId id = state_->next_id++;
+  state_->shapes[id] = Shape::bytes;
+  state_->queue.open(id);
+  state_->loop.post([state = state_.get(), id, bytes = std::move(bytes)] {
+    const auto found = state->agents.find(bytes.agent);
+    const auto agent = found == state->agents.end() ? nullptr : found->second.lock();
+    if (!agent) return state->queue.end(id, {});
+    auto stream = std::make_shared<AgentBytes>(id, state->owner, bytes.run, agent);
+    state->streams.emplace(id, stream);
+    agent->add(std::move(stream));
   });
   return id;
 }

@@ -80,6 +80,8 @@ class Transport {
   [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const;
   // Starts an agent's run.
   StreamId start(AgentSpec agent);
+  // Gives the bytes of a run that waits to begin; they end with it.
+  StreamId start(AgentBytesTask bytes);
   // The plan of this text; the latest ones are kept. Its tools may name tools of the engine:
   // {"set": number, "name"} or {"stream": that of an MCP client, "name": the server's,
   // "outputSchema"?, "timeoutMs"?}.

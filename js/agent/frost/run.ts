@@ -6,6 +6,7 @@ import type { AgentMessage } from '../../../types/agent';
 import { onAbort } from '../../abort';
 import { errorFromNative, MillraceError } from '../../errors';
 import { type Call, startEngineCall } from '../../model/call';
+import { itemsOf } from '../../transport/batches';
 import { HostQuestions, type ToolQuestion } from '../host-calls';
 import { errorRecord, toJson } from '../serialize';
 import { tell } from '../step-driver';
@@ -86,7 +87,7 @@ class Rounds {
     const settled = onAbort(this.#host.signal, () => call.stop());
     try {
       for (let output = await call.read(); output !== undefined; output = await call.read()) {
-        for (const item of JSON.parse(output as string) as Item[]) this.#take(item);
+        for (const item of itemsOf<Item>(output)) this.#take(item);
       }
     } finally {
       settled();
