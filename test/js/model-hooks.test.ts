@@ -198,11 +198,11 @@ describe('handleRetry', () => {
 
 function refusedOnce(): typeof fetch {
   let first = true;
-  return (async () => {
+  return async () => {
     if (!first) return answered('http://x.test');
     first = false;
     return Response.json({ error: { message: 'busy' } }, { status: 503 });
-  }) as typeof fetch;
+  };
 }
 
 test.each([
