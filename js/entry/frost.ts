@@ -3,7 +3,12 @@ export { Dispatcher, inProcessAdapter } from '../agent/frost/dispatcher';
 export type { Delivery, OutgoingMessage, PlatformAdapter } from '../agent/frost/dispatcher';
 export { Engine, engineText } from '../agent/frost/engine';
 export { SessionManager } from '../agent/frost/sessions';
-export type { SessionInfo, SessionManagerOptions, TurnEnd, Unfinished } from '../agent/frost/sessions';
+export type {
+  SessionInfo,
+  SessionManagerOptions,
+  TurnEnd,
+  Unfinished,
+} from '../agent/frost/sessions';
 export { sendMessageTool, staySilentTool } from '../agent/frost/tools';
 export type { MessageHook, SendMessagePart, SendMessagePayload } from '../agent/frost/tools';
 export type {
