@@ -24,6 +24,7 @@ export function violationsIn(files) {
     const code = withoutCommentsAndStrings(text);
     found.push(...includeViolations(path, text, users), ...braceViolations(path, code));
     found.push(...localeViolations(path, code));
+    found.push(...eventViolations(path, code));
     if (path.startsWith('native/')) found.push(...callbackViolations(path, code));
   }
   found.push(...leakViolations(files));
@@ -224,6 +225,34 @@ function localeViolations(path, code) {
     const name = match[0].replace(/\s*\($/, '');
     return `${path}:${line}: ${name} asks the locale; base/ascii.hpp and std::from_chars do not`;
   });
+}
+
+// --- events ----------------------------------------------------------------------------------------
+
+// What the engine itself tells has a type of its own, and whoever encodes it reads no JSON to learn
+// what it is.
+const eventRules = [
+  {
+    pattern: /\bForeign\s*\{/g,
+    applies: (path) => path.startsWith('lib/') && !/^lib\/(adapter|event)\//.test(path),
+    says: 'an event of our own is Foreign; give it an alternative of event::Body',
+  },
+  {
+    pattern: /\b(?:Document|Tree::parse)\b/g,
+    applies: (path) => /^lib\/encoder\/ag_ui\.(cpp|hpp)$/.test(path),
+    says: 'the encoder parses JSON; the event must say it in a member',
+  },
+];
+
+function eventViolations(path, code) {
+  return eventRules
+    .filter(({ applies }) => applies(path))
+    .flatMap(({ pattern, says }) =>
+      [...code.matchAll(pattern)].map((match) => {
+        const line = code.slice(0, match.index).split('\n').length;
+        return `${path}:${line}: ${says}`;
+      }),
+    );
 }
 
 // Blanks comments, strings and characters, keeping every line break.

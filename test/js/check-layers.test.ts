@@ -30,6 +30,8 @@ describe('check-layers', () => {
     ['native/a.cpp', 'Napi::Function::New(env, work);', /without guard/],
     ['lib/base/a.cpp', 'char f(char c) {\n  return std::tolower(c);\n}', /a\.cpp:2: tolower asks/],
     ['native/a.cpp', 'double f(const char* s) { return strtod (s, nullptr); }', /strtod asks/],
+    ['lib/app/a.cpp', 'f({event::Foreign{type, json}});', /of our own is Foreign/],
+    ['lib/encoder/ag_ui.cpp', 'json::Document document;', /the encoder parses JSON/],
   ])('refuses %s: %s', (path, text, expected) => {
     expect(violations([path, text])).toEqual([expect.stringMatching(expected)]);
   });
@@ -46,6 +48,8 @@ describe('check-layers', () => {
     ['lib/net/a.cpp', '// co_await g({1});\nauto s = "co_await g({1})";'],
     ['native/a.cpp', 'Napi::Function::New(env, guard<work>, "work");'],
     ['lib/base/a.cpp', 'char f(char c) { return to_lower(c); }  // not std::tolower(c)'],
+    ['lib/adapter/a.cpp', 'parts.pass(event::Foreign{type, json});'],
+    ['lib/encoder/ag_ui_downgrade.cpp', 'json::Document document;'],
   ])('lets through %s: %s', (path, text) => {
     expect(violations([path, text])).toEqual([]);
   });
