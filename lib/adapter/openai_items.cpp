@@ -183,6 +183,20 @@ std::string listing(const json::Value& item) {
   return out;
 }
 
+// The texts of a list that holds nothing but texts, joined; else the text of the value, or its
+// JSON.
+std::string text_of_output(const json::Value& output) {
+  constexpr std::array<std::string_view, 3> text_types{"text", "input_text", "output_text"};
+  std::string text;
+  for (const json::Value part : output.items()) {
+    const bool is_text =
+        std::find(text_types.begin(), text_types.end(), part["type"].string()) != text_types.end();
+    if (!is_text || !part["text"].is_string()) return text_or_json(output);
+    text.append(part["text"].string());
+  }
+  return output.is_array() && output.size() > 0 ? text : text_or_json(output);
+}
+
 // The text of an error object: its message, else the texts of its content, else the whole of it.
 std::string error_text(const json::Value& error) {
   if (const auto message = error["message"].filled_string()) return std::string(*message);
@@ -251,7 +265,7 @@ std::string arguments_of(const ItemType& type, const json::Value& item) {
 
 std::string result_of(const ItemType& type, const json::Value& item) {
   switch (type.result_kind) {
-    case Content::member: return text_or_json(item[type.result]);
+    case Content::member: return text_of_output(item[type.result]);
     case Content::image: return image_result(item);
     case Content::listing: return listing(item);
     case Content::wrapped:

@@ -30,7 +30,7 @@ std::string_view text_of_part(const json::Value& part) {
 bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& record) {
   using Self = OpenAiResponses;
   // The frequent ones first: the table is searched from its beginning.
-  static constexpr std::array<Row, 23> rows{{
+  static constexpr std::array<Row, 24> rows{{
       {"output_text.delta", &Self::on_text_delta},
       {"function_call_arguments.delta", &Self::on_arguments_delta},
       {"reasoning_summary_text.delta", &Self::on_thought_delta, "summary_index", Part::summary},
@@ -39,6 +39,7 @@ bool OpenAiResponses::on_record(std::string_view /*name*/, const json::Value& re
       {"mcp_call_arguments.delta", &Self::on_arguments_delta},
       {"custom_tool_call_input.delta", &Self::on_arguments_delta},
       {"output_text.annotation.added", &Self::on_annotation},
+      {"reasoning_summary_part.added", &Self::on_thought_begun, "summary_index", Part::summary},
       {"output_item.added", &Self::on_item_added},
       {"output_item.done", &Self::on_item_done},
       {"output_text.done", &Self::on_text_done, "text"},
@@ -239,58 +240,6 @@ void OpenAiResponses::on_annotation(const json::Value& record, const Row& /*row*
   if (item == nullptr) return;
   item->has_citations = true;
   services_.parts.pass(event::Citation{item->id, record["annotation"].to_json()});
-}
-
-// ---- Reasoning: each part is a message of its own; the first one has the item's id
-
-void OpenAiResponses::give_thought(Item& item, Part part, std::int64_t number,
-                                   std::string_view text) {
-  if (text.empty()) return;
-  event::PartTracker& parts = services_.parts;
-  if (item.thoughts == 0 || item.thought != part || item.thought_number != number) {
-    parts.reasoning_close(item.key);
-    const std::string suffix = item.thoughts > 0 ? ":" + std::to_string(item.thoughts) : "";
-    parts.reasoning_open(item.key, item.id + suffix);
-    ++item.thoughts;
-    item.thought = part;
-    item.thought_number = number;
-  }
-  parts.reasoning_delta(item.key, text);
-  item.give(part, number);
-}
-
-void OpenAiResponses::on_thought_delta(const json::Value& record, const Row& row) {
-  Item& item = find_or_add(record, ItemGroup::reasoning);
-  give_thought(item, row.part, item.number(row.part, record[row.member]), record["delta"].string());
-}
-
-void OpenAiResponses::on_thought_done(const json::Value& record, const Row& row) {
-  Item& item = find_or_add(record, ItemGroup::reasoning);
-  const std::int64_t number = item.number(row.part, record[row.member]);
-  if (item.is_new(row.part, number)) give_thought(item, row.part, number, record["text"].string());
-  services_.parts.reasoning_close(item.key);
-}
-
-void OpenAiResponses::finish_thoughts(Item& item, const json::Value& value) {
-  const auto give_rest = [&](Part part, const json::Value& list) {
-    std::int64_t number = 0;
-    for (const json::Value piece : list.items()) {
-      if (item.is_new(part, number)) give_thought(item, part, number, piece["text"].string());
-      ++number;
-    }
-  };
-  give_rest(Part::summary, value["summary"]);
-  give_rest(Part::thought, value["content"]);
-  event::PartTracker& parts = services_.parts;
-  parts.reasoning_close(item.key);
-  const auto encrypted = value["encrypted_content"].filled_string();
-  if (encrypted && item.thoughts > 0) {
-    parts.pass(event::EncryptedValue{"message", item.id, *encrypted});
-  } else if (encrypted) {
-    parts.reasoning_open(item.key, item.id);
-    parts.reasoning_encrypted(item.key, *encrypted);
-    parts.reasoning_close(item.key);
-  }
 }
 
 // ---- Responses

@@ -40,6 +40,7 @@ class OpenAiResponses final : public Adapter {
     Part thought = Part::text;  // the reasoning part that was begun last: its kind
     std::int64_t thought_number = -1;
     std::size_t thoughts = 0;
+    bool thought_ended = false;  // another part begins, though no number may say so
     bool has_arguments = false;
     bool ended = false;  // the call's arguments are complete
     bool has_citations = false;
@@ -70,6 +71,7 @@ class OpenAiResponses final : public Adapter {
   void on_refusal_delta(const json::Value& record, const Row& row);
   void on_refusal_done(const json::Value& record, const Row& row);
   void on_annotation(const json::Value& record, const Row& row);
+  void on_thought_begun(const json::Value& record, const Row& row);
   void on_thought_delta(const json::Value& record, const Row& row);
   void on_thought_done(const json::Value& record, const Row& row);
   void on_arguments_delta(const json::Value& record, const Row& row);
@@ -95,6 +97,8 @@ class OpenAiResponses final : public Adapter {
   void give_text(const Item& item, std::string_view text);
   void refuse(const Item& item);
   void finish_message(Item& item, const json::Value& value);
+  [[nodiscard]] std::int64_t thought_number(const Item& item, Part part,
+                                            const json::Value& number) const;
   void give_thought(Item& item, Part part, std::int64_t number, std::string_view text);
   void finish_thoughts(Item& item, const json::Value& value);
   void open_call(Item& item, const json::Value& value);

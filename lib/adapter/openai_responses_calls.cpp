@@ -138,8 +138,17 @@ void OpenAiResponses::give_result(std::string_view id, std::string_view call_id,
 
 // A result that is an item of its own.
 void OpenAiResponses::give_output(Item& item, const json::Value& value) {
+  const bool strict = services_.mode == event::Mode::strict;
+  const json::Value output = value[item.type->result];
+  // It is announced before there is anything in it.
+  if (strict && !item.done && value["status"].string() == "in_progress" &&
+      !output.filled_string() && output.size() == 0) {
+    return;
+  }
   item.ended = true;
-  const std::string content = openai::result_of(*item.type, value);
+  // Programs that came with other adapters parse a list themselves.
+  const std::string content =
+      strict ? openai::result_of(*item.type, value) : openai::text_or_json(output);
   std::string call_id(value["call_id"].string());
   if (call_id.empty()) {
     const auto call = std::find_if(items_.rbegin(), items_.rend(), [&](const Item& other) {
