@@ -1,6 +1,18 @@
 #include "adapter/chat_choice.hpp"
 
+#include <utility>
+
 namespace millrace::adapter {
+namespace {
+
+// A spoken answer and a refusal have words as well.
+bool has_text(const json::Value& said) {
+  const json::Value content = said["content"];
+  return content.filled_string() || content.size() > 0 || said["refusal"].filled_string() ||
+         said["audio"]["transcript"].filled_string();
+}
+
+}  // namespace
 
 json::Value ChatChoice::of(const json::Value& record, bool has_text) {
   const json::Value choices = record["choices"];
@@ -41,6 +53,70 @@ void ChatChoice::note_others(const json::Value& choices) {
 
 bool ChatChoice::is_other(std::int64_t index) const {
   return others_.contains(index);
+}
+
+OnlyChoice::Words OnlyChoice::words(const json::Value& choice, bool is_beside) {
+  const auto index = choice["index"].integer();
+  const json::Value delta = choice["delta"];
+  const json::Value said = delta.is_object() ? delta : choice["message"];
+  const bool speaks = has_text(said);
+  if (!index || speaker_ == *index) {
+    if (index && speaks) drop_held();
+    return Words::answer;
+  }
+  if (others_.contains(*index)) return Words::alternative;
+  if (!speaks) return Words::answer;
+  if (!speaker_) {
+    speaker_ = *index;
+    return Words::answer;
+  }
+  if (is_beside || speaker_ended_) {
+    if (others_.size() < ChatChoice::most_others) others_.insert(*index);
+    return Words::alternative;
+  }
+  // The whole message that closes a stream is compared with what came.
+  if (!delta.is_object()) return Words::answer;
+  return hold(*index, delta);
+}
+
+OnlyChoice::Words OnlyChoice::hold(std::int64_t number, const json::Value& delta) {
+  constexpr std::size_t held_limit_bytes = 1024UL * 1024UL;
+  held_indexes_.insert(number);
+  held_.push_back(delta.to_json(json::Surrogates::keep));
+  held_bytes_ += held_.back().size();
+  const bool has_too_many = held_indexes_.size() > ChatChoice::most_others;
+  if (held_bytes_ > held_limit_bytes || has_too_many) drop_held();
+  return Words::held;
+}
+
+std::string_view OnlyChoice::reason(const json::Value& choice) {
+  const std::string_view reason = choice["finish_reason"].string();
+  const auto index = choice["index"].integer();
+  if (reason.empty() || !index || !speaker_) return reason;
+  if (*index == *speaker_) {
+    speaker_ended_ = true;
+    drop_held();
+    return reason;
+  }
+  // Calls belong to the answer, whoever brings them.
+  if (others_.contains(*index)) return reason == "tool_calls" ? reason : std::string_view();
+  if (!held_indexes_.contains(*index)) return reason;
+  held_reason_ = reason;
+  return {};
+}
+
+std::vector<std::string> OnlyChoice::take() {
+  held_indexes_.clear();
+  held_reason_.clear();
+  held_bytes_ = 0;
+  return std::exchange(held_, {});
+}
+
+void OnlyChoice::drop_held() {
+  if (others_.size() < ChatChoice::most_others) {
+    others_.insert(held_indexes_.begin(), held_indexes_.end());
+  }
+  (void)take();
 }
 
 }  // namespace millrace::adapter

@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "adapter/adapter.hpp"
 #include "base/json.hpp"
@@ -33,6 +37,38 @@ class ChatChoice {
   std::int64_t index_ = 0;
   bool has_any_ = false;
   std::unordered_set<std::int64_t> others_;
+};
+
+// Of one answer that was asked for: which texts are its own. Servers may number its pieces as they
+// like, and may give another answer beside it. A number that another one follows, and that comes
+// again, numbers answers: what the others said is an alternative. Until that is known their words
+// are held back.
+class OnlyChoice {
+ public:
+  enum class Words : std::uint8_t { answer, held, alternative };
+
+  // Whose the words of a choice are. `is_beside`: another choice of the record stands before it.
+  // Words that are held are kept here.
+  Words words(const json::Value& choice, bool is_beside);
+  // The reason to finish that counts, or "".
+  // Lifetime: of the choice.
+  std::string_view reason(const json::Value& choice);
+  // Deltas that were held back and belong to the answer, as JSON texts.
+  std::vector<std::string> take();
+  // The reason that a choice with held words gave, while the answer's own has not come.
+  [[nodiscard]] const std::string& held_reason() const { return held_reason_; }
+
+ private:
+  Words hold(std::int64_t number, const json::Value& delta);
+  void drop_held();
+
+  std::optional<std::int64_t> speaker_;      // whose text came first
+  std::unordered_set<std::int64_t> others_;  // alternatives
+  std::unordered_set<std::int64_t> held_indexes_;
+  std::vector<std::string> held_;
+  std::size_t held_bytes_ = 0;
+  std::string held_reason_;
+  bool speaker_ended_ = false;
 };
 
 }  // namespace millrace::adapter

@@ -81,7 +81,8 @@ bool OpenAiChat::on_record(std::string_view /*name*/, const json::Value& record)
 }
 
 // The choice of the answer. Where one was asked for, all of them are its parts: GitHub Copilot
-// gives each block of Claude's a choice of its own.
+// gives each block of Claude's a choice of its own. But a text beside the answer's is another
+// answer.
 // Source: HKUDS/nanobot, pull request 1555 (2026-03).
 json::Value OpenAiChat::on_choices(const json::Value& record) {
   json::Value first = choice_.of(record, given_.text);
@@ -91,35 +92,53 @@ json::Value OpenAiChat::on_choices(const json::Value& record) {
   }
   if (!first) return first;
   ++choices_;
-  const Given before = given_;
-  std::string_view reason = first["finish_reason"].string();
-  on_choice(first, before);
   if (services_.answers == Answers::one) {
-    bool is_beside = false;
-    for (const json::Value choice : record["choices"].items()) {
-      if (!choice.is_object() || !std::exchange(is_beside, true)) continue;
-      on_choice(choice, before);
-      const auto other = choice["finish_reason"].filled_string();
-      if (other && (reason.empty() || reason == "stop")) reason = *other;
-    }
+    on_only_answer(record["choices"]);
+    return first;
   }
-  if (!reason.empty()) on_finish(reason);
+  on_choice(first, given_, true);
+  if (const auto reason = first["finish_reason"].filled_string()) on_finish(*reason);
   return first;
 }
 
-void OpenAiChat::on_choice(const json::Value& choice, const Given& before) {
+void OpenAiChat::on_only_answer(const json::Value& choices) {
+  const Given before = given_;
+  std::string_view reason;
+  bool is_beside = false;
+  for (const json::Value choice : choices.items()) {
+    if (!choice.is_object()) continue;
+    const OnlyChoice::Words words = only_.words(choice, std::exchange(is_beside, true));
+    on_choice(choice, before, words == OnlyChoice::Words::answer);
+    const std::string_view other = only_.reason(choice);
+    if (!other.empty() && (reason.empty() || reason == "stop")) reason = other;
+  }
+  if (!reason.empty()) finish_only_answer(reason);
+}
+
+// Words that were held back belong to the answer when nothing has shown that they are another
+// one's.
+void OpenAiChat::finish_only_answer(std::string_view reason) {
+  json::Document document;
+  for (const std::string& delta : only_.take()) {
+    if (const auto value = document.parse(delta)) on_delta(value.value(), {});
+  }
+  on_finish(reason);
+}
+
+// `speaks`: the words of the choice are the answer's, not its calls alone.
+void OpenAiChat::on_choice(const json::Value& choice, const Given& before, bool speaks) {
   const json::Value delta = choice["delta"];
   const bool strict = services_.mode == event::Mode::strict;
   if (delta.is_object()) {
-    on_delta(delta, {});
+    if (speaks) on_delta(delta, {});
     on_tool_calls(delta["tool_calls"], std::nullopt);
     on_function_call(delta);
-    on_annotations(delta["annotations"]);
+    if (speaks) on_annotations(delta["annotations"]);
   } else if (strict && choice["message"].is_object()) {
     const bool last = choice["finish_reason"].filled_string().has_value();
-    on_message(choice["message"], before, last);
+    on_message(choice["message"], before, last, speaks);
   }
-  if (strict) {
+  if (strict && speaks) {
     for (const json::Value message : choice["messages"].items()) {
       on_annotations(message["annotations"]);
     }
@@ -128,7 +147,8 @@ void OpenAiChat::on_choice(const json::Value& choice, const Given& before) {
 
 // An answer that was not streamed, or the record that closes a stream with the whole message: of
 // that one only what did not come in pieces, which is in `before`, is new.
-void OpenAiChat::on_message(const json::Value& message, const Given& before, bool last) {
+void OpenAiChat::on_message(const json::Value& message, const Given& before, bool last,
+                            bool speaks) {
   Given given;
   if (last) {
     given.text = before.text && message["content"].string().size() >= before.text_bytes;
@@ -141,13 +161,13 @@ void OpenAiChat::on_message(const json::Value& message, const Given& before, boo
   if (only_message_ && !content.is_nothing() && !content.is_string() && !content.is_array()) {
     return services_.parts.fail(row_of(Errc::provider_error).code, unreadable_sentence);
   }
-  on_delta(message, given);
+  if (speaks) on_delta(message, given);
   if (!has_calls) {
     // Those of the choice before this one stand before its own.
     on_tool_calls(message["tool_calls"], static_cast<std::int64_t>(given_.calls - before.calls));
     on_function_call(message);
   }
-  on_annotations(message["annotations"]);
+  if (speaks) on_annotations(message["annotations"]);
   is_silent_ = only_message_ && says_nothing(message);
 }
 
@@ -184,139 +204,6 @@ void OpenAiChat::on_delta(const json::Value& delta, const Given& given) {
   on_executed_tools(delta["executed_tools"]);
   const auto refusal = delta["refusal"].filled_string();
   if (refusal && !given.text) on_refusal(*refusal);
-}
-
-// Its words are the text of the answer; the state tells them from one.
-void OpenAiChat::on_refusal(std::string_view words) {
-  open_message();
-  given_.text = true;
-  const bool strict = services_.mode == event::Mode::strict;
-  if (strict && !std::exchange(refused_, true)) {
-    services_.parts.pass(event::ProviderState{chat_provider, refusal_kind, message_id_, "true"});
-  }
-  on_text(words);
-}
-
-void OpenAiChat::on_annotations(const json::Value& annotations) {
-  for (const json::Value annotation : annotations.items()) {
-    services_.parts.pass(event::Citation{message_id_, annotation.to_json()});
-  }
-}
-
-void OpenAiChat::on_content(const json::Value& content) {
-  if (content.is_array()) {
-    on_content_parts(content);
-  } else if (const auto text = content.filled_string()) {
-    on_piece(*text);
-  }
-}
-
-void OpenAiChat::on_piece(std::string_view text) {
-  given_.text = true;
-  given_.text_bytes += text.size();
-  if (services_.mode == event::Mode::strict) {
-    tagged_.feed(text, *this);
-  } else {
-    on_text(text);
-  }
-}
-
-void OpenAiChat::on_text(std::string_view text) {
-  services_.parts.text_delta(text_key, text);
-}
-
-void OpenAiChat::on_thought(std::string_view text) {
-  on_reasoning_text(text);
-}
-
-// Content as a list of typed parts, as Mistral sends it.
-void OpenAiChat::on_content_parts(const json::Value& parts) {
-  for (const json::Value part : parts.items()) {
-    const std::string_view type = part["type"].string();
-    if (type == "text" || (type.empty() && part["text"].is_string())) {
-      if (const auto text = part["text"].filled_string()) on_piece(*text);
-    } else if (type == "thinking") {
-      const json::Value thinking = part["thinking"];
-      on_reasoning_text(thinking.string());
-      for (const json::Value piece : thinking.items()) on_reasoning_text(piece["text"].string());
-    } else if (type == "reference") {
-      services_.parts.pass(event::Citation{message_id_, part.to_json()});
-    } else {
-      on_image(part);
-    }
-  }
-}
-
-// As OpenRouter sends it beside the text, and Qwen as a part of the content.
-void OpenAiChat::on_image(const json::Value& image) {
-  json::Value given = image;
-  while (given.is_object() && given["image_url"].exists()) given = given["image_url"];
-  auto url = given.is_string() ? given.filled_string() : given["url"].filled_string();
-  if (!url) url = image["image"].filled_string();
-  if (!url || services_.mode != event::Mode::strict) return;
-  open_message();
-  given_.images = true;
-  std::string state = R"({"type":"image_url","image_url":{)";
-  json::append_member(state, "url", *url);
-  services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}}"});
-}
-
-void OpenAiChat::on_reasoning(const json::Value& delta) {
-  const bool strict = services_.mode == event::Mode::strict;
-  const json::Value details = delta["reasoning_details"];
-  if (const auto text = delta["reasoning_content"].filled_string()) {
-    on_reasoning_text(*text);
-  } else if (const auto other = delta["reasoning"].filled_string()) {
-    on_reasoning_text(*other);
-  } else if (const auto plain = delta["reasoning_text"].filled_string(); plain && strict) {
-    on_reasoning_text(*plain);
-  } else {
-    for (const json::Value detail : details.items()) {
-      on_reasoning_text(detail["text"].string());
-      if (strict) on_reasoning_text(detail["summary"].string());
-    }
-  }
-  for (const json::Value detail : details.items()) {
-    if (strict) {
-      details_.add(detail);
-      continue;
-    }
-    const bool opaque = !detail["data"].is_nothing() || !detail["signature"].is_nothing();
-    if (opaque) {
-      services_.parts.pass(
-          event::ProviderState{chat_provider, "reasoning_details", message_id_, detail.to_json()});
-    }
-  }
-}
-
-void OpenAiChat::on_reasoning_text(std::string_view text) {
-  if (text.empty()) return;
-  given_.thoughts = true;
-  services_.parts.reasoning_delta(reasoning_key, text);
-}
-
-// A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
-// names it by its id.
-void OpenAiChat::on_audio(const json::Value& audio) {
-  if (!audio.is_object() || services_.mode != event::Mode::strict) return;
-  if (const auto words = audio["transcript"].filled_string()) {
-    open_message();
-    on_text(*words);
-  }
-  if (const auto sound = audio["data"].filled_string()) {
-    open_message();
-    std::string state = "{";
-    json::append_member(state, "data", *sound);
-    services_.parts.pass(
-        event::ProviderState{chat_provider, "audio_data", message_id_, state + "}"});
-  }
-  const auto id = audio["id"].filled_string();
-  if (!id || *id == audio_id_) return;
-  open_message();
-  audio_id_ = *id;
-  std::string state = "{";
-  json::append_member(state, "id", *id);
-  services_.parts.pass(event::ProviderState{chat_provider, "audio", message_id_, state + "}"});
 }
 
 void OpenAiChat::on_finish(std::string_view reason) {
@@ -381,6 +268,9 @@ void OpenAiChat::flush_usage() {
 // Gateways leave out the reason to finish and end the stream as one that is whole. Arguments that
 // are not whole were cut all the same.
 void OpenAiChat::on_sentinel() {
+  if (const std::string reason = only_.held_reason(); !finished_ && !reason.empty()) {
+    return finish_only_answer(reason);
+  }
   if (finished_) return;
   tagged_.flush(*this);
   const bool is_cut = std::any_of(calls_.begin(), calls_.end(),
@@ -394,6 +284,9 @@ void OpenAiChat::on_sentinel() {
 }
 
 void OpenAiChat::on_end() {
+  if (const std::string reason = only_.held_reason(); !finished_ && !reason.empty()) {
+    finish_only_answer(reason);
+  }
   tagged_.flush(*this);
   flush_usage();
   // Some servers give a whole answer without a reason to finish.

@@ -67,8 +67,10 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   };
 
   json::Value on_choices(const json::Value& record);
-  void on_choice(const json::Value& choice, const Given& before);
-  void on_message(const json::Value& message, const Given& before, bool last);
+  void on_only_answer(const json::Value& choices);
+  void finish_only_answer(std::string_view reason);
+  void on_choice(const json::Value& choice, const Given& before, bool speaks);
+  void on_message(const json::Value& message, const Given& before, bool last, bool speaks);
   [[nodiscard]] bool says_nothing(const json::Value& message) const;
   void on_delta(const json::Value& delta, const Given& given);
   void on_refusal(std::string_view words);
@@ -103,6 +105,7 @@ class OpenAiChat final : public Adapter, private TaggedReader {
   std::string message_id_;
   std::string audio_id_;  // of the spoken answer
   ChatChoice choice_;
+  OnlyChoice only_;
   std::vector<Call> calls_;
   ReasoningDetails details_;
   std::string usage_json_;  // the latest; some servers report it on every chunk

@@ -79,6 +79,52 @@ TEST(ChatChoice, ReadsEveryPieceOfTheOnlyAnswerHoweverItIsNumbered) {
             text_message({"Hello", " world", "!"}) + finish_of("stop"));
 }
 
+// Whole answers side by side, whose calls are the answer's all the same.
+TEST(ChatChoice, TakesATextBesideTheAnswersForAnother) {
+  constexpr std::string_view body = R"({"choices":[
+    {"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"One."}},
+    {"index":1,"finish_reason":"tool_calls","message":{"role":"assistant","content":"Two.",
+      "tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"1"}}]}}]})";
+  EXPECT_EQ(decode_choices(adapter::Answers::one, body),
+            text_message({"One."}) + call_of("a", "read", "1") + finish_of("tool_calls"));
+}
+
+TEST(ChatChoice, TakesTheTextOfALaterChoiceWhereTheFirstHasNone) {
+  constexpr std::string_view body = R"({"choices":[
+    {"index":0,"finish_reason":"stop","message":{"role":"assistant","content":null}},
+    {"index":1,"finish_reason":"stop","message":{"role":"assistant","content":"Two."}}]})";
+  EXPECT_EQ(decode_choices(adapter::Answers::one, body),
+            text_message({"Two."}) + finish_of("stop"));
+}
+
+TEST(ChatChoice, NeverMixesAlternativesOfAStream) {
+  const std::string end = "data: [DONE]\n\n";
+  const std::string one = chunk(0, R"({"content":"On"})");
+  const std::string rest = chunk(0, R"({"content":"e."})") + chunk(0, "{}", R"("stop")");
+  const std::string two = chunk(1, R"({"content":"Tw"})") + chunk(1, R"({"content":"o."})");
+  const std::string two_ends = chunk(1, "{}", R"("stop")");
+  for (const std::string& body : {
+           one + chunk(1, R"({"content":"Tw"})") + chunk(0, R"({"content":"e."})") +
+               chunk(1, R"({"content":"o."})") + chunk(0, "{}", R"("stop")") + two_ends + end,
+           one + two + two_ends + rest + end,  // the other ends first
+           one + rest + two + two_ends + end,  // one behind the other
+           one + two + rest + two_ends + end,
+       }) {
+    const std::string events = decode_choices(adapter::Answers::one, body);
+    EXPECT_EQ(events, text_message({"On", "e."}) + finish_of("stop")) << body;
+  }
+}
+
+// The only answer under two numbers ends under the second.
+TEST(ChatChoice, GivesWhatItHeldBackWhenNoOtherAnswerComes) {
+  const std::string body = chunk(0, R"({"content":"One"})") + chunk(1, R"({"content":" more"})") +
+                           chunk(1, "{}", R"("stop")");
+  for (const std::string_view end : {"data: [DONE]\n\n", ""}) {
+    EXPECT_EQ(decode_choices(adapter::Answers::one, body + std::string(end)),
+              text_message({"One", " more"}) + finish_of("stop"));
+  }
+}
+
 // Source: rig, its recording of two candidates of llama.cpp's server (2026).
 TEST(ChatChoice, ReadsTheFirstOfSeveralAnswersThoughAnotherComesFirst) {
   const std::string body = chunk(1, R"({"role":"assistant","content":null})") +

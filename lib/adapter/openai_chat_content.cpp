@@ -1,0 +1,141 @@
+// What an answer of chat completions says: texts, thoughts, images, sounds and sources.
+#include <utility>
+
+#include "adapter/openai_chat.hpp"
+
+namespace millrace::adapter {
+
+// Its words are the text of the answer; the state tells them from one.
+void OpenAiChat::on_refusal(std::string_view words) {
+  open_message();
+  given_.text = true;
+  const bool strict = services_.mode == event::Mode::strict;
+  if (strict && !std::exchange(refused_, true)) {
+    services_.parts.pass(event::ProviderState{chat_provider, refusal_kind, message_id_, "true"});
+  }
+  on_text(words);
+}
+
+void OpenAiChat::on_annotations(const json::Value& annotations) {
+  for (const json::Value annotation : annotations.items()) {
+    services_.parts.pass(event::Citation{message_id_, annotation.to_json()});
+  }
+}
+
+void OpenAiChat::on_content(const json::Value& content) {
+  if (content.is_array()) {
+    on_content_parts(content);
+  } else if (const auto text = content.filled_string()) {
+    on_piece(*text);
+  }
+}
+
+void OpenAiChat::on_piece(std::string_view text) {
+  given_.text = true;
+  given_.text_bytes += text.size();
+  if (services_.mode == event::Mode::strict) {
+    tagged_.feed(text, *this);
+  } else {
+    on_text(text);
+  }
+}
+
+void OpenAiChat::on_text(std::string_view text) {
+  services_.parts.text_delta(text_key, text);
+}
+
+void OpenAiChat::on_thought(std::string_view text) {
+  on_reasoning_text(text);
+}
+
+// Content as a list of typed parts, as Mistral sends it.
+void OpenAiChat::on_content_parts(const json::Value& parts) {
+  for (const json::Value part : parts.items()) {
+    const std::string_view type = part["type"].string();
+    if (type == "text" || (type.empty() && part["text"].is_string())) {
+      if (const auto text = part["text"].filled_string()) on_piece(*text);
+    } else if (type == "thinking") {
+      const json::Value thinking = part["thinking"];
+      on_reasoning_text(thinking.string());
+      for (const json::Value piece : thinking.items()) on_reasoning_text(piece["text"].string());
+    } else if (type == "reference") {
+      services_.parts.pass(event::Citation{message_id_, part.to_json()});
+    } else {
+      on_image(part);
+    }
+  }
+}
+
+// As OpenRouter sends it beside the text, and Qwen as a part of the content.
+void OpenAiChat::on_image(const json::Value& image) {
+  json::Value given = image;
+  while (given.is_object() && given["image_url"].exists()) given = given["image_url"];
+  auto url = given.is_string() ? given.filled_string() : given["url"].filled_string();
+  if (!url) url = image["image"].filled_string();
+  if (!url || services_.mode != event::Mode::strict) return;
+  open_message();
+  given_.images = true;
+  std::string state = R"({"type":"image_url","image_url":{)";
+  json::append_member(state, "url", *url);
+  services_.parts.pass(event::ProviderState{chat_provider, "image", message_id_, state + "}}"});
+}
+
+void OpenAiChat::on_reasoning(const json::Value& delta) {
+  const bool strict = services_.mode == event::Mode::strict;
+  const json::Value details = delta["reasoning_details"];
+  if (const auto text = delta["reasoning_content"].filled_string()) {
+    on_reasoning_text(*text);
+  } else if (const auto other = delta["reasoning"].filled_string()) {
+    on_reasoning_text(*other);
+  } else if (const auto plain = delta["reasoning_text"].filled_string(); plain && strict) {
+    on_reasoning_text(*plain);
+  } else {
+    for (const json::Value detail : details.items()) {
+      on_reasoning_text(detail["text"].string());
+      if (strict) on_reasoning_text(detail["summary"].string());
+    }
+  }
+  for (const json::Value detail : details.items()) {
+    if (strict) {
+      details_.add(detail);
+      continue;
+    }
+    const bool opaque = !detail["data"].is_nothing() || !detail["signature"].is_nothing();
+    if (opaque) {
+      services_.parts.pass(
+          event::ProviderState{chat_provider, "reasoning_details", message_id_, detail.to_json()});
+    }
+  }
+}
+
+void OpenAiChat::on_reasoning_text(std::string_view text) {
+  if (text.empty()) return;
+  given_.thoughts = true;
+  services_.parts.reasoning_delta(reasoning_key, text);
+}
+
+// A spoken answer is shown by its words, beside which its sound comes in pieces; the next request
+// names it by its id.
+void OpenAiChat::on_audio(const json::Value& audio) {
+  if (!audio.is_object() || services_.mode != event::Mode::strict) return;
+  if (const auto words = audio["transcript"].filled_string()) {
+    open_message();
+    on_text(*words);
+  }
+  if (const auto sound = audio["data"].filled_string()) {
+    open_message();
+    std::string state = "{";
+    json::append_member(state, "data", *sound);
+    services_.parts.pass(
+        event::ProviderState{chat_provider, "audio_data", message_id_, state + "}"});
+  }
+  const auto id = audio["id"].filled_string();
+  if (!id || *id == audio_id_) return;
+  open_message();
+  audio_id_ = *id;
+  std::string state = "{";
+  json::append_member(state, "id", *id);
+  services_.parts.pass(event::ProviderState{chat_provider, "audio", message_id_, state + "}"});
+}
+
+}  // namespace millrace::adapter
