@@ -43,15 +43,20 @@ std::string_view attribute_of(std::string_view attributes, std::string_view name
   return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
 }
 
+// Models put values on lines of their own. MiniMax's parser strips them; DeepSeek's format says of
+// a value by `string="true"` that it is exact. Sources: docs/tool_calling_guide.md of
+// MiniMax-AI/MiniMax-M2.5 (2026); encoding_dsv32.py of deepseek-ai/DeepSeek-V3.2 (2025).
 void append_value(std::string& json, std::string_view name, const Element& parameter) {
-  if (attribute_of(parameter.attributes, "string") == "false") {
+  const std::string_view is_string = attribute_of(parameter.attributes, "string");
+  if (is_string == "false") {
     json::Document document;
     if (const auto value = document.parse(json::trim(parameter.content))) {
       json::append_raw_member(json, name, value.value().to_json(json::Surrogates::keep));
       return;
     }
   }
-  json::append_member(json, name, parameter.content);
+  const bool is_exact = is_string == "true";
+  json::append_member(json, name, is_exact ? parameter.content : json::trim(parameter.content));
 }
 
 std::optional<InvokedCall> read_call(const Element& invoke) {

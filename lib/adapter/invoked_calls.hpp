@@ -13,7 +13,8 @@ struct InvokedCall {
 };
 
 // The calls of a text that holds nothing else; none when it holds anything else. Values are texts,
-// as the models write them without quotes; one marked `string="false"` is JSON where it can be.
+// as the models write them without quotes, without the white space around them; one marked
+// `string="true"` keeps it, one marked `string="false"` is JSON where it can be.
 std::vector<InvokedCall> read_invoked_calls(std::string_view text);
 
 }  // namespace millrace::adapter
