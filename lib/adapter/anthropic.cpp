@@ -88,8 +88,12 @@ void Anthropic::on_whole(const json::Value& message) {
 void Anthropic::start(const json::Value& message) {
   const std::string_view id = message["id"].string();
   model_ = message["model"].string();
-  const bool repeated = in_message_ && source_id_ == id;
+  const bool is_open = in_message_ && !has_reason_;
+  const bool has_given = !blocks_.empty() || !ids_since_.empty();
+  const bool repeated = in_message_ && source_id_ == id && !(is_open && has_given);
   if (!repeated) {
+    if (is_open && has_given) void_message();
+    ids_since_.clear();
     close_blocks();
     services_.parts.close_all();
     flush_usage();
@@ -110,6 +114,27 @@ void Anthropic::start(const json::Value& message) {
     close_blocks();
   }
   finish(message);
+}
+
+// What is open ends without what would make it whole, such as the signature of a thought.
+void Anthropic::void_message() {
+  note_id(services_.parts.id_of(thinking_key));
+  blocks_.clear();
+  thought_id_.clear();
+  services_.parts.abandon_all();
+  if (ids_since_.empty()) return;
+  std::string ids = "[";
+  for (const std::string& id : ids_since_) {
+    if (ids.size() > 1) ids.push_back(',');
+    json::append_string(ids, id);
+  }
+  ids.push_back(']');
+  services_.parts.pass(event::Reset{row_of(Errc::stream_truncated).code, 0, ids});
+}
+
+void Anthropic::note_id(std::string_view id) {
+  const bool known = std::find(ids_since_.begin(), ids_since_.end(), id) != ids_since_.end();
+  if (!known && !id.empty()) ids_since_.emplace_back(id);
 }
 
 Anthropic::Block& Anthropic::add_block(const json::Value& index, Kind kind) {
@@ -172,6 +197,7 @@ void Anthropic::add_text(std::string_view text) {
     parts.text_open(text_key, message_id());
     parts.text_delta(text_key, text);
     message_id_ = parts.id_of(text_key);
+    note_id(message_id_);
   } else {
     parts.text_delta(text_key, text);
   }

@@ -24,6 +24,9 @@ namespace millrace::adapter {
 // `input_transformations` and `content_block`. A thought between calls says by the state
 // `after_call` behind which; a block behind a thought is the thought's.
 //
+// A message that begins while another one is not whole takes its place: a gateway has asked again.
+// What came of the other one is void, which a Reset says; its usage counts.
+//
 // GitHub Copilot, LiteLLM and vLLM end the stream with OpenAI's sentinel, behind message_stop or in
 // its place; other relays with the reason to stop.
 // Source: huggingface/tau, issue 692; vllm-project/vllm, issue 37510; tombii/better-ccflare, issue
@@ -73,6 +76,8 @@ class Anthropic final : public Adapter {
   void open_tool(Block& block, const json::Value& content);
   void close_block(Block& block);
   void close_blocks();
+  void void_message();
+  void note_id(std::string_view id);
   void apply_delta(Block& block, const json::Value& delta);
   void add_text(std::string_view text);
   void add_result(const json::Value& block);
@@ -89,8 +94,9 @@ class Anthropic final : public Adapter {
   Services services_;
   std::vector<Block> blocks_;
   std::unordered_set<std::string> message_ids_;
-  std::string source_id_;   // the provider's id of the message
-  std::string message_id_;  // "" until something needs it
+  std::vector<std::string> ids_since_;  // of messages and thoughts of the provider's message
+  std::string source_id_;               // the provider's id of the message
+  std::string message_id_;              // "" until something needs it
   std::string model_;
   std::string usage_json_;
   std::string earlier_usage_json_;           // of the messages before

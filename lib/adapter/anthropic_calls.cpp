@@ -14,6 +14,7 @@ void Anthropic::open_thinking() {
 void Anthropic::close_thinking() {
   event::PartTracker& parts = services_.parts;
   thought_id_ = parts.id_of(thinking_key);
+  note_id(thought_id_);
   if (!call_id_.empty() && !thought_id_.empty()) thoughts_since_.push_back(thought_id_);
   parts.reasoning_close(thinking_key);
 }
@@ -44,6 +45,7 @@ void Anthropic::open_tool(Block& block, const json::Value& content) {
   const std::string id(content["id"].string());
   const bool hosted = content["type"].string() != "tool_use";
   hosted ? end_calls() : place_thoughts();
+  note_id(message_id());
   services_.parts.tool_open(block.key, id, content["name"].string(), message_id(), hosted);
   call_id_ = hosted ? std::string() : id;
   if (hosted) {
@@ -66,6 +68,7 @@ void Anthropic::add_result(const json::Value& block) {
     const std::string_view code = content["error_code"].string();
     result.error = code.empty() ? std::string_view(text) : code;
   }
+  note_id(id);
   services_.parts.tool_result(result);
   services_.parts.pass(event::ProviderState{anthropic_provider, "server_tool_result", call_id,
                                             block_without(block, {"tool_use_id", "content"})});

@@ -249,6 +249,14 @@ void PartTracker::close_all() {
   parts_.clear();
 }
 
+void PartTracker::abandon_all() {
+  if (strict()) {
+    std::erase_if(parts_, [](const Part& part) { return !part.started; });
+    close_all();
+  }
+  parts_.clear();
+}
+
 void PartTracker::fail(std::string_view code, std::string_view message, std::string_view extra) {
   if (failed_) return;
   if (strict()) {

@@ -88,6 +88,8 @@ class PartTracker {
   void close_tools();
   // Ends everything: reasoning, calls, texts.
   void close_all();
+  // Forgets what has not started and, in as_received mode, everything; ends the rest as it stands.
+  void abandon_all();
 
   // Ends the run with an error, once; strict mode ends what is open first. Everything after it is
   // ignored. `extra` are further members of the event (see Event::extra).

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/json.hpp"
 #include "model/scope.hpp"
 #include "model/tool_names.hpp"
 
@@ -40,10 +41,32 @@ event::Usage BookedUsage::view(std::string_view provider, std::string_view model
 
 void AttemptEvents::on_event(const event::Event& event) {
   if (keep(event.body)) return;
+  if (std::holds_alternative<event::Reset>(event.body)) return take_back(event);
   if (!shown_ && hold(event.body)) return;
   release();
   shown_ = true;
   show(event);
+}
+
+// The provider began its answer anew: what was said is paid for, and void.
+void AttemptEvents::take_back(const event::Event& event) {
+  held_.clear();
+  tool_intent_ = false;
+  if (!shown_) return;
+  event::Reset reset = std::get<event::Reset>(event.body);
+  std::string ids;
+  json::Document document;
+  if (const auto given = document.parse(reset.message_ids_json)) {
+    for (const json::Value id : given.value().items()) {
+      ids.push_back(ids.empty() ? '[' : ',');
+      json::append_string(ids, fresh(id.string()));
+    }
+    reset.message_ids_json = ids.append("]");
+  }
+  out_.on_event({reset, event.extra});
+  if (!thread_) return;
+  const std::string thread = thread_();
+  out_.on_event({event::MessagesSnapshot{thread}});
 }
 
 // Takes out what is for the books.

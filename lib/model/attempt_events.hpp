@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -59,6 +61,9 @@ class AttemptEvents final : public event::EventSink {
         thought_(model) {}
 
   void on_event(const event::Event& event) override;
+  // What tells the conversation before the answer, as a list of messages: readers are told it
+  // behind a reset within the answer.
+  void tells_thread(std::function<std::string()> thread) { thread_ = std::move(thread); }
   // Hands over what waited for a first part, since none comes.
   void release();
 
@@ -93,6 +98,7 @@ class AttemptEvents final : public event::EventSink {
     std::string a, b, c, d;
   };
 
+  void take_back(const event::Event& event);
   bool keep(const event::Body& body);
   bool hold(const event::Body& body);
   void show(const event::Event& event);
@@ -107,6 +113,7 @@ class AttemptEvents final : public event::EventSink {
   const VoidIds& void_ids_;
   const std::vector<Tool>& tools_;
   std::string_view issuer_;
+  std::function<std::string()> thread_;
   std::vector<Held> held_;
   Rare<std::unordered_map<std::string, std::string>> renamed_;
   std::vector<std::string> message_ids_;

@@ -6,18 +6,6 @@
 #include "model/call_state.hpp"
 
 namespace millrace::model {
-namespace {
-
-// The conversation as it was before the answer.
-std::string thread_json(message::Messages messages, IdSource& ids) {
-  for (message::Message& message : messages) {
-    if (message.id.empty()) message.id = ids.next_id();
-  }
-  return message::to_json(messages);
-}
-
-}  // namespace
-
 // ---- what follows an attempt
 
 void ModelCall::State::settle(Error error, Moment now) {
@@ -78,9 +66,18 @@ void ModelCall::State::reset(const Error& error) {
   void_ids_.insert(events_->message_ids().begin(), events_->message_ids().end());
   sink_.on_event(
       {event::Reset{error.code_name(), static_cast<std::int64_t>(attempts_.size()), ids}});
-  const std::string thread = thread_json(payload_->messages, services_.ids);
+  const std::string thread = thread_json();
   sink_.on_event({event::MessagesSnapshot{thread}});
   finish_reason_.clear();
+}
+
+// The conversation as it was before the answer.
+std::string ModelCall::State::thread_json() const {
+  message::Messages messages = payload_->messages;
+  for (message::Message& message : messages) {
+    if (message.id.empty()) message.id = services_.ids.next_id();
+  }
+  return message::to_json(messages);
 }
 
 void ModelCall::State::on_timer(Moment now) {

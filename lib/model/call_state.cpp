@@ -209,6 +209,7 @@ void ModelCall::State::on_head(net::ResponseHead head, Moment now) {
   services_.circuits.began(link().config, key_);
   events_ = std::make_unique<AttemptEvents>(hooked_, services_.ids, void_ids_, payload_->tools,
                                             link().config.id, attempts_.back().model);
+  events_->tells_thread([this] { return thread_json(); });
   adapter::DecoderOptions decoding = options_.decoder;
   if (link().config.quirks.has(Quirk::plain_think_tags)) decoding.reads_thoughts = false;
   decoding.answers = answers_;

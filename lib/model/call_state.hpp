@@ -111,6 +111,7 @@ class ModelCall::State {
   void ask_retry_hook(Error error, const Decision& decision, Moment now);
   void go_on(const Decision& decision, Moment now);
   void reset(const Error& error);
+  [[nodiscard]] std::string thread_json() const;
   void fail(Error error);
   void end();
   void count_silence();

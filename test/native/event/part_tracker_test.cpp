@@ -288,6 +288,24 @@ TEST(PartTracker, FailsOnceAndEndsWhatIsOpenFirst) {
   EXPECT_TRUE(bench.parts.failed());
 }
 
+TEST(PartTracker, AbandonsWhatIsOpen) {
+  Bench strict;
+  strict.parts.text_open("silent", "s");
+  strict.parts.tool_open("k", "1", "f");
+  strict.parts.tool_args("k", "{\"a");
+  strict.parts.tool_open("waits", "2", "g");
+  strict.parts.abandon_all();
+  EXPECT_EQ(strict.collector.lines.size(), 3U) << strict.text();
+  EXPECT_EQ(strict.collector.lines.back(), R"({"type":"TOOL_CALL_END","toolCallId":"1"})");
+  EXPECT_FALSE(strict.parts.any_open());
+  Bench dropped(as_received());
+  dropped.parts.text_delta("t", "a");
+  const std::string before = dropped.text();
+  dropped.parts.abandon_all();
+  EXPECT_EQ(dropped.text(), before) << "an end was invented";
+  EXPECT_FALSE(dropped.parts.any_open());
+}
+
 TEST(PartTracker, InventsNoEndsInDropInMode) {
   Bench bench(as_received());
   bench.parts.text_open("t", "m");

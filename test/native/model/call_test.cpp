@@ -615,6 +615,42 @@ TEST(ModelCall, TreatsTheTokenLimitAsAnEndThatIsTold) {
   EXPECT_EQ(rig.host.sent.size(), 1U);
 }
 
+// A gateway asked again in the middle of an answer.
+TEST(ModelCall, TakesBackAnAnswerThatItsProviderBeganAnew) {
+  constexpr std::string_view begin =
+      R"(data: {"type":"message_start","message":{"id":"msg_1","role":"assistant","content":[],)"
+      R"("usage":{"input_tokens":5,"output_tokens":1}}})"
+      "\n\n";
+  const auto call = [](const std::string& arguments) {
+    std::string text =
+        R"(data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use",)"
+        R"("id":"toolu_1","name":"f","input":{}}})"
+        "\n\n";
+    text.append(R"(data: {"type":"content_block_delta","index":0,"delta":)");
+    return text.append(R"({"type":"input_json_delta","partial_json":")" + arguments + "\"}}\n\n");
+  };
+  CallRig rig(link("anthropic", "claude-sonnet-4-5"));
+  rig.start();
+  rig.head(200);
+  rig.data(std::string(begin) + call("{"));
+  rig.data(std::string(begin) + call("{}"));
+  rig.data(
+      "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},"
+      "\"usage\":{\"output_tokens\":3}}\n\ndata: {\"type\":\"message_stop\"}\n\n");
+  rig.done();
+  ASSERT_FALSE(rig.call.error()) << rig.log.all();
+  const std::string all = rig.log.all();
+  const std::size_t reset = all.find("millrace.reset");
+  const std::size_t thread = all.find("MESSAGES_SNAPSHOT");
+  const std::size_t again = all.rfind("TOOL_CALL_START");
+  EXPECT_LT(all.find("TOOL_CALL_START"), reset) << all;
+  EXPECT_TRUE(reset < thread && thread < again && again != all.npos) << all;
+  EXPECT_TRUE(rig.log.has(R"("messageIds":["msg_1"])")) << all;
+  ASSERT_EQ(rig.call.attempts().size(), 1U);
+  EXPECT_EQ(rig.call.attempts()[0].usage->input_tokens, 10) << "the first answer is paid for, too";
+  EXPECT_EQ(rig.call.attempts()[0].usage->output_tokens, 4);
+}
+
 // What reached the limit before its first word, too.
 TEST(ModelCall, TellsTheReasonOfAnEmptyAnswer) {
   struct Row {
