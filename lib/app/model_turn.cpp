@@ -6,7 +6,6 @@
 #include "event/codec.hpp"
 #include "message/fold.hpp"
 #include "model/call_usage.hpp"
-#include "model/cards.hpp"
 
 namespace millrace::app {
 namespace {
@@ -62,6 +61,11 @@ void ModelTurn::on_event(const event::Event& event) {
       !used_.insert(std::string(warning->message)).second) {
     return;
   }
+  // The conversation before the turn, told again behind a reset, is no part of the turn.
+  if (std::holds_alternative<event::MessagesSnapshot>(event.body)) {
+    if (!silent_) sink_.on_event(event);
+    return;
+  }
   if (silent_) {
     if (std::holds_alternative<event::Usage>(event.body)) sink_.on_event(event);
     return collect(event);
@@ -82,8 +86,25 @@ std::string_view ModelTurn::shown(std::string_view id) {
   return at->second;
 }
 
+// Lifetime: of the text, until the next call.
+std::string_view ModelTurn::shown_list(std::string_view ids_json) {
+  json::Document document;
+  const auto ids = document.parse(ids_json);
+  if (!ids) return ids_json;
+  reset_ids_ = "[";
+  for (const json::Value id : ids.value().items()) {
+    if (reset_ids_.size() > 1) reset_ids_.push_back(',');
+    json::append_string(reset_ids_, shown(id.string()));
+  }
+  reset_ids_.push_back(']');
+  return reset_ids_;
+}
+
 event::Body ModelTurn::renamed(const event::Body& body) {
   event::Body result = body;
+  if (auto* reset = std::get_if<event::Reset>(&result)) {
+    reset->message_ids_json = shown_list(reset->message_ids_json);
+  }
   // A provider that paused answers a call of the turn before.
   if (const auto* answer = std::get_if<event::ToolResult>(&body)) {
     shown_.try_emplace(std::string(answer->id), answer->id);
@@ -150,18 +171,10 @@ Tree ModelTurn::take_chunk() {
 
 Tree ModelTurn::usage() const {
   if (call().attempts().empty()) return {};
-  model::ModelUsage sum = model::sum_of(call().attempts());
-  std::optional<double> cost = sum.cost;
-  if (!cost) {
-    for (const model::Attempt& attempt : call().attempts()) {
-      const auto one =
-          model::known_cost(attempt.provider, attempt.model, model::model_usage(attempt));
-      if (one) cost = cost.value_or(0) + *one;
-    }
-  }
-  sum.cost = cost;
+  model::Spent spent = model::spent_on(call().attempts());
+  spent.sum.cost = spent.known_cost;
   std::string text;
-  model::write_json(text, sum);
+  model::write_json(text, spent.sum);
   auto parsed = Tree::parse(text);
   return parsed ? std::move(parsed).value() : Tree();
 }

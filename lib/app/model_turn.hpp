@@ -55,6 +55,7 @@ class ModelTurn final : public CallDriver, private event::EventSink {
   void collect(const event::Event& event);
   void flush();
   std::string_view shown(std::string_view id);
+  std::string_view shown_list(std::string_view ids_json);
   event::Body renamed(const event::Body& body);
 
   IdSource& ids_;
@@ -66,6 +67,7 @@ class ModelTurn final : public CallDriver, private event::EventSink {
   std::string failure_code_;
   std::string failure_members_;
   std::unordered_map<std::string, std::string> shown_;  // ids as the reader knows them
+  std::string reset_ids_;  // of the latest reset, as the reader knows them
   std::string collected_;  // events as JSON, comma separated, deltas joined
   // Of the deltas that wait to be joined.
   std::size_t kind_ = std::variant_npos;

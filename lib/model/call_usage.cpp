@@ -76,17 +76,23 @@ ModelUsage model_usage(const Attempt& attempt) {
 }
 
 ModelUsage sum_of(const std::vector<Attempt>& attempts) {
-  ModelUsage sum;
+  return spent_on(attempts).sum;
+}
+
+Spent spent_on(const std::vector<Attempt>& attempts) {
+  Spent spent;
   bool first = true;
   for (const Attempt& attempt : attempts) {
     if (!attempt.counts) continue;
+    const ModelUsage one = model_usage(attempt);
+    if (one.cost) spent.known_cost = spent.known_cost.value_or(0) + *one.cost;
     if (std::exchange(first, false)) {
-      sum = model_usage(attempt);
+      spent.sum = one;
     } else {
-      add(sum, model_usage(attempt));
+      add(spent.sum, one);
     }
   }
-  return sum;
+  return spent;
 }
 
 std::string attempt_json(const Attempt& attempt) {

@@ -1,6 +1,7 @@
 // The books of a call: the tokens of each attempt, and the report of all of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@ ModelUsage model_usage(const Attempt& attempt);
 
 // The tokens of all attempts together, as certain as the least certain of them.
 ModelUsage sum_of(const std::vector<Attempt>& attempts);
+
+// The same, and what is known of the cost: of attempts whose price is not known nothing.
+struct Spent {
+  ModelUsage sum;
+  std::optional<double> known_cost;
+};
+Spent spent_on(const std::vector<Attempt>& attempts);
 
 std::string attempt_json(const Attempt& attempt);
 
