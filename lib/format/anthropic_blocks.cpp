@@ -74,6 +74,23 @@ void write_text_block(JsonBuilder& out, std::string_view text, const json::Value
   out.close_object();
 }
 
+std::string marked_blocks(const message::Message& message, std::string_view text) {
+  json::Document document(message::depth_limit);
+  if (const auto* pieces = message.metadata.find(anthropic_provider, cache_blocks_kind)) {
+    const auto blocks = document.parse(pieces->json);
+    // The text may have been changed since.
+    if (blocks && joined_text(blocks.value()) == text) return pieces->json;
+  }
+  const auto* mark = message.metadata.find(anthropic_provider, cache_control_kind);
+  if (mark == nullptr || text.empty()) return {};
+  const auto parsed = document.parse(mark->json);
+  JsonBuilder out;
+  out.open_array();
+  write_text_block(out, text, parsed ? parsed.value() : json::Value());
+  out.close_array();
+  return out.take();
+}
+
 std::string block_of(const json::Value& part, json::Surrogates surrogates) {
   constexpr std::array<std::string_view, 2> own_types{"search_result", "container_upload"};
   JsonBuilder out(surrogates);

@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "message/json_builder.hpp"
+#include "message/message.hpp"
 
 namespace millrace::format {
 
@@ -13,6 +14,15 @@ inline constexpr std::string_view anthropic_provider = "anthropic";
 
 void write_text_block(message::JsonBuilder& out, std::string_view text,
                       const json::Value& cache_control = {});
+
+// Where the caller's `cache_control` is kept of a message or a call whose content is one text: of
+// its end, or of pieces of the text, as a list of text blocks.
+inline constexpr std::string_view cache_control_kind = "cache_control";
+inline constexpr std::string_view cache_blocks_kind = "cache_blocks";
+
+// The text of the message as text blocks with the caller's marks, as a JSON array, or "" when it
+// has none.
+std::string marked_blocks(const message::Message& message, std::string_view text);
 
 // A content part as the text of a block, or "" for a part that the API cannot take.
 std::string block_of(const json::Value& part, json::Surrogates surrogates);

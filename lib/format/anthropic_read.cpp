@@ -76,6 +76,10 @@ void read_block_part(JsonBuilder& out, const json::Value& block) {
   }
 }
 
+void keep_mark(message::Metadata& metadata, const json::Value& mark) {
+  if (mark.is_object()) metadata.add(anthropic_provider, cache_control_kind, raw(mark));
+}
+
 bool is_bare_text(const json::Value& block) {
   return block["type"].string() == "text" && block["cache_control"].is_nothing();
 }
@@ -157,7 +161,7 @@ void AnthropicReader::read_system(const json::Value& system) {
     Message& message = add(Role::system);
     message.content = Content::of_text(block["text"].string());
     if (const json::Value cache_control = block["cache_control"]; cache_control.is_object()) {
-      message.metadata.add(anthropic_provider, "cache_control", raw(cache_control));
+      keep_mark(message.metadata, cache_control);
     }
   }
 }
@@ -202,6 +206,11 @@ void AnthropicReader::add_result(const json::Value& block, Content content, bool
   message.tool_call_id = block["tool_use_id"].string();
   message.content = std::move(content);
   if (failed) message.error = message::text_of(message.content);
+  json::Value mark = block["cache_control"];
+  for (const json::Value part : block["content"].items()) {
+    if (part["cache_control"].is_object()) mark = part["cache_control"];
+  }
+  keep_mark(message.metadata, mark);
 }
 
 void AnthropicReader::read_assistant(const json::Value& content) {
@@ -243,12 +252,16 @@ void AnthropicReader::finish_assistant() {
   const bool cited = std::any_of(texts_.begin(), texts_.end(), [](const json::Value& text) {
     return text["citations"].size() > 0;
   });
-  if (cited) {
+  const bool marked = std::any_of(texts_.begin(), texts_.end(), [](const json::Value& text) {
+    return text["cache_control"].is_object();
+  });
+  if (cited || marked) {
     JsonBuilder blocks;
     blocks.open_array();
     for (const json::Value& text : texts_) blocks.value(text);
     blocks.close_array();
-    messages_.back().metadata.add(anthropic_provider, "text", blocks.take());
+    messages_.back().metadata.add(anthropic_provider, cited ? "text" : cache_blocks_kind,
+                                  blocks.take());
   }
   texts_.clear();
   in_assistant_ = false;
@@ -289,6 +302,7 @@ void AnthropicReader::read_call(const json::Value& block) {
   } else if (const json::Value caller = block["caller"]; caller.is_object()) {
     call.metadata.add(anthropic_provider, "caller", raw(caller));
   }
+  if (block["type"].string() == "tool_use") keep_mark(call.metadata, block["cache_control"]);
 }
 
 void AnthropicReader::read_server_result(const json::Value& block) {

@@ -46,6 +46,7 @@ class AnthropicWriter final : public TurnWriter {
     if (const auto* caller = call.metadata.find(anthropic_provider, "caller")) {
       out_.raw("caller", caller->json);
     }
+    write_cache_control(call.metadata);
     out_.close_object();
     const auto held = held_thoughts_.extract(call.id);
     if (held.empty()) return;
@@ -77,7 +78,13 @@ class AnthropicWriter final : public TurnWriter {
       out_.close_array();
     }
     if (message.error) out_.flag("is_error", true);
+    write_cache_control(message.metadata);
     out_.close_object();
+  }
+
+  void write_cache_control(const message::Metadata& metadata) {
+    const auto* mark = metadata.find(anthropic_provider, cache_control_kind);
+    if (mark != nullptr) out_.raw("cache_control", mark->json);
   }
 
   void write_user(const Message& message) override {
@@ -120,7 +127,12 @@ class AnthropicWriter final : public TurnWriter {
         return;
       }
     }
-    write_text_block(out_, text);
+    const std::string marked = marked_blocks(message, text);
+    if (marked.empty()) return write_text_block(out_, text);
+    json::Document document(message::depth_limit);
+    if (const auto blocks = document.parse(marked)) {
+      for (const json::Value block : blocks.value().items()) out_.value(block);
+    }
   }
 
   // A thought between two calls of a turn waits for the first of them.
@@ -225,7 +237,7 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
   for (const Message& message : messages) {
     if (!is_system(message) || is_blank(message::text_of(message.content))) continue;
     prompts.push_back(&message);
-    plain = plain && message.metadata.find(anthropic_provider, "cache_control") == nullptr;
+    plain = plain && marked_blocks(message, message::text_of(message.content)).empty();
   }
   if (prompts.empty()) return;
   if (plain && prompts.size() == 1) {
@@ -234,13 +246,15 @@ void write_anthropic_system(JsonBuilder& out, std::span<const Message> messages)
   }
   out.open_array("system");
   for (const Message* prompt : prompts) {
-    out.open_object();
-    out.text("type", "text");
-    out.text("text", message::text_of(prompt->content));
-    if (const auto* cache_control = prompt->metadata.find(anthropic_provider, "cache_control")) {
-      out.raw("cache_control", cache_control->json);
+    const std::string text = message::text_of(prompt->content);
+    const std::string marked = marked_blocks(*prompt, text);
+    json::Document document(message::depth_limit);
+    const auto blocks = document.parse(marked);
+    if (marked.empty() || !blocks) {
+      write_text_block(out, text);
+      continue;
     }
-    out.close_object();
+    for (const json::Value block : blocks.value().items()) out.value(block);
   }
   out.close_array();
 }

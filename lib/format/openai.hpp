@@ -48,6 +48,7 @@ struct OpenAiWishes {
   // Reasoning goes as a part `thinking` before the text.
   // Source: @mistralai/mistralai 2.2.5, examples/src/reasoning_multi_turn.ts.
   bool mistral_thoughts = false;
+  bool names = true;  // messages say who wrote them
   // Texts carry the caller's `cache_control`, as Anthropic's do.
   bool cache_marks = false;
 };

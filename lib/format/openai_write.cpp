@@ -128,16 +128,13 @@ void write_said(JsonBuilder& out, const json::Value& part, const OpenAiWishes& w
   write_text_block(out, text, mark);
 }
 
-// A system message that shall be cached is a part.
-void write_prompt(JsonBuilder& out, const Message& message, const OpenAiWishes& wishes) {
-  const std::string text = message::text_of(message.content);
-  const auto* mark = message.metadata.find(anthropic_provider, "cache_control");
-  if (!wishes.cache_marks || mark == nullptr) return out.text("content", text);
-  json::Document document;
-  const auto parsed = document.parse(mark->json);
-  out.open_array("content");
-  write_text_block(out, text, parsed ? parsed.value() : json::Value());
-  out.close_array();
+// The content of a message that is no user's: where something of it shall be cached, a list of
+// parts.
+void write_markable(JsonBuilder& out, const Message& message, const std::string& text,
+                    const OpenAiWishes& wishes) {
+  const std::string blocks = wishes.cache_marks ? marked_blocks(message, text) : std::string();
+  if (blocks.empty()) return out.text("content", text);
+  out.raw("content", blocks);
 }
 
 void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
@@ -322,7 +319,7 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
   if (wishes.mistral_thoughts && !thought.text.empty()) {
     write_mistral_content(out, message, thought.text);
   } else if (message::has_content(message.content)) {
-    out.text("content", message::text_of(message.content));
+    write_markable(out, message, message::text_of(message.content), wishes);
   } else {
     out.null("content");
   }
@@ -351,15 +348,18 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
     case Role::user: write_user_content(out, message.content, wishes); break;
     case Role::assistant: write_assistant(out, message, thought, wishes); break;
     case Role::tool:
-      out.text("content", result_text(message));
+      write_markable(out, message, result_text(message), wishes);
       out.text("tool_call_id", message.tool_call_id);
       break;
     case Role::system:
-    case Role::developer: write_prompt(out, message, wishes); break;
+    case Role::developer:
+      write_markable(out, message, message::text_of(message.content), wishes);
+      break;
     case Role::reasoning:
     case Role::activity: out.text("content", message::text_of(message.content)); break;
   }
-  if (message.role != Role::tool && message.name && is_wire_name(*message.name)) {
+  const bool has_name = message.name && is_wire_name(*message.name);
+  if (wishes.names && message.role != Role::tool && has_name) {
     out.text("name", *message.name);
   }
   if (is_last && is_continued(message, wishes)) out.flag(wishes.begun_member, true);

@@ -1,7 +1,8 @@
 // The caller's own marks of what is to be cached: `cache_control` of parts, as OpenRouter and
-// Alibaba document it for messages of OpenAI's shape.
+// Alibaba document it for messages of OpenAI's shape, of calls, and of messages, whose content may
+// be one text.
 // Source: https://openrouter.ai/docs/features/prompt-caching; Alibaba Cloud Model Studio, "Context
-// cache" (2026).
+// cache" (2026); for calls and results Claude docs, "Prompt caching" (2026).
 #pragma once
 
 #include "base/json.hpp"
@@ -9,8 +10,8 @@
 
 namespace millrace::model {
 
-// Keeps those of a user's parts and that of the last part of a system message as the format of
-// Anthropic's API keeps them; `value` is what the message was read from.
+// Keeps them as the format of Anthropic's API keeps them; `value` is what the message was read
+// from. A result keeps the mark of its last part that has one.
 void restore_cache_marks(message::Message& message, const json::Value& value);
 
 // Whether messages of OpenAI's shape have such marks.

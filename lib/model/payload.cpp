@@ -306,8 +306,10 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
   if (!messages) return std::move(messages).error();
   payload.value().messages = std::move(messages).value();
+  const auto& tools = payload.value().tools;
   payload.value().cache_marks =
-      root["format"].string().empty() && has_cache_marks(root["messages"]);
+      (root["format"].string().empty() && has_cache_marks(root["messages"])) ||
+      std::any_of(tools.begin(), tools.end(), has_cache_mark);
   if (payload.value().messages.empty()) return invalid_member("messages", "must hold a message");
   return payload;
 }

@@ -21,9 +21,14 @@ struct Tool {
   std::string parameters;  // JSON Schema, never empty
   std::optional<bool> strict;
   std::string raw;
-  bool takes_text = false;  // OpenAI's custom tool: its input is a text, not an object
-  std::string format;       // of that text, as JSON in the spelling of either API, or ""
+  std::string cache_control;  // the caller's mark, as JSON, or ""
+  bool takes_text = false;    // OpenAI's custom tool: its input is a text, not an object
+  std::string format;         // of that text, as JSON in the spelling of either API, or ""
 };
+
+inline bool has_cache_mark(const Tool& tool) {
+  return !tool.cache_control.empty();
+}
 
 struct ToolChoice {
   enum class Kind : std::uint8_t { unset, none, any_or_none, required, tool };

@@ -14,7 +14,7 @@ namespace millrace::model {
 // { content, signature, provider, responseItems }`, parts `thinking`, `video_url`, `audio_url`
 // and `file_url`, `thoughtSignature` of tool calls. "canonical" or a row of format/formats names
 // another shape.
-// A part's `cache_control` is kept of a user's parts and of the last one of a system message.
+// Marks of what is to be cached (`cache_control`) are kept, see cache_marks.hpp.
 // Errors: invalid_messages, unknown_format.
 Result<message::Messages> read_payload_messages(const json::Value& messages,
                                                 std::string_view format, IdSource& ids);

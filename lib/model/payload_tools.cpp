@@ -79,6 +79,9 @@ Result<Tool> read_tool(const json::Value& value) {
   if (tool.takes_text && function["format"].is_object()) {
     tool.format = function["format"].to_json();
   }
+  for (const json::Value& mark : {value["cache_control"], function["cache_control"]}) {
+    if (mark.is_object()) tool.cache_control = mark.to_json();
+  }
   if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
     tool.strict = strict.is_true();
   }

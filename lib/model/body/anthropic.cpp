@@ -147,7 +147,8 @@ void write_tool(JsonBuilder& out, const Tool& tool, bool marked, bool knows_stri
   }
   out.open_object();
   write_function(out, tool, "input_schema", knows_strict);
-  if (marked) out.raw("cache_control", cache_mark);
+  const std::string_view mark = marked ? cache_mark : std::string_view(tool.cache_control);
+  if (!mark.empty()) out.raw("cache_control", mark);
   out.close_object();
 }
 

@@ -37,6 +37,10 @@ bool has_text_tools(const Draft& draft) {
                      [](const Tool& tool) { return tool.takes_text; });
 }
 
+bool has_marked_tool(const Draft& draft) {
+  return std::any_of(draft.payload.tools.begin(), draft.payload.tools.end(), has_cache_mark);
+}
+
 bool keeps_user(const Draft& draft) {
   return !draft.payload.user.empty() && !draft.has(Quirk::no_user);
 }
@@ -72,6 +76,9 @@ constexpr std::array settings{
         "cache_control",
         [](const Draft& d) { return d.payload.cache_marks && !d.has(Quirk::cache_control_parts); },
         claudes, "The API marks no parts for its cache."},
+    Setting{"tools.cache_control",
+            [](const Draft& d) { return d.has(Quirk::cache_control_parts) && has_marked_tool(d); },
+            claudes, "The API marks parts of messages for its cache, not tools."},
     Setting{"enabledSearch", [](const Draft& d) { return d.payload.search; },
             chats | claudes | geminis | bits_of(openai_responses),
             "The provider offers no search with a chat."},

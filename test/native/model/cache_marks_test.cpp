@@ -57,6 +57,66 @@ TEST(CacheMarks, GoToProvidersThatReadThemInChats) {
   }
 }
 
+// Inside a system message, of results, of answers, of calls and of tools; a message may carry its
+// own mark.
+constexpr std::string_view marked_everywhere =
+    R"("messages":[{"role":"system","content":[{"type":"text","text":"S",)"
+    R"("cache_control":{"type":"ephemeral"}},{"type":"text","text":"T"}]},)"
+    R"({"role":"user","content":"a"},)"
+    R"({"role":"assistant","content":"Look.","tool_calls":[{"id":"c","type":"function",)"
+    R"("cache_control":{"type":"ephemeral"},"function":{"name":"f","arguments":"{}"}}]},)"
+    R"({"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"r",)"
+    R"("cache_control":{"type":"ephemeral"}}]},)"
+    R"({"role":"assistant","content":[{"type":"text","text":"A",)"
+    R"("cache_control":{"type":"ephemeral"}},{"type":"text","text":"B"}]},)"
+    R"({"role":"user","content":"b"},)"
+    R"({"role":"assistant","tool_calls":[{"id":"d","type":"function",)"
+    R"("function":{"name":"f","arguments":"{}"}}],"cache_control":{"type":"ephemeral","ttl":"1h"}},)"
+    R"({"role":"tool","tool_call_id":"d","content":"s","cache_control":{"type":"ephemeral"}}],)"
+    R"("tools":[{"type":"function","cache_control":{"type":"ephemeral"},)"
+    R"("function":{"name":"f","parameters":{"type":"object"}}},)"
+    R"({"name":"g","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}])";
+
+TEST(CacheMarks, GoToClaudeFromWhereverTheyStand) {
+  const std::string payload =
+      R"({"model":"claude-sonnet-4-5",)" + std::string(marked_everywhere) + "}";
+  const auto built = test::build(test::settings_of("anthropic"), payload);
+  const std::string body = test::body_of(built);
+  ASSERT_TRUE(built.ok()) << body;
+  constexpr std::string_view mark = R"("cache_control":{"type":"ephemeral"}})";
+  const auto expect_marked = [&](std::string part) { expect_part(body, part.append(mark)); };
+  expect_marked(R"("system":[{"type":"text","text":"S",)");
+  expect_part(body, R"({"type":"text","text":"T"}])");
+  expect_marked(R"({"type":"tool_use","id":"c","name":"f","input":{},)");
+  expect_marked(R"({"type":"tool_result","tool_use_id":"c","content":"r",)");
+  expect_marked(R"({"type":"text","text":"A",)");
+  expect_part(body, R"({"type":"text","text":"B"})");
+  expect_part(body,
+              R"("id":"d","name":"f","input":{},"cache_control":{"type":"ephemeral","ttl":"1h"}})");
+  expect_marked(R"({"type":"tool_result","tool_use_id":"d","content":"s",)");
+  expect_marked(R"({"name":"f","input_schema":{"type":"object"},)");
+  expect_marked(R"({"name":"g","input_schema":{"type":"object"},)");
+  EXPECT_EQ(marks_in(body), 8U) << body;
+}
+
+TEST(CacheMarks, GoToPartsOfMessagesInChats) {
+  const std::string payload = R"({"model":"m",)" + std::string(marked_everywhere) + "}";
+  const auto built = test::build(test::settings_of("openrouter"), payload);
+  const std::string body = test::body_of(built);
+  ASSERT_TRUE(built.ok()) << body;
+  constexpr std::string_view mark = R"("cache_control":{"type":"ephemeral"}})";
+  const auto expect_marked = [&](std::string part) { expect_part(body, part.append(mark)); };
+  expect_marked(R"("role":"system","content":[{"type":"text","text":"S",)");
+  expect_marked(R"("role":"tool","content":[{"type":"text","text":"r",)");
+  expect_marked(R"("role":"assistant","content":[{"type":"text","text":"A",)");
+  expect_marked(R"("role":"tool","content":[{"type":"text","text":"s",)");
+  EXPECT_EQ(marks_in(body), 4U) << body;
+  const auto& notes = built.value().notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const auto& note) {
+    return note.what == "tools.cache_control";
+  })) << "marks of tools are lost without a word";
+}
+
 TEST(CacheMarks, AreLeftOutElsewhereAndThatIsSaid) {
   for (const std::string_view provider : {"togetherai", "google"}) {
     std::string payload = R"({"model":"m",)";
