@@ -333,7 +333,10 @@ ModelUsage read_vendor_usage(std::string_view provider, const json::Value& repor
 ModelUsage read_raw_usage(std::string_view provider, const json::Value& reported) {
   std::int64_t written = 0;
   for (const json::Value iteration : reported["iterations"].items()) {
-    written += number(iteration, "output_tokens");
+    // Other models' work, such as an advisor's, is in no count of the answer.
+    const std::string_view type = iteration["type"].string();
+    const bool is_own = type == "message" || type == "compaction";
+    if (is_own) written += number(iteration, "output_tokens");
   }
   // What a run reports holds them already.
   if (number(reported, "output_tokens") >= written) return read_vendor_usage(provider, reported);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/call_usage.hpp"
 #include "support/golden.hpp"
 
 using namespace millrace;
@@ -61,6 +62,35 @@ TEST(ModelUsage, CountsCompactionsOfARawReportOnce) {
     EXPECT_EQ(usage[Tokens::total_output], 4500) << counts;
   }
   EXPECT_EQ(whole(R"({"input_tokens":5,"output_tokens":2})")[Tokens::total_output], 2);
+  // A run's report, which holds the compaction already; what an advisor wrote is another model's.
+  const std::string advised =
+      R"({"input_tokens":203000,"output_tokens":4500,"iterations":[)"
+      R"({"type":"compaction","input_tokens":180000,"output_tokens":3500},)"
+      R"({"type":"advisor_message","model":"m","input_tokens":9,"output_tokens":5000},)"
+      R"({"type":"message","input_tokens":23000,"output_tokens":1000}]})";
+  EXPECT_EQ(whole(advised)[Tokens::total_input], 203000);
+  EXPECT_EQ(whole(advised)[Tokens::total_output], 4500);
+}
+
+TEST(ModelUsage, TellsWhatIsKnownOfTheCostOfSeveralAttempts) {
+  const auto attempt = [](std::string model, bool counts) {
+    model::Attempt made;
+    made.provider = "openai";
+    made.model = std::move(model);
+    made.counts = counts;
+    model::BookedUsage usage;
+    usage.source = UsageSource::reported;
+    usage.input_tokens = 1'000'000;
+    usage.output_tokens = 0;
+    made.usage = std::move(usage);
+    return made;
+  };
+  const model::Spent spent = model::spent_on(
+      {attempt("gpt-4o", true), attempt("of unknown price", true), attempt("gpt-4o", false)});
+  EXPECT_EQ(spent.sum[Tokens::total_input], 2'000'000) << "a request that nobody began is counted";
+  EXPECT_FALSE(spent.sum.cost);
+  EXPECT_EQ(spent.known_cost, 2.5);
+  EXPECT_FALSE(model::spent_on({attempt("of unknown price", true)}).known_cost);
 }
 
 TEST(ModelUsage, TakesAnAdaptersCountsWhenThereIsNoReport) {
