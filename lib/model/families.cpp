@@ -9,13 +9,13 @@ namespace millrace::model {
 namespace {
 
 template <class... Flags>
-constexpr std::uint32_t bits(Flags... flags) {
-  return ((std::uint32_t{1} << static_cast<unsigned>(flags)) | ... | 0U);
+constexpr std::uint64_t bits(Flags... flags) {
+  return ((std::uint64_t{1} << static_cast<unsigned>(flags)) | ... | 0U);
 }
 
 struct Family {
   std::string_view name;
-  std::uint32_t traits;
+  std::uint64_t traits;
   Efforts efforts = {};
 };
 
@@ -27,29 +27,31 @@ constexpr Efforts medium_to_xhigh(Effort::medium, Effort::xhigh);
 constexpr Efforts none_to_high = low_to_high.with(Effort::none);
 constexpr Efforts none_to_xhigh = low_to_xhigh.with(Effort::none);
 constexpr Efforts none_to_max = none_to_xhigh.with(Effort::max);
-constexpr std::uint32_t o_series =
+constexpr std::uint64_t o_series =
     bits(no_sampling, no_stop, completion_tokens, no_system, reasons, cache_key);
-constexpr std::uint32_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
-constexpr std::uint32_t gpt_5_5 = gpt_5 | bits(samples_unthinking);
-constexpr std::uint32_t gpt_5_1 = gpt_5_5 | bits(unthinking_by_default);
+constexpr std::uint64_t gpt_5 = bits(no_sampling, no_stop, completion_tokens, reasons, cache_key);
+constexpr std::uint64_t gpt_5_5 = gpt_5 | bits(samples_unthinking);
+constexpr std::uint64_t gpt_5_1 = gpt_5_5 | bits(unthinking_by_default);
 constexpr Efforts low_or_high = Efforts(Effort::low, Effort::low).with(Effort::high);
-constexpr std::uint32_t grok_reasoning = bits(no_penalties, no_stop);
-constexpr std::uint32_t grok_4 = grok_reasoning | bits(refuses_effort);
-constexpr std::uint32_t claude_4 = bits(no_effort, no_schema);
-constexpr std::uint32_t claude_4_5 = bits(one_sampling, no_effort);
-constexpr std::uint32_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
-constexpr std::uint32_t claude_4_7 =
+constexpr std::uint64_t grok_reasoning = bits(no_penalties, no_stop);
+constexpr std::uint64_t grok_4 = grok_reasoning | bits(refuses_effort);
+constexpr std::uint64_t claude_4 = bits(no_effort, no_schema);
+constexpr std::uint64_t claude_4_5 = bits(one_sampling, no_effort);
+constexpr std::uint64_t claude_4_6 = bits(one_sampling, adaptive_thinking, no_prefill);
+constexpr std::uint64_t claude_4_7 =
     bits(no_sampling, adaptive_thinking, adaptive_only, no_prefill, no_bedrock_schema);
-constexpr std::uint32_t claude_5 = claude_4_7 | bits(high_unthinking);
-constexpr std::uint32_t claude_5_5 = claude_4_7 | bits(always_thinks, no_demands, bound_thoughts);
-constexpr std::uint32_t sonnet_5_5 =
+constexpr std::uint64_t claude_5 = claude_4_7 | bits(high_unthinking);
+constexpr std::uint64_t claude_5_5 = claude_4_7 | bits(always_thinks, no_demands, bound_thoughts);
+constexpr std::uint64_t sonnet_5_5 =
     claude_5 | bits(thinks_between_tools, no_demands, bound_thoughts);
-constexpr std::uint32_t haiku_5_5 = claude_5 | bits(bound_thoughts);
+constexpr std::uint64_t haiku_5_5 = claude_5 | bits(bound_thoughts);
+constexpr std::uint64_t kimi_k2 = bits(fixed_sampling, no_demands, one_answer, switch_only);
 
 // The longest name that fits counts alone.
 // Sources: the vendors' model pages; OpenAI's API reference and guide of reasoning, also for the
 // efforts of its models; xAI's guide of reasoning and the tests of AI SDK's xai package, also for
-// Grok 4.5 and 4.6; Kimi's parameter reference and guide of thinking, AI SDK's moonshotai package,
+// Grok 4.5 and 4.6; the efforts that xAI's list of models names for each (2026-10); Kimi's
+// parameter reference and guides of thinking, AI SDK's moonshotai package,
 // https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152 for its tool choices (2026-11).
 constexpr std::array families{
     Family{"o1", o_series, low_to_high},
@@ -115,6 +117,9 @@ constexpr std::array families{
     Family{"claude-opus-5", claude_5},
     Family{"claude-sonnet-5", claude_4_7},
     Family{"claude-fable-5", claude_4_7 | bits(always_thinks)},
+    Family{"claude-mythos-5", claude_4_7 | bits(always_thinks)},
+    Family{"claude-mythos-5-1", claude_5_5},
+    Family{"claude-mythos-5.1", claude_5_5},
     Family{"claude-opus-5-5", claude_5_5},
     Family{"claude-opus-5.5", claude_5_5},
     Family{"claude-sonnet-5-5", sonnet_5_5},
@@ -137,6 +142,11 @@ constexpr std::array families{
     Family{"gemma-4", 0},
     Family{"gemini-2.5-flash-image", bits(image_output)},
     Family{"gemini-2.0-flash-preview-image-generation", bits(image_output)},
+    Family{"grok", grok_reasoning},
+    Family{"grok-beta", bits(refuses_effort)},
+    Family{"grok-vision-beta", bits(refuses_effort)},
+    Family{"grok-2", bits(refuses_effort)},
+    Family{"grok-2-vision", bits(refuses_effort)},
     Family{"grok-3", bits(refuses_effort)},
     Family{"grok-3-mini", grok_reasoning | bits(reasons), low_or_high},
     Family{"grok-4", grok_4},
@@ -144,10 +154,12 @@ constexpr std::array families{
     Family{"grok-4-1-fast-non-reasoning", bits(refuses_effort)},
     Family{"grok-4.20-non-reasoning", bits(refuses_effort)},
     Family{"grok-4.20-multi-agent", grok_reasoning, low_to_xhigh},
-    Family{"grok-4.3", grok_reasoning, none_to_high},
+    Family{"grok-4.20-0309-non-reasoning", bits(refuses_effort)},
+    Family{"grok-4.3", grok_reasoning, none_to_xhigh},
     Family{"grok-4.5", grok_reasoning, low_to_high},
     Family{"grok-4.6", grok_reasoning, low_to_xhigh},
-    Family{"grok-4.7", grok_reasoning},
+    Family{"grok-4.7", grok_reasoning, low_to_xhigh},
+    Family{"grok-build", grok_4},
     Family{"grok-code-fast-1", grok_4},
     Family{"mistral", bits(mistral_rules)},
     Family{"ministral", bits(mistral_rules)},
@@ -161,10 +173,10 @@ constexpr std::array families{
     Family{"deepseek-reasoner", bits(thoughts_back)},
     Family{"deepseek-v4", bits(thoughts_back)},
     Family{"deepseek-flash", bits(thoughts_back)},
-    Family{"kimi-k2.5", bits(fixed_sampling, no_demands)},
-    Family{"kimi-k2.6", bits(fixed_sampling, no_demands)},
-    Family{"kimi-k2.7", bits(fixed_sampling, no_demands, always_thinks)},
-    Family{"kimi-k3", bits(no_sampling, always_thinks), low_or_high.with(Effort::max)},
+    Family{"kimi-k2.5", kimi_k2},
+    Family{"kimi-k2.6", kimi_k2},
+    Family{"kimi-k2.7", kimi_k2 | bits(always_thinks)},
+    Family{"kimi-k3", bits(no_sampling, always_thinks, one_answer), low_or_high.with(Effort::max)},
 };
 
 // True when `name` stands in `model` as whole words, not behind a longer name's dash.

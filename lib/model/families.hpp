@@ -39,6 +39,8 @@ enum class Trait : std::uint8_t {
   mistral_rules,          // ids of calls are nine letters and digits, results are answered
   no_schema,              // Claude: no constrained decoding, for answers and for tools
   no_bedrock_schema,      // the same, on Bedrock only: it checks fields by an older list
+  one_answer,             // `n` other than 1 is refused
+  switch_only,            // Kimi K2: its thinking is switched on or off, there are no efforts
   thoughts_back,          // thinks only where each of its answers comes back with its reasoning
 };
 
@@ -75,14 +77,14 @@ class Efforts {
 class Traits {
  public:
   constexpr Traits() = default;
-  constexpr Traits(std::uint32_t bits, Efforts efforts) : bits_(bits), efforts_(efforts) {}
+  constexpr Traits(std::uint64_t bits, Efforts efforts) : bits_(bits), efforts_(efforts) {}
   [[nodiscard]] constexpr bool has(Trait trait) const {
     return ((bits_ >> static_cast<unsigned>(trait)) & 1U) != 0;
   }
   [[nodiscard]] constexpr Efforts efforts() const { return efforts_; }
 
  private:
-  std::uint32_t bits_ = 0;
+  std::uint64_t bits_ = 0;
   Efforts efforts_;
 };
 

@@ -28,7 +28,7 @@ constexpr std::array quirk_table{
 #include "model/quirks.def"
 #undef MILLRACE_QUIRK
 };
-static_assert(quirk_table.size() <= 64, "Quirks holds 64 flags");
+static_assert(quirk_table.size() <= Quirks::most, "Quirks holds fewer flags");
 
 constexpr std::array route_table{
     Route{"azure", "responses", "", openai_responses, "{base_url}/openai/v1", Auth::api_key},

@@ -1,6 +1,8 @@
 // The model providers as data: one row each (providers.def), and what a row may say.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -58,6 +60,8 @@ std::optional<Quirk> find_quirk(std::string_view name);
 // A set of quirks.
 class Quirks {
  public:
+  static constexpr std::size_t most = 128;
+
   constexpr Quirks() = default;
   template <class... Flags>
   static constexpr Quirks of(Flags... flags) {
@@ -66,17 +70,21 @@ class Quirks {
     return set;
   }
   [[nodiscard]] constexpr bool has(Quirk quirk) const {
-    return ((bits_ >> index(quirk)) & 1U) != 0;
+    return (words_[index(quirk) / word_bits] & bit(quirk)) != 0;
   }
-  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  [[nodiscard]] constexpr bool empty() const { return words_[0] == 0 && words_[1] == 0; }
   constexpr void set(Quirk quirk, bool on) {
-    const std::uint64_t bit = std::uint64_t{1} << index(quirk);
-    bits_ = on ? bits_ | bit : bits_ & ~bit;
+    std::uint64_t& word = words_[index(quirk) / word_bits];
+    word = on ? word | bit(quirk) : word & ~bit(quirk);
   }
 
  private:
   static constexpr unsigned index(Quirk quirk) { return static_cast<unsigned>(quirk); }
-  std::uint64_t bits_ = 0;
+  static constexpr std::size_t word_bits = 64;
+  static constexpr std::uint64_t bit(Quirk quirk) {
+    return std::uint64_t{1} << (index(quirk) % word_bits);
+  }
+  std::array<std::uint64_t, most / word_bits> words_{};
 };
 
 struct Provider {

@@ -236,6 +236,16 @@ void set_begun(const Draft& draft, bool is_mistral, format::OpenAiWishes& wishes
   }
 }
 
+void leave_names_out(const Draft& draft, format::OpenAiWishes& wishes) {
+  if (!draft.has(Quirk::no_names)) return;
+  wishes.names = false;
+  const bool has_name =
+      std::any_of(draft.messages.begin(), draft.messages.end(), [](const Message& message) {
+        return message.role != Role::tool && message.name.has_value();
+      });
+  if (has_name) draft.note("name", "The provider refuses the name of a message.");
+}
+
 // The one member that reasoning goes back in. Groq has it for models that reason only.
 // Source: https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_assistant_message_param.py
 std::string_view reasoning_member(const Draft& draft) {
@@ -263,6 +273,7 @@ Result<std::string> chat_messages(const Draft& draft) {
       is_mistral && (draft.model.find("magistral") != draft.model.npos ||
                      draft.payload.preserve_thinking || !draft.payload.reasoning->empty());
   set_begun(draft, is_mistral, wishes);
+  leave_names_out(draft, wishes);
   wishes.answer_images = draft.has(Quirk::image_config);
   wishes.cache_marks = draft.has(Quirk::cache_control_parts);
   const bool thinks = draft.is(Trait::thoughts_back) && !is_disabled(draft.payload.reasoning);

@@ -32,6 +32,10 @@ void write_thinking_object(JsonBuilder& out, const Draft& draft) {
       out.close_object();
     }
   }
+  if (draft.is(Trait::switch_only)) {
+    if (reasoning.effort.empty()) return;
+    return draft.note("reasoning_effort", "The model thinks or it does not: it knows no levels.");
+  }
   out.filled("reasoning_effort", effort_of(draft));
 }
 

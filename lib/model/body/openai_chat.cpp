@@ -85,6 +85,11 @@ void add_native_names(const Draft& draft, std::vector<std::string_view>& names) 
   if (is_mistral && !payload.seed) names.emplace_back("random_seed");
 }
 
+// Probabilities of tokens can neither be asked for nor be changed.
+bool refuses_logprobs(const Draft& draft) {
+  return draft.has(Quirk::no_logprobs);
+}
+
 // All further members that this provider takes.
 std::vector<std::string_view> members_of(const Draft& draft) {
   std::vector<std::string_view> names(known_extra.begin(), known_extra.end());
@@ -97,6 +102,7 @@ std::vector<std::string_view> members_of(const Draft& draft) {
     }
   }
   add_native_names(draft, names);
+  if (refuses_logprobs(draft)) std::erase(names, "logit_bias");
   return names;
 }
 
@@ -223,6 +229,24 @@ void write_limit(JsonBuilder& out, const Draft& draft) {
   write_integer(out, name, draft.payload.max_tokens);
 }
 
+void write_answers(JsonBuilder& out, const Draft& draft) {
+  const auto& wanted = draft.payload.n;
+  const bool gives_one = draft.has(Quirk::one_answer) || draft.is(Trait::one_answer);
+  if (!gives_one || wanted == 1) return write_integer(out, "n", wanted);
+  if (wanted) draft.note("n", "One answer is given: another number is refused.");
+}
+
+void write_logprobs(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  if (!payload.logprobs || is_mistral(draft)) return;
+  if (refuses_logprobs(draft)) {
+    if (*payload.logprobs) draft.note("logprobs", "The provider refuses it.");
+    return;
+  }
+  out.flag("logprobs", *payload.logprobs);
+  write_integer(out, "top_logprobs", payload.top_logprobs);
+}
+
 void write_sampling(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   const Sampling s = sampling_of(draft);
@@ -237,11 +261,8 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   write_number(out, "presence_penalty", s.presence_penalty);
   if (s.stop) write_strings(out, "stop", payload.stop);
   write_integer(out, is_mistral(draft) ? "random_seed" : "seed", payload.seed);
-  write_integer(out, "n", payload.n);
-  if (s.logprobs && payload.logprobs && !is_mistral(draft)) {
-    out.flag("logprobs", *payload.logprobs);
-    write_integer(out, "top_logprobs", payload.top_logprobs);
-  }
+  write_answers(out, draft);
+  if (s.logprobs) write_logprobs(out, draft);
 }
 
 // OpenRouter's way to models that answer with images, which gateways of its kind took over.

@@ -110,6 +110,7 @@ TEST(ModelCards, AreWellFormedAndFoundByVersion) {
   EXPECT_EQ(model_of("openai", "gpt-4.1-nano-2025-04-14"), "gpt-4.1-nano");
   EXPECT_EQ(model_of("anthropic", "claude-sonnet-4-5-20250929"), "claude-sonnet-4-5");
   EXPECT_EQ(model_of("anthropic", "claude-sonnet-4-5-latest"), "claude-sonnet-4-5");
+  EXPECT_EQ(model_of("anthropic", "claude-mythos-5"), "claude-mythos-5");
   EXPECT_EQ(model_of("openai", "gpt-4o-audio-preview"), "none");
   EXPECT_EQ(model_of("openai", "gpt-5-pro"), "none");
   EXPECT_EQ(model_of("openrouter", "gpt-4o"), "none");

@@ -123,6 +123,10 @@ std::vector<Case> member_cases() {
        talk(
            R"([{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"t"},{"role":"user","content":"c"}])"),
        R"("reasoning":"t")", R"("reasoning_content":"t")"},
+      {"one_answer", ask(R"("n":2)"), "", R"("n":2)"},
+      {"no_logprobs", ask(R"("logprobs":true,"top_logprobs":2,"logit_bias":{"1":1})"), "",
+       R"("logit_bias":{"1":1})"},
+      {"no_names", talk(R"([{"role":"user","name":"Ann","content":"q"}])"), "", R"("name":"Ann")"},
       {"reasoning_split", ask(""), R"("reasoning_split":true)", ""},
       {"always_streams", ask(R"("stream":false)"), R"("stream":true)", R"("stream":false)"},
       {"no_stream_with_tools", ask(tool), R"("stream":false)", R"("stream":true)"},
