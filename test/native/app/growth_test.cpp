@@ -14,6 +14,9 @@ namespace millrace {
 namespace {
 
 TEST(Growth, OfTimeIsThatOfTheText) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "The fuzzer measures it; here it would take minutes.";
+#endif
   std::size_t shapes = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(test::source_folder() / "fuzz/seeds/growth_fuzzer")) {
