@@ -2,11 +2,16 @@
 // an approval for instance.
 import { MillraceError } from './errors';
 
-function isLike(name: string): (known: string) => boolean {
+// From how many letters on another letter is a slip: where other names are allowed as well, a short one is likely to
+// be one of them. lib/base/spelling.hpp judges by the same rule.
+const slipLetters = 4;
+const slipLettersAmongOthers = 6;
+
+function isLike(name: string, letters: number): (known: string) => boolean {
   const plain = (text: string): string => text.toLowerCase().replace(/[-_]/g, '');
   return (known) => {
     const [a, b] = [plain(known), plain(name)];
-    return a === b || (a.length > 5 && isOneEditAway(a, b));
+    return a === b || (a.length >= letters && isOneEditAway(a, b));
   };
 }
 
@@ -21,15 +26,19 @@ function isOneEditAway(a: string, b: string): boolean {
   return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
 }
 
-// The known name that an unknown one is like.
-function meantBy(name: string, known: readonly string[]): string | undefined {
-  return known.includes(name) ? undefined : known.find(isLike(name));
+/** The known name that an unknown one is like. */
+export function meantBy(
+  name: string,
+  known: readonly string[],
+  letters: number = slipLetters,
+): string | undefined {
+  return known.includes(name) ? undefined : known.find(isLike(name, letters));
 }
 
 /** Throws for a name that is a known one but for its spelling, where options may have others too. */
 export function checkSpelling(owner: string, options: object, known: readonly string[]): void {
   for (const [name, value] of Object.entries(options)) {
-    const meant = value === undefined ? undefined : meantBy(name, known);
+    const meant = value === undefined ? undefined : meantBy(name, known, slipLettersAmongOthers);
     if (meant === undefined) continue;
     throw new MillraceError(
       'invalid_option',

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/model_stream.hpp"
+#include "base/spelling.hpp"
 #include "model/cards.hpp"
 
 namespace millrace::app {
@@ -66,13 +67,11 @@ Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& so
   for (const Tree& name : given["builtin"].items()) {
     const auto found = builtin.entries().find(name.string());
     if (found == builtin.entries().end()) {
-      std::string known;
-      for (const auto& [other, entry] : builtin.entries()) {
-        known.append(known.empty() ? "" : ", ").append(other);
-      }
+      std::vector<std::string_view> known;
+      for (const auto& [other, entry] : builtin.entries()) known.push_back(other);
       return make_error(Errc::invalid_option, "There is no builtin tool '" +
-                                                  std::string(name.string()) + "'. Use one of " +
-                                                  known + ".");
+                                                  std::string(name.string()) + "'. " +
+                                                  advice(name.string(), known));
     }
     MILLRACE_TRY(plan.tools.add(found->second.tool));
   }
@@ -117,12 +116,10 @@ Result<void> check_limit(const LimitRow& row, const Tree& value) {
 }
 
 Error unknown_limit(std::string_view name) {
-  std::string text = "There is no limit '";
-  text.append(name).append("'. Use one of ");
-  for (const LimitRow& row : limit_rows) {
-    text.append(row.name).append(&row == &limit_rows.back() ? "." : ", ");
-  }
-  return make_error(Errc::invalid_option, text);
+  std::vector<std::string_view> known;
+  for (const LimitRow& row : limit_rows) known.push_back(row.name);
+  return make_error(Errc::invalid_option,
+                    "There is no limit '" + std::string(name) + "'. " + advice(name, known));
 }
 
 Result<void> read_limits(AgentPlan& plan, const Tree& limits) {
@@ -238,11 +235,26 @@ Result<void> check_budget(const AgentPlan& plan) {
                                               " is known. Give `limits.maxTokens` instead.");
 }
 
+// Members that a vendor alone knows are let through; one that is misspelt would be lost.
+Result<void> check_parameters(const Tree& parameters) {
+  for (const auto& [key, value] : parameters.members()) {
+    const std::string_view name(key);
+    if (model::is_payload_member(name)) continue;
+    const auto meant = meant_by(name, model::payload_members(), slip_letters_among_others);
+    if (!meant) continue;
+    return make_error(Errc::invalid_option, "`parameters` of the agent has no member '" +
+                                                std::string(name) + "'. Did you mean '" +
+                                                std::string(*meant) + "'?");
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const ToolSources& sources,
                                                    std::size_t depth) {
   if (!given.is_object()) return wrong("plan", "an object");
   auto plan = std::make_shared<AgentPlan>();
   MILLRACE_TRY(read_model(*plan, given));
+  MILLRACE_TRY(check_parameters(given["payload"]));
   for (const auto& [key, value] : given["payload"].members()) {
     if (key == "messages" || key == "tools" || key == "model") continue;
     if (!plan->payload.empty()) plan->payload.push_back(',');

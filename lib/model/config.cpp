@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/json.hpp"
+#include "base/spelling.hpp"
 #include "model/address.hpp"
 #include "model/api_mode.hpp"
 #include "model/config_read.hpp"
@@ -29,11 +30,14 @@ struct CustomRow {
 };
 
 Error unknown_provider(std::string_view id) {
-  return make_error(Errc::unknown_provider, "There is no model provider \"" + std::string(id) +
-                                                "\". A server of your own is asked as the provider "
-                                                "whose API it speaks, with `baseURL`: openai for "
-                                                "most. There are " +
-                                                provider_ids() + ".");
+  std::vector<std::string_view> known;
+  for (const Provider& provider : providers()) known.push_back(provider.id);
+  const auto meant = meant_by(id, known);
+  std::string message = "There is no model provider \"" + std::string(id) + "\". ";
+  message.append(meant ? "Did you mean \"" + std::string(*meant) + "\"? "
+                       : "A server of your own is asked as the provider whose API it speaks, with "
+                         "`baseURL`: openai for most. ");
+  return make_error(Errc::unknown_provider, message + "`npx millrace providers` lists them all.");
 }
 
 struct TextOption {

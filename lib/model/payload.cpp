@@ -106,6 +106,18 @@ bool is_payload_member(std::string_view name) {
          std::find(other_members.begin(), other_members.end(), name) != other_members.end();
 }
 
+std::vector<std::string_view> payload_members() {
+  std::vector<std::string_view> names(other_members.begin(), other_members.end());
+  const auto add = [&names](const auto& rows) {
+    for (const auto& row : rows) names.push_back(row.name);
+  };
+  add(number_members);
+  add(integer_members);
+  add(text_members);
+  add(flag_members);
+  return names;
+}
+
 namespace {
 
 // What is said to the model must not be left out like an unknown setting.

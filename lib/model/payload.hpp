@@ -110,5 +110,6 @@ Result<ChatPayload> read_payload(std::string_view json, IdSource& ids);
 Result<ChatPayload> read_settings(std::string_view json);
 // Whether a payload has a member of this name that all dialects know.
 bool is_payload_member(std::string_view name);
+std::vector<std::string_view> payload_members();
 
 }  // namespace millrace::model
