@@ -4,14 +4,15 @@
 #include <array>
 #include <chrono>
 #include <functional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/json.hpp"
 #include "base/json_depth.hpp"
 #include "os/timer.hpp"
+#include "schema/sample.hpp"
 
 namespace millrace::app {
 namespace {
@@ -55,12 +56,66 @@ bool contains(std::string_view text, std::initializer_list<std::string_view> wor
   });
 }
 
+struct Offer {
+  std::string name;
+  std::string arguments;  // JSON text that follows its schema
+};
+
 struct Question {
   std::string text;         // of the last user message
   std::string tool_result;  // set when the last message is a tool's
   std::size_t words = 0;
-  std::set<std::string, std::less<>> tools;  // names of those that are offered
+  std::vector<Offer> tools;
+  std::string wanted;  // the tool that has to be called
+  std::string object;  // JSON text that follows the schema of the answer
 };
+
+const Offer* find_offer(const Question& question, std::string_view name) {
+  const auto found = std::find_if(question.tools.begin(), question.tools.end(),
+                                  [&](const Offer& offer) { return offer.name == name; });
+  return found == question.tools.end() ? nullptr : &*found;
+}
+
+// Words alone, in lower case, with a blank around each: "Use send_mail!" is " use send mail ".
+std::string plain_words(std::string_view text) {
+  std::string out = " ";
+  for (const char c : lowered(text)) {
+    const bool is_apart =
+        static_cast<unsigned char>(c) < 0x80 && !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'));
+    if (!is_apart) {
+      out.push_back(c);
+    } else if (out.back() != ' ') {
+      out.push_back(' ');
+    }
+  }
+  if (out.back() != ' ') out.push_back(' ');
+  return out;
+}
+
+// The tool that is called: one that has to be, one that the question names, or the one that its
+// words stand for. None is called that is not offered.
+const Offer* chosen_tool(const Question& question) {
+  if (question.tools.empty() || question.wanted == "none") return nullptr;
+  if (const Offer* wanted = find_offer(question, question.wanted)) return wanted;
+  const std::string said = plain_words(question.text);
+  const Offer* named = nullptr;
+  for (const Offer& offer : question.tools) {
+    const bool is_longer = named == nullptr || offer.name.size() > named->name.size();
+    if (is_longer && said.find(plain_words(offer.name)) != std::string::npos) named = &offer;
+  }
+  if (named != nullptr) return named;
+  if (contains(question.text, {"postcard"})) {
+    if (const Offer* postcard = find_offer(question, "send_postcard")) return postcard;
+  }
+  const bool wants_any = contains(question.text, {"tool"}) || question.wanted == "required";
+  if (wants_any || contains(question.text, {"weather"})) {
+    // The client's own tool comes before the demo's.
+    for (const std::string_view name : {"get_weather", "look_up_weather"}) {
+      if (const Offer* weather = find_offer(question, name)) return weather;
+    }
+  }
+  return wants_any ? &question.tools.front() : nullptr;
+}
 
 Question read_question(std::string_view body) {
   Question question;
@@ -68,7 +123,15 @@ Question read_question(std::string_view body) {
   const auto parsed = document.parse(body);
   if (!parsed) return question;
   for (const json::Value tool : parsed.value()["tools"].items()) {
-    question.tools.emplace(tool["function"]["name"].string());
+    const json::Value function = tool["function"];
+    question.tools.push_back(
+        {std::string(function["name"].string()), schema::sample_json(function["parameters"])});
+  }
+  const json::Value choice = parsed.value()["tool_choice"];
+  question.wanted = choice.is_string() ? choice.string() : choice["function"]["name"].string();
+  const json::Value format = parsed.value()["response_format"];
+  if (format["type"].string() == "json_schema") {
+    question.object = schema::sample_json(format["json_schema"]["schema"]);
   }
   for (const json::Value message : parsed.value()["messages"].items()) {
     const std::string_view role = message["role"].string();
@@ -83,15 +146,21 @@ Question read_question(std::string_view body) {
   return question;
 }
 
-// `pieces` of the arguments stand as they are in a JSON string.
-void call_tool(Script& script, std::string_view name,
-               std::initializer_list<std::string_view> pieces) {
-  script.delta(R"("tool_calls":[{"index":0,"id":"call_demo","type":"function",)"
-               R"("function":{"name":")" +
-               std::string(name) + R"(","arguments":""}}])");
-  for (const std::string_view piece : pieces) {
-    script.delta(R"("tool_calls":[{"index":0,"function":{"arguments":")" + std::string(piece) +
-                 R"("}}])");
+// The arguments come in two pieces, as those of a real model come in many.
+void call_tool(Script& script, const Offer& offer) {
+  std::string function = "{";
+  json::append_member(function, "name", offer.name);
+  json::append_member(function, "arguments", "");
+  script.delta(R"("tool_calls":[{"index":0,"id":"call_demo","type":"function","function":)" +
+               function + "}}]");
+  const std::string_view arguments = offer.arguments;
+  const std::size_t comma = arguments.find(',');
+  const std::size_t first = comma == std::string_view::npos ? arguments.size() : comma + 1;
+  for (const std::string_view piece : {arguments.substr(0, first), arguments.substr(first)}) {
+    if (piece.empty()) continue;
+    std::string text;
+    json::append_string(text, piece);
+    script.delta(R"("tool_calls":[{"index":0,"function":{"arguments":)" + text + "}}]");
   }
 }
 
@@ -110,22 +179,18 @@ std::vector<std::string> answer(const Question& question) {
     script.words("reasoning_content",
                  "The user wants to see reasoning. First I look at the question, then I write.");
   }
-  if (contains(question.text, {"postcard"}) && question.tools.contains("send_postcard")) {
-    script.words("content", "[demo] I write a postcard; a person may read it before it goes.");
-    call_tool(script, "send_postcard", {"{\\\"to\\\":\\\"Ada\\\",", "\\\"text\\\":\\\"Hello\\\"}"});
+  if (const Offer* offer = chosen_tool(question)) {
+    script.words("content", offer->name == "send_postcard"
+                                ? "[demo] I write a postcard; a person may read it before it goes."
+                                : "[demo] I use a tool, as a model with tools would do it before "
+                                  "it answers.");
+    call_tool(script, *offer);
     script.finish("tool_calls", question.words);
     return script.take();
   }
-  if (contains(question.text, {"tool", "weather"})) {
-    script.words("content",
-                 "[demo] I look that up with a tool, as a model with tools would do it "
-                 "before it answers.");
-    // The client's own tool comes first.
-    const bool is_server =
-        !question.tools.contains("get_weather") && question.tools.contains("look_up_weather");
-    call_tool(script, is_server ? "look_up_weather" : "get_weather",
-              {"{\\\"city\\\":", "\\\"Paris\\\"}"});
-    script.finish("tool_calls", question.words);
+  if (!question.object.empty()) {
+    script.words("content", question.object);
+    script.finish("stop", question.words);
     return script.take();
   }
   if (contains(question.text, {"fail"})) {
