@@ -318,6 +318,8 @@ Result<std::string> plan_object(const ProviderConfig& config, std::string_view r
   const std::string whole = std::move(said).value();
   // Nobody pays for an answer that cannot be held to its schema.
   if (request["validate"].is_true()) {
+    // As it was given first: an error names places of the caller's schema.
+    if (wrapped) MILLRACE_TRY(schema::Schema::compile(schema.to_json()));
     MILLRACE_TRY(schema::Schema::compile(whole));
   }
   Plan plan;

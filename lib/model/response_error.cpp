@@ -267,6 +267,10 @@ Error finish(Said& said, Errc code, std::string_view lead, std::string_view prov
   if (!said.page.empty()) {
     if (lead.empty()) message = "The provider answered";
     message.append(" with ").append(said.page);
+    // It is the answer of a web server that knows nothing of models.
+    if (code == Errc::model_not_found) {
+      message.append(". Check `baseURL`: there are web pages at this address, and no API");
+    }
     lead = message;
     said.message.clear();
   }

@@ -198,6 +198,12 @@ TEST(ResponseError, DescribesAPageInsteadOfCopyingIt) {
             0U)
       << message_of(502, page);
   EXPECT_EQ(message_of(502, page).find("nginx"), std::string::npos);
+  // Where no API is, the address is more likely wrong than the model.
+  const std::string missing = message_of(404, "<!doctype html><title>Not here</title>");
+  EXPECT_EQ(missing.find("The provider answered 404 with an HTML page titled \"Not here\". Check "
+                         "`baseURL`: there are web pages at this address, and no API. "),
+            0U)
+      << missing;
   EXPECT_EQ(message_of(500, "<html>sk-0123456789</html>")
                 .find("The provider answered 500 with an HTML page. "),
             0U);
