@@ -213,7 +213,8 @@ export interface Addon {
   /** The bytes of a run that waits to begin, but its RUN_STARTED; the options are those of AgUiRun. */
   agentBytes(stream: number, optionsJson: string, deliver: Deliver): number;
   /** Throws what is wrong with an agent's plan. */
-  checkAgent(planJson: string): void;
+  /** JSON text of sentences: which keys are missing. Throws what is wrong with the plan. */
+  checkAgent(planJson: string): string;
   /** AG-UI's AgentCapabilities of an agent's plan, as JSON text. */
   agentCapabilities(planJson: string, version: string): string;
   /** The address of the demo model, which starts with the first call. */
@@ -277,7 +278,8 @@ function open(): Addon {
   const platform = `${process.platform}-${process.arch}`;
   const fix =
     "Install the package for this platform, build it with 'npm run build' in a checkout, or set " +
-    'MILLRACE_BINARY to the path of a millrace.node.';
+    'MILLRACE_BINARY to the path of a millrace.node. Where a bundler made the program, it has to leave the package ' +
+    'out: `--external:millrace` of esbuild, `externals` of webpack, `serverExternalPackages` of Next.js.';
   throw new MillraceError(
     found ? 'addon_load_failed' : 'addon_not_found',
     `The native addon for ${platform} ` +

@@ -13,14 +13,21 @@ export const refusalStatus: Partial<Record<ErrorCode, number>> = {
 
 /** The JSON value of a body of at most so many bytes. Rejects with a MillraceError, or with why it was aborted. */
 export async function jsonOfRequest(request: Request, limit: number): Promise<unknown> {
-  const coding = request.headers.get('content-encoding') ?? 'identity';
-  if (coding.toLowerCase() !== 'identity') {
-    const sentence = `The request body has the Content-Encoding '${coding}'; send it without one.`;
-    throw new MillraceError('unsupported_media_type', sentence);
-  }
-  const text = new TextDecoder().decode(await bytesOf(request, limit));
+  refuseCoding(request.headers.get('content-encoding'));
+  return jsonOf(await bytesOf(request, limit));
+}
+
+/** Throws for a body that is compressed. */
+export function refuseCoding(coding: string | null | undefined): void {
+  if ((coding ?? 'identity').toLowerCase() === 'identity') return;
+  const sentence = `The request body has the Content-Encoding '${coding}'; send it without one.`;
+  throw new MillraceError('unsupported_media_type', sentence);
+}
+
+/** The JSON value of a body. */
+export function jsonOf(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
   } catch (cause) {
     throw new MillraceError('invalid_json', 'The request body is not valid JSON.', { cause });
   }
@@ -43,7 +50,7 @@ async function bytesOf(request: Request, limit: number): Promise<Buffer> {
     done = onAbort(signal, () => reject(reasonOf(signal)));
   });
   try {
-    return await Promise.race([gathered(body, limit), gone]);
+    return await Promise.race([gathered(body as AsyncIterable<Uint8Array> | null, limit), gone]);
   } catch (cause) {
     throwIfAborted(signal);
     if (MillraceError.is(cause)) throw cause;
@@ -54,15 +61,19 @@ async function bytesOf(request: Request, limit: number): Promise<Buffer> {
   }
 }
 
-async function gathered(body: Request['body'], limit: number): Promise<Buffer> {
+/** All bytes of a body; throws `body_too_large` for more than the limit. */
+export async function gathered(
+  body: AsyncIterable<Uint8Array> | null,
+  limit: number,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {
-    size += (chunk as Uint8Array).byteLength;
+    size += chunk.byteLength;
     if (size > limit) {
       throw new MillraceError('body_too_large', `The request is larger than ${limit} bytes.`);
     }
-    chunks.push(chunk as Uint8Array);
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }

@@ -3,6 +3,7 @@
 // checkAgent, agentCapabilities.
 #include "app/ag_ui_run.hpp"
 #include "app/agent_capabilities.hpp"
+#include "base/json.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
 #include "message/json_builder.hpp"
@@ -164,12 +165,20 @@ Napi::Value agent_bytes(const Napi::CallbackInfo& info) {
   return call.started(call.engine().start(std::move(task), deliver));
 }
 
-// checkAgent(planJson): throws what is wrong with a plan
+// checkAgent(planJson) -> JSON text [sentence]: which keys are missing; throws what is wrong with a
+// plan
 Napi::Value check_agent(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const std::string json = call.text(0);
-  if (call) call.value_of(call.engine().plan(json));
-  return call.nothing();
+  if (!call) return call.raised();
+  const auto plan = call.value_of(call.engine().plan(json));
+  if (!call) return call.raised();
+  std::string sentences = "[";
+  for (const std::string& sentence : app::missing_keys(*plan)) {
+    if (sentences.size() > 1) sentences.push_back(',');
+    json::append_string(sentences, sentence);
+  }
+  return to_text(info.Env(), sentences + "]");
 }
 
 // agentCapabilities(planJson, version) -> JSON text: AG-UI's AgentCapabilities of a plan

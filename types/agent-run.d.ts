@@ -9,6 +9,8 @@ export type AgentRunStatus =
   /** The client runs the calls that have no result; its next messages hold them. */
   | 'delegated'
   | 'cancelled'
+  /** `maxCost`, `maxTokens` or `maxDurationMs` ended it. */
+  | 'limited'
   | 'error';
 
 /** A person is asked whether a tool may run. */

@@ -200,6 +200,12 @@ export interface AgentCost {
   };
 }
 
+/** The cost of a run: without a total where no price of its calls is known. */
+export type AgentRunCost = Omit<AgentCost, 'total' | 'llm'> & {
+  total?: number;
+  llm: Omit<AgentCost['llm'], 'total'> & { total?: number };
+};
+
 export interface AgentCostLimit {
   maxTotalCost: number;
   maxLlmCost?: number;

@@ -44,6 +44,14 @@ export interface ErrorStatuses {
   program_not_allowed: 403;
   /** More work waits than there are places for. HTTP 503; may be sent again later. */
   too_much_work: 503;
+  /** The run reached its limit of cost; `result` has the answer so far. HTTP 429; fails again. */
+  cost_limit_exceeded: 429;
+  /** The run reached its limit of tokens; `result` has the answer so far. HTTP 429; fails again. */
+  token_limit_exceeded: 429;
+  /** The run reached its limit of time; `result` has the answer so far. HTTP 504; fails again. */
+  timeout: 504;
+  /** The run waits for a person's answer. HTTP 409; fails again. */
+  run_interrupted: 409;
   /** The agent has no model to call. HTTP 400; fails again. */
   model_runtime_missing: 400;
   /** The connection to the MCP server cannot be opened. HTTP 502; fails again. */

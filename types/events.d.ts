@@ -1,4 +1,5 @@
 // The events of a run, as AG-UI 1.0 spells them.
+import type { AgentUsage, AgentRunCost } from './agent';
 import type { ContentPart, GivenMessage, Message } from './messages';
 
 /** Members of every event. */
@@ -269,12 +270,41 @@ export interface RawEvent extends AttributedEventBase {
   event?: unknown;
   source?: string | undefined;
 }
-/** Names that start with `millrace.` are Millrace's own; docs/events.md lists them. */
+/** Names that start with `millrace.` are Millrace's own: MillraceEvent has the values of each. */
 export interface CustomEvent extends AttributedEventBase {
   type: 'CUSTOM';
   name: string;
   value?: unknown;
 }
+
+/** The values of Millrace's CUSTOM events, by name; docs/events.md says what each means. */
+export interface MillraceEventValues {
+  'millrace.warning': { code: string; message: string; payload?: unknown };
+  'millrace.retry': { attempt: number; waitMs: number; code: string; message: string };
+  'millrace.reset': { messageIds?: string[]; attempt?: number; reason: string };
+  'millrace.stage': { name: string; detail?: unknown };
+  'millrace.citation': { messageId?: string; citation: unknown };
+  'millrace.provider_state': { provider: string; kind: string; entityId?: string; state: unknown };
+  'millrace.tool_error': { toolCallId: string; error: string };
+  'millrace.usage': { tokens: TokenUsage; reported?: unknown; estimated?: boolean };
+  'millrace.tool_progress': { toolCallId: string; progress: unknown };
+  'millrace.tool_result': { toolCallId: string; [member: string]: unknown };
+  'millrace.run_usage': { usage: AgentUsage; cost: AgentRunCost; steps: number; turns: number };
+  'millrace.interrupt': { interrupt: unknown; reason?: string };
+  'millrace.finish': { reason: string };
+}
+
+/** Millrace's CUSTOM events, told apart by `name`. */
+export type MillraceEvent = {
+  [Name in keyof MillraceEventValues]: AttributedEventBase & {
+    type: 'CUSTOM';
+    name: Name;
+    value: MillraceEventValues[Name];
+  };
+}[keyof MillraceEventValues];
+
+/** The events of a run that is read in JavaScript: its CUSTOM events are Millrace's. */
+export type RunEvent = Exclude<AGUIEvent, CustomEvent> | MillraceEvent;
 
 /** Reasoning as AG-UI spelled it before 1.0; nothing here emits it. */
 export type RetiredEvent = AttributedEventBase &

@@ -11,6 +11,8 @@ import type {
 } from './chat-stream';
 import type { ErrorCode } from './errors';
 import type { AGUIEvent } from './events';
+import type { GivenMessage } from './messages';
+import type { ProviderId } from './providers';
 
 /** A part of a message's content. */
 export type ChatContentPart =
@@ -47,10 +49,13 @@ export interface ChatTool {
   function: { name: string; description?: string; parameters?: unknown; strict?: boolean };
 }
 
+/** `provider:model`. The providers of the table are completed, and others are allowed. */
+export type ModelId = `${ProviderId}:${string}` | (string & {});
+
 /** What a chat is asked. Members that are null count as missing. */
 export interface ChatStreamPayload {
   model: string;
-  messages: readonly ChatMessage[] | readonly object[];
+  messages: readonly (ChatMessage | GivenMessage)[];
   /** The shape of `messages`; default OpenAI's with LobeHub's members. */
   format?: 'openai' | 'canonical' | (string & {}) | undefined;
   provider?: string | undefined;

@@ -1,5 +1,5 @@
 // How a run of an agent ended, told apart by `status`.
-import type { AgentCost, AgentUsage } from '../../types/agent';
+import type { AgentUsage, AgentRunCost } from '../../types/agent';
 import type { AgentInterrupt } from '../../types/agent-run';
 import type { MillraceError } from '../errors';
 
@@ -16,7 +16,7 @@ export interface AgentResultBase {
   threadId: string;
   runId: string;
   usage?: AgentUsage;
-  cost?: AgentCost;
+  cost?: AgentRunCost;
 }
 
 /** A run that came to its end, left calls to the client, or was stopped. */
@@ -33,6 +33,17 @@ export interface InterruptedResult extends AgentResultBase {
   error?: undefined;
 }
 
+/**
+ * A run that was ended by `maxCost`, `maxTokens` or `maxDurationMs`. `text` is the answer so far; `error` says which
+ * limit it was, its code is the `reason`.
+ */
+export interface LimitedResult extends AgentResultBase {
+  status: 'limited';
+  reason: 'cost_limit_exceeded' | 'token_limit_exceeded' | 'timeout';
+  interrupts?: undefined;
+  error: MillraceError;
+}
+
 export interface FailedResult extends AgentResultBase {
   status: 'error';
   interrupts?: undefined;
@@ -40,4 +51,4 @@ export interface FailedResult extends AgentResultBase {
 }
 
 /** How a run ended. */
-export type AgentResult = EndedResult | InterruptedResult | FailedResult;
+export type AgentResult = EndedResult | InterruptedResult | LimitedResult | FailedResult;

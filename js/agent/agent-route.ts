@@ -1,11 +1,28 @@
-// A Fetch-style handler for AG-UI clients: a request with a RunAgentInput in, an AG-UI response out.
+// Handlers for AG-UI clients: a request with a RunAgentInput in, an AG-UI response out.
 import type { ErrorCode } from '../../types/errors';
 import type { RunAgentInput } from '../../types/events';
 import { MillraceError } from '../errors';
 import { jsonOfRequest, refusalStatus } from '../request-body';
+import type { AgentRun } from './agent-run';
 import type { EngineAgent } from './create-agent';
 
-const bodyLimit = 16 * 1024 * 1024;
+/** Bytes of a body. */
+export const bodyLimit: number = 16 * 1024 * 1024;
+
+/** What a handler knows of a request, whatever it is made of. */
+export interface AgentRequest {
+  method: string;
+  url: string;
+  signal: AbortSignal | undefined;
+  body: () => Promise<unknown>;
+}
+
+/** An answer that is no run. */
+export interface PlainAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body: object;
+}
 
 /** Throws for what is no Request, the pair of a Node server for instance. */
 export function checkRequest(request: unknown): void {
@@ -15,7 +32,7 @@ export function checkRequest(request: unknown): void {
   throw new MillraceError(
     'invalid_argument',
     "agent.handler takes a web Request. With (req, res) of a Node server or Express' answer by " +
-      'pipeAGUI(agent.run(req.body), res).',
+      'agent.nodeHandler(req, res).',
   );
 }
 
@@ -25,47 +42,57 @@ function isStream(body: unknown): boolean {
 
 /** Answers one request; what is wrong with it is a JSON body with its status. Never rejects. */
 export async function answerRequest(agent: EngineAgent, request: Request): Promise<Response> {
-  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+  const { method, url, signal } = request;
+  const body = (): Promise<unknown> => jsonOfRequest(request, bodyLimit);
+  const answer = await answerOf(agent, { method, url, signal, body }, (run) => run.response());
+  if (answer instanceof Response) return answer;
+  const { status, headers, body: plain } = answer;
+  return Response.json(plain, { status, ...(headers && { headers }) });
+}
+
+/** What `give` makes of the run that a request starts, or the plain answer to it. Never rejects. */
+export async function answerOf<Answer>(
+  agent: EngineAgent,
+  { method, url, signal, body }: AgentRequest,
+  give: (run: AgentRun) => Answer,
+): Promise<Answer | PlainAnswer> {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
   const isAbout = pathname.endsWith('/capabilities');
   const allowed = isAbout ? 'GET' : 'POST';
-  if (request.method !== allowed) {
-    return Response.json(
-      { error: { code: 'method_not_allowed', message: `Send a ${allowed} request.` } },
-      { status: 405, headers: { Allow: allowed } },
-    );
+  if (method !== allowed) {
+    const answer = told('method_not_allowed', `Send a ${allowed} request.`, 405);
+    return { ...answer, headers: { Allow: allowed } };
   }
   if (isAbout) {
-    return Response.json(agent.capabilities, { headers: { 'Cache-Control': 'no-store' } });
+    return { status: 200, headers: { 'Cache-Control': 'no-store' }, body: agent.capabilities };
   }
   try {
-    const input = await inputOf(request);
+    const input = inputOf(await body());
     const format = searchParams.get('format') ?? undefined;
-    // Its events are read once, as bytes.
-    const run = agent.run(input, { signal: request.signal, format, keptSize: 0 });
-    return run.response({ protocolVersion: input.protocolVersion });
+    // Its events are read once, as bytes: whoever answers with them asks in the same turn.
+    return give(agent.run(input, { signal, format, keptSize: 0 }));
   } catch (error) {
-    return refusal(error, request.signal);
+    return refusal(error, signal);
   }
 }
 
 // What nobody foresaw may hold what clients must not see. Whoever is gone reads no answer, but frameworks want one.
-function refusal(error: unknown, signal: AbortSignal | undefined): Response {
+function refusal(error: unknown, signal: AbortSignal | undefined): PlainAnswer {
   if (MillraceError.is(error)) return told(error.code, error.message, statusOf(error));
   return signal?.aborted === true
     ? told('cancelled', 'The request was aborted.', 499)
     : told('internal', 'The request failed.', 500);
 }
 
-function told(code: ErrorCode, message: string, status: number): Response {
-  return Response.json({ error: { code, message } }, { status });
+function told(code: ErrorCode, message: string, status: number): PlainAnswer {
+  return { status, body: { error: { code, message } } };
 }
 
 function statusOf({ code, errorType }: MillraceError): number {
   return refusalStatus[code] ?? (errorType === 'InternalServerError' ? 500 : 400);
 }
 
-async function inputOf(request: Request): Promise<RunAgentInput> {
-  const value = await jsonOfRequest(request, bodyLimit);
+function inputOf(value: unknown): RunAgentInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new MillraceError('invalid_body', 'The request body must be an AG-UI RunAgentInput.');
   }

@@ -8,11 +8,12 @@ import type {
   AgentRunStatus,
   SavedRun,
 } from '../../types/agent-run';
-import type { AGUIEvent, Interrupt, ResumeEntry } from '../../types/events';
+import type { AGUIEvent, Interrupt, ResumeEntry, RunEvent } from '../../types/events';
 import { onAbort } from '../abort';
 import { agUIAdapter } from '../adapters/adapters';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
+import { meantBy } from '../known-names';
 import type { AgentCall } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
 import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
@@ -27,7 +28,7 @@ import { itemsOf } from '../transport/batches';
 import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';
 import { type AskedTools, rememberAsked } from './asked-tools';
-import type { AgentResult, AgentResultBase } from './agent-result';
+import type { AgentResult, AgentResultBase, LimitedResult } from './agent-result';
 import { HostCalls, type ToolQuestion } from './host-calls';
 import { HostFetches } from './host-fetches';
 import type { HostTool } from './tools';
@@ -36,6 +37,7 @@ import type { HostTool } from './tools';
 export interface RunHost {
   threadId: string;
   runId: string;
+  protocolVersion: string | undefined;
   tools: ReadonlyMap<string, HostTool>;
   /** Sends the requests of the run, where the engine shall not. */
   send: typeof fetch | undefined;
@@ -48,10 +50,12 @@ export interface RunHost {
   goOn(entries: ResumeEntry[], options: ResumeOptions): AgentRun;
 }
 
-// The result as the engine tells it, without the error.
+// The result as the engine tells it, without the error of a run that failed.
 type ToldResult = Omit<AgentResultBase, 'threadId' | 'runId'> & {
   status: AgentRunStatus;
   interrupts?: AgentInterrupt[];
+  /** Of a run that a limit ended: the error as the engine describes it. */
+  limit?: object;
 };
 
 type Item =
@@ -82,9 +86,11 @@ export interface ResumeOptions {
  *
  * Leaving the last loop or response stops the run, unless `result` or `text()` waits for it.
  */
-export class AgentRun implements AsyncIterable<AGUIEvent> {
+export class AgentRun implements AsyncIterable<RunEvent> {
   readonly threadId: string;
   readonly runId: string;
+  /** `protocolVersion` of the client's input, which says what its responses may hold. */
+  readonly protocolVersion: string | undefined;
   readonly #host: RunHost;
   readonly #call: AgentCall;
   readonly #calls: HostCalls;
@@ -111,6 +117,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   constructor(call: AgentCall, host: RunHost) {
     this.threadId = host.threadId;
     this.runId = host.runId;
+    this.protocolVersion = host.protocolVersion;
     this.#call = call;
     this.#host = host;
     this.#events = new KeptEvents(host.keptSize, { waits: true });
@@ -132,7 +139,7 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     this.#call.beginRun(!asBytes);
   }
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<RunEvent> {
     if (this.#reads === 'bytes') return this.#eventsOfBytes();
     return new RunReader(this.#handle());
   }
@@ -150,15 +157,16 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 
   // Of a run that was begun for its bytes alone.
-  async *#eventsOfBytes(): AsyncGenerator<AGUIEvent, undefined> {
+  async *#eventsOfBytes(): AsyncGenerator<RunEvent, undefined> {
     const { threadId, runId } = this;
-    const started: AGUIEvent = { type: 'RUN_STARTED', threadId, runId };
+    const started: RunEvent = { type: 'RUN_STARTED', threadId, runId };
     this.#byteReaders += 1;
     try {
       yield started;
       if (!this.#bytes) throw new MillraceError('run_not_kept', tooLong);
       const body = ReadableStream.from(this.#bytes.read());
-      yield* agUIAdapter().parse(new Response(body as ReadableStream<Uint8Array>));
+      const answer = new Response(body as ReadableStream<Uint8Array>);
+      yield* agUIAdapter().parse<RunEvent>(answer);
     } finally {
       this.#byteReaders -= 1;
       this.#stopUnread();
@@ -177,13 +185,19 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
     return this.#done;
   }
 
-  /** The last answer; rejects when the run failed or was stopped. */
+  /**
+   * The last answer. Rejects when there is none: the run failed, was stopped, was ended by a limit (with the
+   * reason as the code), or waits for a person (`run_interrupted`).
+   */
   text(): Promise<string> {
     return this.result.then((result) => this.#textOf(result));
   }
 
-  #textOf({ status, text }: AgentResult): string {
+  #textOf(result: AgentResult): string {
+    const { status, text } = result;
     if (this.#failure) throw this.#failure;
+    if (status === 'limited') throw result.error;
+    if (status === 'interrupted') throw openQuestion(result.interrupts);
     if (status !== 'cancelled') return text;
     const { signal } = this.#host;
     if (signal?.aborted) throw signal.reason;
@@ -264,11 +278,15 @@ export class AgentRun implements AsyncIterable<AGUIEvent> {
   }
 
   #ended(): AgentResult {
-    const { status, interrupts = [], ...told } = this.#result ?? noResult;
+    const { status, interrupts = [], limit, ...told } = this.#result ?? noResult;
     const { threadId, runId } = this;
     const base: AgentResultBase = { ...told, threadId, runId };
     if (this.#failure) return { ...base, status: 'error', error: this.#failure };
     if (status === 'interrupted') return { ...base, status, interrupts };
+    if (status === 'limited') {
+      const reason = base.reason as LimitedResult['reason'];
+      return { ...base, status, reason, error: errorFromNative(JSON.stringify(limit)) };
+    }
     if (status !== 'error') return { ...base, status };
     this.#failure = new MillraceError('internal', 'The run ended without a word.');
     return { ...base, status, error: this.#failure };
@@ -341,6 +359,19 @@ function asError(error: unknown): MillraceError {
   return new MillraceError('internal', 'The run could not be read.', { cause: error });
 }
 
+// `send_mail waits for approval`, or the question that the model asked.
+function openQuestion(interrupts: readonly AgentInterrupt[]): MillraceError {
+  const open = interrupts.map((one) =>
+    one.reason === 'tool_call'
+      ? `${one.metadata.toolName} waits for approval`
+      : `it asks "${one.message}"`,
+  );
+  return new MillraceError(
+    'run_interrupted',
+    `The run has no answer yet: ${open.join(', ')}. Read \`interrupts\` of \`result\` and go on with resume().`,
+  );
+}
+
 /** Answers to all questions of a run, or by the id of a question or of its call. */
 export type AgentDecisions = boolean | AgentDecision | Record<string, boolean | AgentDecision>;
 
@@ -357,12 +388,20 @@ export function entriesOf(
     entries.push({ interruptId: id, status: 'resolved', payload });
   }
   if (entries.length > 0) return entries;
-  const half = Object.keys(decisions).find((name) => details.has(name));
-  const reason =
-    half === undefined
-      ? 'None of the answers is to an open question'
-      : `${half} alone decides nothing, give { approved: true, editedArgs } or { approved: false, reason }`;
-  throw noAnswer(reason, interrupts);
+  throw noAnswer(mistakeIn(decisions), interrupts);
+}
+
+// What is wrong with decisions that answer nothing.
+function mistakeIn(decisions: AgentDecisions): string {
+  const names = Object.keys(decisions);
+  const half = names.find((name) => details.has(name));
+  if (half !== undefined) {
+    return `${half} alone decides nothing, give { approved: true, editedArgs } or { approved: false, reason }`;
+  }
+  const misspelt = names.find((name) => meantBy(name, decisive) !== undefined);
+  return misspelt === undefined
+    ? 'None of the answers is to an open question'
+    : `\`${misspelt}\` decides nothing. The answer to an approval needs \`approved\`: true or false`;
 }
 
 function noAnswer(reason: string, interrupts: readonly Interrupt[]): MillraceError {

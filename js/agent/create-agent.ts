@@ -5,6 +5,7 @@ import { checkSignal, neverSent } from '../abort';
 import type { AgentLimits } from '../../types/agent';
 import type { AgentCapabilities, SavedRun } from '../../types/agent-run';
 import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
+import type { ModelId } from '../../types/model';
 import type { GivenMessage, Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
@@ -14,10 +15,12 @@ import { ModelRuntime } from '../model/runtime';
 import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
+import type { NodeResponse } from '../runs/ag-ui';
 import { checkValues, milliseconds } from '../value-checks';
 import { version } from '../version';
 import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
+import { answerNode, checkNodePair, type NodeRequest } from './agent-node-route';
 import { AgentRun, type ResumeOptions } from './agent-run';
 import { engineToolOf } from './engine-tools';
 import { askedTools } from './asked-tools';
@@ -52,7 +55,7 @@ export interface SubAgentOptions {
 
 export interface CreateAgentOptions {
   /** `provider:model`, or a runtime together with `modelName`. `demo:demo` needs no key. */
-  model: string | ModelRuntime;
+  model: ModelId | ModelRuntime;
   modelName?: string | undefined;
   /** Settings of the provider, where `model` is a name; `fetch` and `transport` as a runtime has them. */
   provider?: (ProviderSettings & Pick<ModelRuntimeOptions, 'fetch' | 'transport'>) | undefined;
@@ -152,11 +155,7 @@ export class EngineAgent {
       for (const [name, one] of agent.#tools) this.#addTool(name, one);
     }
     this.#planJson = toJson(this.#plan, 'agent');
-    try {
-      engine().checkAgent(this.#planJson);
-    } catch (error) {
-      rethrow(error);
-    }
+    warnOfMissingKeys(this.#planJson);
   }
 
   // The engine names a tool only: one name stands for one function in an agent and those it calls. What
@@ -216,6 +215,15 @@ export class EngineAgent {
     return answerRequest(this, request);
   };
 
+  /**
+   * The same for a Node server or Express: `app.use('/agent', agent.nodeHandler)`. A body that Express has parsed is
+   * taken as it is. Resolves when the answer is written or the client is gone; never rejects.
+   */
+  readonly nodeHandler = (request: NodeRequest, response: NodeResponse): Promise<void> => {
+    checkNodePair(request, response);
+    return answerNode(this, request, response);
+  };
+
   /** Runs in a stored thread: the user's row and an empty answer are stored before the model is asked. */
   sendMessage(options: SendMessageOptions): Promise<SentMessage> {
     return sendMessage(this, options);
@@ -252,11 +260,12 @@ export class EngineAgent {
     const call = startAgentCall((native, deliver) =>
       native.startAgent(this.#planJson, inputJson, optionsJson, deliver),
     );
-    const { threadId, runId } = input;
+    const { threadId, runId, protocolVersion } = input;
     const answers = more.state === undefined && (input.resume ?? []).length > 0;
     return new AgentRun(call, {
       threadId,
       runId,
+      protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : undefined,
       tools: this.#tools,
       send,
       asked: answers ? askedTools(threadId) : undefined,
@@ -300,6 +309,19 @@ export class EngineAgent {
 /** Makes an agent whose loop, model calls and limits are the engine's. */
 export function createAgent(options: CreateAgentOptions): EngineAgent {
   return new EngineAgent(options);
+}
+
+// A run fails for want of a key, or a fallback does when it is needed: better to hear of it at once.
+function warnOfMissingKeys(planJson: string): void {
+  let missing: string[];
+  try {
+    missing = JSON.parse(engine().checkAgent(planJson)) as string[];
+  } catch (error) {
+    rethrow(error);
+  }
+  for (const sentence of missing) {
+    process.emitWarning(`createAgent(): ${sentence}`, { code: 'MILLRACE_MISSING_API_KEY' });
+  }
 }
 
 function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
@@ -367,7 +389,8 @@ function finite(limits: CreateAgentOptions['limits']): object | undefined {
 }
 
 function runtimeOf({ model, provider }: CreateAgentOptions): ModelRuntime {
-  return typeof model === 'string' ? new ModelRuntime(splitModel(model).provider, provider) : model;
+  if (typeof model !== 'string') return model;
+  return new ModelRuntime(splitModel(model).provider, provider, 'createAgent(): provider');
 }
 
 function modelOf({ model, modelName }: CreateAgentOptions): string {

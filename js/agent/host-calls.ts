@@ -29,6 +29,11 @@ export class OpenQuestion {
     return this.#controller.signal;
   }
 
+  /** The answer is not wanted any more. */
+  get isWithdrawn(): boolean {
+    return this.#aborted !== undefined;
+  }
+
   abort(reason: unknown): void {
     this.#aborted = { reason };
     this.#controller?.abort(reason);
@@ -137,6 +142,16 @@ export class HostCalls {
       idempotencyKey,
       progress: (value) => tell({ progress: value ?? null }),
     };
-    return answerOf(await tool.run(input, context), name);
+    try {
+      return answerOf(await tool.run(input, context), name);
+    } catch (thrown) {
+      logFailure(name, thrown, open);
+      throw thrown;
+    }
   }
+}
+
+// The model and the client are told the message alone. Whoever runs the server has to find the cause here.
+function logFailure(name: string, thrown: unknown, { isWithdrawn }: OpenQuestion): void {
+  if (!isWithdrawn) console.error(`millrace: the tool ${name} failed:`, thrown);
 }

@@ -1,7 +1,7 @@
 // Small tasks of a chat application outside of an agent's loop: titles, tags, translations, answers from
 // a search. One model call each, one more when the answer breaks its rule.
 import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
-import type { ChatStreamPayload } from '../../types/model';
+import type { ChatMessage, ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
 import { fetchSSE } from '../model/fetch-sse';
 import { ModelRuntime } from '../model/runtime';
@@ -127,7 +127,7 @@ export async function runPresetTask(options: PresetTaskOptions): Promise<string 
   }
   checkArgument('runPresetTask()', options.input, 'input');
   const locales = options.locales ?? supportedLocales;
-  const messages: object[] = [
+  const messages: ChatMessage[] = [
     { role: 'system', content: task.system },
     { role: 'user', content: task.user(options.input) },
   ];
@@ -146,7 +146,7 @@ export async function runPresetTask(options: PresetTaskOptions): Promise<string 
 async function answerTo(
   options: PresetTaskOptions,
   { temperature }: PresetTask,
-  messages: object[],
+  messages: ChatMessage[],
 ): Promise<string> {
   const { runtime, url, trace, onLoadingChange, onMessageHandle } = options;
   const abortController = options.abortController ?? new AbortController();

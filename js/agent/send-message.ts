@@ -133,7 +133,7 @@ async function store(
   const { status } = await run.result;
   const answer = inPlace(await events, placeholderId);
   const last = answer.at(-1);
-  const isCut = status === 'cancelled' || status === 'error';
+  const isCut = ['cancelled', 'limited', 'error'].includes(status);
   if (isCut && last?.role === 'assistant' && !last.toolCalls?.length) {
     last.metadata = { ...last.metadata, interruptedMidStream: true };
   }

@@ -25,7 +25,48 @@ export function toolsIn<Tool extends { name?: unknown }>(given: unknown): Tool[]
   }
   if (given instanceof Map) return [...(given as Map<string, Tool>)].map(named);
   if (Symbol.iterator in given) return [...(given as Iterable<Tool>)];
+  refuseForeign('`tools`', given, 'await it: `tools: await client.tools()`');
   return Object.entries(given as Record<string, Tool>).map(named);
+}
+
+/**
+ * Refuses what tools come from in place of the tools: a promise, an MCP client, an instance of another class.
+ * Its members would be taken for tools, mostly for none.
+ */
+function refuseForeign(what: string, given: object, advice: string): void {
+  const kind = sourceOf(given);
+  if (kind === 'promise') refuse(`${what} is a promise: ${advice}.`);
+  if (kind === 'client')
+    refuse(`${what} is an MCP client, not its tools: give \`await client.tools()\`.`);
+  const { constructor: maker } = given as { constructor?: unknown };
+  const prototype = Object.getPrototypeOf(given) as unknown;
+  // A plain object of another realm has a prototype that ends the chain as well.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return;
+  const { name = 'a class' } = (maker ?? {}) as { name?: string };
+  refuse(`${what} is an instance of ${name}: give a list, a map or a record of tools.`);
+}
+
+/** Refuses a promise, an MCP client or a list that stands where one tool has to. */
+export function refuseSource(one: unknown): void {
+  if (typeof one !== 'object' || one === null) return;
+  const spread = 'await it and spread it: `tools: [...(await client.tools())]`';
+  const kind = sourceOf(one);
+  if (kind === 'promise') refuse(`A member of \`tools\` is a promise: ${spread}.`);
+  if (kind === 'client') {
+    refuse('A member of `tools` is an MCP client: give `...(await client.tools())`.');
+  }
+  if (Array.isArray(one)) refuse('A member of `tools` is a list: spread it with `...`.');
+}
+
+function sourceOf(given: object): 'promise' | 'client' | undefined {
+  const has = (name: string): boolean =>
+    typeof (given as Record<string, unknown>)[name] === 'function';
+  if (has('then')) return 'promise';
+  return has('tools') && has('callTool') ? 'client' : undefined;
+}
+
+function refuse(sentence: string): never {
+  throw new MillraceError('invalid_option', sentence);
 }
 
 function named<Tool extends { name?: unknown }>([name, one]: [string, Tool]): Tool {

@@ -2,6 +2,7 @@
 import { types } from 'node:util';
 
 import { MillraceError } from '../errors';
+import { messageOf } from '../thrown';
 import { errorRecord } from './serialize';
 
 interface ToolRecord {
@@ -42,15 +43,28 @@ function saysNothing(value: unknown, json: string | undefined): boolean {
  */
 export function resultJson(value: unknown, name: string): string {
   if (types.isNativeError(value) || value instanceof Error) throw value;
-  const json = JSON.stringify(value, (_key, item: unknown) =>
-    item instanceof Error ? errorRecord(item) : item,
-  ) as string | undefined;
+  const json = textOfJson(value, name);
   if (!saysNothing(value, json)) return json ?? 'null';
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
   throw new MillraceError(
     'tool_failed',
     `The tool ${name} returned a ${kind}, which JSON cannot carry. It has to return text or plain values.`,
   );
+}
+
+// JSON says of a BigInt, or of a circle, not whose it is.
+function textOfJson(value: unknown, name: string): string | undefined {
+  try {
+    return JSON.stringify(value, (_key, item: unknown) =>
+      item instanceof Error ? errorRecord(item) : item,
+    );
+  } catch (cause) {
+    throw new MillraceError(
+      'tool_failed',
+      `The tool ${name} returned what JSON cannot carry: ${messageOf(cause)}. It has to return text or plain values.`,
+      { cause },
+    );
+  }
 }
 
 // A record of LobeHub's shape - content, success and what it likes beside them - or any other value.

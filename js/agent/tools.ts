@@ -22,7 +22,7 @@ import { withRetries } from './retries';
 import { AgentRuntime } from './runtime';
 import type { RuntimeConfig } from './runtime-config';
 import { within } from './time-limit';
-import { refuseTwo, toolsIn } from './tool-list';
+import { refuseSource, refuseTwo, toolsIn } from './tool-list';
 import { resultJson } from './tool-result';
 
 /** What a repeated call may do: it decides whether a call is ever run again. */
@@ -208,6 +208,7 @@ export function toolList(given: HostTools | null | undefined): (HostTool | strin
   const list = toolsIn<HostTool>(given) as (HostTool | string)[];
   for (const one of list) {
     if (typeof one === 'string') continue;
+    refuseSource(one);
     checkTool(one);
     if (typeof one.name !== 'string' || one.name === '') {
       throw new MillraceError(

@@ -3,6 +3,7 @@ export type * from '../../types/agent';
 export type * from '../../types/agent-run';
 export type * from '../agent/agent-result';
 export { AgentRun } from '../agent/agent-run';
+export type { NodeRequest } from '../agent/agent-node-route';
 export type { ResumeOptions } from '../agent/agent-run';
 export { getCompressionThreshold, shouldCompress } from '../agent/compression';
 export type { CompressionCheck, CompressionOptions } from '../agent/compression';

@@ -1,6 +1,6 @@
 // ModelRun: one model call as its user holds it, to be read as often as wanted.
 import type { ModelUsage } from '../../types/chat-stream';
-import type { AGUIEvent } from '../../types/events';
+import type { RunEvent } from '../../types/events';
 import type { CallAttempt, CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
 import { toAGUIResponse } from '../runs/ag-ui';
@@ -57,7 +57,7 @@ const unread = new FinalizationRegistry<RunCall>((call) => {
  * a loop stops the call when nobody else reads it: no other loop, no `text()`, `object()`, `usage` or
  * `report` that waits. A run that the program holds no longer ends as well.
  */
-export class ModelRun implements AsyncIterable<AGUIEvent> {
+export class ModelRun implements AsyncIterable<RunEvent> {
   readonly #call: RunCall;
   readonly #answer: AnswerText;
   readonly #events: KeptEvents;
@@ -91,7 +91,7 @@ export class ModelRun implements AsyncIterable<AGUIEvent> {
     return this.#call.runId;
   }
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<AGUIEvent> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<RunEvent> {
     return new RunReader(this.#handle);
   }
 

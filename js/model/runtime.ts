@@ -73,7 +73,12 @@ export class ModelRuntime {
   readonly #own: Pick<ModelRuntimeOptions, Own>;
   #capabilities: Capabilities | undefined;
 
-  constructor(provider: ProviderName, options: ModelRuntimeOptions = {}) {
+  /** `owner` is named in errors about the options. */
+  constructor(
+    provider: ProviderName,
+    options: ModelRuntimeOptions = {},
+    owner = 'createModelRuntime',
+  ) {
     if (typeof provider !== 'string' || typeof options !== 'object' || options === null) {
       throw new MillraceError(
         'invalid_argument',
@@ -104,14 +109,10 @@ export class ModelRuntime {
       ...(handleRetry ? { handleRetry } : {}),
     };
     checkHooks(this.#own);
-    checkOptionNames('createModelRuntime', options);
-    checkFallback('createModelRuntime', fallback);
-    checkValues(
-      'createModelRuntime',
-      { providers },
-      { providers: ['an object of settings', isSettings] },
-    );
-    checkTimeouts('createModelRuntime', settings.timeouts);
+    checkOptionNames(owner, options);
+    checkFallback(owner, fallback);
+    checkValues(owner, { providers }, { providers: ['an object of settings', isSettings] });
+    checkTimeouts(owner, settings.timeouts);
     this.#settings = withDemo(provider, settings);
     this.provider = checkSettings(provider, this.#settings);
     for (const one of fallback ?? []) this.#link(one);

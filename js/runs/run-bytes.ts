@@ -21,7 +21,10 @@ export interface RunOptions {
   threadId?: string | undefined;
   runId?: string | undefined;
   parentRunId?: string | undefined;
-  /** `protocolVersion` of the client's input; absent means a client from before AG-UI 1.0. */
+  /**
+   * `protocolVersion` of the client's input; an agent's run knows it of its body. Absent means a client from before
+   * AG-UI 1.0.
+   */
   protocolVersion?: string | undefined;
   /** Reads the source when it is a Response. */
   adapter?: StreamProtocolAdapter | undefined;
@@ -58,6 +61,7 @@ export class RunBytes implements Sink {
   #source: RunSource | undefined;
   readonly #options: RunOptions;
   readonly #ids: { threadId: string; runId: string };
+  readonly #protocolVersion: string | undefined;
   // Where the bytes of the engine hold the whole run, this is made anew for what comes besides.
   #run: NativeRun | undefined;
   #phase: 'new' | 'started' | 'opening' | 'open' | 'over' = 'new';
@@ -79,9 +83,10 @@ export class RunBytes implements Sink {
     this.#source = source;
     this.#options = options;
     this.#ids = {
-      threadId: options.threadId ?? idOf(source, 'threadId') ?? randomUUID(),
-      runId: options.runId ?? idOf(source, 'runId') ?? randomUUID(),
+      threadId: options.threadId ?? textOfSource(source, 'threadId') ?? randomUUID(),
+      runId: options.runId ?? textOfSource(source, 'runId') ?? randomUUID(),
     };
+    this.#protocolVersion = options.protocolVersion ?? textOfSource(source, 'protocolVersion');
     this.#run = this.#makeRun();
     this.#bytes = bytesOf(source, this.#runOptions());
     // A source that fails before it is asked must not end the process.
@@ -254,8 +259,8 @@ export class RunBytes implements Sink {
   }
 
   #runOptions(): Record<string, unknown> {
-    const { parentRunId, protocolVersion } = this.#options;
-    return { ...this.#ids, parentRunId, protocolVersion };
+    const { parentRunId } = this.#options;
+    return { ...this.#ids, parentRunId, protocolVersion: this.#protocolVersion };
   }
 }
 
@@ -355,10 +360,13 @@ function isEvents(value: unknown): value is Events {
   return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
-// A run of an agent or a model knows its own ids.
-function idOf(source: RunSource, name: 'threadId' | 'runId'): string | undefined {
-  const id = (source as Partial<Record<'threadId' | 'runId', unknown>>)[name];
-  return typeof id === 'string' ? id : undefined;
+// A run of an agent or a model knows its own ids, and what its client reads.
+function textOfSource(
+  source: RunSource,
+  name: 'threadId' | 'runId' | 'protocolVersion',
+): string | undefined {
+  const text = (source as Partial<Record<typeof name, unknown>>)[name];
+  return typeof text === 'string' ? text : undefined;
 }
 
 const names: readonly (keyof RunOptions)[] = [

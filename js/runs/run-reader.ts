@@ -1,5 +1,5 @@
 // Reads the events of a run, from the first on, whether they are kept already or still to come.
-import type { AGUIEvent } from '../../types/events';
+import type { RunEvent } from '../../types/events';
 import type { EventCursor } from './kept-events';
 
 /** A run, as its readers see it. */
@@ -15,14 +15,14 @@ export interface ReadRun {
   took?(): void;
 }
 
-type Result = IteratorResult<AGUIEvent, undefined>;
+type Result = IteratorResult<RunEvent, undefined>;
 
 interface Waiting {
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
 
-export class RunReader implements AsyncIterableIterator<AGUIEvent> {
+export class RunReader implements AsyncIterableIterator<RunEvent> {
   readonly #run: ReadRun;
   readonly #cursor: EventCursor;
   #waiting: Waiting | undefined;
@@ -74,7 +74,7 @@ export class RunReader implements AsyncIterableIterator<AGUIEvent> {
     if (!this.#done) {
       const value = this.#cursor.next();
       this.#run.took?.();
-      if (value) return { value, done: false };
+      if (value) return { value: value as RunEvent, done: false };
       if (!this.#run.isOver()) return undefined;
       this.#leave();
       const error = this.#run.error();

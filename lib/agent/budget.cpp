@@ -1,7 +1,11 @@
 #include "agent/budget.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "agent/state.hpp"
+#include "base/counts.hpp"
 
 namespace millrace::agent {
 
@@ -13,7 +17,52 @@ std::string text_of_number(double value) {
   return Tree::number(value).to_json();
 }
 
+void add_number(Tree& holder, std::string_view member, double amount) {
+  holder.set(member, Tree::number(holder[member].number_or(0) + amount));
+}
+
+Tree& entry_of(Tree& list, std::string_view id) {
+  for (Tree& item : list.items()) {
+    if (item["id"].string() == id) return item;
+  }
+  Tree made = Tree::object();
+  made.set("id", id);
+  return list.push(std::move(made));
+}
+
 }  // namespace
+
+bool is_counted(const Tree& value) {
+  const double amount = value.number_or(-1);
+  return amount >= 0 && amount <= static_cast<double>(largest_count);
+}
+
+void book_price(Tree& state, std::string_view provider, std::string_view model, const Tree& usage) {
+  const double price = usage["cost"].number_or(0);
+  if (price <= 0) return;
+  Tree& cost = state.at("cost");
+  Tree& llm = cost.at("llm");
+  Tree* list = llm.find("byModel");
+  std::string id(provider);
+  id.append("/").append(model);
+  Tree& entry = entry_of(list != nullptr ? *list : llm.set("byModel", Tree::array()), id);
+  entry.set("provider", provider);
+  entry.set("model", model);
+  add_number(entry, "totalCost", price);
+  for (const auto& [name, value] : usage.members()) {
+    if (is_counted(value)) add_number(entry.at("usage"), name, value.number_or(0));
+  }
+  add_number(llm, "total", price);
+  add_number(cost, "total", price);
+}
+
+void book_attempts(Tree& state, const Tree& attempts, const Tree& usage) {
+  for (const Tree& attempt : attempts.items()) {
+    const Tree& own = attempt["usage"].is_object() ? attempt["usage"] : usage;
+    mark_doubt(state, own);
+    book_price(state, attempt["provider"].string(), attempt["model"].string(), own);
+  }
+}
 
 std::optional<ReachedLimit> reached_tokens(const Tree& state) {
   const double most = state["limits"]["maxTokens"].number_or(0);
@@ -44,6 +93,13 @@ std::optional<ExceededCost> exceeded_cost(const Tree& state) {
     return ExceededCost{row.spent, most, std::move(detail)};
   }
   return std::nullopt;
+}
+
+std::optional<Errc> limit_code(std::string_view reason) {
+  constexpr std::array limits{Errc::cost_limit_exceeded, Errc::token_limit_exceeded, Errc::timeout};
+  const auto* found = std::find_if(limits.begin(), limits.end(),
+                                   [&](Errc code) { return row_of(code).code == reason; });
+  return found == limits.end() ? std::nullopt : std::optional(*found);
 }
 
 std::optional<ReachedLimit> reached_limit(const Tree& state) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json_tree.hpp"
+#include "base/result.hpp"
 
 namespace millrace::agent {
 
@@ -29,5 +30,23 @@ std::optional<ExceededCost> exceeded_cost(const json::Tree& state);
 
 // Either of them, those of cost only where they end the run.
 std::optional<ReachedLimit> reached_limit(const json::Tree& state);
+
+// What a model reports may be any number; one that is no count must not take back what others used.
+bool is_counted(const json::Tree& value);
+
+// Adds to the run's cost what an answer cost, under the model that gave it. Without a price nothing
+// is added.
+// Shape: usage as model/usage.hpp writes it.
+void book_price(json::Tree& state, std::string_view provider, std::string_view model,
+                const json::Tree& usage);
+
+// As above for the attempts of one turn, each under its own model, and marks what is doubtful about
+// them.
+// Shape: attempts are [{"provider", "model", "usage"?}]; one without a usage of its own has the
+// turn's.
+void book_attempts(json::Tree& state, const json::Tree& attempts, const json::Tree& usage);
+
+// The code of the error for a run that ended for this reason; nothing when no limit ended it.
+std::optional<Errc> limit_code(std::string_view reason);
 
 }  // namespace millrace::agent

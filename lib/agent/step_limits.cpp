@@ -5,7 +5,6 @@
 #include "agent/budget.hpp"
 #include "agent/state.hpp"
 #include "agent/step_machine.hpp"
-#include "base/counts.hpp"
 #include "base/json_canonical.hpp"
 
 namespace millrace::agent {
@@ -22,12 +21,6 @@ void add(Tree& holder, std::string_view member, std::int64_t amount) {
 
 void add_number(Tree& holder, std::string_view member, double amount) {
   holder.set(member, Tree::number(holder[member].number_or(0) + amount));
-}
-
-// What a model reports may be any number; one that is no count must not take back what others used.
-bool is_counted(const Tree& value) {
-  const double amount = value.number_or(-1);
-  return amount >= 0 && amount <= static_cast<double>(largest_count);
 }
 
 // The first of several spellings that is a count.
@@ -170,25 +163,13 @@ void StepMachine::count_llm(const Tree& result, std::int64_t elapsed) {
   add_number(tokens, "input", input);
   add_number(tokens, "output", output);
   add_number(tokens, "total", total);
-  if (options_.lean) mark_doubt(state_, usage);
-  const double price = usage["cost"].number_or(0);
-  if (price <= 0) return;
-  const std::string provider(result["provider"].string());
-  const std::string model(result["model"].string());
-  Tree& cost = state_.at("cost");
-  Tree& entry = entry_of(cost.at("llm").find("byModel") != nullptr
-                             ? cost.at("llm").at("byModel")
-                             : cost.at("llm").set("byModel", Tree::array()),
-                         "id", provider + '/' + model);
-  entry.set("provider", provider);
-  entry.set("model", model);
-  add_number(entry, "totalCost", price);
-  for (const auto& [name, value] : usage.members()) {
-    if (is_counted(value)) add_number(entry.at("usage"), name, value.number_or(0));
+  if (result["attempts"].is_array()) {
+    book_attempts(state_, result["attempts"], usage);
+  } else {
+    if (options_.lean) mark_doubt(state_, usage);
+    book_price(state_, result["provider"].string(), result["model"].string(), usage);
   }
-  add_number(cost.at("llm"), "total", price);
-  add_number(cost, "total", price);
-  cost.set("calculatedAt", iso_time(now_ms_));
+  if (usage["cost"].number_or(0) > 0) state_.at("cost").set("calculatedAt", iso_time(now_ms_));
 }
 
 void StepMachine::count_tool(const Tree& result, std::int64_t elapsed) {

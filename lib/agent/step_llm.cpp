@@ -210,6 +210,9 @@ void StepMachine::keep_partial_answer() {
 
 void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   Tree result = std::move(answer_);
+  // For the books alone.
+  Tree attempts = result["attempts"];
+  result.erase("attempts");
   // The loop of a lean host tells the model of such a call.
   if (!options_.lean) drop_nameless(result);
   guard_repeats(result);
@@ -247,6 +250,7 @@ void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
   for (const std::string_view member : {"model", "provider"}) {
     if (!payload[member].is_null()) result.set(member, payload[member]);
   }
+  if (attempts.is_array()) result.set("attempts", std::move(attempts));
   account("llm", std::move(result), now_ms_ - started, [this] {
     over_cost_limit();
     finish_instruction();

@@ -115,7 +115,7 @@ void StepMachine::progress(std::uint64_t id, Tree chunk) {
   }
   if (chunk["tool_calls"].is_array()) answer_.set("tool_calls", chunk["tool_calls"]);
   for (const std::string_view name :
-       {"usage", "finishReason", "messageId", "turn", "grounding", "images"}) {
+       {"usage", "attempts", "finishReason", "messageId", "turn", "grounding", "images"}) {
     if (!chunk[name].is_null()) answer_.set(name, chunk[name]);
   }
   const Tree& reasoning = chunk["reasoning"];

@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "model/auth.hpp"
+
 namespace millrace::app {
 namespace {
 
@@ -41,6 +43,17 @@ std::string agent_capabilities(const AgentPlan& plan, std::string_view version,
   say_yes(told.at("humanInTheLoop"), {"supported", "approvals", "interrupts", "approveWithEdits"});
   if (max_steps > 0) told.at("execution").set("maxIterations", Tree::integer(max_steps));
   return told.to_json(json::Surrogates::replace);
+}
+
+std::vector<std::string> missing_keys(const AgentPlan& plan) {
+  std::vector<std::string> sentences;
+  for (const model::CallLink& link : plan.chain) {
+    const auto error = model::missing_credentials(link.config);
+    if (!error) continue;
+    const bool is_first = &link == plan.chain.begin();
+    sentences.push_back((is_first ? "" : "Its fallback cannot be asked: ") + error->message);
+  }
+  return sentences;
 }
 
 }  // namespace millrace::app

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/agent_plan.hpp"
 
@@ -13,5 +14,8 @@ namespace millrace::app {
 // Source: AG-UI protocol 1.0, AgentCapabilities.
 std::string agent_capabilities(const AgentPlan& plan, std::string_view version,
                                std::int64_t max_steps);
+
+// For each model of the plan whose provider has no key, a sentence that says how to give one.
+std::vector<std::string> missing_keys(const AgentPlan& plan);
 
 }  // namespace millrace::app

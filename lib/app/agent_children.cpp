@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/budget.hpp"
 #include "agent/decision.hpp"
 #include "agent/deltas.hpp"
 #include "agent/state.hpp"
@@ -61,10 +62,7 @@ void add_spent(Tree& state, const Tree& spent) {
   Tree& llm = state.at("usage").at("llm");
   agent::add_delta(llm.at("tokens"), Tree(), tokens);
   agent::add_delta(llm.at("apiCalls"), Tree(), Tree::integer(1));
-  agent::mark_doubt(state, turn);
-  if (!turn["cost"].is_number()) return;
-  agent::add_delta(state.at("cost").at("llm").at("total"), Tree(), turn["cost"]);
-  agent::add_delta(state.at("cost").at("total"), Tree(), turn["cost"]);
+  agent::book_attempts(state, spent["attempts"], turn);
 }
 
 std::string final_text(const Tree& state) {

@@ -20,7 +20,7 @@ std::optional<std::int64_t> count_of(const Tree& value) {
 
 void tell_usage(const Tree& state, event::EventSink& sink) {
   const std::string usage = json_of(state["usage"]);
-  const std::string cost = json_of(state["cost"]);
+  const std::string cost = json_of(told_cost(state["cost"]));
   sink.on_event(
       {event::RunUsage{usage, cost, count_of(state["stepCount"]), count_of(state["modelTurns"])}});
 }
@@ -41,6 +41,14 @@ std::string open_calls(const Tree& state) {
 }
 
 }  // namespace
+
+Tree told_cost(Tree cost) {
+  if (cost["unpricedCalls"].integer_or(0) == 0) return cost;
+  for (Tree* part : {&cost, cost.find("llm")}) {
+    if (part != nullptr && (*part)["total"].number_or(0) == 0) part->erase("total");
+  }
+  return cost;
+}
 
 void tell_end(const AgentSession& session, std::string_view thread_id, std::string_view run_id,
               event::EventSink& sink) {

@@ -12,4 +12,7 @@ namespace millrace::app {
 void tell_end(const AgentSession& session, std::string_view thread_id, std::string_view run_id,
               event::EventSink& sink);
 
+// The cost of a run as its readers get it: without a total where no price of a call is known.
+json::Tree told_cost(json::Tree cost);
+
 }  // namespace millrace::app

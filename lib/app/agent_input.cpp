@@ -146,8 +146,8 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   input.messages_json = std::move(messages).value();
   const bool is_empty = input.messages_json == "[]";
   const bool goes_on = options.has_state || !input.resume_json.empty();
-  const bool has_something = options.has_instructions || !context.value().empty();
-  if (is_empty && !goes_on && !has_something) return wrong_body("`messages` is empty");
+  // Instructions say how to answer, not what is asked: a model would be paid for nothing.
+  if (is_empty && !goes_on && context.value().empty()) return wrong_body("`messages` is empty");
   if (!context.value().empty() && !(is_empty && goes_on)) {
     input.messages_json.insert(1, is_empty ? context.value() : context.value() + ",");
   }

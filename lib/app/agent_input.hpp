@@ -28,16 +28,15 @@ struct AgentInput {
 };
 
 struct InputOptions {
-  std::string_view format;        // the shape of `messages`; "" is canonical
-  bool has_state = false;         // the run's own state is known
-  bool verbatim = false;          // messages are not read: only a host sees them, who gave them
-  bool from_client = false;       // parts of unknown types are no fault
-  bool has_instructions = false;  // there is something to ask without messages
+  std::string_view format;   // the shape of `messages`; "" is canonical
+  bool has_state = false;    // the run's own state is known
+  bool verbatim = false;     // messages are not read: only a host sees them, who gave them
+  bool from_client = false;  // parts of unknown types are no fault
 };
 
 // Reads and checks the body. Missing ids are made, unknown members and nulls of optional ones
 // ignored. There may be no messages where the body answers questions, the state is known, or
-// instructions or `context` say what is asked.
+// `context` says what is asked.
 // Errors: invalid_json, json_too_deep, invalid_body, invalid_messages, unknown_format.
 Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& options,
                                     IdSource& ids);

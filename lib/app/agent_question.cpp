@@ -56,7 +56,6 @@ Result<AgentQuestion> read_question(const http::Request& request, const Asking& 
   InputOptions read_as;
   read_as.format = format;
   read_as.from_client = true;
-  read_as.has_instructions = !asking.instructions.empty();
   auto input = read_agent_input(request.body, read_as, ids);
   if (!input) return std::move(input).error();
   AgentQuestion question{std::move(input).value(), std::move(offer), std::nullopt, nullptr};

@@ -33,6 +33,7 @@ void AgentSession::take_partial_turn() {
 void AgentSession::take_cut_turn(ModelTurn& turn) {
   Tree spent = Tree::object();
   spent.set("turn", turn.usage());
+  spent.set("attempts", turn.attempts());
   spent_.push_back(std::move(spent));
   if (machine_ && !turn.silent()) machine_->progress(turn_action_, turn.take_chunk());
 }

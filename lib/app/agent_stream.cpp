@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/budget.hpp"
 #include "app/agent_children.hpp"
 #include "app/agent_frame.hpp"
 #include "app/agent_questions.hpp"
@@ -18,9 +19,10 @@ namespace {
 
 using json::Tree;
 
-std::string_view status_of(AgentOutcome::Kind kind) {
-  switch (kind) {
-    case AgentOutcome::Kind::finished: return "completed";
+std::string_view status_of(const AgentOutcome& outcome) {
+  switch (outcome.kind) {
+    case AgentOutcome::Kind::finished:
+      return agent::limit_code(outcome.reason) ? "limited" : "completed";
     case AgentOutcome::Kind::delegated: return "delegated";
     case AgentOutcome::Kind::waiting: return "interrupted";
     case AgentOutcome::Kind::cancelled: return "cancelled";
@@ -44,6 +46,26 @@ bool is_of_the_loop(const event::Body& body) {
                         [](const auto&) { return false; },
                     },
                     body);
+}
+
+// Which limit ended the run, and how far it was passed.
+Error error_of_limit(Errc code, const Tree& state) {
+  const auto reached = agent::reached_limit(state);
+  if (!reached || reached->reason != row_of(code).code) return make_error(code);
+  return make_error(code, reached->detail + ". `result` has the answer so far.");
+}
+
+// The error of the run with what the event of its end says of the provider that failed.
+std::string failure_json(const Error& error, const std::string& members) {
+  std::string json = error_json(error);
+  const auto parsed = Tree::parse("{" + members + "}");
+  if (!parsed) return json;
+  const Tree& told = parsed.value()["metadata"]["millrace"];
+  json.pop_back();
+  for (const std::string_view name : {"provider", "endpoint", "error", "cause"}) {
+    if (!told[name].is_null()) json::append_raw_member(json, name, told[name].to_json());
+  }
+  return json + "}";
 }
 
 }  // namespace
@@ -104,7 +126,6 @@ Result<AgentSpec> read_agent_spec(std::shared_ptr<const AgentPlan> plan,
   read_as.has_state = options.value()["state"].is_object();
   read_as.verbatim = plan->host_model;
   read_as.from_client = options.value()["fromClient"].truthy();
-  read_as.has_instructions = !plan->instructions.empty();
   auto input = read_agent_input(input_json, read_as, ids);
   if (!input) return std::move(input).error();
   AgentSpec spec;
@@ -276,20 +297,29 @@ void AgentStream::finish() {
   if (must_be_kept(state)) kept_.keep(spec_.input.thread_id, state, *spec_.plan, now_ms());
   Tree result = Tree::object();
   result.set("type", "@result");
-  result.set("status", status_of(outcome.kind));
+  result.set("status", status_of(outcome));
   result.set("reason", outcome.reason);
   result.set("text", final_text(state));
   result.set("usage", state["usage"]);
-  result.set("cost", state["cost"]);
+  result.set("cost", told_cost(state["cost"]));
   result.set("steps", state["stepCount"]);
   result.set("turns", state["modelTurns"]);
   if (outcome.kind == AgentOutcome::Kind::waiting) result.set("interrupts", outcome.interrupts);
   if (spec_.plan->rounds) {
     result.set("messages", plain_rows(state["messages"], session_->given_rows()));
   }
-  items_->add(result.to_json());
-  if (outcome.error)
-    items_->add(R"({"type":"@failed","error":)" + error_json(*outcome.error) + "}");
+  std::string item = result.to_json();
+  const auto limit = agent::limit_code(outcome.reason);
+  if (limit && outcome.kind == AgentOutcome::Kind::finished) {
+    item.pop_back();
+    json::append_raw_member(item, "limit", error_json(error_of_limit(*limit, state)));
+    item.push_back('}');
+  }
+  items_->add(item);
+  if (outcome.error) {
+    items_->add(R"({"type":"@failed","error":)" + failure_json(*outcome.error, outcome.members) +
+                "}");
+  }
   tell_end(*session_, spec_.input.thread_id, spec_.input.run_id, sink_);
 }
 

@@ -1,5 +1,6 @@
 #include "app/model_turn.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/agent_rows.hpp"
@@ -16,6 +17,13 @@ event::Spelling folded_spelling() {
   event::Spelling spelling;
   spelling.surrogates = json::Surrogates::keep;
   return spelling;
+}
+
+Tree usage_tree(const model::ModelUsage& usage) {
+  std::string text;
+  model::write_json(text, usage);
+  auto parsed = Tree::parse(text);
+  return parsed ? std::move(parsed).value() : Tree();
 }
 
 }  // namespace
@@ -165,6 +173,7 @@ Tree ModelTurn::take_chunk() {
   static_cast<void>(folder.feed("[" + collected_ + "]"));
   Tree chunk = chunk_of(folder.messages());
   chunk.set("usage", usage());
+  chunk.set("attempts", attempts());
   if (!call().finish_reason().empty()) chunk.set("finishReason", call().finish_reason());
   return chunk;
 }
@@ -172,11 +181,25 @@ Tree ModelTurn::take_chunk() {
 Tree ModelTurn::usage() const {
   if (call().attempts().empty()) return {};
   model::Spent spent = model::spent_on(call().attempts());
+  if (spent.attempts == 0) return Tree::object();
   spent.sum.cost = spent.known_cost;
-  std::string text;
-  model::write_json(text, spent.sum);
-  auto parsed = Tree::parse(text);
-  return parsed ? std::move(parsed).value() : Tree();
+  return usage_tree(spent.sum);
+}
+
+Tree ModelTurn::attempts() const {
+  const auto& attempts = call().attempts();
+  const auto counted = std::count_if(attempts.begin(), attempts.end(),
+                                     [](const model::Attempt& attempt) { return attempt.counts; });
+  Tree list = Tree::array();
+  for (const model::Attempt& attempt : attempts) {
+    if (!attempt.counts) continue;
+    Tree made = Tree::object();
+    made.set("provider", attempt.provider);
+    made.set("model", attempt.model);
+    if (counted > 1) made.set("usage", usage_tree(model::model_usage(attempt)));
+    list.push(std::move(made));
+  }
+  return list;
 }
 
 }  // namespace millrace::app

@@ -46,8 +46,11 @@ class ModelTurn final : public CallDriver, private event::EventSink {
   // The turn for the step machine, its usage and cost included; once, when it has ended well. What
   // it has said so far when it has not ended.
   json::Tree take_chunk();
-  // What a turn that failed used up, or null.
+  // What the attempts of the turn used up together: an empty object when no answer began, null when
+  // nothing was sent.
   [[nodiscard]] json::Tree usage() const;
+  // Those whose answer began, as agent::book_attempts takes them.
+  [[nodiscard]] json::Tree attempts() const;
 
  private:
   void on_event(const event::Event& event) override;

@@ -35,6 +35,10 @@ struct Credential {
 // True when calls of this provider need a Token: token_request gives the request for one.
 bool needs_token(const ProviderConfig& config);
 
+// What authorize or token_request would refuse for want of a key or credentials; nothing when they
+// are there.
+std::optional<Error> missing_credentials(const ProviderConfig& config);
+
 // Errors: missing_api_key, invalid_option (credentials that cannot be read; never shows them).
 Result<net::Request> token_request(const ProviderConfig& config, const Credential& credential);
 

@@ -81,12 +81,11 @@ ModelUsage sum_of(const std::vector<Attempt>& attempts) {
 
 Spent spent_on(const std::vector<Attempt>& attempts) {
   Spent spent;
-  bool first = true;
   for (const Attempt& attempt : attempts) {
     if (!attempt.counts) continue;
     const ModelUsage one = model_usage(attempt);
     if (one.cost) spent.known_cost = spent.known_cost.value_or(0) + *one.cost;
-    if (std::exchange(first, false)) {
+    if (spent.attempts++ == 0) {
       spent.sum = one;
     } else {
       add(spent.sum, one);

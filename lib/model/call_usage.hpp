@@ -1,6 +1,7 @@
 // The books of a call: the tokens of each attempt, and the report of all of them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ ModelUsage sum_of(const std::vector<Attempt>& attempts);
 
 // The same, and what is known of the cost: of attempts whose price is not known nothing.
 struct Spent {
+  std::size_t attempts = 0;  // those that count
   ModelUsage sum;
   std::optional<double> known_cost;
 };

@@ -58,7 +58,7 @@ describe('the limit of time', () => {
     const limits = { maxDurationMs: 300 };
     const { agent, model } = await agentOf([...script], { tools: [hangs], limits });
     const result = await agent.run('go').result;
-    expect(result).toMatchObject({ status: 'completed', reason: 'timeout', text });
+    expect(result).toMatchObject({ status: 'limited', reason: 'timeout', text });
     expect(model.asked).toHaveLength(1);
     expect(signals.splice(0).every(({ aborted }) => aborted)).toBe(true);
   });
@@ -201,7 +201,8 @@ describe('the bounds of a run', () => {
     [{ maxTokens: 0 }, /maxTokens/],
     [{ maxDurationMs: -5 }, /maxDurationMs/],
     [{ maxCost: -1 }, /maxCost. .*a number of at least 0/],
-    [{ maxStep: 3 }, /no limit 'maxStep'. Use one of maxSteps, /],
+    [{ maxStep: 3 }, /no limit 'maxStep'. Did you mean 'maxSteps'\?/],
+    [{ nothing: 3 }, /no limit 'nothing'. Use one of maxSteps, /],
   ])('refuse %j', (limits: object, message) => {
     const make = () => createAgent({ model: 'demo:demo', limits });
     expect(make).toThrow(message);
@@ -251,7 +252,7 @@ describe('the turns of a run', () => {
       limits,
     });
     const result = await agent.run('go').result;
-    expect(result).toMatchObject({ status: 'completed', reason, turns });
+    expect(result).toMatchObject({ status: 'limited', reason, turns });
     expect(model.asked).toHaveLength(turns);
   });
 });

@@ -5,7 +5,7 @@ import { createModelRuntime } from 'millrace';
 
 import { sse } from './support/responses';
 
-const messages = [{ role: 'user', content: 'Hi' }];
+const messages = [{ role: 'user' as const, content: 'Hi' }];
 const choice = (delta: object) => ({ choices: [{ index: 0, delta }] });
 const stopped = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
 const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };

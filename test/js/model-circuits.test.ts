@@ -6,7 +6,7 @@ import { startProvider, stream } from '../support/provider';
 import { sse } from './support/responses';
 
 const answer = sse({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] });
-const payload = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+const payload = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] };
 let down = true;
 let provider: Provider;
 beforeEach(async () => {

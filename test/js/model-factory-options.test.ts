@@ -12,7 +12,7 @@ import * as engine from '../../dist/cjs/transport/engine';
 import { sse } from './support/responses';
 
 type Body = Record<string, unknown>;
-const messages = [{ role: 'user', content: 'Hi' }];
+const messages = [{ role: 'user' as const, content: 'Hi' }];
 const headers = { 'content-type': 'text/event-stream' };
 const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
 const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
@@ -144,7 +144,7 @@ describe('openaiCompatibleFactory', () => {
       },
     });
     const runtime = new Acme({ fetch: send });
-    const long = [{ role: 'user', content: 'many words '.repeat(100) }];
+    const long = [{ role: 'user' as const, content: 'many words '.repeat(100) }];
     expect(await codeOf(() => runtime.chat({ model: 'small', messages: long }))).toBe(
       'context_window_exceeded',
     );
@@ -171,7 +171,7 @@ describe('openaiCompatibleFactory', () => {
     });
     const runtime = new Acme({ fetch: send });
     const picture = (url: string) => [
-      { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+      { role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url } }] },
     ];
     const web = jest
       .spyOn(engine, 'engineFetch')
@@ -511,7 +511,7 @@ describe('prices and tokens', () => {
 it('refuses sounds where supportsAudioInput is false', async () => {
   const { send } = fake(chunk('Hi'), end);
   const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
-  const heard = { model: 'm', messages: [{ role: 'user', content: [sound] }] };
+  const heard = { model: 'm', messages: [{ role: 'user' as const, content: [sound] }] };
   const Deaf = openaiCompatibleFactory({
     ...vendor,
     chatCompletion: { supportsAudioInput: false },

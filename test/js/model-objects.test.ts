@@ -33,7 +33,7 @@ const runtime = () =>
   createModelRuntime('openai', { apiKey: 'k', baseURL: `${fake.url}/v1`, maxRetries: 0 });
 const request = {
   model: 'gpt-5-mini',
-  messages: [{ role: 'user', content: 'Who?' }],
+  messages: [{ role: 'user' as const, content: 'Who?' }],
   schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
 };
 

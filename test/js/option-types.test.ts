@@ -21,6 +21,8 @@ import type {
   HostTool,
   MCPClient,
   MillraceError,
+  MillraceEvent,
+  ModelId,
   ModelRuntime,
   imageTool,
 } from 'millrace';
@@ -119,6 +121,44 @@ describe('types', () => {
     expect(() => fetchLLM(llm)).toThrow("Did you mean 'messageFormat'?");
     expect(() => toAGUIResponse([], { threadID: 'x' } as object)).toThrow(/threadId/);
     expect(() => new AgentRuntime(undefined as never)).toThrow('needs an agent');
+  });
+
+  it("of Millrace's events follow from their names", () => {
+    compiled(async () => {
+      for await (const event of value<EngineAgent>().run('x')) {
+        if (event.type !== 'CUSTOM') continue;
+        if (event.name === 'millrace.retry') return event.value.waitMs.toFixed();
+        if (event.name === 'millrace.run_usage') return event.value.cost.total?.toFixed();
+        if (event.name === 'millrace.tool_error') return event.value.toolCallId.trim();
+      }
+      for await (const event of value<ModelRuntime>().stream({ model: 'm', messages: [] })) {
+        if (event.type === 'CUSTOM' && event.name === 'millrace.finish') return event.value.reason;
+      }
+      return value<MillraceEvent>() satisfies AGUIEvent;
+    });
+  });
+
+  it('of messages, models and schemas are checked', () => {
+    const runtime = value<ModelRuntime>();
+    const text = 'x';
+    const ask = { model: 'm', schema: {} };
+    compiled(() => [
+      runtime.stream({ model: 'm', messages: [{ role: 'user', content: text }] }),
+      runtime.stream({ model: 'm', messages: value<agui.Message[]>(), format: 'canonical' }),
+      // @ts-expect-error There is no such role.
+      runtime.stream({ model: 'm', messages: [{ role: 'usr', content: text }] }),
+      // @ts-expect-error There is no such role.
+      runtime.generateObject({ ...ask, messages: [{ role: 'usr', content: text }] }),
+      createAgent({ model: 'anthropic:claude' satisfies ModelId }),
+      createAgent({ model: 'mine:model' }),
+    ]);
+  });
+
+  it('of a limited run hold the error of the limit', () => {
+    compiled(() => {
+      const result = value<AgentResult>();
+      return result.status === 'limited' ? [result.error.code, result.reason, result.text] : [];
+    });
   });
 
   it('of AG-UI 1.0 are taken', () => {

@@ -5,7 +5,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { ModelRuntime } from 'millrace';
+import type { ChatMessage, ModelRuntime } from 'millrace';
 import { MillraceError, createModelRuntime } from 'millrace';
 
 import { addon } from '../../dist/cjs/addon';
@@ -178,7 +178,7 @@ async function contentFrom(runtime: ModelRuntime, payload: object) {
 const sent = (): Record<string, unknown> =>
   JSON.parse(fake.calls.at(-1)?.body ?? '{}') as Record<string, unknown>;
 
-const question = [
+const question: ChatMessage[] = [
   { role: 'system', content: 'Answer briefly.' },
   {
     role: 'user',

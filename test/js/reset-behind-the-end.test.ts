@@ -111,7 +111,7 @@ async function typesOf(events: AsyncIterable<AGUIEvent>): Promise<string[]> {
 }
 
 describe.each(wires)('$name', ({ provider, payload, path, adapter, body }) => {
-  const call = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...payload };
+  const call = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }], ...payload };
   const runtime = (): ReturnType<typeof createModelRuntime> =>
     createModelRuntime(provider, {
       apiKey: 'k',

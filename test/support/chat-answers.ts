@@ -12,7 +12,7 @@ export const claude: string = bytesOf(
   recordsOf('messages', { deltas: ['Bonjour'], usage: { input: 1, output: 2 } }),
 );
 
-export const messages = [{ role: 'user', content: 'Hi' }];
+export const messages = [{ role: 'user' as const, content: 'Hi' }];
 
 /** An answer with this status and message. */
 export const refuse =

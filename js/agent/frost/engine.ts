@@ -1,6 +1,7 @@
 // Engine: FrostAgent's loop of model calls and tools, with typed results instead of texts. The loop is the
 // C++ engine's; providers and tools of the user's run here.
 import type { AgentMessage } from '../../../types/agent';
+import type { ChatMessage } from '../../../types/model';
 import { throwIfAborted } from '../../abort';
 import { MillraceError } from '../../errors';
 import type { ToolQuestion } from '../host-calls';
@@ -275,7 +276,7 @@ export class Engine {
       this.provider,
       {
         model: this.model,
-        messages,
+        messages: messages as ChatMessage[],
         ...(tools.length > 0 && { tools }),
         ...(toolChoice !== undefined && { tool_choice: toolChoice }),
         ...(maxTokens !== undefined && { max_tokens: maxTokens }),

@@ -1,6 +1,6 @@
 // What an Engine takes and gives.
 import type { AgentMessage } from '../../../types/agent';
-import type { ChatStreamPayload } from '../../../types/model';
+import type { ChatMessage, ChatStreamPayload } from '../../../types/model';
 import type { Dispatcher } from './dispatcher';
 import type { SessionManager } from './sessions';
 import type { HostTool, NamelessTool } from '../tools';
@@ -40,7 +40,7 @@ type ToolChoice = NonNullable<ChatStreamPayload['tool_choice']>;
 export interface ChatRequest {
   /** The Engine's `model`; empty where it was given none, for a provider that knows what to ask. */
   model: string;
-  messages: AgentMessage[];
+  messages: ChatMessage[];
   tools?: object[];
   tool_choice?: ToolChoice;
   max_tokens?: number;

@@ -70,18 +70,22 @@ Result<void> add_key(net::Request& request, const ProviderConfig& config, const 
   return {};
 }
 
+std::optional<Error> missing_aws_keys(const ProviderConfig& config) {
+  const bool has_pair = !config.aws.access_key_id.empty() && !config.aws.secret_access_key.empty();
+  if (has_pair || !config.api_keys.empty()) return std::nullopt;
+  return make_error(Errc::missing_api_key,
+                    "The provider " + config.id +
+                        " needs AWS credentials. Set AWS_ACCESS_KEY_ID and "
+                        "AWS_SECRET_ACCESS_KEY, or give `accessKeyId` and `secretAccessKey`.");
+}
+
 Result<void> sign(net::Request& request, const ProviderConfig& config, Time now) {
   // A key of Bedrock's own goes as a bearer token.
   if (!config.api_keys.empty()) {
     request.headers.push_back({"Authorization", "Bearer " + config.api_keys.front()});
     return {};
   }
-  if (config.aws.access_key_id.empty() || config.aws.secret_access_key.empty()) {
-    return make_error(Errc::missing_api_key,
-                      "The provider " + config.id +
-                          " needs AWS credentials. Set AWS_ACCESS_KEY_ID and "
-                          "AWS_SECRET_ACCESS_KEY, or give `accessKeyId` and `secretAccessKey`.");
-  }
+  if (auto missing = missing_aws_keys(config)) return *std::move(missing);
   const std::string region = config.region.empty() ? std::string("us-east-1") : config.region;
   sign_aws(request, config.aws, {region, "bedrock"}, now);
   return {};
@@ -120,6 +124,19 @@ Result<net::Request> token_request(const ProviderConfig& config, const Credentia
   }
   return is_vertex ? vertex_token_request(config, credential)
                    : copilot_token_request(config, credential);
+}
+
+std::optional<Error> missing_credentials(const ProviderConfig& config) {
+  const Auth auth = config.provider->auth;
+  if (auth == Auth::aws_sigv4) return missing_aws_keys(config);
+  if (is_exchanged(auth)) {
+    const bool has_one = !config.api_keys.empty() || !config.credentials_json.empty();
+    return has_one || !needs_token(config) ? std::nullopt : std::optional(missing_key(config));
+  }
+  net::Request request;
+  request.headers = config.headers;
+  auto added = authorize(request, config, auth, {});
+  return added ? std::nullopt : std::optional(std::move(added).error());
 }
 
 Result<Token> read_token(const ProviderConfig& config, int status, std::string_view body,

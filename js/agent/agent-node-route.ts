@@ -1,0 +1,66 @@
+// The handler of an agent for Node servers and Express.
+import { MillraceError } from '../errors';
+import { gathered, jsonOf, refuseCoding } from '../request-body';
+import { type NodeResponse, pipeAGUI } from '../runs/ag-ui';
+import { messageOf } from '../thrown';
+import { answerOf, bodyLimit } from './agent-route';
+import type { EngineAgent } from './create-agent';
+
+/** What the handler needs of a request of `node:http` or a framework on top of it. */
+export interface NodeRequest extends AsyncIterable<unknown> {
+  method?: string | undefined;
+  url?: string | undefined;
+  readonly headers?: { 'content-encoding'?: string | undefined };
+  readonly readableDidRead?: boolean;
+  /** What a middleware has read of it. */
+  body?: unknown;
+}
+
+/** Throws for what is no pair of a Node server, a web Request for instance. */
+export function checkNodePair(request: unknown, response: unknown): void {
+  const { url } = (request ?? {}) as Partial<NodeRequest>;
+  const { writeHead } = (response ?? {}) as Partial<NodeResponse>;
+  if (typeof url === 'string' && typeof writeHead === 'function') return;
+  throw new MillraceError(
+    'invalid_argument',
+    'agent.nodeHandler takes (req, res) of a Node server or Express; a web Request is for agent.handler.',
+  );
+}
+
+/** Answers one request; what is wrong with it is a JSON body with its status. Never rejects. */
+export async function answerNode(
+  agent: EngineAgent,
+  request: NodeRequest,
+  response: NodeResponse,
+): Promise<void> {
+  const { method = '', url = '' } = request;
+  const body = (): Promise<unknown> => bodyOf(request);
+  let piped: Promise<void> | undefined;
+  const answer = await answerOf(agent, { method, url, signal: undefined, body }, (run) => {
+    piped = pipeAGUI(run, response);
+  });
+  if (answer === undefined) return piped;
+  const { status, headers, body: plain } = answer;
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+  response.end(JSON.stringify(plain));
+}
+
+// A middleware leaves undefined, or an empty object, where it did not read the body: the type was not its own.
+async function bodyOf(request: NodeRequest): Promise<unknown> {
+  const { body, readableDidRead } = request;
+  const isEmpty = typeof body === 'object' && body !== null && Object.keys(body).length === 0;
+  if (readableDidRead === false && (body === undefined || isEmpty))
+    return jsonOf(await read(request));
+  return typeof body === 'string' || Buffer.isBuffer(body) ? jsonOf(Buffer.from(body)) : body;
+}
+
+async function read(request: NodeRequest): Promise<Buffer> {
+  refuseCoding(request.headers?.['content-encoding']);
+  try {
+    return await gathered(request as AsyncIterable<Uint8Array>, bodyLimit);
+  } catch (cause) {
+    if (MillraceError.is(cause)) throw cause;
+    const text = `The request body cannot be read: ${messageOf(cause)}`;
+    throw new MillraceError('invalid_body', text, { cause });
+  }
+}
