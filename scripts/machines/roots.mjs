@@ -208,6 +208,13 @@ export class Machine {
     removeRoot(this.root);
   }
 
+  /** Writes a file at a path of the machine. */
+  write(path, text) {
+    const file = join(this.root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+
   /**
    * Runs a line of bash in the machine, as root: { code, output }, a code of undefined when it took longer
    * than `limit` seconds. `uptime`: as if the machine had booted so many seconds ago.

@@ -1,6 +1,6 @@
 // What is tried, as data: { name, title, suite, node, run }. `run(machine, machines)` gives a few words about what passed
 // and throws an Error with what did not.
-import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { rows as clockRows } from './clock.mjs';
@@ -130,19 +130,24 @@ const packageRows = systems.slice(1).map(({ name, title, suite }) => ({
   },
 }));
 
+// Clones of one machine share what ccache keeps, whatever folder they are in.
+const sharedCache = { CCACHE_BASEDIR: '/', CCACHE_NOHASHDIR: '1' };
+
 // Rows whose `run` is text for bash: it passes by ending with 0, in a machine whose clone ($CLONE) was set up for the
 // tests. A `fresh` one has a machine of its own, in which nothing was set up.
 function inBash(row, prelude = '') {
   const { name, suite = 'trixie', packages = [], fresh = false } = row;
+  const env = { CLONE: cloneFolder, ...sharedCache };
+  const runIn = async (machine) => {
+    if (!fresh) await machine.must('node scripts/setup.mjs test', { env, limit: hour });
+    if (packages.length > 0) await machine.must(`apt-get install -y ${packages.join(' ')}`);
+    machine.write('opt/millrace/row.sh', `${prelude}\n${row.run}\n`);
+    return machine.must('bash /opt/millrace/row.sh', { env, limit: hour });
+  };
   const run = async (shared) => {
     const machine = fresh ? await makeMachine(suite, { name: `${suite}-${name}` }) : shared;
     Object.assign(machine, { log: shared.log, progress: shared.progress });
-    if (!fresh) await machine.must('node scripts/setup.mjs test', { limit: hour });
-    if (packages.length > 0) await machine.must(`apt-get install -y ${packages.join(' ')}`);
-    writeFileSync(join(machine.root, 'opt/millrace/row.sh'), `${prelude}\n${row.run}\n`);
-    const env = { CLONE: cloneFolder };
-    const output = await machine.must('bash /opt/millrace/row.sh', { env, limit: hour });
-    if (fresh) machine.remove();
+    const output = await runIn(machine).finally(() => fresh && machine.remove());
     const sums = [...output.matchAll(/^(\d+) passed, 0 failed$/gm)].map((sum) => `${sum[1]} tests`);
     return sums.join(', ') || 'as it should be';
   };
