@@ -49,6 +49,19 @@ chmod 755 $as_ada
 `;
 
 const tests = 'node scripts/test.mjs';
+// The engine tests, and of the package's those that start servers, programs and examples. All of `npm test` runs in
+// the row of its own below, which has several situations at once, and on every system without any.
+const part = `
+      ${tests} native
+      ${tests} js test/js/serve test/js/docs test/js/mcp test/js/transport test/js/agents`;
+
+const install = (names) =>
+  `apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends ${names} >/dev/null`;
+
+const withoutNetwork = (line) => `unshare --net bash -euo pipefail -c '
+        echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 || true
+        ip link set lo up
+        ${line}'`;
 
 const places = [
   {
@@ -56,7 +69,8 @@ const places = [
     title: 'a folder with blanks and letters beyond ASCII',
     run: `
       folder='/root/Größere Mühle ☕'
-      copy "$folder"; serve "$folder" env; cd "$folder"; npm test; node scripts/check-layers.mjs
+      copy "$folder"; serve "$folder" env; cd "$folder"; npm run test:native; ${tests} js test/js/serve test/js/docs
+      node scripts/check-layers.mjs
       node node_modules/eslint/bin/eslint.js scripts`,
   },
   {
@@ -89,14 +103,28 @@ const places = [
   {
     name: 'noexec',
     title: 'a temporary folder that is noexec',
-    run: `mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp; cd "$CLONE"; npm test`,
+    run: `
+      mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp; cd "$CLONE"${part}`,
   },
   {
     name: 'umask',
     title: 'umask 077',
-    run: `umask 077; copy /root/closed; serve /root/closed env; cd /root/closed; npm test`,
+    run: `
+      umask 077; copy /root/closed; serve /root/closed env; cd /root/closed; node scripts/setup.mjs test${part}`,
   },
 ];
+
+const together = {
+  name: 'together',
+  title:
+    'blanks and umlauts in the path, umask 077, noexec /tmp, tr_TR, no network and no IPv6 at once',
+  run: `
+      ${install('locales iproute2')}
+      localedef -i tr_TR -f UTF-8 tr_TR.UTF-8; export LC_ALL=tr_TR.UTF-8
+      umask 077; folder='/root/Größere Mühle ☕'; copy "$folder"; cd "$folder"; node scripts/setup.mjs test
+      mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp
+      export -f serve fail; export folder; ${withoutNetwork(`serve "$folder" env; cd "$folder"; npm test`)}`,
+};
 
 const users = [
   {
@@ -131,7 +159,7 @@ const users = [
     title: 'a Node of nvm, which sudo does not find',
     fresh: true,
     run: `
-      apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends sudo >/dev/null
+      ${install('sudo')}
       ada; echo 'ada ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/ada
       bin=/home/ada/.nvm/versions/node/v24/bin
       mkdir -p $bin /home/ada/.nvm/versions/node/v24/lib
@@ -181,12 +209,11 @@ const shells = [
     name: 'languages',
     title: 'LC_ALL=tr_TR.UTF-8 and de_DE',
     run: `
-      apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends locales >/dev/null
+      ${install('locales')}
       localedef -i tr_TR -f UTF-8 tr_TR.UTF-8; localedef -i de_DE -f ISO-8859-1 de_DE
-      copy /root/languages; cd /root/languages
-      LC_ALL=tr_TR.UTF-8 serve /root/languages env
-      LC_ALL=tr_TR.UTF-8 npm test
-      LC_ALL=de_DE ${tests}`,
+      copy /root/languages; export LC_ALL=tr_TR.UTF-8
+      serve /root/languages env; cd /root/languages; npm run test:native
+      export LC_ALL=de_DE${part}`,
   },
   {
     name: 'descriptors',
@@ -212,12 +239,9 @@ const networks = [
     name: 'offline',
     title: 'a second run without network and without IPv6',
     run: `
-      apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends iproute2 >/dev/null
+      ${install('iproute2')}
       export -f serve fail; export CLONE
-      unshare --net bash -euo pipefail -c '
-        echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 || true
-        ip link set lo up
-        serve "$CLONE" env; cd "$CLONE"; ${tests}'`,
+      ${withoutNetwork(`serve "$CLONE" env; cd "$CLONE"${part}`)}`,
   },
   {
     name: 'port',
@@ -270,7 +294,7 @@ const systems = [
     fresh: true,
     run: `
       rm -f "$(command -v npm)" "$(command -v node)"; hash -r
-      apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends nodejs npm >/dev/null
+      ${install('nodejs npm')}
       hash -r; cd "$CLONE"; major=$(node -p 'process.versions.node.split(".")[0]')
       if [ "$major" -lt 20 ]; then
         expect 'Node [.0-9]* is too old' npm start
@@ -302,7 +326,9 @@ const systems = [
   },
 ];
 
-export const conditions = [...places, ...users, ...shells, ...networks, ...systems].map((row) => ({
-  fresh: false,
-  ...row,
-}));
+export const conditions = [...places, together, ...users, ...shells, ...networks, ...systems].map(
+  (row) => ({
+    fresh: false,
+    ...row,
+  }),
+);
