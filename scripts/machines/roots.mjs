@@ -1,5 +1,6 @@
 // Debian roots to be a newcomer in. A base (what debootstrap makes) is kept for a week under build/cache; each run
-// works in a copy of it, in which nothing was ever installed or built.
+// works in a copy of it, in which nothing was ever installed or built. What ccache keeps is shared by the copies of a
+// suite: the same file is compiled once, and what comes of it is what compiling it again would give.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -221,7 +222,9 @@ export class Machine {
    */
   async enter(line, { folder = cloneFolder, node = 24, env = {}, uptime, limit = 1800 } = {}) {
     this.#addTools(node);
-    const entry = [join(here, 'enter.sh'), this.root, folder, line];
+    const cache = join(bases, `ccache-${this.suite}`);
+    mkdirSync(cache, { recursive: true });
+    const entry = [join(here, 'enter.sh'), this.root, cache, folder, line];
     const child = spawn('unshare', [...namespaces, ...clockArguments(uptime), 'bash', ...entry], {
       env: { ...newcomersEnvironment(node), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -313,6 +316,9 @@ function newcomersEnvironment(node) {
   return {
     ...Object.fromEntries(network),
     HOME: '/root',
+    // Also by clones in other folders.
+    CCACHE_BASEDIR: '/',
+    CCACHE_NOHASHDIR: '1',
     TERM: 'dumb',
     PATH: `/opt/node-${node}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
   };

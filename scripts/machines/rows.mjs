@@ -130,14 +130,11 @@ const packageRows = systems.slice(1).map(({ name, title, suite }) => ({
   },
 }));
 
-// Clones of one machine share what ccache keeps, whatever folder they are in.
-const sharedCache = { CCACHE_BASEDIR: '/', CCACHE_NOHASHDIR: '1' };
-
 // Rows whose `run` is text for bash: it passes by ending with 0, in a machine whose clone ($CLONE) was set up for the
 // tests. A `fresh` one has a machine of its own, in which nothing was set up.
 function inBash(row, prelude = '') {
   const { name, suite = 'trixie', packages = [], fresh = false } = row;
-  const env = { CLONE: cloneFolder, ...sharedCache };
+  const env = { CLONE: cloneFolder };
   const runIn = async (machine) => {
     if (!fresh) await machine.must('node scripts/setup.mjs test', { env, limit: hour });
     if (packages.length > 0) await machine.must(`apt-get install -y ${packages.join(' ')}`);
