@@ -14,7 +14,7 @@ const systems = [
   { name: 'testing', title: 'Debian testing', suite: 'testing', boost: 'libboost-dev' },
 ];
 
-// Compilers beside the one that a suite's `npm test` is built with.
+// Each g++ and clang of a suite that reads the files; its `npm test` is built with its default one.
 const compilers = {
   bookworm: ['g++-12', 'clang++-14', 'clang++-15', 'clang++-16', 'clang++-19'],
   trixie: ['g++-12', 'g++-13', 'g++-14', 'clang++-17', 'clang++-18', 'clang++-19'],
@@ -85,30 +85,36 @@ const booted = {
   run: bothCommands(24, 5),
 };
 
-// Reads every file, one by one and as the sanitizers' builds join them; the libraries come with the set-up.
-const compilerRows = systems.flatMap(({ name, title, suite, boost }) =>
-  compilers[suite].map((compiler) => ({
-    name: `${name}-${compiler}`,
-    title: `${title}, ${compiler}`,
+// Reads every file, with g++ one by one: what a file does not include itself shows, and each has a standard library of
+// its own. clang uses those of g++, and reads the files as the release build joins them.
+function compilerRow({ name, title, suite, boost }, compiler, { libcxx = false } = {}) {
+  return {
+    name: `${name}-${libcxx ? 'libc++' : compiler}`,
+    title: `${title}, ${compiler}${libcxx ? ' with libc++: the engine and the addon' : ''}`,
     suite,
     compiler,
     run: async (machine) => {
-      const packages = [compiler.replace('clang++', 'clang'), boost, libraries].join(' ');
+      const library = libcxx ? compiler.replace('clang++', 'libc++') + '-dev' : '';
+      const packages = [compiler.replace('clang++', 'clang'), library, boost, libraries].join(' ');
       await machine.must(
         `apt-get update && apt-get install -y --no-install-recommends ${packages} && ` +
           '([ -d node_modules ] || npm ci --ignore-scripts --no-audit --no-fund)',
       );
-      const check = (flag) => async () => {
-        const command = `node scripts/compile-check.mjs --cxx ${compiler} ${flag}`;
-        const { code, output } = await machine.enter(command, { limit: hour });
-        const files = [...output.matchAll(/^(\S+):$/gm)].map((match) => match[1]);
-        if (code !== 0) throw new Error(`does not compile: ${files.join(', ')}`);
-        return output.trim().split('\n').at(-2);
-      };
-      return all([check(''), check('--join')]);
+      const how = compiler.startsWith('clang') ? '--join' : '';
+      const what = libcxx ? '--libcxx lib/ native/' : '';
+      const command = `node scripts/compile-check.mjs --cxx ${compiler} ${how} ${what}`;
+      const { code, output } = await machine.enter(command, { limit: hour });
+      const files = [...output.matchAll(/^(\S+):$/gm)].map((match) => match[1]);
+      if (code !== 0) throw new Error(`does not compile: ${files.join(', ')}`);
+      return output.trim().split('\n').at(-2);
     },
-  })),
-);
+  };
+}
+
+const compilerRows = [
+  ...systems.flatMap((system) => compilers[system.suite].map((name) => compilerRow(system, name))),
+  compilerRow(systems[1], 'clang++-19', { libcxx: true }),
+];
 
 const packageRows = systems.slice(1).map(({ name, title, suite }) => ({
   name: `package-on-${name}`,
