@@ -49,11 +49,12 @@ chmod 755 $as_ada
 `;
 
 const tests = 'node scripts/test.mjs';
-// The engine tests, and of the package's those that start servers, programs and examples. All of `npm test` runs in
-// the row of its own below, which has several situations at once, and on every system without any.
+// What a row runs where its situation is alone: of the package's tests those that start servers and ask them, of the
+// engine's those that start programs. All of `npm test` runs in the row "together" below, which has many situations at
+// once, and on every system without any.
 const part = `
-      ${tests} native
-      ${tests} js test/js/serve test/js/docs test/js/mcp test/js/transport test/js/agents`;
+      ${tests} js test/js/serve test/js/transport test/js/agents
+      node scripts/testing/gtest.mjs release io_tests --gtest_filter='Process*'`;
 
 const install = (names) =>
   `apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends ${names} >/dev/null`;
@@ -69,7 +70,7 @@ const places = [
     title: 'a folder with blanks and letters beyond ASCII',
     run: `
       folder='/root/Größere Mühle ☕'
-      copy "$folder"; serve "$folder" env; cd "$folder"; npm run test:native; ${tests} js test/js/serve test/js/docs
+      copy "$folder"; serve "$folder" env; cd "$folder"; node scripts/setup.mjs test${part}
       node scripts/check-layers.mjs
       node node_modules/eslint/bin/eslint.js scripts`,
   },
@@ -104,7 +105,8 @@ const places = [
     name: 'noexec',
     title: 'a temporary folder that is noexec',
     run: `
-      mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp; cd "$CLONE"${part}`,
+      mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp; cd "$CLONE"${part}
+      ${tests} js test/js/mcp.test.ts`,
   },
   {
     name: 'umask',
@@ -213,7 +215,7 @@ const shells = [
       localedef -i tr_TR -f UTF-8 tr_TR.UTF-8; localedef -i de_DE -f ISO-8859-1 de_DE
       copy /root/languages; export LC_ALL=tr_TR.UTF-8
       serve /root/languages env; cd /root/languages; npm run test:native
-      export LC_ALL=de_DE${part}`,
+      export LC_ALL=de_DE; ${tests} native${part}`,
   },
   {
     name: 'descriptors',
@@ -241,7 +243,7 @@ const networks = [
     run: `
       ${install('iproute2')}
       export -f serve fail; export CLONE
-      ${withoutNetwork(`serve "$CLONE" env; cd "$CLONE"${part}`)}`,
+      ${withoutNetwork(`serve "$CLONE" env; cd "$CLONE"; ${tests} js test/js/serve test/js/docs`)}`,
   },
   {
     name: 'port',
