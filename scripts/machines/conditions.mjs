@@ -49,12 +49,10 @@ chmod 755 $as_ada
 `;
 
 const tests = 'node scripts/test.mjs';
-// What a row runs where its situation is alone: of the package's tests those that start servers and ask them, of the
-// engine's those that start programs. All of `npm test` runs in the row "together" below, which has many situations at
-// once, and on every system without any.
+// What a row runs where its situation is alone: of the package's tests those that start servers and ask them. All of
+// `npm test` runs in the row "together" below, which has many situations at once, and on every system without any.
 const part = `
-      ${tests} js test/js/serve test/js/transport test/js/agents
-      node scripts/testing/gtest.mjs release io_tests --gtest_filter='Process*'`;
+      ${tests} js test/js/serve test/js/transport test/js/agents`;
 
 const install = (names) =>
   `apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends ${names} >/dev/null`;
@@ -70,7 +68,7 @@ const places = [
     title: 'a folder with blanks and letters beyond ASCII',
     run: `
       folder='/root/Größere Mühle ☕'
-      copy "$folder"; serve "$folder" env; cd "$folder"; node scripts/setup.mjs test${part}
+      copy "$folder"; serve "$folder" env; cd "$folder"${part}
       node scripts/check-layers.mjs
       node node_modules/eslint/bin/eslint.js scripts`,
   },
@@ -106,13 +104,14 @@ const places = [
     title: 'a temporary folder that is noexec',
     run: `
       mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp; cd "$CLONE"${part}
-      ${tests} js test/js/mcp.test.ts`,
+      ${tests} js test/js/mcp.test.ts
+      node scripts/testing/gtest.mjs release io_tests --gtest_filter='Process*'`,
   },
   {
     name: 'umask',
     title: 'umask 077',
     run: `
-      umask 077; copy /root/closed; serve /root/closed env; cd /root/closed; node scripts/setup.mjs test${part}`,
+      umask 077; copy /root/closed; serve /root/closed env; cd /root/closed${part}`,
   },
 ];
 
@@ -214,7 +213,7 @@ const shells = [
       ${install('locales')}
       localedef -i tr_TR -f UTF-8 tr_TR.UTF-8; localedef -i de_DE -f ISO-8859-1 de_DE
       copy /root/languages; export LC_ALL=tr_TR.UTF-8
-      serve /root/languages env; cd /root/languages; npm run test:native
+      serve /root/languages env; cd "$CLONE"; ${tests} native
       export LC_ALL=de_DE; ${tests} native${part}`,
   },
   {
