@@ -2,7 +2,8 @@
 //
 // In a list `{"$repeat": x}` stands for n times x, in an object `"$repeat": {..}` for n times its
 // members. In texts # becomes the number of the repetition and @ that of the next one, "$number" is
-// the number itself, and "$long:x" is n times x. A place inside a repeated one is repeated twice, so that a text grows with n and not with its square.
+// the number itself, and "$long:x" is n times x. A place inside a repeated one is repeated twice,
+// so that a text grows with n and not with its square.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,13 @@ describe('the fold of a page', () => {
     const custom = (): object => ({
       name: one('millrace.provider_state', 'millrace.citation', 'millrace.reset', 'other'),
       value: one<unknown>(
-        { entityId: id(), messageId: id(), provider: 'p', kind: one<unknown>('k', 3), state: state() },
+        {
+          entityId: id(),
+          messageId: id(),
+          provider: 'p',
+          kind: one<unknown>('k', 3),
+          state: state(),
+        },
         { citation: one<unknown>({ url: 'u' }, null), messageId: id() },
         { messageIds: one<unknown>([id(), id()], undefined, 'a') },
         null,
