@@ -14,7 +14,7 @@ event::Question read_question(const json::Value& reported) {
   return result;
 }
 
-std::string json_of(const json::Value& reported) {
+std::string question_json(const json::Value& reported) {
   return (reported["value"].exists() ? reported["value"] : reported).to_json();
 }
 
@@ -23,7 +23,7 @@ std::string json_of(const json::Value& reported) {
 Questions::Questions(const json::Value& reported) {
   const auto add = [this](const json::Value& one) {
     list_.push_back(read_question(one));
-    texts_.push_back(json_of(one));
+    texts_.push_back(question_json(one));
   };
   if (reported.is_array()) {
     for (const json::Value one : reported.items()) add(one);

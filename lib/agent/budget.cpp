@@ -17,7 +17,7 @@ std::string text_of_number(double value) {
   return Tree::number(value).to_json();
 }
 
-void add_number(Tree& holder, std::string_view member, double amount) {
+void add_to_price(Tree& holder, std::string_view member, double amount) {
   holder.set(member, Tree::number(holder[member].number_or(0) + amount));
 }
 
@@ -48,12 +48,12 @@ void book_price(Tree& state, std::string_view provider, std::string_view model, 
   Tree& entry = entry_of(list != nullptr ? *list : llm.set("byModel", Tree::array()), id);
   entry.set("provider", provider);
   entry.set("model", model);
-  add_number(entry, "totalCost", price);
+  add_to_price(entry, "totalCost", price);
   for (const auto& [name, value] : usage.members()) {
-    if (is_counted(value)) add_number(entry.at("usage"), name, value.number_or(0));
+    if (is_counted(value)) add_to_price(entry.at("usage"), name, value.number_or(0));
   }
-  add_number(llm, "total", price);
-  add_number(cost, "total", price);
+  add_to_price(llm, "total", price);
+  add_to_price(cost, "total", price);
 }
 
 void book_attempts(Tree& state, const Tree& attempts, const Tree& usage) {
