@@ -34,6 +34,8 @@ constexpr std::array<std::string_view, 2> known_of_old{"RAW", "CUSTOM"};
 AgUiEncoder::AgUiEncoder(AgUiOptions options)
     : options_(std::move(options)), modern_(is_modern(options_.client_version)) {
   spelling_.tool_result_parts = modern_;
+  // Clients from before 1.0 keep members they do not know; OpenUI's reads these.
+  spelling_.tool_error_members = !modern_;
   // For ids as providers give them: a delta, also the first of a call, finds its room.
   constexpr std::size_t usual_id_bytes = 64;
   delta_id_.reserve(usual_id_bytes);

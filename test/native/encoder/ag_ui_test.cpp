@@ -204,20 +204,21 @@ TEST(AgUiEncoder, CountsEqualStepsForOlderClients) {
                 finished());
 }
 
-TEST(AgUiEncoder, TellsInAnEventOfItsOwnThatAToolFailed) {
+TEST(AgUiEncoder, TellsOlderClientsInTheResultThatAToolFailed) {
   event::ToolResult result{"m", "c", "why"};
   result.failed = true;
   result.error = "why";
-  // Clients of 1.0 take members that they do not know out of a result, with a warning for each.
-  for (const std::string_view version : {"", "1.0"}) {
-    EXPECT_EQ(
-        encoded(std::string(version), {{result}}),
-        data_frame(
-            R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"why"})") +
+  const std::string custom = data_frame(
+      R"({"type":"CUSTOM","name":"millrace.tool_error","value":{"toolCallId":"c","error":"why"}})");
+  EXPECT_EQ(
+      encoded("", {{result}}),
+      data_frame(
+          R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"why","isError":true,"error":"why"})") +
+          custom + finished());
+  EXPECT_EQ(encoded("1.0", {{result}}),
             data_frame(
-                R"({"type":"CUSTOM","name":"millrace.tool_error","value":{"toolCallId":"c","error":"why"}})") +
-            finished());
-  }
+                R"({"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"why"})") +
+                custom + finished());
 }
 
 TEST(AgUiEncoder, IsAsItWasAfterItsBytesAreTaken) {
