@@ -10,7 +10,7 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMILLRACE_ADD
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -g1 -DNDEBUG' \
   -DMILLRACE_SANITIZE=fuzzer-no-link,address,undefined >/dev/null
 ninja -C "$build" -j"$(nproc)" fuzzers >"$build/ninja.log" 2>&1 || { tail -40 "$build/ninja.log"; exit 1; }
-mapfile -t fuzzers < <(find "$build/fuzz" -maxdepth 1 -type f -name '*_fuzzer' | sort)
+mapfile -t fuzzers < <(find "$build/fuzz" -maxdepth 1 -type f -name '*_fuzzer' ! -name growth_fuzzer | sort)
 share=$((seconds / ${#fuzzers[@]}))
 [ "$share" -ge 1 ] || share=1
 export build share

@@ -16,7 +16,7 @@ const all = (text: string, pattern: RegExp): string[] =>
 function namesOfCodec(): string[] {
   const codec = readFileSync(join(main, 'lib/event/codec.cpp'), 'utf8');
   // What is foreign keeps the name that it came with.
-  return all(codec, /\{"", "([a-z_]+)"\}/g).filter((name) => name !== 'foreign');
+  return all(codec, /\{"", "([a-z_]+)"[,}]/g).filter((name) => name !== 'foreign');
 }
 
 // Names that stand in the sources as they are, but for a file and a symbol of another kind.
@@ -28,9 +28,9 @@ function namesOfSources(): string[] {
 
 it('documents each CUSTOM event', () => {
   const codec = namesOfCodec();
-  expect(codec).toEqual(expect.arrayContaining(['warning', 'reset', 'finish']));
+  expect(codec).toEqual(expect.arrayContaining(['warning', 'reset', 'finish', 'run_usage']));
   const sources = namesOfSources();
-  expect(sources).toEqual(expect.arrayContaining(['run_usage', 'tool_error']));
+  expect(sources).toEqual(expect.arrayContaining(['tool_error']));
   const page = readFileSync(join(main, 'docs/events.md'), 'utf8');
   const documented = all(page, /^\| `millrace\.([a-z_]+)` \|/gm);
   expect(documented.sort()).toEqual([...new Set([...codec, ...sources])].sort());

@@ -26,7 +26,7 @@ const wrong: [options: object, message: string][] = [
   [{ timeouts: { all: 5 } }, "'all'. There are connect, firstByte, idle, total."],
   [{ timeouts: { conect: 5 } }, "'conect'. Did you mean 'connect'?"],
   [{ limits: { lines: 5 } }, "'lines'. There are headerBytes"],
-  [{ proxy: { htps: 'http://x' } }, "'htps'. There are http, https, noProxy."],
+  [{ proxy: { htps: 'http://x' } }, "'htps'. Did you mean 'https'?"],
   [{ circuit: { failure: 5 } }, "'failure'. Did you mean 'failures'?"],
   [{ fallback: 'anthropic:x' }, 'fallback must be a list'],
   [{ fallback: [1] }, 'fallback must be a list of models'],

@@ -362,10 +362,10 @@ describe('millrace serve without a model', () => {
     const provider = await startProvider(stream([`data: ${JSON.stringify(chunk)}\n\n`]));
     const model = ['--model', 'openai:m', '--base-url', provider.url];
     const server = await serve(model, { OPENAI_API_KEY: 'k' });
-    const messages = Array.from({ length: 60_000 }, (_, i) => ({
+    const messages = Array.from({ length: 9_990 }, (_, i) => ({
       id: `m${i}`,
       role: i % 2 === 0 ? 'user' : 'assistant',
-      content: `Hello for the time ${i}`,
+      content: `Hello for the time ${i}`.padEnd(150, '.'),
     }));
     messages.push({ id: 'last', role: 'user', content: 'Hello' });
     const order: string[] = [];

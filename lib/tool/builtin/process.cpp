@@ -57,11 +57,11 @@ class Run final : public os::ProcessHandler, public std::enable_shared_from_this
       finish(failed(*exit.not_started));
       return;
     }
-    std::string content = how_it_ended(exit);
-    content.append("\n").append(output_);
+    const std::string how = how_it_ended(exit);
+    std::string content = how + "\n" + output_;
     if (is_cut_) content.append("\n[cut here: the output is longer]");
     if (!exit.error_text.empty()) content.append("\n[standard error]\n").append(exit.error_text);
-    ToolOutcome outcome{.content = result_text(content, rules_.most * 2)};
+    ToolOutcome outcome{.content = result_text(content, how.size() + 1 + rules_.most * 2)};
     outcome.is_error = is_late_ || exit.signal || exit.code.value_or(0) != 0;
     if (outcome.is_error) outcome.code = is_late_ ? "tool_timeout" : "exit_status";
     finish(std::move(outcome));
