@@ -130,7 +130,8 @@ describe('a tool that fails', () => {
     ],
     [
       'pipeAGUI of a question',
-      (agent) => (_request, response) => pipeAGUI(agent.run('Look.'), response, { protocolVersion: '1.0' }),
+      (agent) => (_request, response) =>
+        pipeAGUI(agent.run('Look.'), response, { protocolVersion: '1.0' }),
     ],
   ])('puts nothing on the wire that @ag-ui/client takes out: %s', async (_name, listenerOf) => {
     jest.spyOn(console, 'error').mockImplementation(() => undefined);
