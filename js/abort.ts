@@ -15,7 +15,7 @@ export function onAbort(signal: Signal, listener: () => void): () => void {
     try {
       setMaxListeners(0, signal);
     } catch {
-      // Not Node's own AbortSignal: nobody counts.
+      // Not Node's own AbortSignal: its listeners are not counted.
     }
   }
   return listen(signal, listener);

@@ -5,7 +5,6 @@
 // object. An object made here would belong to Node's own realm and fail `instanceof` in others.
 #pragma once
 
-#include <cerrno>
 #include <exception>
 #include <string>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "app/pipe.hpp"
 #include "base/error.hpp"
 #include "node_api.hpp"
+#include "os/descriptors.hpp"
 
 namespace millrace::native {
 
@@ -30,15 +30,9 @@ namespace detail {
 
 // What the system refused. Without descriptors nothing is wrong with the engine.
 inline Error error_of(const std::system_error& failure) {
-  const int number = failure.code().value();
-  if (number != EMFILE && number != ENFILE) return make_error(Errc::internal, failure.what());
-  // Its loop, its listeners and its programs, besides what Node itself holds (about 20).
-  constexpr const char* needed = "64";
-  return make_error(Errc::too_much_work,
-                    "This process has no file descriptor left: Millrace and Node need " +
-                        std::string(needed) +
-                        ", and one more for each connection. Raise the limit (ulimit -n 1024).",
-                    failure.what());
+  return os::is_out_of_descriptors(failure.code().value())
+             ? os::out_of_descriptors(failure.what())
+             : make_error(Errc::internal, failure.what());
 }
 
 template <class Call>

@@ -13,7 +13,7 @@ export type AgentRunStatus =
   | 'limited'
   | 'error';
 
-/** A person is asked whether a tool may run. */
+/** A tool waits for approval by the user. */
 export interface ApprovalInterrupt extends Interrupt {
   reason: 'tool_call';
   message: string;
@@ -27,7 +27,7 @@ export interface ApprovalInterrupt extends Interrupt {
   };
 }
 
-/** A person is asked something else, by the tool `ask_user` for instance. */
+/** The run waits for an answer of the user, to the tool `ask_user` for instance. */
 export interface QuestionInterrupt extends Interrupt {
   reason: 'input_required';
   message: string;

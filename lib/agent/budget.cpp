@@ -17,20 +17,20 @@ std::string text_of_number(double value) {
   return Tree::number(value).to_json();
 }
 
-void add_to_price(Tree& holder, std::string_view member, double amount) {
+}  // namespace
+
+void add_number(Tree& holder, std::string_view member, double amount) {
   holder.set(member, Tree::number(holder[member].number_or(0) + amount));
 }
 
-Tree& entry_of(Tree& list, std::string_view id) {
+Tree& entry_of(Tree& list, std::string_view member, std::string_view value) {
   for (Tree& item : list.items()) {
-    if (item["id"].string() == id) return item;
+    if (item[member].string() == value) return item;
   }
   Tree made = Tree::object();
-  made.set("id", id);
+  made.set(member, value);
   return list.push(std::move(made));
 }
-
-}  // namespace
 
 bool is_counted(const Tree& value) {
   const double amount = value.number_or(-1);
@@ -45,15 +45,15 @@ void book_price(Tree& state, std::string_view provider, std::string_view model, 
   Tree* list = llm.find("byModel");
   std::string id(provider);
   id.append("/").append(model);
-  Tree& entry = entry_of(list != nullptr ? *list : llm.set("byModel", Tree::array()), id);
+  Tree& entry = entry_of(list != nullptr ? *list : llm.set("byModel", Tree::array()), "id", id);
   entry.set("provider", provider);
   entry.set("model", model);
-  add_to_price(entry, "totalCost", price);
+  add_number(entry, "totalCost", price);
   for (const auto& [name, value] : usage.members()) {
-    if (is_counted(value)) add_to_price(entry.at("usage"), name, value.number_or(0));
+    if (is_counted(value)) add_number(entry.at("usage"), name, value.number_or(0));
   }
-  add_to_price(llm, "total", price);
-  add_to_price(cost, "total", price);
+  add_number(llm, "total", price);
+  add_number(cost, "total", price);
 }
 
 void book_attempts(Tree& state, const Tree& attempts, const Tree& usage) {

@@ -31,6 +31,11 @@ std::optional<ExceededCost> exceeded_cost(const json::Tree& state);
 // Either of them, those of cost only where they end the run.
 std::optional<ReachedLimit> reached_limit(const json::Tree& state);
 
+// Adds to a number of the books; one that is absent counts as 0.
+void add_number(json::Tree& holder, std::string_view member, double amount);
+// The entry of a list of the books whose `member` is `value`; made when there is none.
+json::Tree& entry_of(json::Tree& list, std::string_view member, std::string_view value);
+
 // What a model reports may be any number; one that is no count must not take back what others used.
 bool is_counted(const json::Tree& value);
 

@@ -19,25 +19,12 @@ void add(Tree& holder, std::string_view member, std::int64_t amount) {
   holder.set(member, Tree::integer(holder[member].integer_or(0) + amount));
 }
 
-void add_number(Tree& holder, std::string_view member, double amount) {
-  holder.set(member, Tree::number(holder[member].number_or(0) + amount));
-}
-
 // The first of several spellings that is a count.
 double first_number(const Tree& usage, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (is_counted(usage[name])) return usage[name].number_or(0);
   }
   return 0;
-}
-
-Tree& entry_of(Tree& list, std::string_view member, std::string_view value) {
-  for (Tree& item : list.items()) {
-    if (item[member].string() == value) return item;
-  }
-  Tree made = Tree::object();
-  made.set(member, value);
-  return list.push(std::move(made));
 }
 
 }  // namespace

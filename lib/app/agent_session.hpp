@@ -53,7 +53,7 @@ struct AgentOutcome {
   enum class Kind : std::uint8_t {
     finished,   // `reason` is a finish reason of the agent room
     delegated,  // the client runs the calls that have no result
-    waiting,    // a person is asked: `interrupts`
+    waiting,    // for approval or an answer: `interrupts`
     cancelled,
     failed,
   };

@@ -54,6 +54,7 @@ Error listen_error(const ServerOptions& options, const boost::system::error_code
                           " is already in use. Stop the program that listens there, or choose "
                           "another port with --port.");
   }
+  if (os::is_out_of_descriptors(error.value())) return os::out_of_descriptors(error.message());
   return make_error(Errc::listen_failed, "The server cannot listen on " + place + ": " +
                                              error.message() +
                                              ". Choose another --host or --port.");

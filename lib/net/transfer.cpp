@@ -259,7 +259,7 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
   const int fd = os::open_socket(address->family, address->socktype, address->protocol);
   // libcurl would blame the server.
   const int problem = errno;
-  if (fd < 0 && (problem == EMFILE || problem == ENFILE)) {
+  if (fd < 0 && os::is_out_of_descriptors(problem)) {
     transfer->guarded([&] {
       transfer->fail(make_error(Errc::too_much_work, no_descriptors_sentence,
                                 std::generic_category().message(problem)));

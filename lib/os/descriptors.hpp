@@ -5,7 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <string>
 #include <utility>
+
+#include "base/error.hpp"
 
 namespace millrace::os {
 
@@ -38,6 +42,20 @@ struct Pipe {
   Descriptor read;
   Descriptor write;
 };
+
+// True for an errno that says that the process, or the system, has no descriptor left.
+inline bool is_out_of_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+// The error for that: nothing is wrong with what was asked for.
+inline Error out_of_descriptors(std::string detail) {
+  // The engine's loop, listeners and programs, besides what Node itself holds (about 20).
+  return make_error(Errc::too_much_work,
+                    "This process has no file descriptor left: Millrace and Node need 64, and one "
+                    "more for each connection. Raise the limit (ulimit -n 1024).",
+                    std::move(detail));
+}
 
 // False when the system has none; errno says why.
 bool open_pipe(Pipe& made);

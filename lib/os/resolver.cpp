@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "os/blocking_pool.hpp"
+#include "os/descriptors.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::os {
@@ -143,7 +144,7 @@ Result<Addresses> look_up(const std::string& host) {
   addrinfo* list = nullptr;
   errno = 0;
   const int failed = getaddrinfo(host.c_str(), nullptr, &hints, &list);
-  if (failed != 0 && (errno == EMFILE || errno == ENFILE)) {
+  if (failed != 0 && is_out_of_descriptors(errno)) {
     return make_error(Errc::too_much_work,
                       "This process has no file descriptor left to resolve " + host +
                           ": raise its limit (ulimit -n), or make fewer calls at a time.");
