@@ -49,12 +49,12 @@ inline bool is_out_of_descriptors(int error) {
 }
 
 // The error for that: nothing is wrong with what was asked for.
-inline Error out_of_descriptors(std::string detail) {
+inline Error out_of_descriptors(const std::string& detail) {
   // The engine's loop, listeners and programs, besides what Node itself holds (about 20).
   return make_error(Errc::too_much_work,
                     "This process has no file descriptor left: Millrace and Node need 64, and one "
                     "more for each connection. Raise the limit (ulimit -n 1024).",
-                    std::move(detail));
+                    detail);
 }
 
 // False when the system has none; errno says why.
