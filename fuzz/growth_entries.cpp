@@ -8,18 +8,18 @@
 
 #include "adapter/decoder.hpp"
 #include "agent/general_agent.hpp"
+#include "agent/message_rows.hpp"
 #include "agent/state.hpp"
-#include "agent/step_machine.hpp"
-#include "app/agent_input.hpp"
-#include "app/agent_rows.hpp"
+#include "agent/step/step_machine.hpp"
 #include "encoder/ag_ui.hpp"
 #include "encoder/completion.hpp"
 #include "encoder/lobe.hpp"
 #include "event/codec.hpp"
 #include "message/fold.hpp"
 #include "message/history.hpp"
-#include "model/attempt_events.hpp"
-#include "model/request.hpp"
+#include "model/call/attempt_events.hpp"
+#include "model/payload/request.hpp"
+#include "run/input.hpp"
 
 namespace millrace::fuzz {
 namespace {
@@ -62,7 +62,7 @@ void run_steps(const Tree& rows, Tree chunk, IdSource& ids) {
           machine.fail(id, agent::error_tree(make_error(Errc::internal)), now_ms);
           continue;
         }
-        (void)app::messages_of(action["payload"]["payload"]["messages"]);
+        (void)agent::messages_of(action["payload"]["payload"]["messages"]);
         if (!chunk.is_object()) return;
         machine.progress(id, std::exchange(chunk, Tree()));
         machine.complete(id, Tree(), now_ms);
@@ -75,12 +75,12 @@ void run_steps(const Tree& rows, Tree chunk, IdSource& ids) {
 void run_agent(const Tree& shape, std::string_view text) {
   CountingIds ids("id-");
   const std::string format(shape["of"].string());
-  app::InputOptions options;
+  run::InputOptions options;
   options.format = format;
   options.from_client = true;
-  const auto input = app::read_agent_input(text, options, ids);
+  const auto input = run::read_agent_input(text, options, ids);
   if (!input) return;
-  const auto rows = app::rows_of(input.value().messages_json);
+  const auto rows = agent::rows_of(input.value().messages_json);
   if (rows) run_steps(rows.value(), Tree(), ids);
   // Without tools of its own the agent is a chat.
   std::string chat = R"({"model":"m","format":"canonical","messages":)";

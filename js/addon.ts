@@ -69,7 +69,7 @@ export interface NativePartialJson {
 /** What a model call wants of its host, and its output. */
 export type ModelCallStep = [wishesJson: string | undefined, output: string | Buffer | undefined];
 
-/** A model call whose requests JavaScript sends; see lib/app/model_call_pipe.hpp. */
+/** A model call whose requests JavaScript sends; see lib/host/model_call_pipe.hpp. */
 export interface NativeModelCallPipe {
   start(): ModelCallStep;
   head(headJson: string): ModelCallStep;
@@ -100,7 +100,7 @@ export interface Addon {
     optionsJson: string,
   ) => NativeModelCallPipe;
 
-  /** The table of providers as JSON text; see providers_json in lib/model/providers.hpp. */
+  /** The table of providers as JSON text; see providers_json in lib/model/provider/providers.hpp. */
   providers(): string;
   /** Whether a chat's payload has a member of this name that all dialects know. */
   isPayloadMember(name: string): boolean;
@@ -175,7 +175,7 @@ export interface Addon {
   /** How many texts one embeddings request takes; 0: any number. */
   textsInOneRequest(name: string, settings: string, options: string): number;
 
-  /** How a provider is asked for an object; see lib/model/object.hpp. */
+  /** How a provider is asked for an object; see lib/model/schema/object.hpp. */
   planObject(settings: string, request: string): string;
   /** What an answer is worth. */
   judgeObject(plan: string, answer: string, validate: boolean): Promise<string>;
@@ -191,7 +191,7 @@ export interface Addon {
     optionsJson: string,
     deliver: Deliver,
   ): number;
-  /** Starts an MCP client; see lib/app/mcp_stream.hpp for its options, items and commands. */
+  /** Starts an MCP client; see lib/host/mcp_stream.hpp for its options, items and commands. */
   startMcpClient(optionsJson: string, deliver: Deliver): number;
   command(stream: number, name: string, id: number, text: string, options: string): void;
   /** Makes the engine's own tools: JSON text of their number and what a model is told of them. */
@@ -208,7 +208,7 @@ export interface Addon {
   resultText(text: string, limit?: number): string;
   /** The sources that a citation names, as JSON text in LobeHub's shape; both are JSON texts. */
   sourcesOf(citationJson: string): string;
-  /** Starts an agent's run; see lib/app/agent_stream.hpp for the texts and the items. */
+  /** Starts an agent's run; see lib/host/agent_stream.hpp for the texts and the items. */
   startAgent(planJson: string, inputJson: string, optionsJson: string, deliver: Deliver): number;
   /** The bytes of a run that waits to begin, but its RUN_STARTED; the options are those of AgUiRun. */
   agentBytes(stream: number, optionsJson: string, deliver: Deliver): number;

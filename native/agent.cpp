@@ -1,7 +1,7 @@
 // agentAnswer: the pure functions of the agent room; class AgentStep: one step as a state machine.
 // JSON text in and out.
 #include "agent/door.hpp"
-#include "agent/step_machine.hpp"
+#include "agent/step/step_machine.hpp"
 #include "arguments.hpp"
 #include "exports.hpp"
 #include "object.hpp"

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <utility>
 
-#include "app/mcp_stream.hpp"
 #include "arguments.hpp"
 #include "exports.hpp"
+#include "host/mcp_stream.hpp"
 #include "object.hpp"
 
 namespace millrace::native {
@@ -61,7 +61,7 @@ Napi::Value answer_mcp(app::AgentServer& server, const Napi::CallbackInfo& info)
     if (!*given) return raise(info.Env(), given->error());
   }
   if (message.value().empty()) {
-    server.authorize_mcp(name.value(), app::read_authorization(headers.value()));
+    server.authorize_mcp(name.value(), host::read_authorization(headers.value()));
   } else {
     server.refuse_mcp(name.value(), message.value());
   }

@@ -4,17 +4,17 @@
 #include <chrono>
 #include <cstdint>
 
-#include "app/pipe.hpp"
 #include "arguments.hpp"
 #include "base/json.hpp"
 #include "exports.hpp"
 #include "guard.hpp"
+#include "host/pipe.hpp"
 #include "message/json_builder.hpp"
-#include "model/address.hpp"
-#include "model/config.hpp"
-#include "model/error_body.hpp"
-#include "model/response_error.hpp"
-#include "model/secrets.hpp"
+#include "model/failure/error_body.hpp"
+#include "model/failure/response_error.hpp"
+#include "model/provider/address.hpp"
+#include "model/provider/config.hpp"
+#include "model/provider/secrets.hpp"
 
 namespace millrace::native {
 namespace {

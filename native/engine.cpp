@@ -14,8 +14,8 @@ Engine* Engine::of(napi_env env) {
   return static_cast<Engine*>(data);
 }
 
-Engine::Engine(napi_env env, const app::TransportOptions& options)
-    : env_(env), waker_(env, on_wake, this), transport_(waker_, options) {
+Engine::Engine(napi_env env, const app::EngineOptions& options)
+    : env_(env), waker_(env, on_wake, this), engine_(waker_, options) {
   napi_value go_on = nullptr;
   napi_create_function(env, nullptr, 0, guard<deliver_rest>, nullptr, &go_on);
   napi_create_reference(env, go_on, 1, &go_on_);
@@ -24,7 +24,7 @@ Engine::Engine(napi_env env, const app::TransportOptions& options)
 }
 
 bool Engine::take(StreamId id) {
-  auto batch = transport_.take(id);
+  auto batch = engine_.take(id);
   const bool is_there = batch.has_value();
   // What is delivered may ask for more, which keeps the process alive from here on.
   if (is_there) deliver(std::move(*batch));
@@ -44,7 +44,7 @@ Napi::Value Engine::deliver_rest(const Napi::CallbackInfo& info) {
 }
 
 void Engine::cancel(StreamId id) {
-  transport_.cancel(id);
+  engine_.cancel(id);
   forget(id);
   settle();
 }
@@ -65,7 +65,7 @@ void Engine::clean_up(void* data) {
 
 void Engine::on_wake(napi_env, void* context) {
   auto* self = static_cast<Engine*>(context);
-  self->due_ = self->transport_.due();
+  self->due_ = self->engine_.due();
   self->deliver_due();
 }
 
@@ -74,9 +74,9 @@ void Engine::deliver_due() {
   const auto now = Clock::now();
   if (!last_delivery_ || now - *last_delivery_ > turn_gap) begin_turn(now);
   while (due_ > 0) {
-    std::vector<Transport::Batch> batches = transport_.drain(std::min(at_once, due_));
+    std::vector<app::Engine::Batch> batches = engine_.drain(std::min(at_once, due_));
     settle();
-    for (Transport::Batch& batch : batches) {
+    for (app::Engine::Batch& batch : batches) {
       const Napi::HandleScope scope(env_);
       deliver(std::move(batch));
     }
@@ -92,7 +92,7 @@ void Engine::deliver_due() {
       begin_turn(delivered_at);
     }
   }
-  if (due_ == 0 && !goes_on_) transport_.rest();
+  if (due_ == 0 && !goes_on_) engine_.rest();
   // What the callbacks asked for is known only now.
   settle();
 }
@@ -116,7 +116,7 @@ bool Engine::go_on_next_turn() {
   return goes_on_;
 }
 
-void Engine::deliver(Transport::Batch batch) {
+void Engine::deliver(app::Engine::Batch batch) {
   const auto at = callbacks_.find(batch.stream);
   if (at == callbacks_.end()) return;
   napi_value function = nullptr;
@@ -130,7 +130,7 @@ void Engine::deliver(Transport::Batch batch) {
   const napi_value answer = call_or_report(env_, function, std::size(values), values);
   bool goes_on = false;
   if (answer != nullptr && napi_get_value_bool(env_, answer, &goes_on) == napi_ok && goes_on) {
-    transport_.want(batch.stream);
+    engine_.want(batch.stream);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "app/mcp_stream.hpp"
-#include "app/transport.hpp"
+#include "app/engine.hpp"
+#include "host/mcp_stream.hpp"
 #include "js_callback.hpp"
 #include "live_engines.hpp"
 #include "node_api.hpp"
@@ -20,49 +20,48 @@ namespace millrace::native {
 // Thread: the JavaScript thread.
 class Engine {
  public:
-  using Transport = app::Transport;
-  using StreamId = Transport::StreamId;
+  using StreamId = app::Engine::StreamId;
   using Clock = std::chrono::steady_clock;
 
   // The engine of the environment, or null while none was started.
   static Engine* of(napi_env env);
 
-  Engine(napi_env env, const app::TransportOptions& options);
+  Engine(napi_env env, const app::EngineOptions& options);
 
   // Starts a stream of a request, a model call, an MCP client, a tool or an agent; `deliver` is
   // called with what it produces.
   template <class Task>
   StreamId start(Task task, napi_value deliver) {
-    return watch(transport_.start(std::move(task)), deliver);
+    return watch(engine_.start(std::move(task)), deliver);
   }
 
-  void command(StreamId id, app::StreamCommand command) {
-    transport_.command(id, std::move(command));
+  void command(StreamId id, host::HostCommand command) {
+    engine_.command(id, std::move(command));
   }
 
   Result<std::size_t> builtin_tools(const std::string& options) {
-    return transport_.builtin_tools(options);
+    return engine_.builtin_tools(options);
   }
 
   [[nodiscard]] std::shared_ptr<const tool::Registry> toolset(std::size_t number) const {
-    return transport_.toolset(number);
+    return engine_.toolset(number);
   }
 
-  Result<std::string> demo_address() { return transport_.demo_address(); }
+  Result<std::string> demo_address() { return engine_.demo_address(); }
 
-  Result<std::shared_ptr<const app::AgentPlan>> plan(std::string_view json) {
-    return transport_.plan(json);
+  Result<std::shared_ptr<const run::AgentPlan>> plan(std::string_view json) {
+    return engine_.plan(json);
   }
 
-  void stop(StreamId id) { transport_.stop(id); }
+  void stop(StreamId id) { engine_.stop(id); }
 
   void complete(StreamId id, std::uint64_t question, std::string json) {
-    transport_.complete(id, question, std::move(json));
+    engine_.complete(id, question, std::move(json));
   }
 
-  std::string circuits() const { return transport_.circuits_json(); }
+  std::string circuits() const { return engine_.circuits_json(); }
 
-  void read_as(StreamId id, const app::PipeSpec& spec) { transport_.read_as(id, spec); }
+  void read_as(StreamId id, const host::PipeSpec& spec) { engine_.read_as(id, spec); }
 
   // Delivers at once what is there.
   bool take(StreamId id);
@@ -99,11 +98,11 @@ class Engine {
 
   // deliver(head: string | undefined, data: string | Buffer | undefined, end: string | undefined)
   // -> true to be called again without asking
-  void deliver(Transport::Batch batch);
+  void deliver(app::Engine::Batch batch);
 
   void forget(StreamId id);
 
-  void settle() { waker_.keep_alive(transport_.waiting() > 0); }
+  void settle() { waker_.keep_alive(engine_.waiting() > 0); }
 
   static constexpr std::chrono::microseconds turn_gap{100};
   static constexpr std::chrono::microseconds turn_length{500};
@@ -120,8 +119,8 @@ class Engine {
   std::size_t due_ = 0;   // streams that the wake-up is still to be answered for
   bool goes_on_ = false;  // in the next turn
   JsWaker waker_;
-  Transport transport_;
-  LiveEngine live_{[this] { transport_.loop().stop(); }};
+  app::Engine engine_;
+  LiveEngine live_{[this] { engine_.loop().stop(); }};
   std::unordered_map<StreamId, napi_ref> callbacks_;
 };
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "app/model_stream.hpp"
-#include "app/pipe.hpp"
 #include "base/result.hpp"
+#include "host/model_stream.hpp"
+#include "host/pipe.hpp"
 #include "node_api.hpp"
 
 namespace millrace::native {
@@ -23,10 +23,10 @@ void export_schema(Napi::Env env, Napi::Object exports);
 void export_streams(Napi::Env env, Napi::Object exports);
 void export_tools(Napi::Env env, Napi::Object exports);
 
-// The model call that the first three arguments describe (app::read_model_call).
-Result<app::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info);
+// The model call that the first three arguments describe (host::read_model_call).
+Result<host::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info);
 
 // A pipe's output as a JavaScript value; `output` is used up.
-Napi::Value to_output(napi_env env, std::string& output, app::Shape shape);
+Napi::Value to_output(napi_env env, std::string& output, OutputShape shape);
 
 }  // namespace millrace::native

@@ -1,7 +1,7 @@
 // The edge between JavaScript and the engine: every exported function is a guard<fn> or a
 // method<T, fn>, since a C++ exception that leaves a Node-API callback ends the process.
 //
-// Errors leave as a thrown string, the JSON text of app::error_json; JavaScript makes the error
+// Errors leave as a thrown string, the JSON text of millrace::error_json; JavaScript makes the error
 // object. An object made here would belong to Node's own realm and fail `instanceof` in others.
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <system_error>
 
-#include "app/pipe.hpp"
 #include "base/error.hpp"
+#include "base/error_json.hpp"
 #include "node_api.hpp"
 #include "os/descriptors.hpp"
 
@@ -18,7 +18,7 @@ namespace millrace::native {
 
 // Throws `error` into JavaScript; the caller returns at once.
 inline Napi::Value raise(napi_env env, const Error& error) {
-  const std::string text = app::error_json(error);
+  const std::string text = millrace::error_json(error);
   napi_value value = nullptr;
   if (napi_create_string_utf8(env, text.data(), text.size(), &value) == napi_ok) {
     napi_throw(env, value);

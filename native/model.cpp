@@ -1,22 +1,22 @@
 // class ModelCallPipe: a model call whose requests JavaScript sends.
 #include <utility>
 
-#include "app/model_call_pipe.hpp"
 #include "arguments.hpp"
 #include "base/json.hpp"
 #include "encoder/sources.hpp"
 #include "event/batch.hpp"
 #include "exports.hpp"
 #include "guard.hpp"
-#include "model/config.hpp"
-#include "model/html_page.hpp"
-#include "model/payload.hpp"
-#include "model/providers.hpp"
+#include "host/model_call_pipe.hpp"
+#include "model/failure/html_page.hpp"
+#include "model/payload/payload.hpp"
+#include "model/provider/config.hpp"
+#include "model/provider/providers.hpp"
 #include "object.hpp"
 
 namespace millrace::native {
 
-Result<app::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info) {
+Result<host::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info) {
   const auto chain = text_at(info, 0);
   if (!chain) return chain.error();
   const auto payload = text_at(info, 1);
@@ -24,24 +24,24 @@ Result<app::ModelCallSpec> model_call_at(const Napi::CallbackInfo& info) {
   const auto options = text_at(info, 2);
   if (!options) return options.error();
   os::RandomIds ids;
-  return app::read_model_call(chain.value(), payload.value(), options.value(), ids);
+  return host::read_model_call(chain.value(), payload.value(), options.value(), ids);
 }
 
 template <>
-struct ObjectTraits<app::ModelCallPipe> {
+struct ObjectTraits<host::ModelCallPipe> {
   static constexpr const char* name = "ModelCallPipe";
   static constexpr napi_type_tag tag{0x6d696c6c72616365, 0x00016d6f64656c31};
   // new ModelCallPipe(chainJson, payloadJson, optionsJson)
-  static Result<std::unique_ptr<app::ModelCallPipe>> make(const Napi::CallbackInfo& info) {
+  static Result<std::unique_ptr<host::ModelCallPipe>> make(const Napi::CallbackInfo& info) {
     auto spec = model_call_at(info);
     if (!spec) return std::move(spec).error();
-    return std::make_unique<app::ModelCallPipe>(std::move(spec).value());
+    return std::make_unique<host::ModelCallPipe>(std::move(spec).value());
   }
 };
 
 namespace {
 
-using app::ModelCallPipe;
+using host::ModelCallPipe;
 
 // [wishesJson | undefined, output | undefined]
 Napi::Value answer(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {

@@ -1,7 +1,7 @@
 // Structured output: planObject, judgeObject and the class PartialJson.
 #include "base/partial_json.hpp"
-#include "model/config.hpp"
-#include "model/object.hpp"
+#include "model/provider/config.hpp"
+#include "model/schema/object.hpp"
 
 #include "arguments.hpp"
 #include "exports.hpp"
@@ -67,7 +67,7 @@ void deliver_verdict(napi_env env, napi_status status, void* data) {
   napi_delete_async_work(env, judging->work);
   if (status == napi_cancelled) judging->verdict = make_error(Errc::engine_closed);
   const Result<std::string>& verdict = judging->verdict;
-  const std::string text = verdict ? verdict.value() : app::error_json(verdict.error());
+  const std::string text = verdict ? verdict.value() : millrace::error_json(verdict.error());
   const napi_value value = to_text(env, text);
   if (verdict)
     napi_resolve_deferred(env, judging->deferred, value);

@@ -11,7 +11,7 @@ Napi::Value start_engine(const Napi::CallbackInfo& info) {
   if (Engine::of(info.Env()) != nullptr) return info.Env().Undefined();
   const auto json = text_at(info, 0);
   if (!json) return raise(info.Env(), json.error());
-  auto options = app::read_transport_options(json.value());
+  auto options = app::read_engine_options(json.value());
   if (!options) return raise(info.Env(), options.error());
   // The clean-up hook deletes it.
   auto* engine = new Engine(info.Env(), std::move(options).value());
@@ -38,7 +38,7 @@ Napi::Value start_model_call(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const napi_value deliver = call.function(3);
   if (!call) return call.raised();
-  app::ModelCallSpec spec = call.value_of(model_call_at(info));
+  host::ModelCallSpec spec = call.value_of(model_call_at(info));
   if (!call) return call.raised();
   return call.started(call.engine().start(std::move(spec), deliver));
 }
@@ -49,16 +49,16 @@ Napi::Value start_mcp_client(const Napi::CallbackInfo& info) {
   const std::string json = call.text(0);
   const napi_value deliver = call.function(1);
   if (!call) return call.raised();
-  mcp::ClientOptions options = call.value_of(app::read_mcp_client(json));
+  mcp::ClientOptions options = call.value_of(host::read_mcp_client(json));
   if (!call) return call.raised();
   return call.started(call.engine().start(std::move(options), deliver));
 }
 
-// command(stream, name, id, text, options): see app/mcp_stream.hpp
+// command(stream, name, id, text, options): see host/mcp_stream.hpp
 Napi::Value command(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const Engine::StreamId stream = call.number(0);
-  app::StreamCommand wanted;
+  host::HostCommand wanted;
   wanted.name = call.text(1);
   wanted.id = call.number(2);
   wanted.text = call.text(3);
@@ -106,7 +106,7 @@ Napi::Value read_as(const Napi::CallbackInfo& info) {
   const std::string kind = call.text(1);
   const std::string options = call.text(2);
   if (!call) return call.raised();
-  const app::PipeSpec spec = call.value_of(app::read_pipe_spec(kind, options));
+  const host::PipeSpec spec = call.value_of(host::read_pipe_spec(kind, options));
   if (call) call.engine().read_as(stream, spec);
   return call.nothing();
 }

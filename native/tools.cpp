@@ -1,11 +1,11 @@
 // The functions of native tools: builtinTools, runTool, resultText, allowedTools,
 // describeMcpTools, mcpResultText; and of agents that run in the engine: startAgent, agentBytes,
 // checkAgent, agentCapabilities.
-#include "app/ag_ui_run.hpp"
-#include "app/agent_capabilities.hpp"
+#include "api/capabilities.hpp"
 #include "base/json.hpp"
 #include "engine_call.hpp"
 #include "exports.hpp"
+#include "host/ag_ui_run.hpp"
 #include "message/json_builder.hpp"
 #include "os/random_ids.hpp"
 #include "tool/mcp/remote_tools.hpp"
@@ -58,7 +58,7 @@ Napi::Value builtin_tools(const Napi::CallbackInfo& info) {
 Napi::Value run_tool(const Napi::CallbackInfo& info) {
   EngineCall call(info);
   const auto toolset = static_cast<std::size_t>(call.number(0));
-  app::ToolTask task;
+  host::ToolTask task;
   task.name = call.text(1);
   task.arguments = call.text(2);
   const napi_value deliver = call.function(3);
@@ -146,7 +146,7 @@ Napi::Value start_agent(const Napi::CallbackInfo& info) {
   auto plan = call.value_of(call.engine().plan(plan_json));
   if (!call) return call.raised();
   os::RandomIds ids;
-  app::AgentSpec spec = call.value_of(app::read_agent_spec(std::move(plan), input, options, ids));
+  host::AgentSpec spec = call.value_of(host::read_agent_spec(std::move(plan), input, options, ids));
   if (!call) return call.raised();
   return call.started(call.engine().start(std::move(spec), deliver));
 }
@@ -161,7 +161,7 @@ Napi::Value agent_bytes(const Napi::CallbackInfo& info) {
   json::Document document;
   const json::Value options = call.value_of(document.parse(json));
   if (!call) return call.raised();
-  app::AgentBytesTask task{agent, app::read_run_options(options)};
+  host::AgentBytesTask task{agent, host::read_run_options(options)};
   return call.started(call.engine().start(std::move(task), deliver));
 }
 
@@ -174,7 +174,7 @@ Napi::Value check_agent(const Napi::CallbackInfo& info) {
   const auto plan = call.value_of(call.engine().plan(json));
   if (!call) return call.raised();
   std::string sentences = "[";
-  for (const std::string& sentence : app::missing_keys(*plan)) {
+  for (const std::string& sentence : api::missing_keys(*plan)) {
     if (sentences.size() > 1) sentences.push_back(',');
     json::append_string(sentences, sentence);
   }
@@ -189,7 +189,7 @@ Napi::Value agent_capabilities(const Napi::CallbackInfo& info) {
   if (!call) return call.raised();
   const auto plan = call.value_of(call.engine().plan(json));
   if (!call) return call.raised();
-  return to_text(info.Env(), app::agent_capabilities(*plan, version, plan->max_turns));
+  return to_text(info.Env(), api::agent_capabilities(*plan, version, plan->max_turns));
 }
 
 }  // namespace

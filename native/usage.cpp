@@ -5,11 +5,11 @@
 #include "base/token_estimate.hpp"
 #include "exports.hpp"
 #include "guard.hpp"
-#include "model/cards.hpp"
-#include "model/cost.hpp"
-#include "model/media_cost.hpp"
-#include "model/usage.hpp"
-#include "model/usage_counter.hpp"
+#include "model/usage/cards.hpp"
+#include "model/usage/cost.hpp"
+#include "model/usage/media_cost.hpp"
+#include "model/usage/usage.hpp"
+#include "model/usage/usage_counter.hpp"
 
 namespace millrace::native {
 namespace {

@@ -1,4 +1,4 @@
-// Writes docs/providers.md and types/providers.d.ts from lib/model/providers.def and quirks.def, the tables of the
+// Writes docs/providers.md and types/providers.d.ts from lib/model/provider/providers.def and quirks.def, the tables of the
 // vendors.
 //   node scripts/generate-providers.mjs            writes the files
 //   node scripts/generate-providers.mjs --check    fails when one differs
@@ -36,13 +36,15 @@ const code = (words) => words.map((word) => `\`${word}\``).join(', ');
 
 const columns =
   'id name baseURL path dialect auth keys models headers quirks documentation verified';
-const providers = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER').map((row) =>
+const providers = rowsOf('lib/model/provider/providers.def', 'MILLRACE_PROVIDER').map((row) =>
   Object.fromEntries(columns.split(' ').map((column, at) => [column, row[at]])),
 );
-const aliases = rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER_ALIAS');
-const quirks = rowsOf('lib/model/quirks.def', 'MILLRACE_QUIRK');
-const quirkSources = new Map(rowsOf('lib/model/providers.def', 'MILLRACE_QUIRK_SOURCE'));
-const unverified = new Map(rowsOf('lib/model/providers.def', 'MILLRACE_PROVIDER_UNVERIFIED'));
+const aliases = rowsOf('lib/model/provider/providers.def', 'MILLRACE_PROVIDER_ALIAS');
+const quirks = rowsOf('lib/model/provider/quirks.def', 'MILLRACE_QUIRK');
+const quirkSources = new Map(rowsOf('lib/model/provider/providers.def', 'MILLRACE_QUIRK_SOURCE'));
+const unverified = new Map(
+  rowsOf('lib/model/provider/providers.def', 'MILLRACE_PROVIDER_UNVERIFIED'),
+);
 
 // As prettier lays a table out.
 function markdownTable(lines) {
@@ -64,10 +66,10 @@ const table = [
   ['quirks', (provider) => code(list(provider.quirks))],
 ];
 
-// What each vendor can do through Millrace. Chats stand in the golden file of test/js/provider-wires.test.ts, which
+// What each vendor can do through Millrace. Chats stand in the golden file of test/js/model/provider-wires.test.ts, which
 // sends each provider's requests over HTTP and reads its answers; a cell is true only when that passed.
 // Capabilities besides chats come from the golden file that a test holds to the engine's table; each of its entries
-// has a test over HTTP in test/js/capabilities.test.ts, and its address in test/golden/model/capability-urls.txt.
+// has a test over HTTP in test/js/model/capabilities.test.ts, and its address in test/golden/model/capability-urls.txt.
 const wires = JSON.parse(read('test/golden/model/provider-wires.json'));
 const capabilities = JSON.parse(read('test/golden/model/capabilities.json'));
 const does =
@@ -118,7 +120,7 @@ one that speaks a known dialect needs only its base URL and a few options. "Veri
 kind of key stand in the page or the client library of the vendor that the row links; the others are known from
 elsewhere and may have changed. ${verified} rows are verified.
 
-<!-- Written by scripts/generate-providers.mjs from lib/model/providers.def and quirks.def. Do not edit. -->
+<!-- Written by scripts/generate-providers.mjs from lib/model/provider/providers.def and quirks.def. Do not edit. -->
 
 ${markdownTable([table.map(([title]) => title), ...providers.map((row) => table.map(([, cell]) => cell(row)))])}
 
@@ -167,7 +169,7 @@ const about = ({ name, keys, baseURL }) =>
     ...(keys ? [`Key: ${list(keys).join(' or ')}.`] : []),
     ...(baseURL ? [] : ['Needs `baseURL`.']),
   ].join(' ');
-const types = `// Written by scripts/generate-providers.mjs from lib/model/providers.def. Do not edit.
+const types = `// Written by scripts/generate-providers.mjs from lib/model/provider/providers.def. Do not edit.
 
 /** Every provider of the table, and what its API speaks; docs/providers.md tells more. */
 export interface ProviderDialects {

@@ -137,7 +137,7 @@ server.close();
 // Random model calls against a provider with books of its own.
 function playBooks(runs) {
   const jest = join(root, 'node_modules/jest/bin/jest.js');
-  const done = spawnSync(process.execPath, [jest, 'test/js/books.test.ts'], {
+  const done = spawnSync(process.execPath, [jest, 'test/js/model/usage-random-runs.test.ts'], {
     cwd: root,
     env: { ...process.env, MILLRACE_BOOKS_RUNS: String(runs) },
     stdio: ['ignore', 2, 2],
@@ -152,7 +152,7 @@ if ('books'.startsWith(only)) {
 
 // Random runs of agents, whose histories four APIs must accept.
 if ('histories'.startsWith(only)) {
-  const done = spawnSync(node, [jest, 'test/js/agent-histories.test.ts'], {
+  const done = spawnSync(node, [jest, 'test/js/agent/random-histories.test.ts'], {
     cwd: root,
     env: { ...process.env, MILLRACE_CASES: sample ? '300' : '10000' },
     stdio: ['ignore', 2, 2],
@@ -164,7 +164,7 @@ if ('histories'.startsWith(only)) {
 
 // A program of an MCP server that dies and is started again.
 if ('restarts'.startsWith(only)) {
-  const args = [jest, 'test/js/mcp-faults.test.ts', '-t', 'dies again and again'];
+  const args = [jest, 'test/js/mcp/faults.test.ts', '-t', 'dies again and again'];
   const done = spawnSync(node, args, {
     cwd: root,
     env: { ...process.env, MILLRACE_MCP_RESTARTS: sample ? '100' : '1000' },

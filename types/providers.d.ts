@@ -1,4 +1,4 @@
-// Written by scripts/generate-providers.mjs from lib/model/providers.def. Do not edit.
+// Written by scripts/generate-providers.mjs from lib/model/provider/providers.def. Do not edit.
 
 /** Every provider of the table, and what its API speaks; docs/providers.md tells more. */
 export interface ProviderDialects {

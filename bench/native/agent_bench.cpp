@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
-#include "app/agent_children.hpp"
-#include "app/agent_frame.hpp"
-#include "app/agent_rows.hpp"
-#include "app/agent_session.hpp"
-#include "app/random_chance.hpp"
+#include "agent/message_rows.hpp"
 #include "encoder/ag_ui.hpp"
+#include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
 #include "os/random_ids.hpp"
+#include "run/children.hpp"
+#include "run/run_end.hpp"
+#include "run/session.hpp"
 
 namespace {
 
@@ -140,7 +140,7 @@ class Bench {
     tool::Registry tools;
     const auto added = tools.add(std::make_shared<Noop>());
     if (!added) die(added.error().message);
-    plan_ = checked(app::read_agent_plan(
+    plan_ = checked(run::read_agent_plan(
         R"({"chain":[{"provider":"openai","apiKey":"k","model":"scripted"}],"builtin":["noop"]})",
         {tools}));
   }
@@ -157,22 +157,22 @@ class Bench {
   std::size_t bytes = 0;
 
  private:
-  class Run final : public app::AgentOwner {
+  class Run final : public run::AgentOwner {
    public:
     explicit Run(Bench& bench) : bench_(bench), encoder_({"thread", "run", "", "1.0"}) {}
     void start() {
-      app::AgentTask task;
+      run::AgentTask task;
       task.thread_id = "thread";
       task.run_id = "run";
-      task.rows = checked(app::rows_of(bench_.rows_));
-      const app::DriverServices services{bench_.loop_, bench_.model_, bench_.services_};
+      task.rows = checked(agent::rows_of(bench_.rows_));
+      const model::DriverServices services{bench_.loop_, bench_.model_, bench_.services_};
       session_ =
-          std::make_shared<app::AgentSession>(services, bench_.plan_, std::move(task), *this);
+          std::make_shared<run::AgentSession>(services, bench_.plan_, std::move(task), *this);
       encoder_.start();
       session_->start();
     }
     void on_event(const event::Event& event) override { encoder_.on_event(event); }
-    void ask(app::HostWork, std::uint64_t, std::string) override {}
+    void ask(run::HostWork, std::uint64_t, std::string) override {}
     void withdraw(std::uint64_t) override {}
     void moved() override {
       const bool ended = session_->ended();
@@ -180,8 +180,8 @@ class Bench {
       encoder_.take_into(out_);
       bench_.bytes += out_.size();
       if (!ended) return;
-      if (session_->outcome().kind != app::AgentOutcome::Kind::finished ||
-          app::final_text(session_->state()) != "The end.") {
+      if (session_->outcome().kind != run::AgentOutcome::Kind::finished ||
+          run::final_text(session_->state()) != "The end.") {
         die("a run ended wrongly: " + session_->state().to_json());
       }
       bench_.ended(this);
@@ -191,7 +191,7 @@ class Bench {
     Bench& bench_;
     encoder::AgUiEncoder encoder_;
     std::string out_;
-    std::shared_ptr<app::AgentSession> session_;
+    std::shared_ptr<run::AgentSession> session_;
   };
 
   void begin() {
@@ -215,11 +215,11 @@ class Bench {
   os::EventLoop loop_;
   ScriptedModel model_{loop_};
   os::RandomIds ids_;
-  app::RandomChance chance_;
+  model::RandomChance chance_;
   model::TokenStore tokens_;
   model::CircuitStore circuits_;
   model::CallServices services_{ids_, chance_, tokens_, circuits_};
-  std::shared_ptr<const app::AgentPlan> plan_;
+  std::shared_ptr<const run::AgentPlan> plan_;
   std::map<Run*, std::unique_ptr<Run>> live_;
   std::string rows_;  // of each run, as JSON
   std::size_t left_;

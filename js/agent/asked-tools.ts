@@ -11,7 +11,7 @@ interface Thread {
   since: number;
 }
 
-// As many and as long as the engine keeps runs that wait (KeptLimits in lib/app/kept_runs.hpp).
+// As many and as long as the engine keeps runs that wait (KeptLimits in lib/run/suspended_runs.hpp).
 const mostThreads = 10_000;
 const lifetimeMs = 3_600_000;
 

@@ -2,7 +2,7 @@
 // JavaScript.
 import type { HostTool } from './tools';
 
-/** One of a set of builtin tools, or a tool of an MCP client; see lib/app/transport.hpp. */
+/** One of a set of builtin tools, or a tool of an MCP client; see lib/app/engine.hpp. */
 export type EngineTool =
   | { set: number; name: string }
   | { stream: number; name: string; outputSchema?: object; timeoutMs?: number };

@@ -1,5 +1,5 @@
 // Sends the requests of an agent's run through a fetch function: the engine asks, what comes of it is
-// answered bit by bit. See HostSender in lib/app/host_sender.hpp.
+// answered bit by bit. See HostSender in lib/host/host_sender.hpp.
 import type { AsyncResource } from 'node:async_hooks';
 
 import type { Call } from '../model/call';

@@ -283,7 +283,7 @@ function dataUriOf({ mimeType, base64 }: Picture): string {
   return `data:${mimeType};base64,${base64}`;
 }
 
-// As lib/model/scope.hpp writes it: the value goes back to its issuer only.
+// As lib/model/call/scope.hpp writes it: the value goes back to its issuer only.
 function scoped(issuer: string, value: string): string {
   return issuer === '' ? value : `mr1.${Buffer.byteLength(issuer)}.${issuer}.${value}`;
 }

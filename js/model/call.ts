@@ -9,7 +9,7 @@ import { engine } from '../transport/engine';
 import type { Output } from '../transport/source';
 import { FetchTransfer, type HostRequest } from './fetch-transfer';
 
-/** The three JSON texts that a call is made of; see read_model_call in lib/app/model_stream.hpp. */
+/** The three JSON texts that a call is made of; see read_model_call in lib/host/model_stream.hpp. */
 export interface CallTexts {
   chain: string;
   payload: string;

@@ -3,7 +3,7 @@
 import { MillraceError } from '../errors';
 import { longestTimer } from '../limits';
 
-/** A request as the engine asks for it; see append_request in lib/app/host_request.hpp. */
+/** A request as the engine asks for it; see append_request in lib/host/host_request.hpp. */
 export interface HostRequest {
   method?: string;
   url?: string;

@@ -14,7 +14,7 @@ import { engineBodyOf } from './engine-body';
 export type { Output, Sink, Source } from './body';
 export { leaveBody } from './body';
 
-/** What a pipe is made of; see read_pipe_spec in lib/app/pipe.hpp. */
+/** What a pipe is made of; see read_pipe_spec in lib/host/pipe.hpp. */
 export interface PipeSpec {
   kind: PipeKind;
   options: Record<string, unknown>;

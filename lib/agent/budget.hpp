@@ -41,7 +41,7 @@ bool is_counted(const json::Tree& value);
 
 // Adds to the run's cost what an answer cost, under the model that gave it. Without a price nothing
 // is added.
-// Shape: usage as model/usage.hpp writes it.
+// Shape: usage as model/usage/usage.hpp writes it.
 void book_price(json::Tree& state, std::string_view provider, std::string_view model,
                 const json::Tree& usage);
 

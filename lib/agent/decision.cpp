@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "agent/approval_list.hpp"
-#include "agent/approvals.hpp"
-#include "agent/call_schema.hpp"
-#include "agent/intervention.hpp"
+#include "agent/approval/approval_list.hpp"
+#include "agent/approval/approvals.hpp"
+#include "agent/approval/call_schema.hpp"
+#include "agent/approval/intervention.hpp"
+#include "agent/approval/waiting.hpp"
 #include "agent/state.hpp"
-#include "agent/waiting.hpp"
 
 namespace millrace::agent {
 namespace {

@@ -4,7 +4,8 @@
 #include <array>
 #include <string>
 
-#include "agent/blacklist.hpp"
+#include "agent/approval/blacklist.hpp"
+#include "agent/approval/waiting.hpp"
 #include "agent/context.hpp"
 #include "agent/decision.hpp"
 #include "agent/general_agent.hpp"
@@ -12,7 +13,6 @@
 #include "agent/history.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
-#include "agent/waiting.hpp"
 #include "base/json_depth.hpp"
 #include "base/token_estimate.hpp"
 #include "schema/schema.hpp"

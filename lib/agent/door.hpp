@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agent/intervention.hpp"
+#include "agent/approval/intervention.hpp"
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"

@@ -1,7 +1,7 @@
 // The deciding half of a chat agent: what to do next, from the state and what just happened.
 #pragma once
 
-#include "agent/intervention.hpp"
+#include "agent/approval/intervention.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::agent {

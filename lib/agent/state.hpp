@@ -36,7 +36,7 @@ const json::Tree& manifest_of(const json::Tree& state, std::string_view identifi
 
 // Says in the run's books what is doubtful about a call: `usage.llm.source` when its tokens are no
 // report of the provider, `cost.unpricedCalls` when nobody knows its price.
-// Shape: usage as model/usage.hpp writes it; one without a `source` is nobody's to judge.
+// Shape: usage as model/usage/usage.hpp writes it; one without a `source` is nobody's to judge.
 void mark_doubt(json::Tree& state, const json::Tree& usage);
 
 // Adds the time since the run began to wait for a person to its usage; it is no part of the time

@@ -9,7 +9,8 @@
 #include "app/demo_provider.hpp"
 #include "app/demo_tools.hpp"
 #include "base/json.hpp"
-#include "model/request.hpp"
+#include "model/payload/request.hpp"
+#include "run/plan.hpp"
 
 namespace millrace::app {
 namespace {
@@ -49,26 +50,35 @@ Result<void> AgentServer::State::open_provider() {
   return {};
 }
 
-// The chat route knows every provider of the table; those without a key say so when they are asked.
-Result<void> AgentServer::State::open_chats() {
+// The chat route has every provider of the table; one without a key reports that with its answer.
+Result<api::Served> AgentServer::State::read_served() const {
+  api::Served served;
+  served.model = {model, options.instructions, std::nullopt};
+  if (provider.provider->dialect == model::Dialect::anthropic) {
+    served.model.max_tokens = options.max_output_tokens;
+  }
+  served.version = options.version;
+  served.max_steps = options.max_steps;
   for (const model::Provider& row : model::providers()) {
     auto config = model::config_of(row.id);
-    if (config) chats.insert_or_assign(std::string(row.id), chain_of(std::move(config).value()));
+    if (config) {
+      served.chats.insert_or_assign(std::string(row.id), chain_of(std::move(config).value()));
+    }
   }
   for (const std::string& settings : options.providers) {
     auto config = model::read_config(settings);
     if (!config) return std::move(config).error();
     std::string id = config.value().id;
-    chats.insert_or_assign(std::move(id), chain_of(std::move(config).value()));
+    served.chats.insert_or_assign(std::move(id), chain_of(std::move(config).value()));
   }
-  chain = chain_of(provider);
-  chats.insert_or_assign(provider.id, chain);
-  return {};
+  served.chain = chain_of(provider);
+  served.chats.insert_or_assign(provider.id, served.chain);
+  return served;
 }
 
 Result<void> AgentServer::State::open_agent() {
   if (!options.tools.empty()) {
-    auto made = agent_tools({loop, *client, pool});
+    auto made = run::agent_tools({loop, *client, pool});
     if (!made) return std::move(made).error();
     // Unknown names are told by the plan.
     own_tools = std::move(made).value();
@@ -82,6 +92,7 @@ Result<void> AgentServer::State::open_agent() {
   auto made = make_plan();
   if (!made) return std::move(made).error();
   plan = std::move(made).value();
+  routes.set_plan(plan, options.mcp.empty());
   if (options.mcp.empty()) return {};
   mcp = std::make_unique<McpServers>(loop, *client, std::move(options.mcp), [this] { on_mcp(); });
   loop.post([this] { mcp->start(); });
@@ -89,7 +100,7 @@ Result<void> AgentServer::State::open_agent() {
 }
 
 // The agent with the tools that there are at the moment.
-Result<std::shared_ptr<const AgentPlan>> AgentServer::State::make_plan() const {
+Result<std::shared_ptr<const run::AgentPlan>> AgentServer::State::make_plan() const {
   tool::Registry all = own_tools;
   std::vector<std::string> wanted = options.tools;
   if (mcp) {
@@ -113,15 +124,14 @@ Result<std::shared_ptr<const AgentPlan>> AgentServer::State::make_plan() const {
   given.at("limits").set("maxSteps", json::Tree::integer(options.max_steps));
   given.set("builtin", json::Tree::array());
   for (const std::string& name : wanted) given.at("builtin").push(json::Tree::text(name));
-  return read_agent_plan(given.to_json(), {all});
+  return run::read_agent_plan(given.to_json(), {all});
 }
 
 // Runs that are on their way keep the tools that they began with.
 void AgentServer::State::on_mcp() {
   auto made = make_plan();
   if (made) plan = std::move(made).value();
-  if (!mcp->settled()) return;
-  for (const auto& work : std::exchange(held, {})) work();
+  routes.set_plan(plan, mcp->settled());
 }
 
 Result<void> AgentServer::State::open() {
@@ -137,7 +147,9 @@ Result<void> AgentServer::State::open() {
   loop.start();
   if (options.model.starts_with("demo:") && options.base_url.empty()) MILLRACE_TRY(open_demo());
   MILLRACE_TRY(open_provider());
-  MILLRACE_TRY(open_chats());
+  auto served = read_served();
+  if (!served) return std::move(served).error();
+  routes.open(*client, std::move(served).value());
   MILLRACE_TRY(open_agent());
 
   http::ServerOptions server_options;
@@ -146,7 +158,7 @@ Result<void> AgentServer::State::open() {
   server_options.allowed_hosts = options.allowed_hosts;
   server_options.allowed_origins = options.allowed_origins;
   server = std::make_unique<http::Server>(loop);
-  auto listening = server->listen(std::move(server_options), router());
+  auto listening = server->listen(std::move(server_options), routes.router());
   if (!listening) return std::move(listening).error();
   port = listening.value();
   return {};
@@ -220,8 +232,7 @@ void AgentServer::stop_within(std::int64_t drain_ms) {
   }
   if (state_->mcp && drain_ms > 0) state_->close_mcp();
   state_->loop.stop();
-  state_->held.clear();
-  state_->bodies.clear();
+  state_->routes.close();
   state_->server.reset();
   state_->demo.reset();
   {

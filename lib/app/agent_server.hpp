@@ -18,7 +18,7 @@ struct AgentServerOptions {
   std::string model = "demo:demo";
   std::string base_url;  // "" is the provider's own
   std::string api_key;
-  // Settings of further providers for the chat route, JSON objects (model/config.hpp).
+  // Settings of further providers for the chat route, JSON objects (model/provider/config.hpp).
   std::vector<std::string> providers;
   std::int64_t max_output_tokens = 4096;
   std::vector<std::string> allowed_hosts;

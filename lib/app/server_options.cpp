@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "app/agent_server.hpp"
-#include "app/mcp_stream.hpp"
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
+#include "host/mcp_stream.hpp"
 
 namespace millrace::app {
 namespace {
@@ -65,7 +65,7 @@ Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const j
   if (!value.is_array()) return wrong_option(key, "an array of objects");
   for (const json::Value item : value.items()) {
     if (item["name"].string().empty()) return wrong_option(key, "an array of objects with a name");
-    auto client = read_mcp_client(item["settings"].to_json());
+    auto client = host::read_mcp_client(item["settings"].to_json());
     if (!client) return std::move(client).error();
     json::Tree rules(item);
     rules.set("server", item["name"].string());

@@ -26,7 +26,7 @@ struct Spec {
   std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema
   Effect effect = Effect::once;
   // Who is asked before a call, as JSON: "never", "required", "always", or rules
-  // (agent/intervention.hpp).
+  // (agent/approval/intervention.hpp).
   std::string approve = R"("never")";
   bool ordered = false;      // calls of one turn run one after the other
   std::string serialize_by;  // so do those whose argument of this name is equal

@@ -52,7 +52,7 @@ const tests = 'node scripts/test.mjs';
 // What a row runs where its situation is alone: of the package's tests those that start servers and ask them. All of
 // `npm test` runs in the row "together" below, which has many situations at once, and on every system without any.
 const part = `
-      ${tests} js test/js/serve test/js/transport test/js/agents`;
+      ${tests} js test/js/server test/js/net/transport test/js/agent/create-agent`;
 
 const install = (names) =>
   `apt-get update -q >/dev/null; apt-get install -y -q --no-install-recommends ${names} >/dev/null`;
@@ -104,7 +104,7 @@ const places = [
     title: 'a temporary folder that is noexec',
     run: `
       mount -t tmpfs -o noexec,mode=1777 tmpfs /tmp; cd "$CLONE"${part}
-      ${tests} js test/js/mcp.test.ts
+      ${tests} js test/js/mcp/client.test.ts
       node scripts/testing/gtest.mjs release io_tests --gtest_filter='Process*'`,
   },
   {
@@ -136,7 +136,7 @@ const users = [
       ADA_HOME=/nowhere serve /home/ada/millrace $as_ada
       mkdir -p /sealed; rm -rf /home/ada/millrace/build/release
       ADA_HOME=/sealed; serve /home/ada/millrace $as_ada
-      cd /home/ada/millrace; $as_ada ${tests} js test/js/mcp test/js/serve`,
+      cd /home/ada/millrace; $as_ada ${tests} js test/js/mcp test/js/server`,
   },
   {
     name: 'rights',
@@ -179,7 +179,7 @@ const shells = [
     run: `
       copy /root/production; rm -rf /root/production/node_modules
       export NODE_ENV=production npm_config_omit=dev npm_config_engine_strict=true
-      serve /root/production env; cd /root/production; ${tests} js test/js/serve`,
+      serve /root/production env; cd /root/production; ${tests} js test/js/server`,
   },
   {
     name: 'flags',
@@ -242,7 +242,7 @@ const networks = [
     run: `
       ${install('iproute2')}
       export -f serve fail; export CLONE
-      ${withoutNetwork(`serve "$CLONE" env; cd "$CLONE"; ${tests} js test/js/serve test/js/docs`)}`,
+      ${withoutNetwork(`serve "$CLONE" env; cd "$CLONE"; ${tests} js test/js/server test/js/package/docs`)}`,
   },
   {
     name: 'port',

@@ -6,9 +6,9 @@ import { join, relative } from 'node:path';
 
 import { widthFor } from '../setup/capacity.mjs';
 
-/** Names of the test files in `folder` that run alone. */
+/** The test files under `folder` that run alone, as paths from there. */
 export function aloneIn(folder) {
-  return readdirSync(folder).filter(
+  return readdirSync(folder, { recursive: true }).filter(
     (name) =>
       name.endsWith('.test.ts') &&
       /^\/\/ Runs alone: /m.test(readFileSync(join(folder, name), 'utf8')),

@@ -1,4 +1,4 @@
-#include "model/auth.hpp"
+#include "model/auth/auth.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/address.hpp"
 #include "model/auth/crypto.hpp"
+#include "model/provider/address.hpp"
 
 namespace millrace::model {
 namespace {

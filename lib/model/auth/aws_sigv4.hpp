@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/auth.hpp"
+#include "model/auth/auth.hpp"
 #include "net/client.hpp"
 
 namespace millrace::model {

@@ -1,8 +1,8 @@
 #include "model/auth/exchange.hpp"
 
 #include "base/json.hpp"
-#include "model/address.hpp"
 #include "model/auth/crypto.hpp"
+#include "model/provider/address.hpp"
 
 namespace millrace::model {
 namespace {

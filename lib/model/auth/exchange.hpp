@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "model/auth.hpp"
+#include "model/auth/auth.hpp"
 
 namespace millrace::model {
 

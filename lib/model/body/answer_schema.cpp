@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "model/object_schema.hpp"
+#include "model/schema/object_schema.hpp"
 
 namespace millrace::model {
 

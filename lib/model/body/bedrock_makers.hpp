@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "format/bedrock_converse.hpp"
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

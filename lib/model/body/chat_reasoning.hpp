@@ -2,7 +2,7 @@
 #pragma once
 
 #include "message/json_builder.hpp"
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

@@ -7,7 +7,7 @@
 #include "message/json_builder.hpp"
 #include "message/parts.hpp"
 #include "model/body/fields.hpp"
-#include "model/cards.hpp"
+#include "model/usage/cards.hpp"
 
 namespace millrace::model {
 namespace {

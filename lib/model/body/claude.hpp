@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

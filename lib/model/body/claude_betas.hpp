@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 #include "net/client.hpp"
 
 namespace millrace::model {

@@ -1,7 +1,7 @@
 // Settings that a dialect has no place for: each is told of, so that nothing is dropped in silence.
 #pragma once
 
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

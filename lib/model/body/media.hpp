@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 #include "message/parts.hpp"
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

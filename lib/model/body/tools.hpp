@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "message/json_builder.hpp"
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 
 namespace millrace::model {
 

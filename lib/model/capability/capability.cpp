@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
-#include "model/address.hpp"
 #include "model/capability/left_out.hpp"
 #include "model/capability/rows.hpp"
-#include "model/request.hpp"
-#include "model/response_error.hpp"
+#include "model/failure/response_error.hpp"
+#include "model/payload/request.hpp"
+#include "model/provider/address.hpp"
 #include "net/url.hpp"
 
 namespace millrace::model {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "model/auth.hpp"
-#include "model/config.hpp"
+#include "model/auth/auth.hpp"
+#include "model/provider/config.hpp"
 #include "net/client.hpp"
 
 namespace millrace::model {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/base64.hpp"
-#include "model/address.hpp"
 #include "model/capability/rows.hpp"
+#include "model/provider/address.hpp"
 
 namespace millrace::model {
 namespace {

@@ -1,11 +1,11 @@
-#include "agent/intervention.hpp"
+#include "agent/approval/intervention.hpp"
 
 #include <gtest/gtest.h>
 
 #include <regex>
 
-#include "agent/blacklist.hpp"
-#include "agent/shell.hpp"
+#include "agent/approval/blacklist.hpp"
+#include "agent/shell/shell.hpp"
 #include "base/sha256.hpp"
 #include "support/tree.hpp"
 

@@ -1,4 +1,4 @@
-#include "agent/step_machine.hpp"
+#include "agent/step/step_machine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 
 #include <future>
 
-#include "app/agent_input.hpp"
 #include "net/client.hpp"
 #include "os/event_loop.hpp"
+#include "run/input.hpp"
 
 using namespace millrace;
 
@@ -101,7 +101,7 @@ TEST(AgentServer, EndsWhileAnAnswerIsOnItsWay) {
 
 TEST(AgentInput, PutsContextFirst) {
   CountingIds ids("id-");
-  const auto input = app::read_agent_input(
+  const auto input = run::read_agent_input(
       R"({"messages":[{"id":"1","role":"user","content":"Hi"}],"context":[{"description":"page","value":"home"}],"state":null})",
       {}, ids);
   ASSERT_TRUE(input.ok());
@@ -112,7 +112,7 @@ TEST(AgentInput, PutsContextFirst) {
 TEST(AgentInput, TellsMissingMessagesFromWrongOnes) {
   CountingIds ids("id-");
   const auto said = [&](std::string_view body) {
-    return app::read_agent_input(body, {}, ids).error().message;
+    return run::read_agent_input(body, {}, ids).error().message;
   };
   EXPECT_NE(said("{}").find("`messages` is missing"), std::string::npos);
   EXPECT_NE(said(R"({"messages":"x"})").find("`messages` must be an array"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(AgentInput, BoundsWhatItHolds) {
   const std::string call =
       R"({"id":"#","type":"function","function":{"name":"f","arguments":"{}"}})";
   const auto refusal = [&](const std::string& messages, const std::string& rest) {
-    const auto read = app::read_agent_input(R"({"messages":)" + messages + rest + "}", {}, ids);
+    const auto read = run::read_agent_input(R"({"messages":)" + messages + rest + "}", {}, ids);
     return read ? std::string() : std::string(read.error().code_name()) + read.error().message;
   };
   EXPECT_EQ(refusal(list_of(10'000, user), ""), "");

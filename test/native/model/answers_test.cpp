@@ -3,8 +3,8 @@
 
 #include "adapter/decoder.hpp"
 #include "model/build.hpp"
-#include "model/dialects.hpp"
-#include "model/response_error.hpp"
+#include "model/failure/response_error.hpp"
+#include "model/provider/dialects.hpp"
 #include "support/aws_event_stream.hpp"
 #include "support/collect.hpp"
 

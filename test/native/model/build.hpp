@@ -8,7 +8,7 @@
 
 #include "base/ids.hpp"
 #include "base/json.hpp"
-#include "model/request.hpp"
+#include "model/payload/request.hpp"
 
 namespace millrace::test {
 

@@ -14,7 +14,7 @@
 
 #include "base/ids.hpp"
 #include "event/codec.hpp"
-#include "model/call.hpp"
+#include "model/call/call.hpp"
 
 namespace millrace::model::rig {
 

@@ -1,5 +1,5 @@
 // ModelCall as a pure state machine: no socket, no clock, no chance.
-#include "model/call.hpp"
+#include "model/call/call.hpp"
 
 #include "build.hpp"
 #include "call_rig.hpp"

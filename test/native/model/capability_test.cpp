@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/json.hpp"
-#include "model/secrets.hpp"
+#include "model/provider/secrets.hpp"
 #include "support/source_folder.hpp"
 
 namespace millrace::model {

@@ -1,6 +1,6 @@
 // Circuit breakers: when a provider that keeps failing is left alone, and when it is asked again.
 
-#include "model/circuit.hpp"
+#include "model/call/circuit.hpp"
 
 #include <gtest/gtest.h>
 

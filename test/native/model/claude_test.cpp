@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/build.hpp"
-#include "model/object.hpp"
+#include "model/schema/object.hpp"
 
 namespace millrace {
 namespace {

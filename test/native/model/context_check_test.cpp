@@ -1,5 +1,5 @@
 // A conversation that surely is too long is refused before it is sent, and no other is.
-#include "model/context_check.hpp"
+#include "model/usage/context_check.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/build.hpp"
-#include "model/retry.hpp"
+#include "model/call/retry.hpp"
 
 namespace millrace::model {
 namespace {

@@ -1,7 +1,7 @@
 // Requests that are too long for the model, told from what sounds like them.
 #include <gtest/gtest.h>
 
-#include "model/response_error.hpp"
+#include "model/failure/response_error.hpp"
 
 namespace millrace::model {
 namespace {

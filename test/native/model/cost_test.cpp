@@ -1,14 +1,14 @@
 // Price cards, the table of model cards, and the books of a run.
 
-#include "model/cost.hpp"
+#include "model/usage/cost.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <sstream>
 
-#include "model/cards.hpp"
-#include "model/usage_counter.hpp"
+#include "model/usage/cards.hpp"
+#include "model/usage/usage_counter.hpp"
 #include "support/golden.hpp"
 
 using namespace millrace;

@@ -1,11 +1,11 @@
 // What errors show of a provider's answer, and of the address it came from.
-#include "model/error_body.hpp"
+#include "model/failure/error_body.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/base64.hpp"
-#include "model/address.hpp"
-#include "model/secrets.hpp"
+#include "model/provider/address.hpp"
+#include "model/provider/secrets.hpp"
 
 namespace millrace::model {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "model/build.hpp"
-#include "model/dialects.hpp"
+#include "model/provider/dialects.hpp"
 #include "support/golden.hpp"
 #include "support/source_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/object.hpp"
+#include "model/schema/object.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/json.hpp"
 #include "model/build.hpp"
-#include "model/object_schema.hpp"
-#include "model/providers.hpp"
+#include "model/provider/providers.hpp"
+#include "model/schema/object_schema.hpp"
 
 namespace millrace::model {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "model/build.hpp"
-#include "model/families.hpp"
-#include "model/scope.hpp"
-#include "model/secrets.hpp"
+#include "model/call/scope.hpp"
+#include "model/provider/families.hpp"
+#include "model/provider/secrets.hpp"
 
 namespace millrace {
 namespace {

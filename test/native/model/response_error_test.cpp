@@ -1,5 +1,5 @@
 // What vendors say, told apart.
-#include "model/response_error.hpp"
+#include "model/failure/response_error.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "model/retry.hpp"
+#include "model/call/retry.hpp"
 
 #include <gtest/gtest.h>
 
-#include "model/retry_after.hpp"
+#include "model/call/retry_after.hpp"
 
 namespace millrace::model {
 namespace {

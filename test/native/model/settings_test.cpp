@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "model/build.hpp"
-#include "model/dialects.hpp"
-#include "model/object.hpp"
+#include "model/provider/dialects.hpp"
+#include "model/schema/object.hpp"
 #include "support/source_folder.hpp"
 
 namespace millrace {

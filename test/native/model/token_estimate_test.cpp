@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "adapter/decoder.hpp"
-#include "model/usage.hpp"
+#include "model/usage/usage.hpp"
 #include "support/recordings.hpp"
 
 using namespace millrace;

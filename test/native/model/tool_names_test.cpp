@@ -1,4 +1,4 @@
-#include "model/tool_names.hpp"
+#include "model/payload/tool_names.hpp"
 
 #include <gtest/gtest.h>
 

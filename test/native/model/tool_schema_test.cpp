@@ -1,5 +1,5 @@
 // Schemas of tools that are no plain objects: providers refuse them at the root.
-#include "model/tool_schema.hpp"
+#include "model/schema/tool_schema.hpp"
 
 #include <gtest/gtest.h>
 

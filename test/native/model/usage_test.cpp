@@ -1,10 +1,10 @@
 // What vendors report, in one shape.
 
-#include "model/usage.hpp"
+#include "model/usage/usage.hpp"
 
 #include <gtest/gtest.h>
 
-#include "model/call_usage.hpp"
+#include "model/call/call_usage.hpp"
 #include "support/golden.hpp"
 
 using namespace millrace;

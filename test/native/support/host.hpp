@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "app/transport.hpp"
+#include "app/engine.hpp"
 #include "event/batch.hpp"
 #include "support/client_rig.hpp"
 
@@ -27,9 +27,7 @@ class Host final : public Waker {
     std::optional<std::string> end;
   };
 
-  explicit Host(app::TransportOptions options = {}) {
-    transport_.emplace(*this, std::move(options));
-  }
+  explicit Host(app::EngineOptions options = {}) { transport_.emplace(*this, std::move(options)); }
   ~Host() override { end(); }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -40,29 +38,28 @@ class Host final : public Waker {
     changed_.notify_one();
   }
 
-  app::Transport& transport() { return *transport_; }
+  app::Engine& transport() { return *transport_; }
   void end() { transport_.reset(); }
 
-  app::Transport::StreamId get(const std::string& url) {
+  app::Engine::StreamId get(const std::string& url) {
     net::Request request;
     request.url = url;
     return transport_->start(std::move(request));
   }
-  void read_as(app::Transport::StreamId id, std::string_view kind,
-               std::string_view options = "{}") {
-    const auto spec = app::read_pipe_spec(kind, options);
+  void read_as(app::Engine::StreamId id, std::string_view kind, std::string_view options = "{}") {
+    const auto spec = host::read_pipe_spec(kind, options);
     ASSERT_TRUE(spec) << spec.error().message;
     transport_->read_as(id, spec.value());
   }
 
   // Waits for the head, or for the error instead of it.
-  Got& wait_head(app::Transport::StreamId id) {
+  Got& wait_head(app::Engine::StreamId id) {
     wait([&] { return !got_[id].head.empty() || got_[id].end; });
     return got_[id];
   }
   // Reads until `enough` holds.
   template <class Condition>
-  void read(app::Transport::StreamId id, Condition enough) {
+  void read(app::Engine::StreamId id, Condition enough) {
     while (!enough() && !got_[id].end) {
       if (auto batch = transport_->take(id)) {
         accept(std::move(*batch));
@@ -71,11 +68,11 @@ class Host final : public Waker {
       }
     }
   }
-  Got& read_all(app::Transport::StreamId id) {
+  Got& read_all(app::Engine::StreamId id) {
     read(id, [] { return false; });
     return got_[id];
   }
-  Got& got(app::Transport::StreamId id) { return got_[id]; }
+  Got& got(app::Engine::StreamId id) { return got_[id]; }
 
  private:
   template <class Condition>
@@ -94,10 +91,10 @@ class Host final : public Waker {
     }
     for (auto& batch : transport_->drain()) accept(std::move(batch));
   }
-  void accept(app::Transport::Batch batch) {
+  void accept(app::Engine::Batch batch) {
     Got& got = got_[batch.stream];
     if (batch.head) got.head = *batch.head;
-    if (batch.shape == app::Shape::items && !batch.data.empty()) {
+    if (batch.shape == OutputShape::items && !batch.data.empty()) {
       event::close_batch(batch.data);
       batch.data.push_back('\n');
     }
@@ -108,8 +105,8 @@ class Host final : public Waker {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;
-  std::map<app::Transport::StreamId, Got> got_;
-  std::optional<app::Transport> transport_;
+  std::map<app::Engine::StreamId, Got> got_;
+  std::optional<app::Engine> transport_;
 };
 
 }  // namespace millrace::test

@@ -1,7 +1,7 @@
 // ComfyUI: a graph of nodes in, the id of a prompt, then the bytes of the image.
 #include "base/base64.hpp"
-#include "model/address.hpp"
 #include "model/capability/image/image.hpp"
+#include "model/provider/address.hpp"
 
 namespace millrace::model::image {
 

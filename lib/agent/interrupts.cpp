@@ -1,0 +1,126 @@
+#include "agent/interrupts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/message_rows.hpp"
+#include "agent/state.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using json::Tree;
+
+constexpr std::string_view approval_schema =
+    R"({"type":"object","properties":{"approved":{"type":"boolean"},)"
+    R"("editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]})";
+constexpr std::string_view answer_schema =
+    R"({"type":"object","properties":{"value":{}},"required":["value"]})";
+
+std::string hash_in(const Tree& state, std::string_view call_id) {
+  const Tree* approval = find_by(state["pendingApprovals"], "toolCallId", call_id);
+  return approval == nullptr ? std::string() : std::string((*approval)["hash"].string());
+}
+
+// A question that is still open keeps its entry.
+Tree question_for(const Tree& before, std::string_view key, const std::string& hash,
+                  std::int64_t now_ms, IdSource& ids) {
+  const Tree* known = find_by(before, "key", key);
+  if (known != nullptr && (*known)["hash"].string() == hash) return *known;
+  constexpr std::int64_t lifetime =
+      std::chrono::duration_cast<std::chrono::milliseconds>(interrupt_lifetime).count();
+  Tree made = Tree::object();
+  made.set("id", ids.next_id());
+  made.set("key", key);
+  made.set("hash", hash);
+  made.set("expiresAtMs", Tree::integer(now_ms + lifetime));
+  return made;
+}
+
+Tree interrupt_for(const Tree& question, std::string_view reason, std::string_view message,
+                   std::string_view schema) {
+  Tree interrupt = Tree::object();
+  interrupt.set("id", question["id"]);
+  interrupt.set("reason", reason);
+  interrupt.set("message", message);
+  interrupt.set("responseSchema", Tree::parse(schema).value());
+  interrupt.set("expiresAt", agent::iso_time(question["expiresAtMs"].integer_or(0)));
+  return interrupt;
+}
+
+Tree approval_interrupt(const Tree& question, const Tree& call) {
+  const std::string name(call["apiName"].string());
+  Tree interrupt =
+      interrupt_for(question, "tool_call", "May the tool " + name + " run?", approval_schema);
+  interrupt.set("toolCallId", call["id"]);
+  Tree& metadata = interrupt.at("metadata");
+  metadata.set("toolName", name);
+  auto arguments = Tree::parse(call["arguments"].string());
+  metadata.set("arguments", arguments ? std::move(arguments).value() : call["arguments"]);
+  metadata.set("hash", question["hash"]);
+  return interrupt;
+}
+
+Tree question_interrupt(const Tree& question, const Tree& asked) {
+  Tree interrupt =
+      interrupt_for(question, "input_required", asked["prompt"].string(), answer_schema);
+  for (const std::string_view member : {"options", "multi", "metadata"}) {
+    if (!asked[member].is_null()) interrupt.at("metadata").set(member, asked[member]);
+  }
+  const Tree& call = asked["metadata"]["toolCallId"];
+  if (call.is_string()) interrupt.set("toolCallId", call);
+  return interrupt;
+}
+
+}  // namespace
+
+Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids) {
+  const Tree before = state["openQuestions"];
+  Tree questions = Tree::array();
+  Tree interrupts = Tree::array();
+  if (state["status"].string() == "waiting_for_human") {
+    for (const Tree& call : state["pendingToolsCalling"].items()) {
+      const std::string_view id = call["id"].string();
+      Tree question = question_for(before, id, hash_in(state, id), now_ms, ids);
+      interrupts.push(approval_interrupt(question, call));
+      questions.push(std::move(question));
+    }
+    for (const auto& [key, member] :
+         {std::pair<std::string_view, std::string_view>("prompt", "pendingHumanPrompt"),
+          {"select", "pendingHumanSelect"}}) {
+      if (!state[member].is_object()) continue;
+      Tree question = question_for(before, key, "", now_ms, ids);
+      interrupts.push(question_interrupt(question, state[member]));
+      questions.push(std::move(question));
+    }
+  }
+  for (const auto& [call_id, run] : state["subAgentRuns"].members()) {
+    for (const Tree& interrupt : run["interrupts"].items()) interrupts.push(interrupt);
+  }
+  if (questions.items().empty()) {
+    state.erase("openQuestions");
+  } else {
+    state.set("openQuestions", std::move(questions));
+  }
+  return interrupts;
+}
+
+std::string stray_sentence(std::string_view interrupt_id) {
+  return "No question '" + std::string(interrupt_id) + "' waits for an answer in this thread.";
+}
+
+bool must_be_kept(const Tree& state) {
+  const std::string_view status = state["status"].string();
+  return status == "waiting_for_human" || state["deferredHumanApproval"].is_object() ||
+         !state["subAgentRuns"].members().empty();
+}
+
+bool has_client_results(const Tree& state, const Tree& rows) {
+  if (state["status"].string() != "waiting_for_async_tool") return false;
+  const auto& pending = state["pendingToolsCalling"].items();
+  return std::any_of(pending.begin(), pending.end(), [&](const Tree& call) {
+    return find_by(rows, "tool_call_id", call["id"].string()) != nullptr;
+  });
+}
+
+}  // namespace millrace::agent

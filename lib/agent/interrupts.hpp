@@ -1,0 +1,56 @@
+// Questions to a person in an agent's state, and their answers: AG-UI's interrupts and resume
+// entries. A client only names a question; what it stands for is in the state.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+
+namespace millrace::agent {
+
+// How long a question may be answered.
+constexpr std::chrono::minutes interrupt_lifetime{15};
+
+// The interrupts of what the state waits for; none when it waits for nobody. Writes down in the
+// state which they are, so that a question that stays open keeps its id.
+// Units: milliseconds since 1970.
+json::Tree open_interrupts(json::Tree& state, std::int64_t now_ms, IdSource& ids);
+
+// A state with answers in it, ready for AgentTask.
+struct Answered {
+  struct Result {
+    std::string call_id;
+    std::string content;
+  };
+  json::Tree state;
+  json::Tree context;               // null: the run waits for the rest
+  json::Tree children;              // by call id: {"state", "context"}
+  std::vector<Result> results;      // that nobody has been told
+  std::vector<std::string> strays;  // ids of questions that nobody asked
+};
+
+// Says that nobody asked the question.
+std::string stray_sentence(std::string_view interrupt_id);
+
+// Applies AG-UI resume entries, and results of the client's own tools among `rows`.
+// The payload of an approval is {"approved": boolean, "editedArgs"?: object or text, "reason"?:
+// string, "stop"?: boolean}; `toolCallId`, `arguments` and `hash` are compared when they are given.
+// Answers to questions that nobody asked are strays beside others.
+// Errors: approval_mismatch, approval_answered (also when it is too late), invalid_argument.
+// Nothing ran then, and the state may be answered again.
+Result<Answered> take_answers(json::Tree state, const json::Tree& resume, const json::Tree& rows,
+                              std::int64_t now_ms, IdSource& ids);
+
+// True when a run that ended can only go on from its own state.
+bool must_be_kept(const json::Tree& state);
+
+// True when `rows` hold the result of a call that the state waits for.
+bool has_client_results(const json::Tree& state, const json::Tree& rows);
+
+}  // namespace millrace::agent

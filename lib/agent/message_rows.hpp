@@ -1,0 +1,29 @@
+// Canonical messages and the rows of an agent's state, which have OpenAI's members, both ways.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "message/message.hpp"
+
+namespace millrace::agent {
+
+// Errors: those of Tree::parse.
+Result<json::Tree> rows_of(std::string_view canonical_json);
+
+// The canonical messages that the rows stand for. A row that holds its `turn` gives the messages of
+// the turn with the calls that the row has now.
+// Errors: invalid_messages names the index and the member.
+Result<message::Messages> messages_of(const json::Tree& rows);
+
+// The piece that tells a step machine of a whole turn of the model: content, tool_calls, reasoning,
+// messageId, and the turn where the row alone would lose something. Calls that the provider ran
+// itself are history: they stand in the turn only.
+json::Tree chunk_of(const message::Messages& turn);
+
+// The element of a list whose member is this text, or nullptr.
+const json::Tree* find_by(const json::Tree& list, std::string_view member, std::string_view value);
+
+}  // namespace millrace::agent

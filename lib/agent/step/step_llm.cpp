@@ -1,0 +1,260 @@
+// Model turns of a step.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "agent/approval/approvals.hpp"
+#include "agent/history.hpp"
+#include "agent/state.hpp"
+#include "agent/step/step_machine.hpp"
+#include "agent/tokens.hpp"
+
+namespace millrace::agent {
+
+using json::Tree;
+
+namespace {
+
+constexpr std::string_view wrap_up =
+    "The limit of steps is reached and no tool can be used any more. Answer now with what is "
+    "known, "
+    "and say what is left open.";
+
+// A call of nothing can be neither run nor shown to a person.
+void drop_nameless(Tree& result) {
+  auto& calls = result.at("tool_calls").items();
+  const auto is_nameless = [](const Tree& call) {
+    const Tree& function = call["function"];
+    if (function.is_object()) return function["name"].string().empty();
+    return call["apiName"].string().empty() && call["name"].string().empty();
+  };
+  calls.erase(std::remove_if(calls.begin(), calls.end(), is_nameless), calls.end());
+}
+
+bool is_prompt(const Tree& row) {
+  return is_role(row, "system") || is_role(row, "developer");
+}
+
+// Ids that have a result in the newest turn that knows them, as find_tool_row() sees each.
+std::unordered_set<std::string_view> answered_ids(const Tree& state) {
+  std::unordered_set<std::string_view> known;
+  std::unordered_set<std::string_view> answered;
+  const auto show = [&](const Tree& turn) {
+    for (const std::string_view member : {"tools", "tool_calls"}) {
+      for (const Tree& call : turn[member].items()) known.insert(call["id"].string());
+    }
+  };
+  const auto& rows = state["messages"].items();
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    const Tree& named =
+        (*row)["tool_call_id"].is_null() ? (*row)["plugin"]["id"] : (*row)["tool_call_id"];
+    const bool is_result = (*row)["role"].string() == "tool";
+    if (is_result && known.insert(named.string()).second) answered.insert(named.string());
+    show(*row);
+    for (const Tree& turn : (*row)["children"].items()) show(turn);
+  }
+  return answered;
+}
+
+// A call without an id, or with one that was used before, could not be told from another.
+void give_ids(Tree& result, const Tree& state, IdSource& ids) {
+  if (std::as_const(result)["tool_calls"].items().empty()) return;
+  const auto answered = answered_ids(state);
+  std::set<std::string> seen;
+  for (Tree& call : result.at("tool_calls").items()) {
+    const std::string id(call["id"].string());
+    if (!id.empty() && seen.insert(id).second && !answered.contains(id)) continue;
+    call.set("id", "call_" + ids.next_id());
+  }
+}
+
+Error no_model() {
+  return make_error(Errc::model_runtime_missing,
+                    "Model Runtime is required to call a model (LLM provider is required): give "
+                    "the agent a modelRuntime.");
+}
+
+}  // namespace
+
+void StepMachine::call_llm(const Tree& instruction) {
+  if (over_limit_before("llm")) return finish_instruction();
+  if (!options_.model) return fail_step(error_tree(no_model()));
+  Tree payload = instruction["payload"].is_object() ? instruction["payload"] : Tree::object();
+  fill_call(payload);
+  if (state_["forceFinish"].truthy()) {
+    payload.erase("tools");
+    payload.erase("tool_choice");
+    Tree row = Tree::object();
+    row.set("role", "user");
+    row.set("content", wrap_up);
+    Tree* messages = payload.find("messages");
+    (messages != nullptr ? *messages : payload.set("messages", state_["messages"]))
+        .push(std::move(row));
+  }
+  if (options_.history && payload["messages"].is_array()) {
+    payload.set("messages", with_system_role(provider_rows(payload["messages"], ids_)));
+  }
+  const auto& rows = payload["messages"].items();
+  // Agents of createAgent and Engines may be asked with instructions alone.
+  if (!options_.lean && !rows.empty() && std::all_of(rows.begin(), rows.end(), is_prompt)) {
+    return fail_step(
+        error_tree(make_error(Errc::invalid_messages,
+                              "A call_llm holds nothing but system messages: give it a message "
+                              "of the user.")));
+  }
+  state_.set("status", "running");
+  Tree event = typed("llm_start");
+  if (!options_.lean) event.set("payload", payload);
+  emit(std::move(event));
+  answer_ = Tree::object();
+  answer_.set("content", "");
+  answer_.set("tool_calls", Tree::array());
+  answering_ = Tree::object();
+  for (const std::string_view member :
+       {"assistantMessageId", "parentMessageId", "model", "provider"}) {
+    if (!payload[member].is_null()) answering_.set(member, payload[member]);
+  }
+  Tree action = Tree::object();
+  action.set("payload", std::move(payload));
+  const std::int64_t started = now_ms_;
+  request("model", std::move(action),
+          [this, started](const Tree&) { finish_llm(std::exchange(answering_, Tree()), started); });
+}
+
+// The run's own prompt stands first, where the conversation has none.
+Tree StepMachine::with_system_role(Tree messages) const {
+  const std::string_view prompt = state_["systemRole"].string();
+  auto& rows = messages.items();
+  if (prompt.empty() || std::any_of(rows.begin(), rows.end(), is_prompt)) return messages;
+  Tree row = Tree::object();
+  row.set("role", "system");
+  row.set("content", prompt);
+  rows.insert(rows.begin(), std::move(row));
+  return messages;
+}
+
+// Of the agent's modelRuntimeConfig, or else of the state's.
+const Tree& StepMachine::model_setting(std::string_view member) const {
+  const Tree& own = options_.model_config[member];
+  return own.is_null() ? state_["modelRuntimeConfig"][member] : own;
+}
+
+// What an instruction leaves open is the agent's or the run's.
+void StepMachine::fill_call(Tree& payload) {
+  for (const std::string_view member : {"model", "provider"}) {
+    const Tree& configured = model_setting(member);
+    if (payload[member].is_null() && !configured.is_null()) payload.set(member, configured);
+  }
+  if (payload["tools"].is_null() && !tools_of(state_).items().empty()) {
+    payload.set("tools", tools_of(state_));
+  }
+  const Tree& placeholder = state_["pendingAssistantMessageId"];
+  const bool fresh = payload["createAssistantMessage"].truthy();
+  if (placeholder.is_string() && !fresh && payload["assistantMessageId"].is_null()) {
+    payload.set("assistantMessageId", placeholder);
+  }
+  state_.erase("pendingAssistantMessageId");
+}
+
+// Writes the assistant's row, or fills the one that was made for the answer.
+Tree StepMachine::write_answer(const Tree& payload, const Tree& result) {
+  const Tree& given =
+      result["messageId"].is_string() ? result["messageId"] : payload["assistantMessageId"];
+  auto& messages = state_.at("messages").items();
+  auto found = messages.end();
+  if (given.is_string()) {
+    found = std::find_if(messages.begin(), messages.end(), [&](const Tree& message) {
+      return message["id"].string() == given.string();
+    });
+  }
+  Tree made = Tree::object();
+  mark_group(made);
+  Tree& row = found == messages.end() ? made : *found;
+  row.set("id", given.is_string() ? std::string(given.string()) : new_id());
+  row.set("role", "assistant");
+  row.set("content", result["content"]);
+  if (!payload["parentMessageId"].is_null()) row.set("parentId", payload["parentMessageId"]);
+  if (!result["tool_calls"].items().empty()) row.set("tool_calls", result["tool_calls"]);
+  for (const std::string_view member : {"reasoning", "usage", "turn", "grounding", "images"}) {
+    if (!result[member].is_null()) row.set(member, result[member]);
+  }
+  row.fit();
+  Tree id = row["id"];
+  if (found == messages.end()) messages.push_back(std::move(made));
+  return id;
+}
+
+// A row of a group's conversation names the group.
+void StepMachine::mark_group(Tree& row) const {
+  const Tree& group = state_["metadata"]["groupId"];
+  if (group.is_string()) row.set("groupId", group);
+}
+
+// What the model said before it was stopped; calls that it began would have no results.
+void StepMachine::keep_partial_answer() {
+  const Tree call = std::exchange(answering_, Tree());
+  const Tree said = std::exchange(answer_, Tree());
+  if (!options_.history || !call.is_object() || said["content"].string().empty()) return;
+  Tree partial = Tree::object();
+  for (const std::string_view member : {"content", "messageId"}) {
+    if (!said[member].is_null()) partial.set(member, said[member]);
+  }
+  const Tree id = write_answer(call, partial);
+  for (Tree& row : state_.at("messages").items()) {
+    if (row["id"] == id) row.at("metadata").set("interruptedMidStream", Tree::flag(true));
+  }
+}
+
+void StepMachine::finish_llm(const Tree& payload, std::int64_t started) {
+  Tree result = std::move(answer_);
+  // For the books alone.
+  Tree attempts = result["attempts"];
+  result.erase("attempts");
+  // The loop of a lean host tells the model of such a call.
+  if (!options_.lean) drop_nameless(result);
+  guard_repeats(result);
+  give_ids(result, state_, ids_);
+  Tree event = typed("llm_result");
+  if (!options_.lean) event.set("result", result);
+  emit(std::move(event));
+  if (state_["forceFinish"].truthy()) result.set("tool_calls", Tree::array());
+  // Before a limit can end the run: its report counts this answer as well.
+  if (options_.lean && result["finishReason"].string() != "abort") {
+    state_.set("modelTurns", Tree::integer(state_["modelTurns"].integer_or(0) + 1));
+  }
+
+  Tree parent = payload["assistantMessageId"];
+  if (options_.history) {
+    parent = write_answer(payload, result);
+  } else if (parent.is_null()) {
+    parent = payload["parentMessageId"];
+  }
+
+  Tree calls = Tree::array();
+  for (const Tree& call : result["tool_calls"].items()) calls.push(chat_tool_call(call));
+  const bool has_calls = !calls.items().empty();
+  Tree next = Tree::object();
+  next.set("hasToolCalls", Tree::flag(has_calls));
+  next.set("hasToolsCalling", Tree::flag(has_calls));
+  if (!parent.is_null()) next.set("parentMessageId", parent);
+  next.set("result", result);
+  next.set("toolCalls", result["tool_calls"]);
+  next.set("toolsCalling", std::move(calls));
+  const bool aborted = result["finishReason"].string() == "abort";
+  if (aborted) next.set("reason", "The model's answer was aborted");
+  next_context_ = context_of(aborted ? "human_abort" : "llm_result", std::move(next));
+
+  for (const std::string_view member : {"model", "provider"}) {
+    if (!payload[member].is_null()) result.set(member, payload[member]);
+  }
+  if (attempts.is_array()) result.set("attempts", std::move(attempts));
+  account("llm", std::move(result), now_ms_ - started, [this] {
+    over_cost_limit();
+    finish_instruction();
+  });
+}
+
+}  // namespace millrace::agent

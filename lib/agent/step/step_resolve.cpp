@@ -1,0 +1,94 @@
+// Calls of tools that do not run: aborted with the run, or not allowed.
+#include <string>
+
+#include "agent/approval/approvals.hpp"
+#include "agent/state.hpp"
+#include "agent/step/step_machine.hpp"
+
+namespace millrace::agent {
+
+using json::Tree;
+
+// Writes one result for every call; gives what the next phase is told.
+Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
+                                std::string_view reason, std::string_view content) {
+  Tree results = Tree::array();
+  std::string parent(payload["parentMessageId"].string());
+  for (const Tree& raw : payload["toolsCalling"].items()) {
+    const Tree call = chat_tool_call(raw);
+    const std::string_view id = call["id"].string();
+    Tree* row = find_tool_row(state_, id);
+    if (row == nullptr) {
+      Tree made = Tree::object();
+      const Tree& existing = payload["existingToolMessageIds"][id];
+      made.set("id", existing.is_string() ? std::string(existing.string()) : new_id());
+      made.set("role", "tool");
+      made.set("tool_call_id", call["id"]);
+      if (!payload["parentMessageId"].is_null()) {
+        made.set("parentId", payload["parentMessageId"]);
+      }
+      made.set("plugin", call);
+      row = &state_.at("messages").push(std::move(made));
+    }
+    row->set("content", content);
+    row->at("pluginIntervention").set("status", status);
+    if (status == "rejected") row->at("pluginIntervention").set("rejectedReason", reason);
+    parent = (*row)["id"].string();
+    Tree data = Tree::object();
+    data.set("content", content);
+    data.set("error", reason);
+    data.set("success", Tree::flag(false));
+    Tree event = typed("tool_result");
+    event.set("id", call["id"]);
+    event.set("result", data);
+    emit(std::move(event));
+    Tree entry = Tree::object();
+    entry.set("toolCall", call);
+    entry.set("toolCallId", call["id"]);
+    entry.set("data", std::move(data));
+    entry.set("isSuccess", Tree::flag(false));
+    results.push(std::move(entry));
+  }
+  Tree next = Tree::object();
+  if (!parent.empty()) next.set("parentMessageId", parent);
+  next.set("toolCount", Tree::integer(static_cast<std::int64_t>(results.items().size())));
+  next.set("toolResults", std::move(results));
+  return next;
+}
+
+void StepMachine::resolve_aborted_tools(const Tree& instruction) {
+  const Tree& payload = instruction["payload"];
+  const std::string reason(payload["reason"].is_string() ? payload["reason"].string()
+                                                         : "user_aborted");
+  resolve_tools(payload, "aborted", reason, "The call was aborted by the user.");
+  state_.erase("pendingToolsCalling");
+  state_.set("status", "done");
+  Tree event = typed("done");
+  event.set("finalState", state_);
+  event.set("reason", "user_aborted");
+  event.set("reasonDetail", "The run was stopped while calls of tools were open");
+  emit(std::move(event));
+  finish_instruction();
+}
+
+void StepMachine::resolve_blocked_tools(const Tree& instruction) {
+  const Tree& payload = instruction["payload"];
+  const std::string reason(payload["blockedReason"].is_string() ? payload["blockedReason"].string()
+                                                                : "blocked_by_security_privacy");
+  const std::string content(payload["blockedContent"].is_string()
+                                ? payload["blockedContent"].string()
+                                : "This call is not allowed here and was not executed.");
+  Tree next = resolve_tools(payload, "rejected", reason, content);
+  if (!is_blocked(state_["status"].string())) state_.set("status", "running");
+  // Results of tools that ran in the same step stand first.
+  if (next_context_["payload"]["toolResults"].is_array()) {
+    Tree all = next_context_["payload"]["toolResults"];
+    for (Tree& entry : next.at("toolResults").items()) all.push(std::move(entry));
+    next.set("toolCount", Tree::integer(static_cast<std::int64_t>(all.items().size())));
+    next.set("toolResults", std::move(all));
+  }
+  next_context_ = context_of("tools_batch_result", std::move(next));
+  finish_instruction();
+}
+
+}  // namespace millrace::agent

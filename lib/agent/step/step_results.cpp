@@ -1,0 +1,169 @@
+// Results of the calls of a step: what they count, their rows, and what the agent is told.
+#include <utility>
+
+#include "agent/state.hpp"
+#include "agent/step/step_machine.hpp"
+
+namespace millrace::agent {
+
+using json::Tree;
+
+namespace {
+
+Tree message_of(const Tree& error) {
+  Tree made = Tree::object();
+  made.set("error", error["message"].is_string() ? error["message"] : error);
+  return made;
+}
+
+// A tool may say in its result that it failed.
+bool succeeded(const Tree& error, const Tree& result) {
+  return error.is_null() && result["success"].type() != json::Type::boolean_false;
+}
+
+// What a result holds beside its text stays with its row: LobeHub's state of the plugin, and files
+// that the answer refers to.
+void keep_beside(Tree& row, const Tree& result) {
+  if (const Tree* state = result.find("state")) row.set("pluginState", *state);
+  if (result["attachments"].is_array()) row.set("attachments", result["attachments"]);
+}
+
+}  // namespace
+
+// Counts the calls one after the other, in the order they were asked for.
+void StepMachine::account_tools() {
+  if (batch_->custom) return merge_custom_tools();
+  while (batch_->accounted < batch_->runs.size() && batch_->runs[batch_->accounted].parked) {
+    ++batch_->accounted;
+  }
+  if (batch_->accounted == batch_->runs.size()) return finish_tools();
+  const ToolRun& run = batch_->runs[batch_->accounted];
+  Tree result = Tree::object();
+  result.set("toolCall", run.call);
+  result.set("result", run.error.is_null() ? run.result : message_of(run.error));
+  result.set("executionTime", Tree::integer(run.elapsed));
+  result.set("isSuccess", Tree::flag(succeeded(run.error, run.result)));
+  account("tool", std::move(result), run.elapsed, [this] {
+    ++batch_->accounted;
+    account_tools();
+  });
+}
+
+// A result as the model reads it.
+void StepMachine::write_tool_row(const ToolRun& run, const Tree& content) {
+  const bool plain = options_.history && content.is_string();
+  const bool wrapped = options_.history && content["content"].is_string();
+  const std::string text = plain     ? std::string(content.string())
+                           : wrapped ? std::string(content["content"].string())
+                                     : (content.is_null() ? "null" : content.to_json());
+  if (!run.row.empty()) {
+    for (Tree& message : state_.at("messages").items()) {
+      if (message["id"].string() != run.row) continue;
+      message.set("content", text);
+      if (wrapped) keep_beside(message, content);
+      return;
+    }
+  }
+  Tree row = Tree::object();
+  row.set("role", "tool");
+  row.set("content", text);
+  row.set("tool_call_id", run.call["id"]);
+  if (options_.history) {
+    row.set("id", run.row.empty() ? new_id() : run.row);
+    if (!batch_->parent.empty()) row.set("parentId", batch_->parent);
+    row.set("plugin", run.call);
+    mark_group(row);
+    if (wrapped) keep_beside(row, content);
+  }
+  row.fit();
+  state_.at("messages").push(std::move(row));
+}
+
+Tree StepMachine::told(const Tree& error) const {
+  return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
+}
+
+// Tells a lean host of a result: `{type, id, result}` or `{type, id, error, details?}`. Its readers
+// hear of it when the call ends, the model when all have ended.
+void StepMachine::report_result(ToolRun& run) {
+  if (std::exchange(run.reported, true)) return;
+  Tree event = typed("tool_result");
+  event.set("id", run.call["id"]);
+  if (run.error.is_null()) {
+    event.set("result", run.result);
+  } else {
+    event.set("error", run.error);
+    if (!run.details.is_null()) event.set("details", std::move(run.details));
+  }
+  emit(std::move(event));
+}
+
+// Writes a result and tells of it; gives what the agent learns of it.
+Tree StepMachine::told_result(ToolRun& run) {
+  const bool ok = run.error.is_null();
+  const Tree data = ok ? run.result : told(run.error);
+  write_tool_row(run, data);
+  if (options_.lean) {
+    report_result(run);
+  } else {
+    Tree event = typed("tool_result");
+    event.set("id", run.call["id"]);
+    event.set("result", data);
+    emit(std::move(event));
+  }
+  Tree entry = Tree::object();
+  entry.set("toolCall", run.call);
+  entry.set("toolCallId", run.call["id"]);
+  entry.set("data", data);
+  entry.set("result", data);
+  entry.set("isSuccess", Tree::flag(succeeded(run.error, run.result)));
+  entry.set("executionTime", Tree::integer(run.elapsed));
+  if (data["stop"].truthy()) entry.set("stop", Tree::flag(true));
+  return entry;
+}
+
+// What the agent decides on next.
+void StepMachine::pass_results(Tree results) {
+  std::string parent = batch_->parent;
+  const auto& messages = state_["messages"].items();
+  if (options_.history && !messages.empty() && messages.back()["role"].string() == "tool") {
+    parent = messages.back()["id"].string();
+  }
+  if (batch_->single && !results.items().empty()) {
+    Tree payload = std::move(results.items().front());
+    payload.set("parentMessageId", parent);
+    next_context_ = context_of("tool_result", std::move(payload));
+  } else {
+    Tree payload = Tree::object();
+    payload.set("parentMessageId", parent);
+    payload.set("toolCount", Tree::integer(static_cast<std::int64_t>(batch_->runs.size())));
+    payload.set("toolResults", std::move(results));
+    next_context_ = context_of("tools_batch_result", std::move(payload));
+  }
+}
+
+// Keeps the calls that are answered later, and tells what they wait for; true when there are any.
+bool StepMachine::park_runs() {
+  Tree at_client = Tree::array();
+  Tree deferred = Tree::array();
+  for (const ToolRun& run : batch_->runs) {
+    if (!run.parked) continue;
+    Tree* pending = state_.find("pendingToolsCalling");
+    (pending != nullptr ? *pending : state_.set("pendingToolsCalling", Tree::array()))
+        .push(run.call);
+    (run.result.is_null() ? at_client : deferred).push(run.call);
+  }
+  const auto tell = [&](Tree calls, std::string_view reason) {
+    if (calls.items().empty()) return;
+    Tree event = typed("tool_pending");
+    event.set("reason", reason);
+    event.set("toolCalls", std::move(calls));
+    emit(std::move(event));
+  };
+  const bool any = !at_client.items().empty() || !deferred.items().empty();
+  tell(std::move(at_client), "client_tool_execution");
+  tell(std::move(deferred), "async_tool");
+  return any;
+}
+
+}  // namespace millrace::agent

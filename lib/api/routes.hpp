@@ -1,0 +1,82 @@
+// The routes of a server, and what their answers are made of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/large_bodies.hpp"
+#include "api/request_body.hpp"
+#include "http/server.hpp"
+#include "model/call/call.hpp"
+#include "model/call/call_driver.hpp"
+#include "model/call/clock.hpp"
+#include "net/client.hpp"
+#include "os/blocking_pool.hpp"
+#include "os/event_loop.hpp"
+#include "os/random_ids.hpp"
+#include "run/plan.hpp"
+#include "run/suspended_runs.hpp"
+
+namespace millrace::api {
+
+// What does not change while a server runs.
+struct Served {
+  ServedModel model;
+  model::CallChain chain;                                      // of `model`
+  std::map<std::string, model::CallChain, std::less<>> chats;  // by provider
+  std::string version;
+  std::int64_t max_steps = 0;  // of the agent; 0 is no limit
+};
+
+// POST /agent, GET /agent/capabilities, POST /webapi/chat/<provider> and GET /health.
+// Thread: engine thread, but for open() and the first set_plan(), which come before the first
+// request.
+// Lifetime: outlives the server that has its router.
+class Routes {
+ public:
+  Routes(os::EventLoop& loop, os::BlockingPool& pool) : loop_(loop), pool_(pool), bodies_(pool) {}
+
+  // Lifetime: `client` until close().
+  void open(net::Client& client, Served served);
+  // The agent of the requests to come. Requests to the agent wait until its tools are settled.
+  void set_plan(std::shared_ptr<const run::AgentPlan> plan, bool settled);
+  [[nodiscard]] http::Router router();
+  // Forgets the requests that wait.
+  void close();
+
+ private:
+  using Response = std::shared_ptr<http::ResponseStream>;
+
+  template <class Work>
+  void when_settled(Work work) {
+    if (settled_) return work();
+    held_.push_back(std::move(work));
+  }
+  [[nodiscard]] model::DriverServices services();
+  void on_agent(const std::shared_ptr<http::Request>& request, Response response);
+  void answer(AgentRequest request, Response response);
+  void on_chat(http::Request&& request, Response response);
+  void answer(const model::CallChain& chain, ChatRequest request, Response response);
+  void on_capabilities(const Response& response) const;
+  void on_health(const Response& response) const;
+
+  os::EventLoop& loop_;
+  os::BlockingPool& pool_;
+  LargeBodies bodies_;
+  net::Client* client_ = nullptr;
+  Served served_;
+  std::shared_ptr<const run::AgentPlan> plan_;
+  bool settled_ = false;
+  run::SuspendedRuns suspended_;
+  std::vector<std::function<void()>> held_;  // requests that wait for the agent's tools
+  os::RandomIds ids_;
+  model::RandomChance chance_;
+  model::TokenStore tokens_;
+  model::CircuitStore circuits_;
+};
+
+}  // namespace millrace::api

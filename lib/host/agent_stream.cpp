@@ -1,0 +1,368 @@
+#include "host/agent_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/budget.hpp"
+#include "agent/host_turn.hpp"
+#include "agent/interrupts.hpp"
+#include "base/json.hpp"
+#include "event/usage_list.hpp"
+#include "model/call/chain.hpp"
+#include "model/call/clock.hpp"
+#include "model/call/model_output.hpp"
+#include "run/children.hpp"
+#include "run/run_end.hpp"
+
+namespace millrace::host {
+namespace {
+
+using json::Tree;
+
+std::string_view status_of(const run::AgentOutcome& outcome) {
+  switch (outcome.kind) {
+    case run::AgentOutcome::Kind::finished:
+      return agent::limit_code(outcome.reason) ? "limited" : "completed";
+    case run::AgentOutcome::Kind::delegated: return "delegated";
+    case run::AgentOutcome::Kind::waiting: return "interrupted";
+    case run::AgentOutcome::Kind::cancelled: return "cancelled";
+    case run::AgentOutcome::Kind::failed: break;
+  }
+  return "error";
+}
+
+// Whether it tells what the run does rather than what its model says.
+bool is_of_the_loop(const event::Body& body) {
+  return std::visit(event::Overloaded{
+                        [](const event::StepStart&) { return true; },
+                        [](const event::StepEnd&) { return true; },
+                        [](const event::ToolProgress&) { return true; },
+                        [](const event::ToolDetails&) { return true; },
+                        [](const event::SubagentStart&) { return true; },
+                        [](const event::SubagentEnd&) { return true; },
+                        [](const event::SubagentFailed&) { return true; },
+                        [](const event::RunUsage&) { return true; },
+                        [](const event::RunEnd&) { return true; },
+                        [](const auto&) { return false; },
+                    },
+                    body);
+}
+
+// Which limit ended the run, and how far it was passed.
+Error error_of_limit(Errc code, const Tree& state) {
+  const auto reached = agent::reached_limit(state);
+  if (!reached || reached->reason != row_of(code).code) return make_error(code);
+  return make_error(code, reached->detail + ". `result` has the answer so far.");
+}
+
+// The error of the run with what the event of its end says of the provider that failed.
+std::string failure_json(const Error& error, const std::string& members) {
+  std::string json = error_json(error);
+  const auto parsed = Tree::parse("{" + members + "}");
+  if (!parsed) return json;
+  const Tree& told = parsed.value()["metadata"]["millrace"];
+  json.pop_back();
+  for (const std::string_view name : {"provider", "endpoint", "error", "cause"}) {
+    if (!told[name].is_null()) json::append_raw_member(json, name, told[name].to_json());
+  }
+  return json + "}";
+}
+
+}  // namespace
+
+// Writes items, and keeps the books that RUN_FINISHED tells.
+class AgentStream::Items final : public event::EventSink {
+ public:
+  Items(std::string& out, Throttle& throttle,
+        const std::vector<std::shared_ptr<AgentBytes>>& readers)
+      : throttle_(throttle), readers_(readers), batch_(out, model::diagnostic_spelling()) {}
+
+  void write_no_events() { with_events_ = false; }
+
+  void add(std::string_view json) {
+    throttle_.hurry();
+    batch_.add_json(json);
+  }
+
+  void on_event(const event::Event& event) override {
+    throttle_.note(event);
+    for (const auto& reader : readers_) reader->on_event(event);
+    if (with_events_) write(event);
+  }
+
+ private:
+  void write(const event::Event& event) {
+    if (const auto* usage = std::get_if<event::Usage>(&event.body)) {
+      usage_.add(*usage);
+    }
+    if (const auto* failed = std::get_if<event::Failed>(&event.body)) {
+      std::string members = R"("type":"RUN_ERROR")";
+      json::append_member(members, "message", failed->message);
+      json::append_member(members, "code", failed->code);
+      return add(usage_.object_with(members));
+    }
+    if (std::holds_alternative<event::RunEnd>(event.body)) {
+      std::string members;
+      event::write_json(members, event, model::diagnostic_spelling());
+      return add(usage_.object_with(std::string_view(members).substr(1, members.size() - 2)));
+    }
+    batch_.on_event(event);
+  }
+
+  Throttle& throttle_;
+  const std::vector<std::shared_ptr<AgentBytes>>& readers_;
+  bool with_events_ = true;
+  event::JsonBatch batch_;
+  event::UsageList usage_;
+};
+
+Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
+                                  std::string_view input_json, std::string_view options_json,
+                                  IdSource& ids) {
+  auto options = Tree::parse(options_json);
+  if (!options) return std::move(options).error();
+  run::InputOptions read_as;
+  read_as.format = options.value()["format"].string();
+  read_as.has_state = options.value()["state"].is_object();
+  read_as.verbatim = plan->host_model;
+  read_as.from_client = options.value()["fromClient"].truthy();
+  auto input = run::read_agent_input(input_json, read_as, ids);
+  if (!input) return std::move(input).error();
+  AgentSpec spec;
+  spec.plan = std::move(plan);
+  spec.input = std::move(input).value();
+  spec.saves = options.value()["saves"].truthy();
+  spec.host_fetch = options.value()["fetch"].truthy();
+  spec.stopped = options.value()["stopped"].truthy();
+  spec.waits = options.value()["waits"].truthy();
+  spec.state = options.value()["state"];
+  spec.context = options.value()["context"];
+  if (const Tree& span = options.value()["throttleMs"]; span.is_number()) {
+    spec.throttle = Throttle::Span(span.integer_or(0));
+  }
+  return spec;
+}
+
+// Who runs rounds reads no events but those of steps and of further attempts.
+void AgentStream::on_event(const event::Event& event) {
+  const bool is_told = !spec_.plan->rounds || is_of_the_loop(event.body) ||
+                       std::holds_alternative<event::Retry>(event.body);
+  if (is_told) sink_.on_event(event);
+}
+
+AgentStream::AgentStream(DrainQueue::StreamId id, HostServices& services, run::SuspendedRuns& kept,
+                         AgentSpec spec)
+    : id_(id),
+      services_(services),
+      kept_(kept),
+      spec_(std::move(spec)),
+      throttle_(services.loop, spec_.throttle,
+                [this] {
+                  const auto self = shared_from_this();
+                  if (!closed_) deliver(false);
+                }),
+      items_(std::make_shared<Items>(output_, throttle_, readers_)),
+      sink_(*items_, model::secrets_of(spec_.plan->chain)) {}
+
+void AgentStream::start() {
+  services_.queue.push_head(id_, "{}");
+  if (!spec_.waits) begin(true);
+}
+
+void AgentStream::command(const HostCommand& command) {
+  if (command.name == "begin") begin(command.text != "bytes");
+}
+
+void AgentStream::begin(bool with_events) {
+  if (closed_ || std::exchange(begun_, true)) return;
+  if (!with_events) items_->write_no_events();
+  const run::AgentInput& input = spec_.input;
+  items_->on_event({event::RunStart{input.thread_id, input.run_id, input.parent_run_id}});
+  auto task = take_task();
+  if (!task) return fail(task.error());
+  // They are in the task, which a waiting run holds once.
+  for (std::string* text :
+       {&spec_.input.messages_json, &spec_.input.tools_json, &spec_.input.resume_json}) {
+    std::string().swap(*text);
+  }
+  if (spec_.host_fetch) {
+    sender_ = std::make_shared<HostSender>(
+        services_.loop, [this](const std::string& item) { items_->add(item); },
+        [this] { moved(); });
+  }
+  net::Sender& engine = services_.client;
+  const model::DriverServices services{services_.loop, sender_ ? *sender_ : engine, services_.call,
+                                       &services_.pool};
+  session_ =
+      std::make_shared<run::AgentSession>(services, spec_.plan, std::move(task).value(), *this);
+  spec_.stopped ? session_->end_at_once() : session_->start();
+  if (stop_asked_) session_->stop();
+}
+
+void AgentStream::add(std::shared_ptr<AgentBytes> reader) {
+  readers_.push_back(std::move(reader));
+}
+
+void AgentStream::leave(const AgentBytes& reader) {
+  std::erase_if(readers_, [&](const auto& one) { return one.get() == &reader; });
+  resume_for_all();
+}
+
+Result<run::AgentTask> AgentStream::take_task() {
+  if (spec_.stopped) {
+    // Of answers that nobody takes there is no state: the one that asks is kept.
+    spec_.saves = spec_.saves && spec_.input.resume_json.empty();
+    return run::stopped_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
+                             model::now_ms());
+  }
+  if (spec_.state.is_object()) {
+    return run::saved_task(std::move(spec_.state), std::move(spec_.context), spec_.input,
+                           *spec_.plan, model::now_ms(), services_.call.ids);
+  }
+  return kept_.task_for(spec_.input, *spec_.plan, model::now_ms(), services_.call.ids);
+}
+
+void AgentStream::resume() {
+  items_full_ = false;
+  resume_for_all();
+}
+
+bool AgentStream::any_lags() const {
+  return items_full_ || std::any_of(readers_.begin(), readers_.end(),
+                                    [](const auto& one) { return one->is_full(); });
+}
+
+// Goes on when no reader lags behind.
+void AgentStream::resume_for_all() {
+  if (any_lags() || !std::exchange(full_, false)) return;
+  if (session_) session_->resume();
+}
+
+void AgentStream::cancel() {
+  closed_ = true;
+  if (session_) session_->leave();
+  if (sender_) sender_->end();
+  for (const auto& reader : std::vector(readers_)) reader->deliver(true);
+}
+
+void AgentStream::silence() {
+  closed_ = true;
+}
+
+void AgentStream::stop() {
+  stop_asked_ = true;
+  if (session_) session_->stop();
+}
+
+void AgentStream::complete(std::uint64_t id, std::string_view json) {
+  if (!sender_ || !sender_->complete(id, json)) {
+    if (session_) session_->complete(id, json);
+    return;
+  }
+  moved();
+}
+
+void AgentStream::ask(run::HostWork work, std::uint64_t id, std::string json) {
+  std::string item = "{";
+  json::append_member(item, "type", work == run::HostWork::tool ? "@tool" : "@model");
+  json::append_member(item, "id", static_cast<std::int64_t>(id));
+  json::append_raw_member(item, "value", json);
+  items_->add(item + "}");
+}
+
+void AgentStream::withdraw(std::uint64_t id) {
+  std::string item = R"({"type":"@withdraw")";
+  json::append_member(item, "id", static_cast<std::int64_t>(id));
+  items_->add(item + "}");
+}
+
+void AgentStream::rest(const Tree& state, const Tree& context) {
+  if (!spec_.saves) return;
+  std::string item = R"({"type":"@rest")";
+  json::append_raw_member(item, "state", state.to_json());
+  json::append_raw_member(item, "context", context.is_object() ? context.to_json() : "null");
+  items_->add(item + "}");
+}
+
+void AgentStream::moved() {
+  if (closed_) return;
+  const auto self = shared_from_this();
+  const bool ended = session_ && session_->ended();
+  if (ended) finish();
+  deliver(ended);
+}
+
+// The result comes before the event that ends the run.
+void AgentStream::finish() {
+  const run::AgentOutcome& outcome = session_->outcome();
+  const Tree& state = session_->state();
+  if (agent::must_be_kept(state))
+    kept_.keep(spec_.input.thread_id, state, *spec_.plan, model::now_ms());
+  Tree result = Tree::object();
+  result.set("type", "@result");
+  result.set("status", status_of(outcome));
+  result.set("reason", outcome.reason);
+  result.set("text", run::final_text(state));
+  result.set("usage", state["usage"]);
+  result.set("cost", run::reported_cost(state["cost"]));
+  result.set("steps", state["stepCount"]);
+  result.set("turns", state["modelTurns"]);
+  if (outcome.kind == run::AgentOutcome::Kind::waiting)
+    result.set("interrupts", outcome.interrupts);
+  if (spec_.plan->rounds) {
+    result.set("messages", agent::plain_rows(state["messages"], session_->given_rows()));
+  }
+  std::string item = result.to_json();
+  const auto limit = agent::limit_code(outcome.reason);
+  if (limit && outcome.kind == run::AgentOutcome::Kind::finished) {
+    item.pop_back();
+    json::append_raw_member(item, "limit", error_json(error_of_limit(*limit, state)));
+    item.push_back('}');
+  }
+  items_->add(item);
+  if (outcome.error) {
+    items_->add(R"({"type":"@failed","error":)" + failure_json(*outcome.error, outcome.members) +
+                "}");
+  }
+  run::report_end(*session_, spec_.input.thread_id, spec_.input.run_id, sink_);
+}
+
+void AgentStream::fail(const Error& error) {
+  items_->add(R"({"type":"@failed","error":)" + error_json(error) + "}");
+  sink_.on_event({event::Failed{error.message, error.code_name()}});
+  deliver(true);
+}
+
+void AgentStream::deliver(bool ended) {
+  const bool any = !output_.empty() || std::any_of(readers_.begin(), readers_.end(),
+                                                   [](auto& one) { return one->has_output(); });
+  if (ended || (any && !throttle_.holds())) {
+    for (const auto& reader : std::vector(readers_)) reader->deliver(ended);
+    hand_over_items();
+    throttle_.handed_over();
+    pause_if_needed(ended);
+  }
+  if (ended) close();
+}
+
+void AgentStream::hand_over_items() {
+  if (output_.empty()) return;
+  services_.on_output(output_.size());
+  if (!services_.queue.push(id_, output_)) items_full_ = true;
+  // Many runs wait at this point for long.
+  std::string().swap(output_);
+}
+
+void AgentStream::pause_if_needed(bool ended) {
+  if (ended || !any_lags() || std::exchange(full_, true)) return;
+  if (session_) session_->pause();
+}
+
+void AgentStream::close() {
+  if (std::exchange(closed_, true)) return;
+  if (sender_) sender_->end();
+  services_.queue.end(id_, {});
+  services_.forget(id_);
+}
+
+}  // namespace millrace::host

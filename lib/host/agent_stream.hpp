@@ -1,0 +1,113 @@
+// An agent's run as a stream of the host: events and questions to the host out, answers in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/batch.hpp"
+#include "host/agent_bytes.hpp"
+#include "host/host_sender.hpp"
+#include "host/host_task.hpp"
+#include "host/throttle.hpp"
+#include "model/call/redacting_sink.hpp"
+#include "run/input.hpp"
+#include "run/session.hpp"
+#include "run/suspended_runs.hpp"
+
+namespace millrace::host {
+
+// A run as a host wants it.
+struct AgentSpec {
+  std::shared_ptr<const run::AgentPlan> plan;
+  run::AgentInput input;
+  json::Tree state;  // of a run that goes on; null for a new one
+  json::Tree context;
+  bool saves = false;  // the host is given the state after each step
+  // The host sends the requests, with a fetch function of its own.
+  bool host_fetch = false;
+  bool stopped = false;                       // before it begins: questions stay open
+  bool waits = false;                         // for the command "begin"
+  Throttle::Span throttle = Throttle::usual;  // 0 is none
+};
+
+// Shape: `input` is AG-UI's RunAgentInput, its messages as they are where the host is asked for the
+// model's turns; `options` is { "format"?: string, "saves"?: boolean, "fetch"?: boolean,
+// "stopped"?: boolean, "waits"?: boolean,
+// "state"?: object, "context"?: object, "throttleMs"?: number }.
+// Errors: those of read_agent_input and Tree::parse.
+Result<AgentSpec> read_agent_spec(std::shared_ptr<const run::AgentPlan> plan,
+                                  std::string_view input_json, std::string_view options_json,
+                                  IdSource& ids);
+
+// Items besides AG-UI's events and the diagnostics of the codec:
+// {"type":"@tool" | "@model","id","value": AgentOwner::ask}, {"type":"@withdraw","id"},
+// {"type":"@rest","state","context"}, {"type":"@failed","error": error_json},
+// {"type":"@result","status","reason","text","usage","cost","steps","interrupts"?,
+// "messages"?: the run's own rows, of a plan with rounds}. Such a plan's runs tell no events but
+// those of steps and further attempts. Where the host sends the requests, HostSender's items and
+// answers come too.
+//
+// A run that waits begins with the command "begin", so that its host can ask for its bytes before
+// the first event (AgentBytesTask). With the text "bytes" the items hold no events: nobody reads
+// them.
+// Thread: engine thread.
+class AgentStream final : public HostTask,
+                          public run::AgentOwner,
+                          public std::enable_shared_from_this<AgentStream> {
+ public:
+  AgentStream(DrainQueue::StreamId id, HostServices& services, run::SuspendedRuns& kept,
+              AgentSpec spec);
+
+  void start();
+  void read_as(const PipeSpec& spec) override { static_cast<void>(spec); }
+  void resume() override;
+  void cancel() override;
+  void silence() override;
+  void stop() override;
+  void command(const HostCommand& command) override;
+  void complete(std::uint64_t id, std::string_view json) override;
+  // A reader of the run's bytes, before the run begins.
+  void add(std::shared_ptr<AgentBytes> reader);
+  void leave(const AgentBytes& reader);
+  // A reader of the bytes has room again.
+  void resume_for_all();
+
+  void on_event(const event::Event& event) override;
+  void moved() override;
+  void ask(run::HostWork work, std::uint64_t id, std::string json) override;
+  void withdraw(std::uint64_t id) override;
+  void rest(const json::Tree& state, const json::Tree& context) override;
+
+ private:
+  class Items;
+  void begin(bool with_events);
+  Result<run::AgentTask> take_task();
+  void finish();
+  void fail(const Error& error);
+  void deliver(bool ended);
+  void hand_over_items();
+  void pause_if_needed(bool ended);
+  [[nodiscard]] bool any_lags() const;
+  void close();
+
+  DrainQueue::StreamId id_;
+  HostServices& services_;
+  run::SuspendedRuns& kept_;
+  AgentSpec spec_;
+  std::string output_;
+  Throttle throttle_;
+  std::shared_ptr<Items> items_;
+  model::RedactingSink sink_;
+  std::shared_ptr<HostSender> sender_;
+  std::shared_ptr<run::AgentSession> session_;
+  std::vector<std::shared_ptr<AgentBytes>> readers_;  // of the run's bytes
+  bool begun_ = false;
+  bool stop_asked_ = false;  // before it began
+  bool full_ = false;        // a reader lags behind, and the model waits
+  bool items_full_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace millrace::host

@@ -1,0 +1,227 @@
+#include "model/call/attempt_events.hpp"
+
+#include <utility>
+
+#include "base/json.hpp"
+#include "model/call/scope.hpp"
+#include "model/payload/tool_names.hpp"
+
+namespace millrace::model {
+namespace {
+
+BookedUsage book(const event::Usage& usage) {
+  BookedUsage booked;
+  booked.source = UsageSource::reported;
+  booked.input_tokens = usage.input_tokens;
+  booked.output_tokens = usage.output_tokens;
+  booked.total_tokens = usage.total_tokens;
+  booked.reasoning_tokens = usage.reasoning_tokens;
+  booked.cached_input_tokens = usage.cached_input_tokens;
+  booked.cache_write_input_tokens = usage.cache_write_input_tokens;
+  booked.reported = usage.json;
+  return booked;
+}
+
+}  // namespace
+
+event::Usage BookedUsage::view(std::string_view provider, std::string_view model) const {
+  event::Usage usage;
+  usage.provider = provider;
+  usage.model = model;
+  usage.input_tokens = input_tokens;
+  usage.output_tokens = output_tokens;
+  usage.total_tokens = total_tokens;
+  usage.reasoning_tokens = reasoning_tokens;
+  usage.cached_input_tokens = cached_input_tokens;
+  usage.cache_write_input_tokens = cache_write_input_tokens;
+  usage.estimated = source == UsageSource::estimated;
+  if (!usage.estimated) usage.json = reported;
+  return usage;
+}
+
+void AttemptEvents::on_event(const event::Event& event) {
+  if (keep(event.body)) return;
+  if (std::holds_alternative<event::Reset>(event.body)) return take_back(event);
+  if (!shown_ && hold(event.body)) return;
+  release();
+  shown_ = true;
+  show(event);
+}
+
+// The provider began its answer anew: what was said is paid for, and void.
+void AttemptEvents::take_back(const event::Event& event) {
+  held_.clear();
+  tool_intent_ = false;
+  if (!shown_) return;
+  event::Reset reset = std::get<event::Reset>(event.body);
+  std::string ids;
+  json::Document document;
+  if (const auto given = document.parse(reset.message_ids_json)) {
+    for (const json::Value id : given.value().items()) {
+      ids.push_back(ids.empty() ? '[' : ',');
+      json::append_string(ids, fresh(id.string()));
+    }
+    reset.message_ids_json = ids.append("]");
+  }
+  out_.on_event({reset, event.extra});
+  if (!thread_) return;
+  const std::string thread = thread_();
+  out_.on_event({event::MessagesSnapshot{thread}});
+}
+
+// Takes out what is for the books.
+bool AttemptEvents::keep(const event::Body& body) {
+  if (const auto* usage = std::get_if<event::Usage>(&body)) {
+    reported_ = book(*usage);
+    return true;
+  }
+  if (const auto* failed = std::get_if<event::Failed>(&body)) {
+    failure_ = Failure{std::string(failed->code), std::string(failed->message)};
+    return true;
+  }
+  if (const auto* finish = std::get_if<event::Finish>(&body)) {
+    if (finish_reason_.empty()) finish_reason_ = finish->reason;
+  }
+  return false;
+}
+
+// A thought that is nothing but an opaque value says nothing, either.
+bool AttemptEvents::hold(const event::Body& body) {
+  using Kind = Held::Kind;
+  const auto mark = [&]<typename E>(const E* event, Kind kind) {
+    if (event != nullptr) held_.push_back({kind, std::string(event->id), {}, {}, {}});
+    return event != nullptr;
+  };
+  if (const auto* state = std::get_if<event::ProviderState>(&body)) {
+    held_.push_back({Kind::state, std::string(state->provider), std::string(state->kind),
+                     std::string(state->entity_id), std::string(state->json)});
+  } else if (const auto* citation = std::get_if<event::Citation>(&body)) {
+    held_.push_back(
+        {Kind::citation, std::string(citation->message_id), std::string(citation->json), {}, {}});
+  } else if (const auto* warning = std::get_if<event::Warning>(&body)) {
+    held_.push_back({Kind::warning,
+                     std::string(warning->code),
+                     std::string(warning->message),
+                     std::string(warning->payload),
+                     {}});
+  } else if (const auto* finish = std::get_if<event::Finish>(&body)) {
+    held_.push_back({Kind::finish, std::string(finish->reason), {}, {}, {}});
+  } else if (const auto* opaque = std::get_if<event::EncryptedValue>(&body)) {
+    held_.push_back({Kind::opaque,
+                     std::string(opaque->subtype),
+                     std::string(opaque->entity_id),
+                     std::string(opaque->value),
+                     {}});
+  } else {
+    return mark(std::get_if<event::ReasoningSpanStart>(&body), Kind::span_start) ||
+           mark(std::get_if<event::ReasoningSpanEnd>(&body), Kind::span_end) ||
+           mark(std::get_if<event::ReasoningStart>(&body), Kind::thought_start) ||
+           mark(std::get_if<event::ReasoningEnd>(&body), Kind::thought_end);
+  }
+  return true;
+}
+
+void AttemptEvents::release() {
+  const std::vector<Held> held = std::exchange(held_, {});
+  for (const Held& one : held) {
+    switch (one.kind) {
+      case Held::Kind::state: show({event::ProviderState{one.a, one.b, one.c, one.d}}); break;
+      case Held::Kind::citation: show({event::Citation{one.a, one.b}}); break;
+      case Held::Kind::warning: show({event::Warning{one.a, one.b, one.c}}); break;
+      case Held::Kind::finish: show({event::Finish{one.a}}); break;
+      case Held::Kind::span_start: show({event::ReasoningSpanStart{one.a}}); break;
+      case Held::Kind::span_end: show({event::ReasoningSpanEnd{one.a}}); break;
+      case Held::Kind::thought_start: show({event::ReasoningStart{one.a}}); break;
+      case Held::Kind::thought_end: show({event::ReasoningEnd{one.a}}); break;
+      case Held::Kind::opaque: show({event::EncryptedValue{one.a, one.b, one.c}}); break;
+    }
+  }
+}
+
+void AttemptEvents::show(const event::Event& event) {
+  const auto* call = std::get_if<event::ToolStart>(&event.body);
+  if (call == nullptr || call->hosted) return hand_over(event);
+  event::ToolStart named = *call;
+  named.name = given_tool_name(tools_, call->name);
+  hand_over({named, event.extra, event.subagent});
+}
+
+void AttemptEvents::hand_over(const event::Event& event) {
+  if (void_ids_.empty()) {
+    note(event.body);
+    claim(event.body);
+    out_.on_event(event);
+    return;
+  }
+  const event::Body body = renamed(event.body);
+  note(body);
+  claim(body);
+  out_.on_event({body, event.extra, event.subagent});
+}
+
+void AttemptEvents::note(const event::Body& body) {
+  const auto said = [this](std::string_view text) {
+    has_token_ = true;
+    said_.add(text);
+  };
+  if (const auto* text = std::get_if<event::TextDelta>(&body)) {
+    said(text->delta);
+  } else if (const auto* reasoning = std::get_if<event::ReasoningDelta>(&body)) {
+    has_token_ = true;
+    thought_.add(reasoning->delta);
+  } else if (const auto* arguments = std::get_if<event::ToolArgs>(&body)) {
+    said(arguments->delta);
+  } else if (const auto* call = std::get_if<event::ToolStart>(&body)) {
+    said(call->name);
+    tool_intent_ = true;
+  } else if (const auto* start = std::get_if<event::TextStart>(&body)) {
+    message_ids_.emplace_back(start->id);
+  } else if (const auto* thought = std::get_if<event::ReasoningStart>(&body)) {
+    message_ids_.emplace_back(thought->id);
+  }
+}
+
+// Says once for each message and call whose state it has, and of each call that the provider runs
+// that it does: the event of its start cannot say it to those who read JSON.
+void AttemptEvents::claim(const event::Body& body) {
+  if (const auto* call = std::get_if<event::ToolStart>(&body); call != nullptr && call->hosted) {
+    out_.on_event({event::ProviderState{issuer_provider, event::hosted_kind, call->id, "true"}});
+  }
+  std::string_view owner;
+  if (const auto* value = std::get_if<event::EncryptedValue>(&body)) {
+    owner = value->entity_id;
+  } else if (const auto* state = std::get_if<event::ProviderState>(&body)) {
+    owner = state->entity_id;
+  } else {
+    return;
+  }
+  if (!claimed_.edit().emplace(owner).second) return;
+  const std::string issuer = issuer_json(issuer_);
+  out_.on_event({event::ProviderState{issuer_provider, issuer_kind, owner, issuer}});
+}
+
+// ---- ids of an abandoned attempt are never used again
+
+std::string_view AttemptEvents::fresh(std::string_view id) {
+  if (id.empty()) return id;
+  const std::string key(id);
+  if (!void_ids_.contains(key)) return id;
+  const auto [at, added] = renamed_.edit().try_emplace(key);
+  if (added) at->second = ids_.next_id();
+  return at->second;
+}
+
+event::Body AttemptEvents::renamed(const event::Body& body) {
+  event::Body result = body;
+  std::visit(
+      [this](auto& e) {
+        if constexpr (requires { e.id; }) e.id = fresh(e.id);
+        if constexpr (requires { e.message_id; }) e.message_id = fresh(e.message_id);
+        if constexpr (requires { e.entity_id; }) e.entity_id = fresh(e.entity_id);
+        if constexpr (requires { e.parent_id; }) e.parent_id = fresh(e.parent_id);
+      },
+      result);
+  return result;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,142 @@
+#include "model/call/call_driver.hpp"
+
+#include <utility>
+
+#include "model/call/clock.hpp"
+#include "os/random_ids.hpp"
+
+namespace millrace::model {
+
+// One transfer of the call. What comes of one that was abandoned reaches nobody.
+class CallDriver::Leg final : public net::TransferHandler {
+ public:
+  explicit Leg(std::shared_ptr<CallDriver> driver) : driver_(std::move(driver)) {}
+
+  void detach() { driver_.reset(); }
+
+  void on_head(net::ResponseHead head) override {
+    const std::shared_ptr<CallDriver> driver = driver_;
+    if (!driver) return;
+    driver->call_->on_head(std::move(head), moment_now());
+    driver->progressed();
+  }
+  void on_data(std::string_view decoded) override {
+    const std::shared_ptr<CallDriver> driver = driver_;
+    if (!driver) return;
+    driver->call_->on_data(decoded, moment_now());
+    driver->progressed();
+    if (is_calm_ || !driver_ || !driver->has_token()) return;
+    is_calm_ = true;
+    driver->services_.client.calm(driver->transfer_);
+  }
+  void on_done(std::optional<Error> error) override {
+    const std::shared_ptr<CallDriver> driver = std::exchange(driver_, nullptr);
+    if (!driver) return;
+    driver->leg_.reset();
+    driver->call_->on_done(std::move(error), moment_now());
+    driver->progressed();
+  }
+
+ private:
+  std::shared_ptr<CallDriver> driver_;
+  bool is_calm_ = false;  // a person waits for nothing more than what has begun
+};
+
+CallDriver::CallDriver(const DriverServices& services) : services_(services) {}
+
+CallDriver::~CallDriver() = default;
+
+void CallDriver::prepare(model::CallOptions options, model::ChatPayload payload,
+                         event::EventSink& sink) {
+  model::CallHost& host = *this;
+  call_ = std::make_unique<model::ModelCall>(std::move(options), std::move(payload), services_.call,
+                                             host, sink);
+}
+
+void CallDriver::begin() {
+  call_->start(moment_now());
+  progressed();
+}
+
+void CallDriver::pause() {
+  full_ = true;
+  if (leg_) services_.client.pause(transfer_);
+}
+
+void CallDriver::resume() {
+  full_ = false;
+  if (leg_ && !asks_events_) services_.client.resume(transfer_);
+}
+
+void CallDriver::halt() {
+  if (retry_) retry_->cancel();
+  call_->stop(moment_now());
+  progressed();
+}
+
+void CallDriver::answer(std::uint64_t id, std::string_view json) {
+  asks_events_ = false;
+  call_->complete(id, json, moment_now());
+  progressed();
+  if (leg_ && !full_ && !asks_events_) services_.client.resume(transfer_);
+}
+
+bool CallDriver::has_token() const {
+  const auto& attempts = call_->attempts();
+  return !attempts.empty() && attempts.back().first_token;
+}
+
+void CallDriver::send(net::Request request) {
+  leg_ = std::make_shared<Leg>(shared_from_this());
+  transfer_ = services_.client.start(std::move(request), leg_);
+}
+
+bool CallDriver::abandon() {
+  if (!leg_) return false;
+  const bool was_sent = services_.client.was_sent(transfer_);
+  std::exchange(leg_, nullptr)->detach();
+  services_.client.cancel(transfer_);
+  return was_sent;
+}
+
+void CallDriver::wait(std::chrono::milliseconds time) {
+  if (!retry_) {
+    retry_ = std::make_unique<os::Timer>(services_.loop, [this] {
+      const auto self = shared_from_this();
+      // What waits for the reader comes before what follows from a silence.
+      if (leg_ && (full_ || asks_events_)) return wait(std::chrono::seconds{1});
+      call_->on_timer(moment_now());
+      progressed();
+    });
+  }
+  retry_->start_at(os::Timer::Clock::now() + time);
+}
+
+void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
+  asked(id, hook, json);
+  if (hook != model::Hook::events || !leg_) return;
+  asks_events_ = true;
+  services_.client.pause(transfer_);
+}
+
+bool CallDriver::aside(std::uint64_t number, const Work& work) {
+  if (services_.pool == nullptr) return false;
+  const std::weak_ptr<CallDriver> weak = weak_from_this();
+  const auto ticket = services_.pool->run([weak, number, work] {
+    try {
+      os::RandomIds ids;
+      work(ids);
+    } catch (const std::exception&) {
+      // What it was to give says that it is missing.
+    }
+    return [weak, number] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->call_->on_built(number, moment_now());
+      self->progressed();
+    };
+  });
+  return ticket.ok();
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,68 @@
+// What a call says of itself, without what is secret.
+#include "base/json.hpp"
+#include "model/call/call_state.hpp"
+#include "model/call/call_usage.hpp"
+#include "model/provider/secrets.hpp"
+
+namespace millrace::model {
+
+std::string string_list(const std::vector<std::string>& texts) {
+  std::string out = "[";
+  for (const std::string& text : texts) {
+    if (out.size() > 1) out.push_back(',');
+    json::append_string(out, text);
+  }
+  out.push_back(']');
+  return out;
+}
+
+// A hook's own name comes first, then the name that the settings have for the class.
+std::string_view ModelCall::State::error_type_or(std::string_view usual) const {
+  if (!error_name_.empty()) return error_name_;
+  for (const auto& [name, own] : link().config.error_names) {
+    if (name == usual) return own;
+  }
+  return usual;
+}
+
+std::string ModelCall::State::failure_json() const {
+  if (!error_) return {};
+  std::string out = error_json(*error_, link().config.id, place_);
+  out.pop_back();
+  const std::string_view usual = error_->type_name();
+  const std::string_view type = error_type_or(usual);
+  if (type != usual) json::append_member(out, "errorType", type);
+  if (first_failure_) json::append_raw_member(out, "cause", first_failure_json());
+  out.push_back('}');
+  return out;
+}
+
+std::string ModelCall::State::first_failure_json() const {
+  return error_json(first_failure_->error, first_failure_->provider, first_failure_->place);
+}
+
+std::string ModelCall::State::report_json() const {
+  std::string out = "{";
+  json::append_member(out, "provider", link().config.id);
+  json::append_member(out, "model", payload_->model);
+  if (!finish_reason_.empty()) json::append_member(out, "finishReason", finish_reason_);
+  std::string attempts = "[";
+  for (const Attempt& attempt : attempts_) {
+    if (attempts.size() > 1) attempts.push_back(',');
+    attempts.append(attempt_json(attempt));
+  }
+  attempts.push_back(']');
+  json::append_raw_member(out, "attempts", attempts);
+  std::string usage;
+  write_json(usage, sum_of(attempts_));
+  json::append_raw_member(out, "usage", usage);
+  json::append_raw_member(out, "notes", string_list(notes_));
+  out.push_back('}');
+  return out;
+}
+
+Error ModelCall::State::cleaned(Error error) const {
+  return without_secrets(std::move(error), secrets_);
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,123 @@
+#include "model/call/call_usage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.hpp"
+#include "message/parts.hpp"
+#include "model/usage/cards.hpp"
+
+namespace millrace::model {
+namespace {
+
+// Role and separators of a message, as the vendors' templates write them.
+constexpr std::int64_t message_overhead_tokens = 4;
+
+std::int64_t estimated_input(const ChatPayload& payload) {
+  TokenEstimator text(payload.model);
+  std::int64_t overhead = 0;
+  for (const message::Message& message : payload.messages) {
+    overhead += message_overhead_tokens;
+    text.add(message::text_of(message.content));
+    for (const message::ToolCall& call : message.tool_calls) {
+      text.add(call.name);
+      text.add(call.arguments);
+    }
+  }
+  for (const Tool& tool : payload.tools) {
+    text.add(tool.name);
+    text.add(tool.description);
+    text.add(tool.parameters);
+    text.add(tool.raw);
+    text.add(tool.format);
+  }
+  return text.tokens() + overhead;
+}
+
+// Every prompt has tokens, and so has what was said: a zero there is a server that does not count.
+void drop_false_zeros(BookedUsage& usage, std::int64_t said) {
+  const std::int64_t cached =
+      usage.cached_input_tokens.value_or(0) + usage.cache_write_input_tokens.value_or(0);
+  if (usage.input_tokens == 0 && cached == 0) usage.input_tokens.reset();
+  if (usage.output_tokens == 0 && said > 0) usage.output_tokens.reset();
+}
+
+}  // namespace
+
+BookedUsage book_usage(const AttemptEvents& events, const ChatPayload& payload, bool complete) {
+  BookedUsage usage = events.reported() ? *events.reported() : BookedUsage{};
+  const std::int64_t reasoning = events.estimated_reasoning();
+  const std::int64_t said = events.estimated_text() + reasoning;
+  drop_false_zeros(usage, said);
+  const bool has_both = usage.input_tokens && usage.output_tokens;
+  if (has_both && complete) return usage;
+  if (!usage.input_tokens) usage.input_tokens = estimated_input(payload);
+  usage.output_tokens = std::max(usage.output_tokens.value_or(0), said);
+  if (reasoning > 0 && !usage.reasoning_tokens) usage.reasoning_tokens = reasoning;
+  usage.total_tokens = *usage.input_tokens + *usage.output_tokens;
+  usage.source = UsageSource::estimated;
+  return usage;
+}
+
+BookedUsage book_silence(const ChatPayload& payload) {
+  BookedUsage usage;
+  usage.input_tokens = estimated_input(payload);
+  usage.output_tokens = 0;
+  usage.total_tokens = usage.input_tokens;
+  usage.source = UsageSource::estimated;
+  return usage;
+}
+
+ModelUsage model_usage(const Attempt& attempt) {
+  ModelUsage usage = read_vendor_usage(attempt.usage->view(attempt.provider, attempt.model));
+  usage.cost = known_cost(attempt.provider, attempt.model, usage,
+                          attempt.prices ? *attempt.prices : CostOptions{});
+  return usage;
+}
+
+ModelUsage sum_of(const std::vector<Attempt>& attempts) {
+  return spent_on(attempts).sum;
+}
+
+Spent spent_on(const std::vector<Attempt>& attempts) {
+  Spent spent;
+  for (const Attempt& attempt : attempts) {
+    if (!attempt.counts) continue;
+    const ModelUsage one = model_usage(attempt);
+    if (one.cost) spent.known_cost = spent.known_cost.value_or(0) + *one.cost;
+    if (spent.attempts++ == 0) {
+      spent.sum = one;
+    } else {
+      add(spent.sum, one);
+    }
+  }
+  return spent;
+}
+
+std::string attempt_json(const Attempt& attempt) {
+  std::string out = "{";
+  json::append_member(out, "provider", attempt.provider);
+  json::append_member(out, "model", attempt.model);
+  json::append_member(out, "status", std::int64_t{attempt.status});
+  json::append_raw_member(out, "shown", attempt.shown ? "true" : "false");
+  json::append_member(out, "waitedMs", std::int64_t{attempt.waited.count()});
+  json::append_member(out, "durationMs", std::int64_t{attempt.duration.count()});
+  if (attempt.first_token) {
+    json::append_member(out, "firstTokenMs", std::int64_t{attempt.first_token->count()});
+  }
+  if (attempt.error)
+    json::append_raw_member(out, "error",
+                            error_json(*attempt.error, attempt.provider, attempt.place));
+  if (attempt.counts) {
+    std::string usage;
+    write_json(usage, model_usage(attempt));
+    json::append_raw_member(out, "usage", usage);
+    if (!attempt.usage->reported.empty()) {
+      json::append_raw_member(out, "reportedUsage", attempt.usage->reported);
+    }
+  }
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,39 @@
+#include "model/call/chain.hpp"
+
+#include <utility>
+
+#include "base/json.hpp"
+#include "model/provider/config.hpp"
+#include "model/provider/secrets.hpp"
+
+namespace millrace::model {
+
+Result<CallChain> read_chain(std::string_view json) {
+  json::Document document;
+  auto parsed = document.parse(json);
+  if (!parsed) return std::move(parsed).error();
+  std::vector<CallLink> chain;
+  for (const json::Value item : parsed.value().items()) {
+    auto config = read_config(item.to_json());
+    if (!config) return std::move(config).error();
+    chain.push_back({std::move(config).value(), std::string(item["model"].string())});
+  }
+  if (chain.empty()) {
+    return make_error(Errc::invalid_option, "A model call needs at least one provider.");
+  }
+  return CallChain(std::move(chain));
+}
+
+std::vector<std::string> secrets_of(const CallOptions& call) {
+  return secrets_of(call.chain);
+}
+
+std::vector<std::string> secrets_of(const CallChain& chain) {
+  std::vector<std::string> all;
+  for (const CallLink& link : chain) {
+    for (std::string& secret : secrets_of(link.config)) all.push_back(std::move(secret));
+  }
+  return all;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,21 @@
+// The chain of providers that a model call may use, as settings.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "model/call/call.hpp"
+
+namespace millrace::model {
+
+// Reads [{ ...settings of a provider (model/provider/config.hpp), "model"?: string }], never empty.
+// Errors: those of read_config; invalid_option.
+Result<CallChain> read_chain(std::string_view json);
+
+// What must not be shown of a call's settings.
+std::vector<std::string> secrets_of(const CallChain& chain);
+std::vector<std::string> secrets_of(const CallOptions& call);
+
+}  // namespace millrace::model

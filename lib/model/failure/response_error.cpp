@@ -1,0 +1,401 @@
+#include "model/failure/response_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "adapter/adapter.hpp"
+#include "base/ascii.hpp"
+#include "base/json.hpp"
+#include "model/call/retry_after.hpp"
+#include "model/failure/html_page.hpp"
+
+namespace millrace::model {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t id_bytes = 128;
+
+// What a vendor said, whatever it was written in.
+struct Said {
+  int status = 0;
+  std::string codes;     // code, type, status and reason words, lower case, each between blanks
+  std::string message;   // as it was said
+  std::string sentence;  // lower case
+  std::string page;      // html_page of the answer, or of the message
+  std::string request_id;
+  std::optional<milliseconds> retry_after;
+  std::optional<bool> should_retry;
+  bool finished = false;  // the code is a reason to finish an answer
+
+  void add_code(std::string_view code) {
+    if (!code.empty()) codes.append(lowered(code)).push_back(' ');
+  }
+};
+
+// ---- where vendors put what
+
+std::string text_of(const json::Value& value) {
+  if (const auto text = value.filled_string()) return std::string(*text);
+  if (value.is_number()) return std::string(value.number_text());
+  return {};
+}
+
+// The details of Google's errors: why, and when to come again.
+void read_details(const json::Value& details, Said& said) {
+  for (const json::Value detail : details.items()) {
+    said.add_code(detail["reason"].string());
+    if (const auto delay = detail["retryDelay"].filled_string()) {
+      said.retry_after = read_duration(*delay);
+    }
+  }
+}
+
+// Chooses the object that describes the error: OpenAI's and Anthropic's `error`, MiniMax's
+// `base_resp`, Cloudflare's `errors`, FastAPI's `detail`, or the body itself.
+json::Value error_in(const json::Value& body) {
+  for (const std::string_view key : {"error", "base_resp", "errors", "detail"}) {
+    const json::Value value = body[key];
+    if (value.is_array() && value.size() > 0) return *value.items().begin();
+    if (value.is_object() || value.filled_string()) return value;
+  }
+  return body;
+}
+
+// Google's errors come in an array.
+json::Value first_of(const json::Value& whole) {
+  return whole.is_array() && whole.size() > 0 ? *whole.items().begin() : whole;
+}
+
+void read_codes(const json::Value& body, const json::Value& error, Said& said) {
+  for (const std::string_view key :
+       {"code", "type", "status", "status_code", "reason", "__type", "error_type"}) {
+    said.add_code(text_of(error[key]));
+  }
+  for (const std::string_view key : {"code", "__type", "error_type"}) {
+    said.add_code(text_of(body[key]));
+  }
+}
+
+// The codes of the vendor behind a gateway. A gateway that fails is not asked why: the vendor may
+// have refused the gateway's own account.
+void read_relayed_codes(const json::Value& raw, Said& said) {
+  if (said.status >= 500) return;
+  json::Document document;
+  const auto parsed = document.parse(raw.is_string() ? std::string(raw.string()) : raw.to_json());
+  if (!parsed || !(parsed.value().is_object() || parsed.value().is_array())) return;
+  const json::Value body = first_of(parsed.value());
+  read_codes(body, error_in(body), said);
+}
+
+void read_body(const json::Value& whole, Said& said) {
+  const json::Value body = first_of(whole);
+  const json::Value error = error_in(body);
+  if (const auto text = error.filled_string()) said.message = *text;
+  for (const std::string_view key : {"message", "msg", "status_msg", "error", "detail"}) {
+    if (!said.message.empty()) break;
+    said.message = error[key].string();
+  }
+  if (said.message.empty()) said.message = body["message"].string();
+  said.message = adapter::relayed_message(said.message, error);
+  read_codes(body, error, said);
+  read_relayed_codes(error["metadata"]["raw"], said);
+  for (const json::Value inner : {error["innererror"], error["inner_error"], error["metadata"]}) {
+    said.add_code(text_of(inner["code"]));
+    said.add_code(text_of(inner["error_type"]));
+  }
+  read_details(error["details"], said);
+  for (const std::string_view key : {"request_id", "requestId", "RequestId"}) {
+    if (said.request_id.empty()) said.request_id = text_of(body[key]);
+  }
+}
+
+struct HeaderUse {
+  std::string_view name;
+  bool is_code;  // else it names the request
+};
+constexpr std::array<HeaderUse, 9> header_uses{{{"x-amzn-errortype", true},
+                                                {"x-request-id", false},
+                                                {"request-id", false},
+                                                {"x-amzn-requestid", false},
+                                                {"apim-request-id", false},
+                                                {"x-ms-request-id", false},
+                                                {"x-goog-request-id", false},
+                                                {"x-ds-trace-id", false},
+                                                {"cf-ray", false}}};
+
+void read_headers(const std::vector<net::Header>& headers, Said& said) {
+  for (const HeaderUse& use : header_uses) {
+    for (const net::Header& header : headers) {
+      if (lowered(header.name) != use.name) continue;
+      if (use.is_code) {
+        // "ThrottlingException:http://internal..."
+        said.add_code(std::string_view(header.value).substr(0, header.value.find(':')));
+      } else if (said.request_id.empty()) {
+        said.request_id = header.value;
+      }
+    }
+  }
+}
+
+// ---- the rules
+
+enum class Where : std::uint8_t { code, code_part, text, finish };
+
+struct Rule {
+  Where where;
+  std::string_view needle;  // a whole word of the codes, or part of the sentence
+  Errc code;
+  int status = 0;                  // only with this status; 0 is any
+  std::string_view provider = {};  // only of this provider
+};
+
+constexpr std::array rules{
+#define BY_CODE(needle, errc) Rule{Where::code, needle, Errc::errc},
+#define BY_CODE_PART(needle, errc) Rule{Where::code_part, needle, Errc::errc},
+#define BY_TEXT(needle, errc) Rule{Where::text, needle, Errc::errc},
+#define BY_FINISH(needle, errc) Rule{Where::finish, needle, Errc::errc},
+#define BY_CODE_ONLY(needle, errc, status, provider) \
+  Rule{Where::code, needle, Errc::errc, status, provider},
+#define BY_TEXT_ONLY(needle, errc, status, provider) \
+  Rule{Where::text, needle, Errc::errc, status, provider},
+#include "model/failure/response_rules.def"
+#undef BY_CODE
+#undef BY_CODE_PART
+#undef BY_TEXT
+#undef BY_FINISH
+#undef BY_CODE_ONLY
+#undef BY_TEXT_ONLY
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos;
+       at = words.find(word, at + 1)) {
+    const bool starts = at == 0 || words[at - 1] == ' ';
+    if (starts && words[at + word.size()] == ' ') return true;
+  }
+  return false;
+}
+
+// Providers that share the codes of another.
+std::string_view codes_of(std::string_view provider) {
+  struct Row {
+    std::string_view provider;
+    std::string_view as;
+  };
+  constexpr std::array<Row, 3> rows{
+      {{"zai", "zhipu"}, {"glmcodingplan", "zhipu"}, {"minimaxcodingplan", "minimax"}}};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.provider == provider; });
+  return row == rows.end() ? provider : row->as;
+}
+
+bool fits(const Rule& rule, const Said& said, std::string_view provider) {
+  if (rule.status != 0 && rule.status != said.status) return false;
+  if (!rule.provider.empty() && rule.provider != provider) return false;
+  // Limits on the tokens of a minute are told in the same words.
+  const bool speaks_of_length =
+      rule.where == Where::text && rule.code == Errc::context_window_exceeded;
+  if (speaks_of_length && said.status == 429) return false;
+  if (rule.needle.empty()) return true;
+  if (rule.where == Where::finish) return said.finished && has_word(said.codes, rule.needle);
+  if (rule.where == Where::code_part) return said.codes.find(rule.needle) != std::string::npos;
+  return rule.where == Where::code ? has_word(said.codes, rule.needle)
+                                   : said.sentence.find(rule.needle) != std::string::npos;
+}
+
+// What a status means when nothing else was said.
+Errc code_of_status(int status) {
+  struct Row {
+    int status;
+    Errc code;
+  };
+  constexpr std::array<Row, 25> rows{
+      {{400, Errc::provider_bad_request}, {401, Errc::authentication_failed},
+       {402, Errc::insufficient_quota},   {403, Errc::permission_denied},
+       {404, Errc::model_not_found},      {405, Errc::model_not_found},
+       {406, Errc::provider_bad_request}, {408, Errc::first_byte_timeout},
+       {410, Errc::model_not_found},      {413, Errc::provider_bad_request},
+       {415, Errc::provider_bad_request}, {422, Errc::provider_bad_request},
+       {424, Errc::provider_error},       {429, Errc::rate_limited},
+       {451, Errc::content_filtered},     {501, Errc::capability_not_supported},
+       {502, Errc::connection_lost},      {503, Errc::provider_overloaded},
+       {504, Errc::first_byte_timeout},   {520, Errc::connection_lost},
+       {521, Errc::connection_lost},      {522, Errc::first_byte_timeout},
+       {523, Errc::connection_lost},      {524, Errc::first_byte_timeout},
+       {529, Errc::provider_overloaded}}};
+  const auto* row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.status == status; });
+  if (row != rows.end()) return row->code;
+  const bool refused = status >= 300 && status < 500 && status != 408 && status != 409 &&
+                       status != 425 && status != 499;
+  return refused ? Errc::provider_bad_request : Errc::provider_error;
+}
+
+// Google calls both a minute's limit and an empty account "exceeded your current quota": only the
+// former says when to come again.
+bool is_empty_quota(const Said& said) {
+  return said.sentence.find("exceeded your current quota") != std::string::npos &&
+         !said.retry_after;
+}
+
+Errc classify(const Said& said, std::string_view provider) {
+  const Errc by_status = code_of_status(said.status);
+  if (is_empty_quota(said)) return Errc::insufficient_quota;
+  const auto* rule = std::find_if(
+      rules.begin(), rules.end(),
+      [&, vendor = codes_of(provider)](const Rule& r) { return fits(r, said, vendor); });
+  const bool found = rule != rules.end();
+  // Whatever it says besides, a 401 is a matter of the key, unless the account is gone.
+  if (said.status == 401) {
+    return found && rule->code == Errc::account_deactivated ? rule->code : by_status;
+  }
+  // A server that fails may speak of anything in its sentence.
+  const bool vague = found && rule->code == Errc::provider_bad_request && said.status >= 500;
+  if (found && !vague) return rule->code;
+  return said.status == 0 ? Errc::provider_error : by_status;
+}
+
+Error finish(Said& said, Errc code, std::string_view lead, std::string_view provider,
+             std::string_view detail) {
+  constexpr std::size_t shown_bytes = 1024;
+  std::string message(lead);
+  // A page is described, not copied.
+  if (said.page.empty()) said.page = html_page(said.message);
+  if (!said.page.empty()) {
+    if (lead.empty()) message = "The provider answered";
+    message.append(" with ").append(said.page);
+    // It is the answer of a web server that knows nothing of models.
+    if (code == Errc::model_not_found) {
+      message.append(". Check `baseURL`: there are web pages at this address, and no API");
+    }
+    lead = message;
+    said.message.clear();
+  }
+  if (said.message.empty() && lead.empty()) {
+    message = row_of(code).sentence;
+  } else if (lead.empty()) {
+    message = redacted(said.message, shown_bytes);
+  } else if (said.message.empty()) {
+    message.append(". ").append(row_of(code).sentence);
+  } else {
+    message.append(": ").append(redacted(said.message, shown_bytes));
+  }
+  Error error = make_error(code, std::move(message), detail);
+  if (said.status != 0) error.upstream_status = said.status;
+  error.request_id = redacted(said.request_id, id_bytes);
+  error.should_retry = said.should_retry;
+  if (error.retry() != RetryClass::no) {
+    error.retry_after = said.retry_after ? said.retry_after : retry_after_in(said.sentence);
+  }
+  return error_of_provider(std::move(error), provider);
+}
+
+}  // namespace
+
+std::string request_id_of(const std::vector<net::Header>& headers) {
+  Said said;
+  read_headers(headers, said);
+  return redacted(said.request_id, id_bytes);
+}
+
+Error error_from_response(const net::ResponseHead& head, std::string_view body,
+                          std::string_view provider, std::chrono::system_clock::time_point now) {
+  Said said;
+  said.status = head.status;
+  said.retry_after = retry_after_of(head.headers, now);
+  said.should_retry = should_retry_of(head.headers);
+  said.page = html_page(body);
+  json::Document document;
+  if (auto parsed = document.parse(body)) read_body(parsed.value(), said);
+  read_headers(head.headers, said);
+  said.sentence = lowered(said.message);
+  const Errc code = classify(said, provider);
+  return finish(said, code, "The provider answered " + std::to_string(head.status), provider, body);
+}
+
+Error error_from_stream(std::string_view code, std::string_view message,
+                        std::string_view provider) {
+  const Errc own = code_of(code);
+  const bool is_own = row_of(own).code == code && own != Errc::provider_error;
+  if (is_own) return error_of_provider(make_error(own, std::string(message)), provider);
+  Said said;
+  said.add_code(code);
+  said.message = message;
+  said.sentence = lowered(message);
+  // A number may be a status.
+  int status = 0;
+  for (const char c : code)
+    status = c >= '0' && c <= '9' && status < 1000 ? status * 10 + c - '0' : 0;
+  const bool is_status = code.size() == 3 && status >= 400 && status < 600;
+  if (is_status) said.status = status;
+  const Errc found = classify(said, provider);
+  Error error = finish(said, found, {}, provider, {});
+  if (code != error.code_name()) error.detail = redacted(code, 128);
+  return error;
+}
+
+Error error_from_finish(std::string_view reason, std::string_view message,
+                        std::string_view provider) {
+  Said said;
+  said.finished = true;
+  said.add_code(reason);
+  said.message = message;
+  said.sentence = lowered(message);
+  const Errc found = classify(said, provider);
+  Error error = finish(said, found, {}, provider, {});
+  if (reason != error.code_name()) error.detail = redacted(reason, 128);
+  return error;
+}
+
+Error error_of_provider(Error error, std::string_view provider) {
+  struct Row {
+    std::string_view provider;
+    Errc from;
+    Errc to;
+  };
+  constexpr std::array<Row, 8> rows{{
+      {"github", Errc::authentication_failed, Errc::invalid_github_token},
+      {"githubcopilot", Errc::authentication_failed, Errc::invalid_copilot_token},
+      {"bedrock", Errc::authentication_failed, Errc::invalid_bedrock_credentials},
+      {"bedrock", Errc::missing_api_key, Errc::invalid_bedrock_credentials},
+      {"vertexai", Errc::authentication_failed, Errc::invalid_vertex_credentials},
+      {"vertexai", Errc::missing_api_key, Errc::invalid_vertex_credentials},
+      {"ollama", Errc::connect_failed, Errc::ollama_unavailable},
+      {"ollama", Errc::provider_bad_request, Errc::ollama_error},
+  }};
+  const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
+    return r.provider == provider && r.from == error.code;
+  });
+  if (row != rows.end()) error.code = row->to;
+  return error;
+}
+
+std::optional<Errc> code_of_type(std::string_view error_type) {
+  // What a provider says stands for a class before what the engine itself says.
+  struct Row {
+    std::string_view type;
+    Errc code;
+  };
+  constexpr std::array<Row, 7> preferred{{
+      {"InvalidProviderAPIKey", Errc::authentication_failed},
+      {"ProviderNetworkError", Errc::connection_lost},
+      {"ProviderServiceUnavailable", Errc::provider_overloaded},
+      {"InvalidRequestFormat", Errc::provider_bad_request},
+      {"QuotaLimitReached", Errc::rate_limited},  // an older name
+      {"StreamChunkError", Errc::stream_truncated},
+      {"AgentRuntimeError", Errc::internal},
+  }};
+  const auto* row = std::find_if(preferred.begin(), preferred.end(),
+                                 [&](const Row& r) { return r.type == error_type; });
+  if (row != preferred.end()) return row->code;
+  for (unsigned at = 0; at <= static_cast<unsigned>(Errc::internal); ++at) {
+    const auto code = static_cast<Errc>(at);
+    if (row_of(row_of(code).type).name == error_type) return code;
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace::model

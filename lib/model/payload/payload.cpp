@@ -1,0 +1,336 @@
+#include "model/payload/payload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/json.hpp"
+#include "message/body_size.hpp"
+#include "model/payload/cache_marks.hpp"
+#include "model/payload/payload_messages.hpp"
+#include "model/payload/payload_tools.hpp"
+#include "model/provider/api_mode.hpp"
+#include "model/provider/families.hpp"
+
+namespace millrace::model {
+namespace {
+
+struct NumberMember {
+  std::string_view name;
+  std::optional<double> ChatPayload::*field;
+};
+constexpr std::array number_members{
+    NumberMember{"temperature", &ChatPayload::temperature},
+    NumberMember{"top_p", &ChatPayload::top_p},
+    NumberMember{"frequency_penalty", &ChatPayload::frequency_penalty},
+    NumberMember{"presence_penalty", &ChatPayload::presence_penalty},
+};
+
+struct IntegerMember {
+  std::string_view name;
+  std::optional<std::int64_t> ChatPayload::*field;
+  std::int64_t least;
+  bool has_no_limit = false;  // -1 says what a missing member does, as LM Studio and vLLM write it
+};
+constexpr std::array integer_members{
+    IntegerMember{"top_k", &ChatPayload::top_k, 0, true},
+    IntegerMember{"max_tokens", &ChatPayload::max_tokens, 1, true},
+    IntegerMember{"max_completion_tokens", &ChatPayload::max_tokens, 1, true},
+    IntegerMember{"max_output_tokens", &ChatPayload::max_tokens, 1, true},
+    IntegerMember{"n", &ChatPayload::n, 1},
+    IntegerMember{"seed", &ChatPayload::seed, std::numeric_limits<std::int64_t>::min()},
+    IntegerMember{"top_logprobs", &ChatPayload::top_logprobs, 0},
+};
+
+struct TextMember {
+  std::string_view name;
+  std::string ChatPayload::*field;
+};
+constexpr std::array text_members{
+    TextMember{"model", &ChatPayload::model},
+    TextMember{"apiMode", &ChatPayload::api_mode},
+    TextMember{"deploymentName", &ChatPayload::deployment},
+    TextMember{"user", &ChatPayload::user},
+    TextMember{"verbosity", &ChatPayload::verbosity},
+    TextMember{"truncation", &ChatPayload::truncation},
+    TextMember{"imageAspectRatio", &ChatPayload::image_aspect_ratio},
+    TextMember{"imageResolution", &ChatPayload::image_resolution},
+};
+
+struct FlagMember {
+  std::string_view name;
+  bool ChatPayload::*field;
+};
+constexpr std::array flag_members{
+    FlagMember{"stream", &ChatPayload::stream},
+    FlagMember{"preserveThinking", &ChatPayload::preserve_thinking},
+    FlagMember{"enabledContextCaching", &ChatPayload::context_caching},
+    FlagMember{"enabledSearch", &ChatPayload::search},
+    FlagMember{"urlContext", &ChatPayload::url_context},
+};
+
+// Members that are read one by one, or that are for others than the provider.
+constexpr std::array<std::string_view, 22> other_members{"messages",
+                                                         "format",
+                                                         "provider",
+                                                         "responseMode",
+                                                         "tools",
+                                                         "tool_choice",
+                                                         "stop",
+                                                         "response_format",
+                                                         "thinking",
+                                                         "thinkingBudget",
+                                                         "thinkingLevel",
+                                                         "reasoning",
+                                                         "reasoning_effort",
+                                                         "effort",
+                                                         "text",
+                                                         "logprobs",
+                                                         "parallel_tool_calls",
+                                                         "mockResponse",
+                                                         "mockChunks",
+                                                         "mockDelayMs",
+                                                         "fallback",
+                                                         "protocol"};
+
+template <class Rows>
+bool has_row(const Rows& rows, std::string_view name) {
+  return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+}
+
+}  // namespace
+
+bool is_payload_member(std::string_view name) {
+  return has_row(number_members, name) || has_row(integer_members, name) ||
+         has_row(text_members, name) || has_row(flag_members, name) ||
+         std::find(other_members.begin(), other_members.end(), name) != other_members.end();
+}
+
+std::vector<std::string_view> payload_members() {
+  std::vector<std::string_view> names(other_members.begin(), other_members.end());
+  const auto add = [&names](const auto& rows) {
+    for (const auto& row : rows) names.push_back(row.name);
+  };
+  add(number_members);
+  add(integer_members);
+  add(text_members);
+  add(flag_members);
+  return names;
+}
+
+namespace {
+
+// What is said to the model must not be left out like an unknown setting.
+Result<void> check_words(const json::Value& root) {
+  for (const std::string_view member : {"system", "prompt"}) {
+    if (!root[member].is_string() && !root[member].is_array()) continue;
+    return invalid_member(member,
+                          "is no member of a chat: say it in `messages`, a system prompt "
+                          "with the role system");
+  }
+  return {};
+}
+
+Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
+  for (const NumberMember& member : number_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    if (!value.is_number()) return invalid_member(member.name, "must be a number");
+    payload.*member.field = value.number();
+  }
+  for (const IntegerMember& member : integer_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    const auto number = value.integer();
+    if (!number) return invalid_member(member.name, "must be a whole number");
+    if (*number == -1 && member.has_no_limit) continue;
+    if (*number < member.least) {
+      return invalid_member(member.name, "must be " + std::to_string(member.least) + " or more");
+    }
+    auto& field = payload.*member.field;
+    if (field && *field != *number) return invalid_member(member.name, "contradicts `max_tokens`");
+    field = number;
+  }
+  for (const TextMember& member : text_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    if (!value.is_string()) return invalid_member(member.name, "must be a string");
+    payload.*member.field = value.string();
+  }
+  for (const FlagMember& member : flag_members) {
+    const json::Value value = root[member.name];
+    if (value.is_nothing()) continue;
+    if (!value.is(json::Type::boolean_true) && !value.is(json::Type::boolean_false)) {
+      return invalid_member(member.name, "must be true or false");
+    }
+    payload.*member.field = value.is_true();
+  }
+  return {};
+}
+
+Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
+  if (stop.is_nothing()) return {};
+  if (stop.is_string()) {
+    payload.stop.emplace_back(stop.string());
+    return {};
+  }
+  if (!stop.is_array()) return invalid_member("stop", "must be a string or a list of strings");
+  for (const json::Value text : stop.items()) {
+    if (!text.is_string()) return invalid_member("stop", "must be a string or a list of strings");
+    payload.stop.emplace_back(text.string());
+  }
+  return {};
+}
+
+Result<void> read_response_format(const json::Value& format, ResponseFormat& out) {
+  using Kind = ResponseFormat::Kind;
+  if (format.is_nothing()) return {};
+  const std::string_view type = format["type"].string();
+  if (type == "text") {
+    out.kind = Kind::text;
+  } else if (type == "json_object") {
+    out.kind = Kind::json_object;
+  } else if (type == "json_schema") {
+    const json::Value wanted = format["json_schema"];
+    if (!wanted["schema"].is_object()) {
+      return invalid_member("response_format.json_schema.schema", "must be a JSON Schema");
+    }
+    out.kind = Kind::json_schema;
+    out.name = wanted["name"].filled_string().value_or("answer");
+    out.description = wanted["description"].string();
+    out.schema = wanted["schema"].to_json();
+    if (!wanted["strict"].is_nothing()) out.strict = wanted["strict"].is_true();
+  } else {
+    return invalid_member("response_format.type",
+                          "must be \"text\", \"json_object\" or \"json_schema\"");
+  }
+  return {};
+}
+
+Result<void> read_effort(const json::Value& root, Reasoning& out) {
+  struct Place {
+    std::string_view name;
+    json::Value value;
+  };
+  for (const auto& [name, value] :
+       {Place{"reasoning_effort", root["reasoning_effort"]}, Place{"effort", root["effort"]},
+        Place{"reasoning.effort", root["reasoning"]["effort"]},
+        Place{"thinkingLevel", root["thinkingLevel"]}}) {
+    const std::string_view level = value.string();
+    // Groq's word for what Qwen does unasked.
+    if (value.is_nothing() || level == "default") continue;
+    if (std::find(effort_names.begin(), effort_names.end(), level) == effort_names.end()) {
+      return invalid_member(name,
+                            "must be none, minimal, low, medium, high, xhigh, max or default");
+    }
+    if (!out.effort.empty() && out.effort != level) {
+      return invalid_member(name,
+                            "contradicts another effort of the same payload (" + out.effort + ")");
+    }
+    out.effort = level;
+  }
+  return {};
+}
+
+Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
+  MILLRACE_TRY(read_effort(root, out));
+  const json::Value thinking = root["thinking"];
+  if (const auto type = thinking["type"].filled_string()) {
+    constexpr std::array<std::string_view, 3> types{"enabled", "disabled", "adaptive"};
+    if (std::find(types.begin(), types.end(), *type) == types.end()) {
+      return invalid_member("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"");
+    }
+    out.type = *type;
+  }
+  out.display = thinking["display"].string();
+  if (const json::Value binding = thinking["block_binding"]; binding.is_object()) {
+    out.block_binding = binding.to_json();
+  }
+  out.budget = thinking["budget_tokens"].integer();
+  if (const json::Value clear = thinking["clear_thinking"]; !clear.is_nothing()) {
+    out.clear_thinking = clear.truthy();
+  }
+  if (const auto budget = root["thinkingBudget"].integer()) out.budget = budget;
+  out.summary = root["reasoning"]["summary"].string();
+  out.mode = root["reasoning"]["mode"].string();
+  if (out.type == "disabled") out.budget.reset();
+  return {};
+}
+
+Result<void> read_api_mode(ChatPayload& payload) {
+  if (payload.api_mode.empty() || is_api_mode(payload.api_mode)) return {};
+  return invalid_member("apiMode", api_modes);
+}
+
+void read_flags(const json::Value& root, ChatPayload& payload) {
+  if (const json::Value value = root["logprobs"]; !value.is_nothing()) {
+    payload.logprobs = value.is_true();
+  }
+  if (const json::Value value = root["parallel_tool_calls"]; !value.is_nothing()) {
+    payload.parallel_tool_calls = value.is_true();
+  }
+  if (const auto verbosity = root["text"]["verbosity"].filled_string()) {
+    payload.verbosity = *verbosity;
+  }
+}
+
+void read_extra(const json::Value& root, ChatPayload& payload) {
+  for (const auto& [key, value] : root.members()) {
+    // The provider's name is for others; OpenRouter's choice of providers is an object.
+    const bool is_choice = key == "provider" && value.is_object();
+    if ((is_payload_member(key) && !is_choice) || value.is_null()) continue;
+    payload.extra.emplace_back(key, value.to_json());
+  }
+}
+
+// All members but the messages.
+Result<ChatPayload> read_rest(const json::Value& root) {
+  if (!root.is_object()) return make_error(Errc::invalid_body, "The payload must be an object.");
+  ChatPayload payload;
+  MILLRACE_TRY(check_words(root));
+  MILLRACE_TRY(read_scalars(root, payload));
+  if (payload.model.empty()) return invalid_member("model", "must name a model");
+  MILLRACE_TRY(read_api_mode(payload));
+  MILLRACE_TRY(read_stop(root["stop"], payload));
+  MILLRACE_TRY(read_tools(root["tools"], payload));
+  MILLRACE_TRY(read_tool_choice(root["tool_choice"], payload.tool_choice));
+  ResponseFormat format;
+  MILLRACE_TRY(read_response_format(root["response_format"], format));
+  if (format.kind != ResponseFormat::Kind::unset) payload.response_format = std::move(format);
+  Reasoning reasoning;
+  MILLRACE_TRY(read_reasoning(root, reasoning));
+  if (reasoning != Reasoning{}) payload.reasoning = std::move(reasoning);
+  read_flags(root, payload);
+  read_extra(root, payload);
+  return payload;
+}
+
+}  // namespace
+
+Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value root = parsed.value();
+  MILLRACE_TRY(message::check_size(root["messages"]));
+  auto payload = read_rest(root);
+  if (!payload) return payload;
+  auto messages = read_payload_messages(root["messages"], root["format"].string(), ids);
+  if (!messages) return std::move(messages).error();
+  payload.value().messages = std::move(messages).value();
+  const auto& tools = payload.value().tools;
+  payload.value().cache_marks =
+      (root["format"].string().empty() && has_cache_marks(root["messages"])) ||
+      std::any_of(tools.begin(), tools.end(), has_cache_mark);
+  if (payload.value().messages.empty()) return invalid_member("messages", "must hold a message");
+  return payload;
+}
+
+Result<ChatPayload> read_settings(std::string_view text) {
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  return read_rest(parsed.value());
+}
+
+}  // namespace millrace::model

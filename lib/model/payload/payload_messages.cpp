@@ -1,0 +1,382 @@
+#include "model/payload/payload_messages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "format/format.hpp"
+#include "format/openai.hpp"
+#include "message/parts.hpp"
+#include "model/call/scope.hpp"
+#include "model/payload/cache_marks.hpp"
+#include "model/provider/providers.hpp"
+
+namespace millrace::model {
+namespace {
+
+using message::Content;
+using message::JsonBuilder;
+using message::Media;
+using message::Message;
+using message::Messages;
+using message::Role;
+
+// Parts that OpenAI's API has no word for.
+struct MediaPart {
+  std::string_view type;
+  Media::Kind kind;
+};
+constexpr std::array media_parts{MediaPart{"video_url", Media::Kind::video},
+                                 MediaPart{"audio_url", Media::Kind::audio},
+                                 MediaPart{"file_url", Media::Kind::document}};
+
+// What a file by value is that says it by its name alone.
+std::string_view type_of_file(std::string_view name) {
+  struct Named {
+    std::string_view end;
+    std::string_view mime_type;
+  };
+  constexpr std::array named{
+      Named{".txt", "text/plain"}, Named{".md", "text/markdown"},
+      Named{".doc", "application/msword"},
+      Named{".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}};
+  for (const Named& row : named) {
+    if (name.ends_with(row.end)) return row.mime_type;
+  }
+  return "application/pdf";
+}
+
+void write_media_part(JsonBuilder& out, Media::Kind kind, std::string_view url,
+                      std::string_view name) {
+  Media media{kind, Media::Source::url, url};
+  media.filename = name;
+  message::DataUrl data;
+  if (message::read_data_url(data, url)) {
+    media.source = Media::Source::data;
+    media.value = data.data;
+    media.mime_type = data.mime_type;
+  } else if (kind == Media::Kind::document && url.find(':') == url.npos && !url.empty()) {
+    // Perplexity's and GLM's way to send bytes: their base64 in place of an address.
+    media.source = Media::Source::data;
+    media.mime_type = type_of_file(name);
+  }
+  message::write_media(out, media);
+}
+
+const MediaPart* media_part_of(const json::Value& part) {
+  for (const MediaPart& row : media_parts) {
+    if (part["type"].string() == row.type) return &row;
+  }
+  return nullptr;
+}
+
+// Puts videos, sounds and files where the format left empty texts.
+void restore_media(Message& message, const json::Value& content) {
+  bool any = false;
+  for (const json::Value part : content.items()) any = any || media_part_of(part) != nullptr;
+  if (!any || message.content.kind != Content::Kind::parts) return;
+  JsonBuilder out;
+  out.open_array();
+  const message::Parts parts(message.content);
+  auto read = parts.items().begin();
+  for (const json::Value part : content.items()) {
+    if (const MediaPart* row = media_part_of(part)) {
+      const json::Value medium = part[row->type];
+      write_media_part(out, row->kind,
+                       medium.is_string() ? medium.string() : medium["url"].string(),
+                       part["file_name"].string());
+    } else {
+      out.value(*read);
+    }
+    ++read;
+  }
+  out.close_array();
+  message.content = Content::of_parts(out.take());
+}
+
+// A result with media keeps its parts, which the format reads of users only.
+void restore_result(Message& message, const json::Value& value, IdSource& ids) {
+  bool any = false;
+  for (const json::Value part : value["content"].items()) {
+    any = any || (part["type"].string() != "text" && part["type"].is_string());
+  }
+  if (!any) return;
+  JsonBuilder as_user;
+  as_user.open_array();
+  as_user.open_object();
+  as_user.text("role", "user");
+  as_user.value("content", value["content"]);
+  as_user.close_object();
+  as_user.close_array();
+  json::Document document(message::depth_limit);
+  const auto parsed = document.parse(as_user.take());
+  if (!parsed) return;
+  auto read = format::read_openai(parsed.value(), ids);
+  if (!read || read.value().empty()) return;
+  restore_media(read.value().front(), value["content"]);
+  message.content = std::move(read.value().front().content);
+}
+
+void set_issuer(message::Metadata& metadata, std::string_view provider) {
+  if (!provider.empty()) metadata.add(issuer_provider, issuer_kind, issuer_json(provider));
+}
+
+void set_signature(Message& message, std::string_view text) {
+  if (text.empty()) return;
+  const ScopedSignature scoped = read_scoped(text);
+  message.encrypted_value = std::string(scoped.signature);
+  set_issuer(message.metadata, scoped.provider);
+}
+
+Message reasoning_message(std::string_view text, std::string_view signature, IdSource& ids) {
+  Message reasoning;
+  reasoning.role = Role::reasoning;
+  reasoning.id = ids.next_id();
+  reasoning.content = Content::of_text(text);
+  set_signature(reasoning, signature);
+  return reasoning;
+}
+
+// A whole item of the Responses API becomes one reasoning message a part of its summary.
+void add_response_item(Messages& out, const json::Value& item, IdSource& ids) {
+  const auto id = item["id"].filled_string();
+  const std::string first = id ? std::string(*id) : "rs_" + ids.next_id();
+  std::size_t part = 0;
+  const auto add = [&](std::string_view text) {
+    Message reasoning;
+    reasoning.role = Role::reasoning;
+    reasoning.id = part == 0 ? first : first + ":" + std::to_string(part);
+    reasoning.content = Content::of_text(text);
+    if (part == 0) set_signature(reasoning, item["encrypted_content"].string());
+    out.push_back(std::move(reasoning));
+    ++part;
+  };
+  for (const json::Value summary : item["summary"].items()) add(summary["text"].string());
+  if (part == 0) add("");
+}
+
+// The signature of the message itself: OpenRouter's `reasoning_details`, all of them, and Gemini's
+// of a text.
+bool is_of_message(std::string_view signature) {
+  const ScopedSignature scoped = read_scoped(signature);
+  if (scoped.signature.starts_with('[')) return true;
+  const Provider* provider = find_provider(scoped.provider);
+  return provider != nullptr &&
+         (provider->dialect == Dialect::gemini || provider->dialect == Dialect::vertex_gemini);
+}
+
+// How Gemini's format keeps a signature; one that is JSON already is in that shape.
+std::string gemini_value(std::string_view signature) {
+  if (signature.starts_with('{')) return std::string(signature);
+  JsonBuilder out;
+  out.open_object();
+  out.open_object("google");
+  out.text("thought_signature", signature);
+  out.close_object();
+  out.close_object();
+  return out.take();
+}
+
+void add_own_signature(Message& message, const json::Value& value) {
+  const json::Value reasoning = value["reasoning"];
+  const std::string_view signature = reasoning["signature"].string();
+  if (!is_of_message(signature) || message.encrypted_value) return;
+  set_signature(message, signature);
+  if (!message.encrypted_value->starts_with('[')) {
+    message.encrypted_value = gemini_value(*message.encrypted_value);
+  }
+  set_issuer(message.metadata, reasoning["provider"].string());
+}
+
+// Several thoughts in one text, as the encoders of LobeHub's stream and of the callbacks tell them:
+// `{"blocks":[{"length":<bytes>,"value":"<signature>"}]}`. False when they are not of this text.
+bool add_blocks(Messages& out, std::string_view text, std::string_view signature, IdSource& ids) {
+  const ScopedSignature scoped = read_scoped(signature);
+  if (!scoped.signature.starts_with(R"({"blocks":[)")) return false;
+  json::Document document;
+  const auto parsed = document.parse(scoped.signature);
+  if (!parsed) return false;
+  const json::Value blocks = parsed.value()["blocks"];
+  std::size_t size = 0;
+  for (const json::Value block : blocks.items()) {
+    const std::int64_t length = block["length"].integer().value_or(-1);
+    if (length < 0 || static_cast<std::size_t>(length) > text.size() - size) return false;
+    size += static_cast<std::size_t>(length);
+  }
+  if (size != text.size()) return false;
+  for (const json::Value block : blocks.items()) {
+    const auto length = static_cast<std::size_t>(block["length"].integer().value_or(0));
+    Message thought = reasoning_message(text.substr(0, length), {}, ids);
+    text.remove_prefix(length);
+    if (const auto value = block["value"].filled_string()) thought.encrypted_value = *value;
+    set_issuer(thought.metadata, scoped.provider);
+    out.push_back(std::move(thought));
+  }
+  return true;
+}
+
+// What an assistant message thought, before the message itself.
+void add_reasoning(Messages& out, const json::Value& value, IdSource& ids) {
+  const json::Value reasoning = value["reasoning"];
+  const json::Value items = reasoning["responseItems"];
+  for (const json::Value item : items.items()) add_response_item(out, item, ids);
+  if (items.size() == 0 && reasoning.is_object()) {
+    const std::string_view text = reasoning["content"].string();
+    std::string_view signature = reasoning["signature"].string();
+    if (is_of_message(signature)) signature = {};
+    const bool is_list = add_blocks(out, text, signature, ids);
+    if (!is_list && read_scoped(signature).signature.starts_with(R"({"blocks":[)")) signature = {};
+    if (is_list) {
+      // Each has come with its own signature.
+    } else if (!text.empty() || !signature.empty()) {
+      out.push_back(reasoning_message(text, signature, ids));
+      set_issuer(out.back().metadata, reasoning["provider"].string());
+    }
+  }
+  for (const json::Value part : value["content"].items()) {
+    if (part["type"].string() != "thinking") continue;
+    out.push_back(reasoning_message(part["thinking"].string(), part["signature"].string(), ids));
+  }
+}
+
+// The thought signatures of calls, as Gemini's format keeps them.
+void add_call_signatures(Message& message, const json::Value& value) {
+  std::size_t at = 0;
+  for (const json::Value call : value["tool_calls"].items()) {
+    if (at >= message.tool_calls.size()) return;
+    message::ToolCall& known = message.tool_calls[at];
+    if (call["id"].string() != known.id) continue;
+    ++at;
+    const auto signature = call["thoughtSignature"].filled_string();
+    if (!signature) continue;
+    const ScopedSignature scoped = read_scoped(*signature);
+    known.encrypted_value = gemini_value(scoped.signature);
+    set_issuer(known.metadata, scoped.provider);
+  }
+}
+
+// Reads message by message, so that each keeps what only LobeHub knows.
+Messages read_lobe(const json::Value& array, Messages read, IdSource& ids) {
+  Messages out;
+  out.reserve(read.size());
+  std::size_t at = 0;
+  for (const json::Value value : array.items()) {
+    if (!value.is_object()) continue;
+    const bool is_assistant = value["role"].string() == "assistant";
+    const bool has_reasoning = at < read.size() && read[at].role == Role::reasoning;
+    if (is_assistant && !has_reasoning) add_reasoning(out, value, ids);
+    while (at < read.size() && read[at].role == Role::reasoning) {
+      out.push_back(std::move(read[at++]));
+    }
+    if (at >= read.size()) break;
+    Message message = std::move(read[at++]);
+    if (is_assistant) {
+      add_own_signature(message, value);
+      add_call_signatures(message, value);
+    }
+    if (message.role == Role::user) restore_media(message, value["content"]);
+    restore_cache_marks(message, value);
+    if (message.role == Role::tool) restore_result(message, value, ids);
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+constexpr std::array<std::string_view, 6> roles{"system",    "developer", "user",
+                                                "assistant", "tool",      "function"};
+constexpr std::array<std::string_view, 9> part_types{"text",        "input_text", "image_url",
+                                                     "video_url",   "audio_url",  "file_url",
+                                                     "input_audio", "file",       "thinking"};
+
+Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
+                   std::span<const std::string_view> known) {
+  constexpr std::size_t shown_bytes = 64;
+  std::string list;
+  for (const std::string_view one : known) {
+    list.append(list.empty() ? "" : ", ").append(one);
+  }
+  return make_error(Errc::invalid_messages, where + " has the unknown " + std::string(what) +
+                                                " \"" + redacted(word, shown_bytes) +
+                                                "\". Known are " + list + ".");
+}
+
+// True for AG-UI's messages, as folded events are: they name what OpenAI's name otherwise.
+bool is_canonical(const json::Value& messages) {
+  bool is_found = false;
+  for (const json::Value message : messages.items()) {
+    const std::string_view role = message["role"].string();
+    if (message["tool_calls"].exists() || message["tool_call_id"].exists()) return false;
+    is_found = is_found || message["toolCalls"].is_array() || message["toolCallId"].is_string() ||
+               role == "reasoning" || role == "activity";
+  }
+  return is_found;
+}
+
+// What a user says must not turn into something else on its way.
+Result<void> check_part(const json::Value& part, const std::string& where) {
+  // A text needs no type to be known.
+  if (part["type"].is_nothing() && part["text"].is_string()) return {};
+  const std::string_view type = part["type"].string();
+  if (std::find(part_types.begin(), part_types.end(), type) == part_types.end()) {
+    return unknown_word(where, "type", type, part_types);
+  }
+  const json::Value medium = part[type];
+  if (type == "file" && part["file"]["file_id"].string().empty() &&
+      part["file"]["file_data"].string().empty()) {
+    return make_error(Errc::invalid_messages, where + " needs file.file_id or file.file_data.");
+  }
+  // One that is "" was left empty by a form: such media are left out.
+  if (type.ends_with("_url") && !medium.is_string() && !medium["url"].is_string()) {
+    return make_error(Errc::invalid_messages, where + " needs " + std::string(type) + ".url.");
+  }
+  return {};
+}
+
+// The format reads any other role as the system's, which must not be had by mistake.
+Result<void> check_message(const json::Value& message, const std::string& where) {
+  const std::string_view role = message["role"].string();
+  if (std::find(roles.begin(), roles.end(), role) == roles.end()) {
+    return unknown_word(where, "role", role, roles);
+  }
+  if (role != "user") return {};
+  const json::Value content = message["content"];
+  if (!content.is_string() && !content.is_array()) {
+    return make_error(Errc::invalid_messages,
+                      where + ".content must be a string or a list of parts.");
+  }
+  std::size_t at = 0;
+  for (const json::Value part : content.items()) {
+    MILLRACE_TRY(check_part(part, where + ".content[" + std::to_string(at++) + "]"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Messages> read_payload_messages(const json::Value& messages, std::string_view format,
+                                       IdSource& ids) {
+  if (!messages.is_array()) {
+    return make_error(Errc::invalid_messages, "`messages` must be an array.");
+  }
+  if (format == "canonical") return message::read_messages(messages);
+  if (!format.empty()) {
+    const format::Format* row = format::find_format(format);
+    if (row == nullptr) return make_error(Errc::unknown_format);
+    return row->read(messages, ids);
+  }
+  if (is_canonical(messages)) return message::read_messages(messages);
+  std::size_t at = 0;
+  for (const json::Value message : messages.items()) {
+    if (!message.is_object() || !message["role"].is_string()) {
+      return make_error(Errc::invalid_messages,
+                        "messages[" + std::to_string(at) + "] must be an object with a `role`.");
+    }
+    MILLRACE_TRY(check_message(message, "messages[" + std::to_string(at) + "]"));
+    ++at;
+  }
+  auto read = format::read_openai(messages, ids);
+  if (!read) return std::move(read).error();
+  return read_lobe(messages, std::move(read).value(), ids);
+}
+
+}  // namespace millrace::model

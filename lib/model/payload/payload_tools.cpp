@@ -1,0 +1,149 @@
+#include "model/payload/payload_tools.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_set>
+
+#include "message/body_size.hpp"
+#include "model/schema/tool_schema.hpp"
+
+namespace millrace::model {
+
+Error invalid_member(std::string_view member, std::string_view must) {
+  return make_error(Errc::invalid_body, "`" + std::string(member) + "` " + std::string(must) + ".");
+}
+
+namespace {
+
+constexpr std::string_view empty_schema = R"({"type":"object","properties":{}})";
+// Of a tool that takes a text, where there are none such.
+constexpr std::string_view text_schema =
+    R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"]})";
+
+// What the sent schema leaves open is told where there is room, and nobody can be held to it
+// strictly.
+Result<void> set_schema(Tool& tool, const json::Value& schema) {
+  // OpenAI refuses longer descriptions of tools.
+  constexpr std::size_t most_bytes = 1024;
+  constexpr std::string_view telling = "The arguments follow this JSON Schema: ";
+  auto plain = tool_schema(schema);
+  if (!plain) return std::move(plain).error();
+  tool.parameters = std::move(plain.value().json);
+  const std::string& told = plain.value().told;
+  if (told.empty()) return {};
+  tool.strict.reset();
+  const std::string_view gap = tool.description.empty() ? "" : "\n\n";
+  if (tool.description.size() + gap.size() + telling.size() + told.size() <= most_bytes) {
+    tool.description.append(gap).append(telling).append(told);
+  }
+  return {};
+}
+
+// What belongs to a tool: in Chat Completions it stands one step deeper.
+json::Value inside(const json::Value& value, std::string_view type) {
+  const json::Value inner = value[type];
+  return inner.is_object() ? inner : value;
+}
+
+// Whether a tool is one that Google or Bedrock runs, as they spell them: `{codeExecution: {}}`.
+bool is_named_by_member(const json::Value& value) {
+  if (value.size() != 1) return false;
+  const auto& [key, member] = *value.members().begin();
+  constexpr std::array<std::string_view, 4> functions{"function", "custom", "parameters",
+                                                      "input_schema"};
+  return member.is_object() &&
+         std::find(functions.begin(), functions.end(), key) == functions.end();
+}
+
+// OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
+Result<Tool> read_tool(const json::Value& value) {
+  if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
+  const auto type = value["type"].filled_string();
+  const json::Value function = inside(value, type.value_or("function"));
+  const auto name = function["name"].filled_string();
+  Tool tool;
+  const bool own = type && *type != "function" && *type != "custom";
+  if (own || !name) {
+    if (type ? *type == "function" : !is_named_by_member(value)) {
+      return invalid_member("tools", "holds an entry without a name");
+    }
+    tool.raw = value.to_json();
+    return tool;
+  }
+  tool.name = *name;
+  tool.description = function["description"].string();
+  json::Value schema = function["parameters"];
+  if (!schema.is_object()) schema = function["input_schema"];
+  tool.takes_text = type == "custom" && !schema.is_object();
+  if (tool.takes_text && function["format"].is_object()) {
+    tool.format = function["format"].to_json();
+  }
+  for (const json::Value& mark : {value["cache_control"], function["cache_control"]}) {
+    if (mark.is_object()) tool.cache_control = mark.to_json();
+  }
+  if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
+    tool.strict = strict.is_true();
+  }
+  if (schema.is_object()) {
+    MILLRACE_TRY(set_schema(tool, schema));
+  } else {
+    tool.parameters = tool.takes_text ? text_schema : empty_schema;
+  }
+  return tool;
+}
+
+}  // namespace
+
+Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
+  if (tools.is_nothing()) return {};
+  if (!tools.is_array()) {
+    return invalid_member("tools", "must be an array of { type: 'function', function: { name } }");
+  }
+  MILLRACE_TRY(message::check_tool_count(tools));
+  std::unordered_set<std::string> names;
+  for (const json::Value value : tools.items()) {
+    auto tool = read_tool(value);
+    if (!tool) return std::move(tool).error();
+    const std::string& name = tool.value().name;
+    const bool repeated = !name.empty() && !names.insert(name).second;
+    if (repeated) return invalid_member("tools", "holds \"" + name + "\" twice");
+    payload.tools.push_back(std::move(tool).value());
+  }
+  return {};
+}
+
+Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
+  using Kind = ToolChoice::Kind;
+  if (choice.is_nothing()) return {};
+  struct Word {
+    std::string_view name;
+    Kind kind;
+  };
+  constexpr std::array words{Word{"none", Kind::none}, Word{"auto", Kind::any_or_none},
+                             Word{"required", Kind::required}, Word{"any", Kind::required}};
+  const std::string_view word = choice.is_string() ? choice.string() : choice["type"].string();
+  constexpr std::array<std::string_view, 4> kinds{"", "function", "custom", "tool"};
+  const bool is_named = std::find(kinds.begin(), kinds.end(), word) != kinds.end();
+  const auto name = inside(choice, word.empty() ? "function" : word)["name"].filled_string();
+  if (is_named && name) {
+    out = {Kind::tool, std::string(*name), {}};
+    return {};
+  }
+  const auto* row =
+      std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == word; });
+  if (row == words.end() && !is_named && choice.is_object()) {
+    out.raw = choice.to_json();
+    return {};
+  }
+  if (row == words.end()) {
+    return invalid_member(
+        "tool_choice",
+        "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
+        "name } }");
+  }
+  out.kind = row->kind;
+  return {};
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,319 @@
+#include "model/payload/request.hpp"
+
+#include <algorithm>
+
+#include "base/json.hpp"
+#include "base/partial_json.hpp"
+#include "format/openai_names.hpp"
+#include "message/history.hpp"
+#include "model/body/answer_schema.hpp"
+#include "model/body/claude_betas.hpp"
+#include "model/body/left_out.hpp"
+#include "model/body/media.hpp"
+#include "model/call/call_ids.hpp"
+#include "model/call/scope.hpp"
+#include "model/payload/tool_names.hpp"
+#include "model/provider/address.hpp"
+#include "model/provider/dialects.hpp"
+#include "model/usage/context_check.hpp"
+#include "net/request_rules.hpp"
+#include "net/url.hpp"
+
+namespace millrace::model {
+namespace {
+
+// A header replaces one of the same name.
+void set_header(std::vector<net::Header>& headers, std::string_view name, std::string_view value) {
+  const auto known = std::find_if(headers.begin(), headers.end(), [&](const net::Header& header) {
+    return net::same_name(header.name, name);
+  });
+  if (known == headers.end()) {
+    headers.push_back({std::string(name), std::string(value)});
+  } else {
+    known->value = value;
+  }
+}
+
+// Headers of a table: "Name: value", one a line.
+void set_headers(std::vector<net::Header>& headers, std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string_view::npos) {
+      set_header(headers, line.substr(0, colon), line.substr(colon + 2));
+    }
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
+void add_query(std::string& url, const ProviderConfig& config) {
+  for (const auto& [name, value] : config.query) {
+    url.push_back(url.find('?') == std::string::npos ? '?' : '&');
+    url.append(percent_encoded(name)).append("=").append(percent_encoded(value));
+  }
+}
+
+// A request that is complete but for its proof. The user's headers come last and win.
+net::Request start_request(const ProviderConfig& config, std::string url, std::string_view own) {
+  net::Request request;
+  request.method = "POST";
+  request.redirects = net::Redirects::same_origin;
+  request.url = std::move(url);
+  add_query(request.url, config);
+  request.timeouts = config.timeouts;
+  request.limits = config.limits;
+  request.route = config.route;
+  request.has_body = true;
+  set_headers(request.headers, own);
+  set_headers(request.headers, config.provider->headers);
+  for (const net::Header& header : config.headers) {
+    set_header(request.headers, header.name, header.value);
+  }
+  return request;
+}
+
+bool is_streamed(const ProviderConfig& config, const ChatPayload& payload, Traits traits) {
+  const Quirks& quirks = config.quirks;
+  if (quirks.has(Quirk::always_streams)) return true;
+  if (!payload.stream || traits.has(Trait::no_stream)) return false;
+  if (!payload.tools.empty() && quirks.has(Quirk::no_stream_with_tools)) return false;
+  const bool is_o1 = payload.model == "o1" || payload.model.starts_with("o1-");
+  if (is_o1 && quirks.has(Quirk::no_stream_o1)) return false;
+  const bool has_schema = payload.response_format->kind == ResponseFormat::Kind::json_schema &&
+                          takes_format(config, payload);
+  return !(has_schema && quirks.has(Quirk::no_stream_with_schema));
+}
+
+// Members that the settings put into every body.
+Result<std::string> with_extra_body(std::string body, const ProviderConfig& config) {
+  if (config.extra_body.empty()) return body;
+  json::Document document(message::depth_limit);
+  auto parsed = document.parse(body);
+  if (!parsed) return std::move(parsed).error();
+  message::JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  for (const auto& [key, value] : parsed.value().members()) {
+    const bool replaced = std::any_of(
+        config.extra_body.begin(), config.extra_body.end(),
+        [&, name = std::string_view(key)](const auto& own) { return own.first == name; });
+    if (!replaced) out.value(key, value);
+  }
+  for (const auto& [key, json] : config.extra_body) out.raw(key, json);
+  out.close_object();
+  return out.take();
+}
+
+std::string content_headers(std::string_view accept) {
+  return std::string("Content-Type: application/json\nAccept: ").append(accept);
+}
+
+bool is_chat_completion(Dialect dialect) {
+  return dialect == Dialect::openai_chat || dialect == Dialect::mistral;
+}
+
+bool keeps_argument_text(Dialect dialect) {
+  return is_chat_completion(dialect) || dialect == Dialect::openai_responses ||
+         dialect == Dialect::cohere;
+}
+
+bool names_gemini(std::string_view model) {
+  return model.find("gemini") != std::string_view::npos;
+}
+
+bool is_claude(Dialect dialect) {
+  return dialect == Dialect::anthropic || dialect == Dialect::vertex_anthropic;
+}
+
+// Claude answers better to a word than to nothing.
+void fill_empty_results(message::Messages& messages) {
+  for (message::Message& message : messages) {
+    if (message.role != message::Role::tool || message.error) continue;
+    if (message.content.kind == message::Content::Kind::parts || !message.content.text.empty()) {
+      continue;
+    }
+    message.content = message::Content::of_text("<empty_content>");
+  }
+}
+
+bool says_nothing(const message::Message& message) {
+  using Kind = message::Content::Kind;
+  const message::Content& content = message.content;
+  // Who asks nothing in so many words may mean it.
+  const bool is_said = content.kind == Kind::text
+                           ? !content.text.empty() || message.role == message::Role::user
+                           : content.kind != Kind::absent && content.text != "[]";
+  return !is_said && message.tool_calls.empty() && message.metadata.provider_state.empty() &&
+         !message.encrypted_value;
+}
+
+// An answer that was stopped before its first word, a question whose parts are none or empty:
+// providers refuse the whole history for one. Reasoning belongs to the answer behind it, which
+// stays.
+void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<Note>& notes) {
+  using message::Role;
+  Role before = Role::system;
+  const auto is_silent = [&](const message::Message& message) {
+    const bool may_be = message.role == Role::user ||
+                        (message.role == Role::assistant && before != Role::reasoning &&
+                         !quirks.has(Quirk::blank_assistant_content));
+    before = message.role;
+    return may_be && says_nothing(message);
+  };
+  if (const std::size_t empty = drop_empty_media(messages); empty > 0) {
+    notes.push_back({"messages", "Media without address or bytes are left out: " +
+                                     std::to_string(empty) + "."});
+  }
+  const std::size_t dropped = std::erase_if(messages, is_silent);
+  if (dropped == 0) return;
+  notes.push_back(
+      {"messages", "Messages that say nothing are left out: " + std::to_string(dropped) + "."});
+}
+
+// APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
+// answer to it. The user says the last of the prompts then. Sources:
+// https://docs.anthropic.com/en/api/messages, langchain-ai/langchain-google#1298 (2026-11).
+void let_user_ask(message::Messages& messages, std::vector<Note>& notes) {
+  using message::Message;
+  using message::Role;
+  const auto is_prompt = [](const Message& message) {
+    return message.role == Role::system || message.role == Role::developer;
+  };
+  const auto speaks = [&](const Message& message) {
+    return !is_prompt(message) && message.role != Role::activity;
+  };
+  if (std::any_of(messages.begin(), messages.end(), speaks)) return;
+  const auto last = std::find_if(messages.rbegin(), messages.rend(), is_prompt);
+  if (last == messages.rend()) return;
+  last->role = Role::user;
+  notes.push_back(
+      {"messages", "The API answers to a user: the system prompt is what the user says.", false});
+}
+
+bool keeps_prompt_apart(Dialect dialect) {
+  return is_claude(dialect) || dialect == Dialect::gemini || dialect == Dialect::vertex_gemini ||
+         dialect == Dialect::bedrock_converse;
+}
+
+// Servers that read OpenAI's calls of a history parse their arguments.
+void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
+  for (message::Message& message : messages) {
+    for (message::ToolCall& call : message.tool_calls) {
+      if (format::openai::is_custom_call(call)) continue;
+      std::string whole = json::object_text(call.arguments);
+      if (whole == call.arguments) continue;
+      if (!call.arguments.empty()) {
+        notes.push_back({"messages", "The arguments of the call '" + call.id +
+                                         "' are no JSON object; they are sent as " +
+                                         (whole == "{}" ? "{}." : "far as they go.")});
+      }
+      call.arguments = std::move(whole);
+    }
+  }
+}
+
+void note_repairs(message::Messages& messages, IdSource& ids, message::Strays strays,
+                  std::vector<Note>& notes) {
+  for (const message::Change& change : message::repair_history(messages, ids, strays)) {
+    notes.push_back({"messages", message::describe(change), false});
+  }
+}
+
+}  // namespace
+
+Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
+                               IdSource& ids, const Credential& credential) {
+  const std::optional<ChatPayload> renamed = with_sent_tool_names(given);
+  const ChatPayload& payload = renamed ? *renamed : given;
+  auto way = way_to(config, payload);
+  if (!way) return std::move(way).error();
+  if (!credential.base_url.empty() && !config.own_base_url) {
+    way.value().base_url = without_tail(credential.base_url, {});
+  }
+  const DialectRow& dialect = row_of(way.value().dialect);
+  ChatRequest chat;
+  chat.dialect = dialect.dialect;
+  chat.wire = adapter::find_wire(dialect.wire);
+  chat.model = deployment_of(config, payload.model, payload.deployment);
+  // A deployment's name says nothing; the model's does.
+  const Traits traits = traits_of(payload.model);
+  chat.streamed = is_streamed(config, payload, traits);
+  message::Messages messages = payload.messages;
+  drop_foreign_state(messages, config.id);
+  if (is_chat_completion(chat.dialect) && !names_gemini(chat.model)) {
+    drop_unclaimed_signatures(messages);
+  }
+  const bool to_claude = is_claude(chat.dialect);
+  note_repairs(messages, ids, to_claude ? message::Strays::told_by_user : message::Strays::dropped,
+               chat.notes);
+  drop_silent(messages, config.quirks, chat.notes);
+  if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
+  if (keeps_prompt_apart(chat.dialect)) let_user_ask(messages, chat.notes);
+  MILLRACE_TRY(check_context(config, payload, chat.model, messages));
+  if (to_claude) fill_empty_results(messages);
+  if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {
+    shorten_call_ids(messages);
+  }
+  if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
+
+  const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};
+  auto body = dialect.body(draft);
+  if (!body) return std::move(body).error();
+  note_left_out(draft, dialect.dialect);
+  auto whole = with_extra_body(std::move(body).value(), config);
+  if (!whole) return std::move(whole).error();
+
+  std::string_view path = chat.streamed ? dialect.stream_path : dialect.whole_path;
+  if (!way.value().path.empty()) path = way.value().path;
+  auto tail = expand(path, config, chat.model);
+  if (!tail) return std::move(tail).error();
+  std::string headers = content_headers(chat.streamed ? dialect.accept : "application/json");
+  headers.append("\n").append(dialect.headers);
+  chat.request = start_request(config, way.value().base_url + tail.value(), headers);
+  chat.request.body = std::move(whole).value();
+  // Other servers of this API, and Vertex AI, refuse betas that they do not know.
+  if (config.id == "anthropic" && chat.dialect == Dialect::anthropic) {
+    add_betas(chat.request.headers, claude_betas(draft, chat.request.body));
+  }
+  MILLRACE_TRY(authorize(chat.request, config, way.value().auth, credential));
+  return chat;
+}
+
+Result<void> check_config(const ProviderConfig& config, std::string_view model) {
+  ChatPayload payload;
+  payload.model = model;
+  auto way = way_to(config, payload);
+  if (!way) return std::move(way).error();
+  auto url = net::parse_url(way.value().base_url);
+  if (!url) return std::move(url).error();
+  net::Request request = start_request(config, way.value().base_url, {});
+  return authorize(request, config, way.value().auth, {Time{}, 0, "token", {}});
+}
+
+Result<net::Request> build_request(const ProviderConfig& config, const Endpoint& endpoint,
+                                   std::string body, const Credential& credential) {
+  const Provider& row = *config.provider;
+  const std::string_view pattern = config.own_base_url ? config.base_url : row.base_url;
+  if (pattern.empty()) {
+    return make_error(Errc::invalid_option,
+                      "The provider " + config.id + " has no address of its own: give `baseURL`.");
+  }
+  const std::string model = deployment_of(config, endpoint.model, {});
+  auto base = expand(pattern, config, model);
+  if (!base) return std::move(base).error();
+  auto tail = expand(endpoint.path, config, model);
+  if (!tail) return std::move(tail).error();
+  std::string headers = "Accept: application/json\n";
+  if (!endpoint.content_type.empty()) {
+    headers.append("Content-Type: ").append(endpoint.content_type).append("\n");
+  }
+  headers.append(row_of(row.dialect).headers);
+  net::Request request = start_request(config, base.value() + tail.value(), headers);
+  request.method = endpoint.method;
+  request.has_body = endpoint.method != "GET";
+  request.body = std::move(body);
+  MILLRACE_TRY(authorize(request, config, row.auth, credential));
+  return request;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,255 @@
+#include "model/provider/address.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "message/parts.hpp"
+#include "model/provider/api_mode.hpp"
+#include "model/provider/dialects.hpp"
+
+namespace millrace::model {
+namespace {
+
+using Value = std::string (*)(const ProviderConfig&, std::string_view model);
+
+struct Placeholder {
+  std::string_view name;
+  std::string_view option;  // as users write it
+  bool is_segment;          // percent-encoded
+  Value value;
+};
+
+// The models of the global location are served without a region's prefix.
+std::string location_host(const ProviderConfig& config, std::string_view /*model*/) {
+  constexpr std::string_view host = "aiplatform.googleapis.com";
+  if (config.location == "global") return std::string(host);
+  const std::string location = config.location.empty() ? "us-central1" : config.location;
+  return location + "-" + std::string(host);
+}
+
+constexpr std::array placeholders{
+    Placeholder{"model", "model", true,
+                [](const ProviderConfig&, std::string_view model) { return std::string(model); }},
+    Placeholder{"deployment", "deployment", true,
+                [](const ProviderConfig&, std::string_view model) { return std::string(model); }},
+    Placeholder{"api_version", "apiVersion", true,
+                [](const ProviderConfig& c, std::string_view) { return c.api_version; }},
+    Placeholder{"region", "region", true,
+                [](const ProviderConfig& c, std::string_view) { return c.region; }},
+    Placeholder{"project", "project", true,
+                [](const ProviderConfig& c, std::string_view) { return c.project; }},
+    Placeholder{"location", "location", true,
+                [](const ProviderConfig& c, std::string_view) { return c.location; }},
+    Placeholder{"location_host", "location", false, location_host},
+    Placeholder{"account", "accountId", true,
+                [](const ProviderConfig& c, std::string_view) { return c.account_id; }},
+    Placeholder{"base_url", "baseURL", false,
+                [](const ProviderConfig& c, std::string_view) { return c.base_url; }},
+};
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
+}
+
+Error cannot(const ProviderConfig& config, std::string_view what) {
+  return make_error(Errc::capability_not_supported,
+                    "The provider " + config.id + " " + std::string(what));
+}
+
+bool has_sound(const ChatPayload& payload) {
+  for (const message::Message& message : payload.messages) {
+    const message::Parts parts(message.content);
+    for (const json::Value part : parts.items()) {
+      message::Media media;
+      if (message::read_media(media, part) && media.kind == message::Media::Kind::audio)
+        return true;
+    }
+  }
+  return false;
+}
+
+bool starts_with_family(std::string_view model, std::string_view family) {
+  const std::size_t slash = model.rfind('/');
+  if (slash != std::string_view::npos) model.remove_prefix(slash + 1);
+  return model.starts_with(family);
+}
+
+// Where chat completions are only said not to be Responses, a provider's own API stays its own.
+const Route* find_route(const ProviderConfig& config, std::string_view mode,
+                        std::string_view model) {
+  if (mode == not_responses) mode = {};
+  for (const Route& route : routes()) {
+    if (route.provider != config.provider->id || route.api_mode != mode) continue;
+    if (!starts_with_family(model, route.model)) continue;
+    return &route;
+  }
+  return nullptr;
+}
+
+// What a mode asks for when no route of the provider leads there.
+Result<Dialect> dialect_of(const ProviderConfig& config, const ChatPayload& payload,
+                           std::string_view mode) {
+  const Provider& row = *config.provider;
+  const bool is_openai = row.dialect == Dialect::openai_chat;
+  const bool has_responses = is_openai && config.quirks.has(Quirk::responses_api);
+  // OpenAI's own address has no other API for them, whatever a switch of the provider says.
+  const bool is_own = row.id == "openai" && !config.own_base_url;
+  const bool only_responses = traits_of(payload.model).has(Trait::responses_only);
+  if (is_own && has_responses && only_responses && !has_sound(payload)) {
+    return Dialect::openai_responses;
+  }
+  if (mode == "responses") {
+    if (has_responses || row.dialect == Dialect::openai_responses) return Dialect::openai_responses;
+    return cannot(config, "does not serve the Responses API. Leave `apiMode` out.");
+  }
+  if ((mode.empty() || mode == not_responses) && is_openai) {
+    if (config.own_base_url && config.base_url.ends_with("/anthropic")) return Dialect::anthropic;
+    const bool searches = payload.search && config.quirks.has(Quirk::search_responses);
+    const bool by_default = mode.empty() && config.quirks.has(Quirk::responses_first);
+    const bool first = by_default || searches || only_responses;
+    if (has_responses && first && !has_sound(payload)) return Dialect::openai_responses;
+  }
+  if (!mode.empty() && mode != "chat" && mode != not_responses &&
+      mode != row_of(row.dialect).name) {
+    return cannot(config,
+                  "has no API of the kind \"" + std::string(mode) + "\". Leave `apiMode` out.");
+  }
+  return row.dialect;
+}
+
+Auth auth_of(const Provider& row, Dialect dialect) {
+  // An OpenAI-compatible server's Anthropic address takes the key as Anthropic does.
+  const bool changed = dialect == Dialect::anthropic && row.dialect == Dialect::openai_chat;
+  return changed ? Auth::x_api_key : row.auth;
+}
+
+}  // namespace
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (is_unreserved(c)) {
+      out.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out.push_back('%');
+    out.push_back(digits[byte >> 4U]);
+    out.push_back(digits[byte & 15U]);
+  }
+  return out;
+}
+
+std::string without_tail(std::string url, std::string_view tails) {
+  while (url.ends_with('/')) url.pop_back();
+  while (!tails.empty()) {
+    const std::size_t comma = std::min(tails.find(','), tails.size());
+    const std::string_view tail = tails.substr(0, comma);
+    if (url.ends_with(tail)) {
+      url.resize(url.size() - tail.size());
+      while (url.ends_with('/')) url.pop_back();
+      return url;
+    }
+    tails.remove_prefix(std::min(comma + 1, tails.size()));
+  }
+  return url;
+}
+
+std::string deployment_of(const ProviderConfig& config, std::string_view model,
+                          std::string_view deployment) {
+  if (!deployment.empty()) return std::string(deployment);
+  for (const auto& [name, deployed] : config.deployments) {
+    if (name == model) return deployed;
+  }
+  return config.deployment.empty() ? std::string(model) : config.deployment;
+}
+
+Result<std::string> expand(std::string_view pattern, const ProviderConfig& config,
+                           std::string_view model) {
+  std::string out;
+  while (!pattern.empty()) {
+    const std::size_t open = std::min(pattern.find('{'), pattern.size());
+    out.append(pattern.substr(0, open));
+    pattern.remove_prefix(open);
+    const std::size_t close = pattern.find('}');
+    if (close == std::string_view::npos) break;
+    const std::string_view inside = pattern.substr(1, close - 1);
+    pattern.remove_prefix(close + 1);
+    const std::size_t colon = std::min(inside.find(':'), inside.size());
+    const auto* row =
+        std::find_if(placeholders.begin(), placeholders.end(),
+                     [&](const Placeholder& p) { return p.name == inside.substr(0, colon); });
+    if (row == placeholders.end())
+      return make_error(Errc::internal, "An address has no such part.");
+    std::string value = row->value(config, model);
+    if (value.empty() && colon < inside.size()) value = inside.substr(colon + 1);
+    if (value.empty()) {
+      return make_error(Errc::invalid_option, "The address of the provider " + config.id +
+                                                  " needs `" + std::string(row->option) + "`.");
+    }
+    out.append(row->is_segment ? percent_encoded(value) : value);
+  }
+  return out;
+}
+
+Result<Way> way_to(const ProviderConfig& config, const ChatPayload& payload) {
+  const Provider& row = *config.provider;
+  if (row.dialect == Dialect::none)
+    return cannot(config, "serves no chat. docs/providers.md tells what it does.");
+  const std::string_view mode = payload.api_mode.empty() ? config.api_mode : payload.api_mode;
+  Way way;
+  std::string_view pattern = row.base_url;
+  if (const Route* route = find_route(config, mode, payload.model)) {
+    way.dialect = route->dialect;
+    way.auth = route->auth;
+    if (!route->base_url.empty()) pattern = route->base_url;
+  } else {
+    auto dialect = dialect_of(config, payload, mode);
+    if (!dialect) return std::move(dialect).error();
+    way.dialect = dialect.value();
+    way.auth = auth_of(row, way.dialect);
+    if (way.dialect == row.dialect) way.path = row.path;
+  }
+  const bool is_relative = pattern.find("{base_url}") != std::string_view::npos;
+  if (pattern.empty() || (config.own_base_url && !is_relative)) pattern = config.base_url;
+  if (pattern.empty()) {
+    return make_error(Errc::invalid_option,
+                      "The provider " + config.id + " has no address of its own: give `baseURL`.");
+  }
+  auto base = expand(pattern, config, deployment_of(config, payload.model, payload.deployment));
+  if (!base) return std::move(base).error();
+  way.base_url = without_tail(std::move(base).value(), row_of(way.dialect).tails);
+  return way;
+}
+
+std::string endpoint_of(std::string_view url, bool masks_host) {
+  url = url.substr(0, url.find_first_of("?#"));
+  constexpr std::string_view mark = "://";
+  const std::size_t scheme = url.find(mark);
+  if (scheme == std::string_view::npos) return {};
+  std::string out(url.substr(0, scheme + mark.size()));
+  url.remove_prefix(out.size());
+  const std::size_t slash = std::min(url.find('/'), url.size());
+  std::string_view authority = url.substr(0, slash);
+  // What stands before the host proves who asks.
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+    authority.remove_prefix(at + 1);
+  }
+  const std::size_t bracket = authority.find(']');
+  const std::size_t from = bracket == std::string_view::npos ? 0 : bracket;
+  const std::size_t port = std::min(authority.find(':', from), authority.size());
+  const std::string_view host = authority.substr(0, port);
+  const std::size_t dot = host.find('.');
+  const bool has_domain = dot != std::string_view::npos && host.find('.', dot + 1) != host.npos &&
+                          host.find_first_not_of("0123456789.") != host.npos;
+  if (!masks_host) {
+    out.append(host);
+  } else {
+    out.append("***").append(has_domain ? host.substr(dot) : std::string_view());
+  }
+  return out.append(authority.substr(port)).append(url.substr(slash));
+}
+
+}  // namespace millrace::model

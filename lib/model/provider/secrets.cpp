@@ -1,0 +1,200 @@
+#include "model/provider/secrets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "base/base64.hpp"
+#include "base/json.hpp"
+
+namespace millrace::model {
+namespace {
+
+constexpr std::size_t shortest_secret = 4;  // less would match ordinary words
+
+// The last word of a name, in lower case: "key" of "X-Api-Key", "api_key" and "apiKey".
+std::string last_word(std::string_view name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::size_t start = name.size();
+  while (start > 0) {
+    const char before = name[start - 1];
+    if (before == '-' || before == '_' || before == '.') break;
+    const bool begins_a_word = start < name.size() && is_upper(name[start]) && !is_upper(before);
+    if (begins_a_word) break;
+    --start;
+  }
+  std::string word(name.substr(start));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [&](char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; });
+  return word;
+}
+
+// Whether a header or a member of the query is called as what carries a secret is: the word that
+// says so comes last, "X-Auth-Env" and "X-Key-Id" name something else.
+bool tells_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 17> telling{
+      "auth",        "authorization", "key",    "apikey",       "token",    "authtoken",
+      "accesstoken", "secret",        "cookie", "clientsecret", "session",  "password",
+      "passwd",      "credential",    "sig",    "credentials",  "signature"};
+  return std::find(telling.begin(), telling.end(), last_word(name)) != telling.end();
+}
+
+// What a header or a member of the query carries: "Bearer <key>", "sid=<key>; other=<key>",
+// "<key>".
+void add_carried_secrets(std::vector<std::string>& secrets, std::string_view name,
+                         std::string_view value) {
+  if (!tells_secret(name)) return;
+  if (value.starts_with("AWS4-")) {
+    // The rest names headers and dates.
+    constexpr std::string_view mark = "Signature=";
+    const std::size_t at = value.find(mark);
+    if (at != std::string_view::npos) secrets.emplace_back(value.substr(at + mark.size()));
+    return;
+  }
+  constexpr std::size_t shortest = 8;  // less would match ordinary words
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find_first_of(" ;,"), value.size());
+    std::string_view piece = value.substr(0, end);
+    const std::size_t equals = piece.find('=');
+    // The padding of base64 stands at its end.
+    const bool is_pair = equals != std::string_view::npos &&
+                         piece.find_first_not_of('=', equals) != std::string_view::npos;
+    if (is_pair) piece.remove_prefix(equals + 1);
+    if (piece.size() >= shortest) secrets.emplace_back(piece);
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> secrets_of(const ProviderConfig& config) {
+  std::vector<std::string> secrets = config.api_keys;
+  for (const net::Header& header : config.headers) {
+    add_carried_secrets(secrets, header.name, header.value);
+  }
+  for (const auto& [name, value] : config.query) add_carried_secrets(secrets, name, value);
+  for (const std::string* text : {&config.aws.access_key_id, &config.aws.secret_access_key,
+                                  &config.aws.session_token, &config.credentials_json}) {
+    if (!text->empty()) secrets.push_back(*text);
+  }
+  return secrets;
+}
+
+std::vector<std::string> secrets_of(const net::Request& request) {
+  std::vector<std::string> secrets;
+  for (const net::Header& header : request.headers) {
+    add_carried_secrets(secrets, header.name, header.value);
+  }
+  return secrets;
+}
+
+namespace {
+
+constexpr std::size_t run_size = 12;
+constexpr std::size_t shortest_in_any_case = 8;
+
+// What of a service account proves who asks. Its other members are names and addresses that errors
+// may well say.
+std::vector<std::string> opaque_members(std::string_view credentials_json) {
+  std::vector<std::string> found;
+  json::Document document;
+  const auto parsed = document.parse(credentials_json);
+  if (!parsed) return found;
+  for (const std::string_view name :
+       {"private_key", "private_key_id", "client_secret", "refresh_token"}) {
+    if (const auto value = parsed.value()[name].filled_string()) found.emplace_back(*value);
+  }
+  return found;
+}
+
+// The base64 of the bytes wherever they stand in a longer text, without the characters at both ends
+// that belong to their neighbours as well.
+std::vector<std::string> base64_runs(std::string_view secret) {
+  std::vector<std::string> made;
+  for (std::size_t before = 0; before < 3; ++before) {
+    const std::string encoded = base64::encode(std::string(before, '\0').append(secret));
+    const std::size_t from = before == 0 ? 0 : before + 1;
+    const std::size_t whole = (before + secret.size()) / 3 * 4;
+    if (whole > from) made.push_back(encoded.substr(from, whole - from));
+  }
+  return made;
+}
+
+// Marks each place of `word` in the text, in time that grows with the text alone.
+void mark_all(std::vector<bool>& marked, std::string_view text, std::string_view word) {
+  std::size_t end = 0;
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    for (end = std::max(end, at); end < at + word.size(); ++end) marked[end] = true;
+  }
+}
+
+}  // namespace
+
+SecretFilter::SecretFilter(const std::vector<std::string>& secrets) {
+  for (const std::string& secret : secrets) {
+    if (secret.size() < shortest_secret) continue;
+    words_.push_back(secret);
+    if (secret.size() >= shortest_in_any_case) lower_words_.push_back(lowered(secret));
+    if (!secret.starts_with('{')) add_runs(secret);
+    for (const std::string& member : opaque_members(secret)) add_runs(member);
+  }
+}
+
+void SecretFilter::add_runs(std::string_view secret) {
+  std::vector<std::string> spellings = base64_runs(secret);
+  for (std::string& encoded : base64_runs(secret)) {
+    // As it stands in addresses.
+    std::replace(encoded.begin(), encoded.end(), '+', '-');
+    std::replace(encoded.begin(), encoded.end(), '/', '_');
+    spellings.push_back(std::move(encoded));
+  }
+  spellings.emplace_back(secret);
+  for (const std::string& spelling : spellings) {
+    const std::string lower = lowered(spelling);
+    for (std::size_t at = 0; at + run_size <= lower.size(); ++at) {
+      std::string run = lower.substr(at, run_size);
+      // A key in lines is wrapped in words that are no secret.
+      if (run.find_first_of(" \t\r\n") == run.npos) runs_.insert(std::move(run));
+    }
+  }
+}
+
+std::string SecretFilter::clean(std::string_view text) const {
+  constexpr std::string_view instead = "[redacted]";
+  std::vector<bool> marked(text.size());
+  for (const std::string& word : words_) mark_all(marked, text, word);
+  const std::string lower = lowered(text);
+  for (const std::string& word : lower_words_) mark_all(marked, lower, word);
+  std::size_t end = 0;
+  std::string run;
+  for (std::size_t at = 0; !runs_.empty() && at + run_size <= lower.size(); ++at) {
+    run.assign(lower, at, run_size);
+    if (!runs_.contains(run)) continue;
+    for (end = std::max(end, at); end < at + run_size; ++end) marked[end] = true;
+  }
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!marked[at]) {
+      out.push_back(text[at]);
+    } else if (at == 0 || !marked[at - 1]) {
+      out.append(instead);
+    }
+  }
+  return out;
+}
+
+std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets) {
+  return SecretFilter(secrets).clean(text);
+}
+
+Error without_secrets(Error error, const std::vector<std::string>& secrets) {
+  const SecretFilter filter(secrets);
+  for (std::string* text : {&error.message, &error.detail, &error.request_id}) {
+    *text = filter.clean(*text);
+  }
+  return error;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,71 @@
+#include "model/usage/cards.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace millrace::model {
+namespace {
+
+constexpr std::array card_table{
+#define MILLRACE_CARD(provider, model, context, output, pricing, source) \
+  ModelCard{provider, model, context, output, pricing, source},
+#include "model/usage/cards.def"
+};
+
+// True for "", "-latest" and a date: "-20250929", "-2025-04-14".
+bool is_version(std::string_view suffix) {
+  if (suffix.empty() || suffix == "-latest") return true;
+  if (suffix.size() != 9 && suffix.size() != 11) return false;
+  const bool parted = suffix.size() == 11;
+  for (std::size_t i = 0; i < suffix.size(); ++i) {
+    const bool dash = i == 0 || (parted && (i == 5 || i == 8));
+    const bool digit = suffix[i] >= '0' && suffix[i] <= '9';
+    if (dash ? suffix[i] != '-' : !digit) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::span<const ModelCard> model_cards() {
+  return card_table;
+}
+
+const ModelCard* find_card(std::string_view provider, std::string_view model) {
+  const auto* row = std::find_if(card_table.begin(), card_table.end(), [&](const ModelCard& card) {
+    return card.provider == provider && model.starts_with(card.model) &&
+           is_version(model.substr(card.model.size()));
+  });
+  return row == card_table.end() ? nullptr : row;
+}
+
+std::string card_json(const ModelCard& card) {
+  std::string out = "{";
+  json::append_member(out, "provider", card.provider);
+  json::append_member(out, "id", card.model);
+  json::append_member(out, "contextWindowTokens", card.context_tokens);
+  json::append_member(out, "maxOutput", card.max_output_tokens);
+  json::append_raw_member(out, "pricing", card.pricing);
+  json::append_member(out, "source", card.source);
+  out.push_back('}');
+  return out;
+}
+
+std::optional<double> known_cost(std::string_view provider, std::string_view model,
+                                 const ModelUsage& usage, const CostOptions& options) {
+  if (usage.cost) return usage.cost;
+  const ModelCard* card = find_card(provider, model);
+  if (card == nullptr || usage.source == UsageSource::unknown) return std::nullopt;
+  json::Document document;
+  const auto pricing = document.parse(card->pricing);
+  if (!pricing) return std::nullopt;
+  const auto prices = read_price_card(pricing.value());
+  if (!prices) return std::nullopt;
+  const auto cost = compute_chat_cost(prices.value(), usage, options);
+  if (!cost || !cost.value() || cost.value()->lines.empty() || !cost.value()->issues.empty()) {
+    return std::nullopt;
+  }
+  return cost.value()->dollars();
+}
+
+}  // namespace millrace::model

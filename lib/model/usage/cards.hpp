@@ -1,0 +1,39 @@
+// The table of model cards: limits and prices of the families whose vendors publish them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/usage/cost.hpp"
+
+namespace millrace::model {
+
+// One row of cards.def.
+// Lifetime: static.
+struct ModelCard {
+  std::string_view provider;
+  std::string_view model;
+  std::int64_t context_tokens;
+  std::int64_t max_output_tokens;
+  std::string_view pricing;  // JSON, see read_price_card
+  std::string_view source;   // where the vendor says so
+};
+
+std::span<const ModelCard> model_cards();
+
+// The card of a model or of a dated version of it ("-2025-04-14", "-20250929", "-latest"), or
+// nullptr.
+const ModelCard* find_card(std::string_view provider, std::string_view model);
+
+// Shape: {"provider", "id", "contextWindowTokens", "maxOutput", "pricing", "source"}
+std::string card_json(const ModelCard& card);
+
+// What a call cost in US dollars: what the provider says, else by the card; absent when the model
+// has no card or the usage does not say enough. Never 0 for what is unknown.
+std::optional<double> known_cost(std::string_view provider, std::string_view model,
+                                 const ModelUsage& usage, const CostOptions& options = {});
+
+}  // namespace millrace::model

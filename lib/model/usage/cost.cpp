@@ -1,0 +1,362 @@
+#include "model/usage/cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "model/body/fields.hpp"
+
+namespace millrace::model {
+namespace {
+
+constexpr double credits_per_dollar = 1'000'000;
+// A product such as 300 * 0.1 lies a little above what it is; this is no reason for another credit.
+constexpr double rounding = 1e-6;
+
+using Count = std::optional<std::int64_t>;
+
+bool has_unit(const PriceCard& card, std::string_view name) {
+  return std::any_of(card.units.begin(), card.units.end(),
+                     [&](const PriceUnit& unit) { return unit.name == name; });
+}
+
+// ---- Quantities
+
+std::int64_t sum(const ModelUsage& usage, std::initializer_list<Tokens> tokens) {
+  std::int64_t total = 0;
+  for (const Tokens one : tokens) total += usage[one].value_or(0);
+  return total;
+}
+
+// What the text price is for, where nothing is cached: text, what has no price of its own, and what
+// the provider counted in the total alone.
+Count uncached_input(const PriceCard& card, const ModelUsage& usage) {
+  const Count total = usage[Tokens::total_input];
+  const std::int64_t tool = usage[Tokens::input_tool].value_or(0);
+  const std::int64_t media =
+      sum(usage, {Tokens::input_image, Tokens::input_audio, Tokens::input_video});
+  Count text = usage[Tokens::input_text];
+  if (!text && media == 0) {
+    if (total) return total;
+    return tool > 0 ? Count(tool) : std::nullopt;
+  }
+  std::int64_t quantity = text.value_or(0);
+  const std::int64_t known = quantity + media + tool;
+  // Some providers count audio and images among the text; what has a price of its own is paid once.
+  const std::int64_t twice = total && known > *total ? known - *total : 0;
+  for (const auto& [unit, tokens] :
+       {std::pair{"imageInput", Tokens::input_image}, std::pair{"audioInput", Tokens::input_audio},
+        std::pair{"videoInput", Tokens::input_video}}) {
+    if (!has_unit(card, unit)) quantity += usage[tokens].value_or(0);
+  }
+  if (total && *total > known) quantity += *total - known;
+  return std::max<std::int64_t>(0, quantity - std::min(twice, media)) + tool;
+}
+
+template <Tokens tokens, Tokens cached>
+Count not_cached(const PriceCard& /*card*/, const ModelUsage& usage) {
+  const Count all = usage[tokens];
+  if (!all) return all;
+  return std::max<std::int64_t>(0, *all - usage[cached].value_or(0));
+}
+
+// What is paid at prices of its own and counted among the tokens that were not in the cache. Images
+// and videos are known to be among them only where a part of them was in it.
+std::int64_t paid_elsewhere(const PriceCard& card, const ModelUsage& usage) {
+  std::int64_t total = 0;
+  const auto add = [&](std::string_view unit, const Count& tokens) {
+    if (has_unit(card, unit)) total += tokens.value_or(0);
+  };
+  add("audioInput", not_cached<Tokens::input_audio, Tokens::input_cached_audio>(card, usage));
+  if (usage[Tokens::input_cached].value_or(0) == 0) return total;
+  add("imageInput", not_cached<Tokens::input_image, Tokens::input_cached_image>(card, usage));
+  add("videoInput", not_cached<Tokens::input_video, Tokens::input_cached_video>(card, usage));
+  return total;
+}
+
+bool tells_cached_text(const ModelUsage& usage) {
+  return usage[Tokens::input_text] && usage[Tokens::input_cached_text];
+}
+
+Count text_input(const PriceCard& card, const ModelUsage& usage) {
+  const std::int64_t tool = usage[Tokens::input_tool].value_or(0);
+  if (const Count miss = usage[Tokens::input_cache_miss]) {
+    return std::max<std::int64_t>(0, *miss - paid_elsewhere(card, usage)) + tool;
+  }
+  if (!tells_cached_text(usage)) return uncached_input(card, usage);
+  const auto text = not_cached<Tokens::input_text, Tokens::input_cached_text>(card, usage);
+  return text.value_or(0) + tool;
+}
+
+Count cache_read(const PriceCard& card, const ModelUsage& usage) {
+  Count cached = usage[Tokens::input_cached];
+  if (!cached) return cached;
+  for (const auto& [unit, tokens] :
+       {std::pair{"imageInput_cacheRead", Tokens::input_cached_image},
+        std::pair{"audioInput_cacheRead", Tokens::input_cached_audio}}) {
+    if (has_unit(card, unit)) *cached -= usage[tokens].value_or(0);
+  }
+  return std::max<std::int64_t>(0, *cached);
+}
+
+template <Tokens tokens>
+Count plain(const PriceCard& /*card*/, const ModelUsage& usage) {
+  return usage[tokens];
+}
+
+// Videos are priced by the token or by the second; only tokens are counted here.
+Count generated_video(const PriceCard& card, const ModelUsage& usage) {
+  const bool by_token =
+      std::any_of(card.units.begin(), card.units.end(), [](const PriceUnit& unit) {
+        return unit.name == "videoGeneration" && unit.unit == "millionTokens";
+      });
+  return by_token ? usage[Tokens::output_video] : std::nullopt;
+}
+
+// An answer of images or sound alone says nothing of text: what has a price of its own is paid
+// once.
+Count text_output(const PriceCard& card, const ModelUsage& usage) {
+  const std::int64_t said = sum(usage, {Tokens::output_text, Tokens::output_reasoning});
+  Count total = usage[Tokens::total_output];
+  if (said > 0 || !total) return said > 0 ? Count(said) : total;
+  if (has_unit(card, "imageOutput")) *total -= usage[Tokens::output_image].value_or(0);
+  if (has_unit(card, "audioOutput")) *total -= usage[Tokens::output_audio].value_or(0);
+  *total -= generated_video(card, usage).value_or(0);
+  return std::max<std::int64_t>(0, *total);
+}
+
+struct Quantity {
+  std::string_view unit;
+  Count (*of)(const PriceCard& card, const ModelUsage& usage);
+};
+constexpr std::array<Quantity, 11> quantities{{
+    {"textInput", text_input},
+    {"textInput_cacheRead", cache_read},
+    {"textInput_cacheWrite", plain<Tokens::input_write_cache>},
+    {"textOutput", text_output},
+    {"imageInput", not_cached<Tokens::input_image, Tokens::input_cached_image>},
+    {"imageInput_cacheRead", plain<Tokens::input_cached_image>},
+    {"imageOutput", plain<Tokens::output_image>},
+    {"videoInput", not_cached<Tokens::input_video, Tokens::input_cached_video>},
+    {"videoGeneration", generated_video},
+    {"audioInput", not_cached<Tokens::input_audio, Tokens::input_cached_audio>},
+    {"audioOutput", plain<Tokens::output_audio>},
+}};
+
+Count quantity_of(const PriceUnit& unit, const PriceCard& card, const ModelUsage& usage) {
+  if (unit.name == "audioInput_cacheRead") return usage[Tokens::input_cached_audio];
+  const auto* row = std::find_if(quantities.begin(), quantities.end(),
+                                 [&](const Quantity& q) { return q.unit == unit.name; });
+  return row == quantities.end() ? std::nullopt : row->of(card, usage);
+}
+
+// ---- Rates
+
+// Callers that count by themselves may leave the total out.
+std::int64_t total_input(const ModelUsage& usage) {
+  if (const Count total = usage[Tokens::total_input]) return *total;
+  const std::int64_t by_cache =
+      sum(usage, {Tokens::input_cache_miss, Tokens::input_cached, Tokens::input_write_cache});
+  const std::int64_t by_kind = sum(
+      usage, {Tokens::input_text, Tokens::input_image, Tokens::input_audio, Tokens::input_video});
+  return std::max(by_cache, by_kind) + usage[Tokens::input_tool].value_or(0);
+}
+
+// The whole quantity is charged at the rate of the tier in which the call's input lies.
+std::optional<double> tier_rate(const PriceUnit& unit, const ModelUsage& usage) {
+  const auto input = static_cast<double>(total_input(usage));
+  for (const PriceUnit::Tier& tier : unit.tiers) {
+    if (!tier.up_to || input <= *tier.up_to) return tier.rate;
+  }
+  return std::nullopt;
+}
+
+std::string lookup_key(const PriceUnit& unit, const CostOptions& options) {
+  std::string key;
+  for (const std::string& parameter : unit.parameters) {
+    if (!key.empty()) key.push_back('_');
+    const auto value = options.parameters.find(parameter);
+    if (value != options.parameters.end()) {
+      key.append(value->second);
+    } else if (parameter == "ttl") {
+      key.append("5m");
+    }
+  }
+  return key;
+}
+
+// The rate of a unit for this call, its key in `line`; nothing with the reason in `reason`.
+std::optional<double> rate_of(const PriceUnit& unit, const ModelUsage& usage,
+                              const CostOptions& options, CostLine& line, std::string& reason) {
+  switch (unit.strategy) {
+    case PriceUnit::Strategy::fixed: return unit.rate;
+    case PriceUnit::Strategy::tiered: {
+      const auto rate = tier_rate(unit, usage);
+      if (!rate) reason = "No tier is high enough for this input.";
+      return rate;
+    }
+    case PriceUnit::Strategy::lookup: break;
+  }
+  line.key = lookup_key(unit, options);
+  const auto price = unit.prices.find(line.key);
+  if (price != unit.prices.end()) return price->second;
+  reason = "The card has no price for '" + line.key + "'.";
+  return std::nullopt;
+}
+
+// ---- JSON
+
+Error bad_card(const std::string& what) {
+  return make_error(Errc::invalid_argument, "The price card " + what);
+}
+
+Result<void> read_tiers(PriceUnit& unit, const json::Value& tiers) {
+  for (const json::Value tier : tiers.items()) {
+    const auto rate = tier["rate"].number();
+    if (!rate || *rate < 0) return bad_card("has a tier of '" + unit.name + "' without a rate.");
+    unit.tiers.push_back({tier["upTo"].number(), *rate});
+  }
+  if (unit.tiers.empty()) return bad_card("has no tiers for '" + unit.name + "'.");
+  return {};
+}
+
+Result<void> read_lookup(PriceUnit& unit, const json::Value& lookup) {
+  for (const json::Value parameter : lookup["pricingParams"].items()) {
+    unit.parameters.emplace_back(parameter.string());
+  }
+  for (const json::Member& price : lookup["prices"].members()) {
+    if (const auto rate = price.value.number(); rate && *rate >= 0) {
+      unit.prices.insert_or_assign(std::string(price.key), *rate);
+    }
+  }
+  if (unit.parameters.empty()) return bad_card("has no pricingParams for '" + unit.name + "'.");
+  return {};
+}
+
+Result<PriceUnit> read_unit(const json::Value& value) {
+  PriceUnit unit;
+  unit.name = value["name"].string();
+  unit.unit = value["unit"].filled_string().value_or("millionTokens");
+  if (unit.name.empty()) return bad_card("has a unit without a name.");
+  const std::string_view strategy = value["strategy"].filled_string().value_or("fixed");
+  if (strategy == "tiered") {
+    unit.strategy = PriceUnit::Strategy::tiered;
+    MILLRACE_TRY(read_tiers(unit, value["tiers"]));
+  } else if (strategy == "lookup") {
+    unit.strategy = PriceUnit::Strategy::lookup;
+    MILLRACE_TRY(read_lookup(unit, value["lookup"]));
+  } else if (strategy == "fixed") {
+    const auto rate = value["rate"].number();
+    if (!rate || *rate < 0) return bad_card("has no rate for '" + unit.name + "'.");
+    unit.rate = *rate;
+  } else {
+    return bad_card("has the unknown strategy '" + std::string(strategy) + "'.");
+  }
+  return unit;
+}
+
+void append_unit(std::string& out, const PriceUnit& unit) {
+  std::string json = "{";
+  json::append_member(json, "name", unit.name);
+  json::append_member(json, "unit", unit.unit);
+  json::append_raw_member(out, "unit", json + "}");
+}
+
+}  // namespace
+
+Result<PriceCard> read_price_card(const json::Value& card) {
+  PriceCard result;
+  const std::string_view currency = card["currency"].filled_string().value_or("USD");
+  if (currency != "USD" && currency != "CNY") return bad_card("must be in USD or CNY.");
+  result.yuan = currency == "CNY";
+  if (!card["units"].is_array()) return bad_card("needs units.");
+  for (const json::Value value : card["units"].items()) {
+    auto unit = read_unit(value);
+    if (!unit) return std::move(unit).error();
+    result.units.push_back(std::move(unit).value());
+  }
+  return result;
+}
+
+CostOptions read_cost_options(const json::Value& options) {
+  CostOptions result;
+  for (const json::Member& parameter : options["parameters"].members()) {
+    const json::Value& value = parameter.value;
+    result.parameters.insert_or_assign(std::string(parameter.key), value.is_string()
+                                                                       ? std::string(value.string())
+                                                                       : value.to_json());
+  }
+  const auto rate = options["yuanPerDollar"].number();
+  if (rate && *rate > 0) result.yuan_per_dollar = *rate;
+  return result;
+}
+
+double ChatCost::dollars() const {
+  return static_cast<double>(credits) / credits_per_dollar;
+}
+
+Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const ModelUsage& usage,
+                                                  const CostOptions& options) {
+  const bool cached = usage[Tokens::input_cached].value_or(0) > 0;
+  const bool is_split = usage[Tokens::input_cache_miss] || tells_cached_text(usage);
+  if (cached && !is_split && has_unit(card, "textInput")) {
+    return make_error(Errc::invalid_argument,
+                      "The usage has inputCachedTokens, but no inputCacheMissTokens.");
+  }
+  const bool mixed = cached && !usage[Tokens::input_cached_audio] &&
+                     usage[Tokens::input_audio].value_or(0) > 0 && has_unit(card, "audioInput");
+  if (mixed) return std::optional<ChatCost>();
+  ChatCost cost;
+  for (const PriceUnit& unit : card.units) {
+    const Count quantity = quantity_of(unit, card, usage);
+    if (!quantity || *quantity <= 0) continue;
+    CostLine line{&unit, *quantity, 0, {}, 0};
+    std::string reason;
+    const auto rate = rate_of(unit, usage, options, line, reason);
+    if (!rate) {
+      cost.issues.push_back({&unit, std::move(reason)});
+      continue;
+    }
+    line.rate = *rate;
+    double credits = static_cast<double>(*quantity) * *rate;
+    if (card.yuan) credits /= options.yuan_per_dollar;
+    line.credits = static_cast<std::int64_t>(std::ceil(std::min(credits, 9e15) - rounding));
+    cost.credits += line.credits;
+    cost.lines.push_back(std::move(line));
+  }
+  return std::optional<ChatCost>(std::move(cost));
+}
+
+std::string cost_json(const ChatCost& cost) {
+  std::string out = "{";
+  json::append_raw_member(out, "totalCost", number_text(cost.dollars()));
+  json::append_member(out, "totalCredits", cost.credits);
+  std::string list = "[";
+  for (const CostLine& line : cost.lines) {
+    if (list.size() > 1) list.push_back(',');
+    list.push_back('{');
+    append_unit(list, *line.unit);
+    json::append_member(list, "quantity", line.quantity);
+    json::append_raw_member(list, "rate", number_text(line.rate));
+    json::append_member(list, "credits", line.credits);
+    json::append_raw_member(list, "cost",
+                            number_text(static_cast<double>(line.credits) / credits_per_dollar));
+    if (!line.key.empty()) json::append_member(list, "lookupKey", line.key);
+    list.push_back('}');
+  }
+  json::append_raw_member(out, "breakdown", list + "]");
+  list = "[";
+  for (const CostIssue& issue : cost.issues) {
+    if (list.size() > 1) list.push_back(',');
+    list.push_back('{');
+    append_unit(list, *issue.unit);
+    json::append_member(list, "reason", issue.reason);
+    list.push_back('}');
+  }
+  json::append_raw_member(out, "issues", list + "]");
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,119 @@
+#include "model/usage/usage.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "base/counts.hpp"
+
+namespace millrace::model {
+namespace {
+
+constexpr std::array<std::string_view, tokens_count> counter_names{
+    "inputTextTokens",
+    "inputImageTokens",
+    "inputAudioTokens",
+    "inputVideoTokens",
+    "inputToolTokens",
+    "inputCitationTokens",
+    "inputCachedTokens",
+    "inputCacheMissTokens",
+    "inputWriteCacheTokens",
+    "inputCachedTextTokens",
+    "inputCachedImageTokens",
+    "inputCachedAudioTokens",
+    "inputCachedVideoTokens",
+    "outputTextTokens",
+    "outputImageTokens",
+    "outputAudioTokens",
+    "outputVideoTokens",
+    "outputReasoningTokens",
+    "acceptedPredictionTokens",
+    "rejectedPredictionTokens",
+    "totalInputTokens",
+    "totalOutputTokens",
+    "totalTokens",
+};
+
+constexpr std::array<std::string_view, 3> sources{"unknown", "estimated", "reported"};
+
+void append_number(std::string& out, std::string_view key, double number) {
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  json::append_raw_member(out, key, std::string_view(digits.data(), end));
+}
+
+bool is_empty(const ModelUsage& usage) {
+  return !usage.cost && std::none_of(usage.counts.begin(), usage.counts.end(),
+                                     [](const auto& count) { return count.has_value(); });
+}
+
+}  // namespace
+
+std::string_view name_of(Tokens tokens) {
+  return counter_names[static_cast<std::size_t>(tokens)];
+}
+
+std::string_view name_of(UsageSource source) {
+  return sources[static_cast<std::size_t>(source)];
+}
+
+ModelUsage read_usage(const json::Value& usage) {
+  ModelUsage result;
+  for (std::size_t index = 0; index < tokens_count; ++index) {
+    result.counts[index] = count_of(usage[counter_names[index]]);
+  }
+  const auto cost = usage["cost"].number();
+  if (cost && *cost >= 0) result.cost = cost;
+  const auto* source = std::find(sources.begin(), sources.end(), usage["source"].string());
+  if (source != sources.end()) {
+    result.source = static_cast<UsageSource>(source - sources.begin());
+  } else if (!is_empty(result)) {
+    result.source = UsageSource::reported;
+  }
+  return result;
+}
+
+void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
+  out.push_back('{');
+  for (std::size_t index = 0; index < tokens_count; ++index) {
+    if (usage.counts[index]) json::append_member(out, counter_names[index], *usage.counts[index]);
+  }
+  if (usage.cost) append_number(out, "cost", *usage.cost);
+  if (with_source) json::append_member(out, "source", name_of(usage.source));
+  out.push_back('}');
+}
+
+void add(ModelUsage& sum, const ModelUsage& more) {
+  if (is_empty(sum) && sum.source == UsageSource::unknown) {
+    sum = more;
+    return;
+  }
+  for (std::size_t index = 0; index < tokens_count; ++index) {
+    if (more.counts[index]) {
+      sum.counts[index] = sum.counts[index].value_or(0) + *more.counts[index];
+    }
+  }
+  // What costs an unknown amount beside a known one costs an unknown amount.
+  if (!is_empty(more)) {
+    sum.cost = sum.cost && more.cost ? std::optional(*sum.cost + *more.cost) : std::nullopt;
+  }
+  sum.source = std::min(sum.source, more.source);
+}
+
+ModelUsage estimated_usage(std::optional<std::int64_t> input, std::int64_t text,
+                           std::int64_t reasoning) {
+  ModelUsage usage;
+  usage.source = UsageSource::estimated;
+  if (input) {
+    usage[Tokens::input_text] = input;
+    usage[Tokens::total_input] = input;
+  }
+  if (text > 0) usage[Tokens::output_text] = text;
+  if (reasoning > 0) usage[Tokens::output_reasoning] = reasoning;
+  usage[Tokens::total_output] = text + reasoning;
+  usage[Tokens::total] = input.value_or(0) + text + reasoning;
+  return usage;
+}
+
+}  // namespace millrace::model

@@ -1,0 +1,357 @@
+#include "run/children.hpp"
+
+#include <utility>
+
+#include "agent/budget.hpp"
+#include "agent/decision.hpp"
+#include "agent/deltas.hpp"
+#include "agent/interrupts.hpp"
+#include "agent/state.hpp"
+#include "base/json.hpp"
+#include "model/call/clock.hpp"
+#include "os/event_loop.hpp"
+
+namespace millrace::run {
+namespace {
+
+using json::Tree;
+
+constexpr std::size_t children_at_once = 4;
+
+// Usage and cost of another agent. While it waits for a person so does the run that called it,
+// whose own time of waiting this is.
+Tree without_waits(const Tree& state) {
+  Tree books = Tree::object();
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (state[member].is_object()) books.set(member, state[member]);
+  }
+  if (Tree* usage = books.find("usage"); usage != nullptr) {
+    usage->at("humanInteraction").erase("totalWaitingTimeMs");
+  }
+  return books;
+}
+
+// Whether the event tells whose it is, or is of the whole run.
+bool names_its_agent(const event::Event& event) {
+  if (!event.subagent.empty()) return true;
+  const auto* foreign = std::get_if<event::Foreign>(&event.body);
+  if (foreign != nullptr) return foreign->json.find("\"subagentRunId\"") != std::string_view::npos;
+  return std::holds_alternative<event::Usage>(event.body) ||
+         std::holds_alternative<event::SubagentEnd>(event.body) ||
+         std::holds_alternative<event::SubagentFailed>(event.body);
+}
+
+// A client may repeat an id; a session of its own has ids of its own.
+std::uint64_t resumed_action(std::size_t index) {
+  return (std::uint64_t{1} << 31U) + index;
+}
+
+}  // namespace
+
+void add_spent(Tree& state, const Tree& spent) {
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (!spent[member].is_object()) continue;
+    agent::add_delta(state.at(member), spent["before"][member], spent[member]);
+  }
+  const Tree& turn = spent["turn"];
+  if (!turn.is_object()) return;
+  Tree tokens = Tree::object();
+  tokens.set("input", turn["totalInputTokens"]);
+  tokens.set("output", turn["totalOutputTokens"]);
+  tokens.set("total", turn["totalTokens"]);
+  Tree& llm = state.at("usage").at("llm");
+  agent::add_delta(llm.at("tokens"), Tree(), tokens);
+  agent::add_delta(llm.at("apiCalls"), Tree(), Tree::integer(1));
+  agent::book_attempts(state, spent["attempts"], turn);
+}
+
+std::string final_text(const Tree& state) {
+  const auto& messages = state["messages"].items();
+  for (auto row = messages.rbegin(); row != messages.rend(); ++row) {
+    if ((*row)["role"].string() == "assistant") return std::string((*row)["content"].string());
+    // What stands before the question answered another one.
+    if ((*row)["role"].string() == "user") break;
+  }
+  return {};
+}
+
+AgentSession::Child::Child(AgentSession& parent, std::uint64_t action, const SubAgent& agent,
+                           std::string call_id)
+    : parent_(parent),
+      action_(action),
+      agent_(agent),
+      call_id_(std::move(call_id)),
+      timer_(parent.services_.loop, [this] {
+        timed_out_ = true;
+        session_->stop();
+      }) {}
+
+void AgentSession::Child::start(const model::DriverServices& services, AgentTask task) {
+  run_id_ = services.call.ids.next_id();
+  task.run_id = run_id_;
+  event::SubagentStart start{run_id_, agent_.name};
+  start.call_id = call_id_;
+  parent_.emit(start);
+  if (agent_.timeout.count() > 0) timer_.start_at(os::Timer::Clock::now() + agent_.timeout);
+  session_ = std::make_shared<AgentSession>(services, agent_.plan, std::move(task), *this);
+  session_->start();
+}
+
+// Marks an event as this agent's, unless it is of an agent that it called.
+void AgentSession::Child::on_event(const event::Event& event) {
+  AgentOwner* owner = parent_.owner_;
+  if (owner == nullptr) return;
+  if (const auto* started = std::get_if<event::SubagentStart>(&event.body)) {
+    event::SubagentStart start = *started;
+    if (start.parent_run_id.empty()) start.parent_run_id = run_id_;
+    return owner->on_event({start, event.extra});
+  }
+  if (names_its_agent(event)) return owner->on_event(event);
+  owner->on_event({event.body, event.extra, run_id_});
+}
+
+// The end is dealt with when nothing of the child is on the stack.
+void AgentSession::Child::moved() {
+  if (!session_ || !session_->ended()) {
+    if (parent_.owner_ != nullptr) parent_.owner_->moved();
+    return;
+  }
+  if (std::exchange(told_end_, true)) return;
+  timer_.cancel();
+  const std::weak_ptr<AgentSession> weak = parent_.weak_from_this();
+  const std::uint64_t action = action_;
+  parent_.services_.loop.post([weak, action] {
+    if (const auto parent = weak.lock()) parent->on_child(action);
+  });
+}
+
+void AgentSession::Child::ask(HostWork work, std::uint64_t id, std::string json) {
+  if (parent_.owner_ == nullptr) return;
+  const std::uint64_t own = ++parent_.last_ask_;
+  parent_.asked_[own] = {action_, id};
+  parent_.owner_->ask(work, own, std::move(json));
+}
+
+void AgentSession::Child::withdraw(std::uint64_t id) {
+  for (auto at = parent_.asked_.begin(); at != parent_.asked_.end(); ++at) {
+    if (at->second != std::pair{action_, id}) continue;
+    if (parent_.owner_ != nullptr) parent_.owner_->withdraw(at->first);
+    parent_.asked_.erase(at);
+    return;
+  }
+}
+
+void AgentSession::call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call) {
+  AgentTask task;
+  task.thread_id = task_.thread_id;
+  task.used = task_.used;
+  task.rows = Tree::array();
+  if (agent.inherit_messages) {
+    for (const Tree& row : inherited_.items()) {
+      if (row["role"].string() != "system") task.rows.push(row);
+    }
+  }
+  auto arguments = Tree::parse(call["arguments"].string());
+  Tree row = Tree::object();
+  row.set("id", services_.call.ids.next_id());
+  row.set("role", "user");
+  row.set("content", arguments ? arguments.value()["task"] : Tree::text(""));
+  task.rows.push(std::move(row));
+  start_child(action, agent, std::string(call["id"].string()), std::move(task));
+}
+
+void AgentSession::start_child(std::uint64_t action, const SubAgent& agent, std::string call_id,
+                               AgentTask task) {
+  if (children_.size() >= children_at_once) {
+    queued_.push_back({action, &agent, std::move(call_id), std::move(task)});
+    return;
+  }
+  task.above = [weak = weak_from_this()]() -> std::optional<agent::ReachedLimit> {
+    const auto self = weak.lock();
+    return self ? self->reached_limit() : std::nullopt;
+  };
+  auto child = std::make_unique<Child>(*this, action, agent, std::move(call_id));
+  Child& started = *child;
+  children_.emplace(action, std::move(child));
+  started.start(services_, std::move(task));
+}
+
+void AgentSession::start_queued() {
+  while (!queued_.empty() && children_.size() < children_at_once) {
+    Queued next = std::move(queued_.front());
+    queued_.pop_front();
+    start_child(next.action, *next.agent, std::move(next.call_id), std::move(next.task));
+  }
+}
+
+void AgentSession::on_child(std::uint64_t action) {
+  const auto found = children_.find(action);
+  if (found == children_.end() || outcome_) return;
+  const auto self = shared_from_this();
+  const std::unique_ptr<Child> child = std::move(found->second);
+  children_.erase(found);
+  start_queued();
+  const AgentOutcome& outcome = child->session().outcome();
+  spent_.push_back(books_of(*child));
+  if (outcome.kind == AgentOutcome::Kind::waiting && !child->timed_out()) {
+    return keep_child(action, *child);
+  }
+  tool::ToolOutcome result;
+  if (child->timed_out()) {
+    result = {"The agent " + child->agent().name + " did not end within " +
+                  std::to_string(child->agent().timeout.count()) + " ms.",
+              true, "tool_timeout"};
+  } else if (outcome.kind == AgentOutcome::Kind::finished) {
+    result.content = final_text(child->session().state());
+    // One that a limit ended has said nothing that an empty answer would tell.
+    if (result.content.empty() && outcome.reason != "completed") {
+      result = {
+          "The agent " + child->agent().name + " ended without an answer: " + outcome.reason + ".",
+          true, "tool_failed"};
+    }
+  } else {
+    const Error error = outcome.error.value_or(make_error(Errc::cancelled));
+    result = {error.message, true, std::string(error.code_name())};
+  }
+  end_child(action, *child, result);
+}
+
+// What an agent of the run spent, for add_spent: what it had spent when it asked is added already.
+Tree AgentSession::books_of(const Child& child) const {
+  Tree spent = without_waits(child.session().books());
+  const Tree& kept = waiting_children_[child.call_id()];
+  if (kept["counted"].is_true()) spent.set("before", without_waits(kept["state"]));
+  return spent;
+}
+
+// What the run spent so far, with all that is at work for it.
+Tree AgentSession::books() const {
+  Tree sum = Tree::object();
+  const Tree& state = machine_ ? machine_->state() : state_;
+  for (const std::string_view member : {"usage", "cost"}) {
+    if (state[member].is_object()) sum.set(member, state[member]);
+  }
+  for (const Tree& spent : spent_) add_spent(sum, spent);
+  for (const auto& [action, child] : children_) add_spent(sum, books_of(*child));
+  return sum;
+}
+
+// A limit of the run, or of one that it is a part of, that is reached by what they and all their
+// agents spent so far.
+std::optional<agent::ReachedLimit> AgentSession::reached_limit() const {
+  const Tree& state = machine_ ? machine_->state() : state_;
+  if (state["limits"]["maxTokens"].is_number() || state["costLimit"].is_object()) {
+    Tree held = books();
+    for (const std::string_view member : {"limits", "costLimit"}) held.set(member, state[member]);
+    if (auto reached = agent::reached_limit(held)) return reached;
+  }
+  return task_.above ? task_.above() : std::nullopt;
+}
+
+void AgentSession::tell_child_end(const Child& child, const tool::ToolOutcome& outcome) {
+  if (outcome.is_error) {
+    emit(event::SubagentFailed{child.run_id(), outcome.content, outcome.code});
+  } else {
+    emit(event::SubagentEnd{child.run_id()});
+  }
+}
+
+void AgentSession::end_child(std::uint64_t action, const Child& child,
+                             const tool::ToolOutcome& outcome) {
+  tell_child_end(child, outcome);
+  if (machine_) return end_tool(action, outcome);
+  // It was resumed: its result goes into the state that waits for it.
+  report_result(child.call_id(), outcome);
+  waiting_children_.erase(child.call_id());
+  state_.set("subAgentRuns", waiting_children_);
+  Tree decision = Tree::object();
+  decision.set("action", "tool_result");
+  decision.set("toolCallId", child.call_id());
+  decision.set("result", outcome.content);
+  decision.set("success", Tree::flag(!outcome.is_error));
+  auto applied =
+      agent::apply_decision(std::move(state_), decision, model::now_ms(), services_.call.ids);
+  if (!applied) {
+    state_ = Tree::object();
+    return end({AgentOutcome::Kind::failed, "error", applied.error(), {}, {}});
+  }
+  state_ = std::move(applied.value().at("newState"));
+  if (applied.value()["nextContext"].is_object()) context_ = applied.value()["nextContext"];
+  settle_resumed();
+}
+
+// It waits for a person, and so does the run that called it.
+void AgentSession::keep_child(std::uint64_t action, const Child& child) {
+  const AgentOutcome& outcome = child.session().outcome();
+  Tree ended = Tree::object();
+  ended.set("type", "suspended");
+  ended.set("interruptIds", Tree::array());
+  Tree kept = Tree::object();
+  kept.set("agent", child.agent().name);
+  kept.set("state", child.session().state());
+  kept.set("counted", Tree::flag(true));
+  Tree interrupts = Tree::array();
+  for (const Tree& interrupt : outcome.interrupts.items()) {
+    Tree made = interrupt;
+    if (made["subagentRunId"].is_null()) made.set("subagentRunId", child.run_id());
+    ended.at("interruptIds").push(made["id"]);
+    interrupts.push(std::move(made));
+  }
+  kept.set("interrupts", std::move(interrupts));
+  const std::string ended_json = ended.to_json(json::Surrogates::replace);
+  emit(event::SubagentEnd{child.run_id(), {}, ended_json});
+  if (!waiting_children_.is_object()) waiting_children_ = Tree::object();
+  waiting_children_.set(child.call_id(), std::move(kept));
+  if (!machine_) {
+    state_.set("subAgentRuns", waiting_children_);
+    return settle_resumed();
+  }
+  Tree deferred = Tree::object();
+  deferred.set("deferred", Tree::flag(true));
+  machine_->complete(action, std::move(deferred), model::now_ms());
+  pump();
+}
+
+void AgentSession::resume_children() {
+  agent::end_human_wait(state_, model::now_ms());
+  keep_time(agent::deadline_of(state_));
+  const Tree answers = std::move(task_.children);
+  std::size_t index = 0;
+  for (const auto& [call_id, answer] : answers.members()) {
+    const std::string_view name = waiting_children_[call_id]["agent"].string();
+    for (const SubAgent& agent : plan_->sub_agents) {
+      if (agent.name != name) continue;
+      AgentTask task;
+      task.thread_id = task_.thread_id;
+      task.used = task_.used;
+      task.state = answer["state"];
+      task.context = answer["context"];
+      task.children = answer["children"];
+      start_child(resumed_action(++index), agent, std::string(call_id), std::move(task));
+      break;
+    }
+  }
+  if (index == 0) settle_resumed();
+}
+
+void AgentSession::take_spent() {
+  for (const Tree& spent : std::exchange(spent_, {})) add_spent(state_, spent);
+}
+
+// One that was resumed has ended: what it did is not done again. When all have, the run goes on, or
+// waits for the rest.
+void AgentSession::settle_resumed() {
+  if (outcome_) return;
+  take_spent();
+  if (!children_.empty() || !queued_.empty()) {
+    if (owner_ == nullptr) return;
+    owner_->rest(state_, context_);
+    return owner_->moved();
+  }
+  tell_rest();
+  if (!context_.is_object()) return end_waiting();
+  next_step();
+  pump();
+}
+
+}  // namespace millrace::run

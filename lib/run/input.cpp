@@ -1,0 +1,157 @@
+#include "run/input.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "base/json.hpp"
+#include "base/json_depth.hpp"
+#include "format/format.hpp"
+#include "message/body_size.hpp"
+#include "message/foreign.hpp"
+
+namespace millrace::run {
+namespace {
+
+constexpr std::size_t most_answers = 1024;
+constexpr std::string_view body_shape =
+    "The body must be an AG-UI RunAgentInput, or { threadId, messages }: ";
+
+Error wrong_body(const std::string& what) {
+  return make_error(Errc::invalid_body, std::string(body_shape) + what + ".");
+}
+
+// A member that is a string when it is there.
+Result<std::string> optional_text(const json::Value& body, std::string_view key) {
+  const json::Value value = body[key];
+  if (value.is_nothing()) return std::string();
+  if (!value.is_string()) return wrong_body("`" + std::string(key) + "` must be a string");
+  return std::string(value.string());
+}
+
+// The canonical messages as the text of an array.
+Result<std::string> read_messages(const json::Value& messages, const InputOptions& options,
+                                  IdSource& ids) {
+  if (messages.is_nothing()) return wrong_body("`messages` is missing");
+  if (!messages.is_array() && !messages.is_object()) {
+    return wrong_body("`messages` must be an array");
+  }
+  if (options.verbatim) return messages.to_json(json::Surrogates::keep);
+  MILLRACE_TRY(message::check_size(messages));
+  const std::string_view format_name = options.format;
+  const bool is_canonical = format_name.empty() || format_name == "canonical";
+  const format::Format* format =
+      format::find_format(is_canonical ? std::string_view("identity") : format_name);
+  if (format == nullptr) {
+    std::string names;
+    for (const format::Format& row : format::formats()) {
+      names.append(names.empty() ? "" : ", ").append(row.name);
+      std::replace(names.begin(), names.end(), '_', '-');
+    }
+    return make_error(Errc::unknown_format, "There is no message format \"" +
+                                                std::string(format_name) + "\". Use one of " +
+                                                names + ".");
+  }
+  if (format->name != "identity") {
+    return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
+  }
+  const auto adopted = message::adopt_foreign(
+      messages, options.from_client ? message::UnknownParts::kept : message::UnknownParts::refused);
+  if (!adopted) return adopted.error();
+  return format::from_api(*format, adopted.value(), ids);
+}
+
+// The tools of the client as the text of an array, "" without any. A model is offered each by its
+// name, and the name of a call tells whose it is.
+Result<std::string> read_tools(const json::Value& tools) {
+  if (tools.is_nothing()) return std::string();
+  if (!tools.is_array()) return wrong_body("`tools` must be an array");
+  MILLRACE_TRY(message::check_tool_count(tools));
+  std::set<std::string_view> names;
+  for (const json::Value tool : tools.items()) {
+    const std::string_view name =
+        (tool["function"].is_object() ? tool["function"] : tool)["name"].string();
+    if (name.empty()) return wrong_body("`tools` must consist of objects with a `name`");
+    if (!names.insert(name).second) {
+      return wrong_body("`tools` holds `" + std::string(name) + "` twice");
+    }
+  }
+  return tools.size() > 0 ? tools.to_json() : std::string();
+}
+
+// What the client's page knows, as a system message of its own.
+Result<std::string> context_message(const json::Value& context, IdSource& ids) {
+  if (context.is_nothing() || (context.is_array() && context.size() == 0)) return std::string();
+  if (!context.is_array()) return wrong_body("`context` must be an array");
+  std::string text;
+  for (const json::Value entry : context.items()) {
+    if (!entry.is_object() || !entry["description"].is_string() || !entry["value"].is_string()) {
+      return wrong_body("`context` must consist of objects with a `description` and a `value`");
+    }
+    if (!text.empty()) text.push_back('\n');
+    text.append(entry["description"].string()).append(": ").append(entry["value"].string());
+  }
+  std::string message = "{";
+  json::append_member(message, "id", ids.next_id());
+  json::append_member(message, "role", "system");
+  json::append_member(message, "content", text, json::Surrogates::keep);
+  message.push_back('}');
+  return message;
+}
+
+}  // namespace
+
+Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& options,
+                                    IdSource& ids) {
+  json::Document document(json::data_depth_limit);
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  const json::Value& body = parsed.value();
+  if (!body.is_object()) return wrong_body("it is not an object");
+
+  AgentInput input;
+  const std::array<std::pair<std::string_view, std::string*>, 4> texts{{
+      {"threadId", &input.thread_id},
+      {"runId", &input.run_id},
+      {"parentRunId", &input.parent_run_id},
+      {"protocolVersion", &input.protocol_version},
+  }};
+  for (const auto& [key, target] : texts) {
+    auto value = optional_text(body, key);
+    if (!value) return std::move(value).error();
+    *target = std::move(value).value();
+  }
+  if (input.thread_id.empty()) input.thread_id = ids.next_id();
+  if (input.run_id.empty()) input.run_id = ids.next_id();
+
+  auto tools = read_tools(body["tools"]);
+  if (!tools) return std::move(tools).error();
+  input.tools_json = std::move(tools).value();
+
+  const json::Value resume = body["resume"];
+  if (!resume.is_nothing() && !resume.is_array()) return wrong_body("`resume` must be an array");
+  if (resume.size() > most_answers) {
+    return make_error(Errc::body_too_large, "The request answers " + std::to_string(resume.size()) +
+                                                " questions; at most " +
+                                                std::to_string(most_answers) +
+                                                " can be answered at once.");
+  }
+  if (resume.size() > 0) input.resume_json = resume.to_json();
+
+  auto messages = read_messages(body["messages"], options, ids);
+  if (!messages) return std::move(messages).error();
+  auto context = context_message(body["context"], ids);
+  if (!context) return std::move(context).error();
+  input.messages_json = std::move(messages).value();
+  const bool is_empty = input.messages_json == "[]";
+  const bool goes_on = options.has_state || !input.resume_json.empty();
+  // Instructions say how to answer, not what is asked: a model would be paid for nothing.
+  if (is_empty && !goes_on && context.value().empty()) return wrong_body("`messages` is empty");
+  if (!context.value().empty() && !(is_empty && goes_on)) {
+    input.messages_json.insert(1, is_empty ? context.value() : context.value() + ",");
+  }
+  return input;
+}
+
+}  // namespace millrace::run

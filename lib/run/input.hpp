@@ -1,0 +1,44 @@
+// The body of POST /agent: AG-UI's RunAgentInput, or the smaller body that fetchLLM's route may
+// send.
+// Source: AG-UI protocol 1.0, RunAgentInput.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+
+namespace millrace::run {
+
+struct AgentInput {
+  std::string thread_id;
+  std::string run_id;
+  std::string parent_run_id;
+  std::string protocol_version;  // "" when the client sent none
+  std::string messages_json;  // canonical unless verbatim, not empty; `context` stands first as a
+                              // system message
+  std::string tools_json;     // AG-UI tools, or ""
+  std::string resume_json;    // answers to interrupts, or ""
+  // The rows of `messages_json` (agent_rows.hpp), and the tools, where a thread with time has read
+  // them; else null.
+  json::Tree rows;
+  json::Tree tools;
+};
+
+struct InputOptions {
+  std::string_view format;   // the shape of `messages`; "" is canonical
+  bool has_state = false;    // the run's own state is known
+  bool verbatim = false;     // messages are not read: only a host sees them, who gave them
+  bool from_client = false;  // parts of unknown types are no fault
+};
+
+// Reads and checks the body. Missing ids are made, unknown members and nulls of optional ones
+// ignored. There may be no messages where the body answers questions, the state is known, or
+// `context` says what is asked.
+// Errors: invalid_json, json_too_deep, invalid_body, invalid_messages, unknown_format.
+Result<AgentInput> read_agent_input(std::string_view body, const InputOptions& options,
+                                    IdSource& ids);
+
+}  // namespace millrace::run

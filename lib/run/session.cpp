@@ -1,0 +1,320 @@
+#include "run/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/interrupts.hpp"
+#include "agent/state.hpp"
+#include "model/call/clock.hpp"
+#include "run/children.hpp"
+
+namespace millrace::run {
+namespace {
+
+using json::Tree;
+
+Error error_of(const Tree& error) {
+  return make_error(code_of(error["type"].string()), std::string(error["message"].string()));
+}
+
+// A result as the step machine tells it (StepMachine::report_result), or says instead of running a
+// call: {"result": {"content", "error"}}.
+tool::ToolOutcome outcome_of(const Tree& event) {
+  const Tree& result = event["result"];
+  const Tree& error = event["error"].is_null() ? result["error"] : event["error"];
+  tool::ToolOutcome outcome;
+  outcome.is_error = !error.is_null();
+  const Tree& text = result["content"].is_string() ? result["content"]
+                     : error.is_object()           ? error["message"]
+                     : outcome.is_error            ? error
+                                                   : result;
+  outcome.content = text.is_string() ? std::string(text.string()) : text.to_json();
+  if (outcome.is_error) {
+    outcome.details = tool::read_details(event["details"]);
+  } else if (result["content"].is_string()) {
+    Tree beside = result;
+    beside.erase("content");
+    outcome.details = tool::read_details(beside);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+AgentSession::AgentSession(const model::DriverServices& services,
+                           std::shared_ptr<const AgentPlan> plan, AgentTask task, AgentOwner& owner)
+    : services_(services), plan_(std::move(plan)), task_(std::move(task)), owner_(&owner) {}
+
+AgentSession::~AgentSession() = default;
+
+void AgentSession::start() {
+  prepare_state();
+  if (!task_.used) task_.used = std::make_shared<UsedIds>();
+  for (const Tree& row : state_["messages"].items()) {
+    task_.used->insert(std::string(row["id"].string()));
+    for (const Tree& call : row["tool_calls"].items()) {
+      task_.used->insert(std::string(call["id"].string()));
+    }
+  }
+  for (const std::string& stray : task_.strays) {
+    owner_->on_event(
+        {event::Warning{row_of(Errc::approval_mismatch).code, agent::stray_sentence(stray)}, {}});
+  }
+  // A run that goes on in the middle of a turn says so to readers of its own.
+  if (context_.is_object() && state_["modelStep"]["open"].is_true()) tell_step();
+  for (const auto& [call_id, text] : task_.results) report_result(call_id, {text, true});
+  if (!task_.children.members().empty()) return resume_children();
+  if (!context_.is_object() && !goes_on()) return;
+  next_step();
+  pump();
+}
+
+// Whether a saved run without a next step has one all the same; what has not ends here.
+bool AgentSession::goes_on() {
+  const std::string_view status = state_["status"].string();
+  if (status == "interrupted" && state_["interruption"]["canResume"].truthy()) {
+    state_.set("status", "running");
+    state_.erase("interruption");
+    return true;
+  }
+  if (status == "waiting_for_human" || status == "waiting_for_async_tool") {
+    tell_rest();
+    end_waiting();
+    return false;
+  }
+  if (!agent::is_blocked(status)) return true;
+  tell_rest();
+  reason_ = state_["endReason"].string();
+  if (status == "interrupted" || reason_ == "user_aborted") {
+    end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}, true});
+  } else {
+    finish();
+  }
+  return false;
+}
+
+void AgentSession::prepare_state() {
+  const std::int64_t now = model::now_ms();
+  context_ = std::move(task_.context);
+  if (task_.state.is_object()) {
+    state_ = std::move(task_.state);
+    waiting_children_ = state_["subAgentRuns"];
+  } else {
+    state_ = agent::initial_state(plan_->state, now);
+    state_.set("operationId", task_.run_id);
+    Tree messages = Tree::array();
+    if (!plan_->instructions.empty()) {
+      Tree row = Tree::object();
+      row.set("id", services_.call.ids.next_id());
+      row.set("role", "system");
+      row.set("content", plan_->instructions);
+      messages.push(std::move(row));
+    }
+    for (Tree& row : task_.rows.items()) messages.push(std::move(row));
+    state_.set("messages", std::move(messages));
+    state_.set("modelTurns", Tree::integer(0));
+    given_rows_ = state_["messages"].items().size();
+  }
+  operation_id_ = state_["operationId"].string();
+  step_ = state_["modelStep"]["number"].integer_or(state_["modelTurns"].integer_or(0));
+  state_.set("tools", plan_->definitions);
+  state_.set("toolManifestMap", plan_->manifests);
+  for (const Tree& tool : task_.client_tools.items()) {
+    const std::string name = name_of_client_tool(tool);
+    if (name.empty() || plan_->tools.find(name) != nullptr) continue;
+    client_names_.insert(name);
+    state_.at("toolManifestMap").set(name, free_manifest(name));
+    state_.at("toolExecutorMap").set(name, "client");
+  }
+  if (client_names_.empty()) {
+    request_ = plan_->request;
+  } else if (task_.request) {
+    request_ = std::move(task_.request);
+  } else {
+    request_ = request_with(*plan_->offer, task_.client_tools);
+  }
+  state_.fit();
+}
+
+void AgentSession::next_step() {
+  if (std::any_of(plan_->sub_agents.begin(), plan_->sub_agents.end(),
+                  [](const SubAgent& agent) { return agent.inherit_messages; })) {
+    inherited_ = state_["messages"];
+  }
+  agent::StepOptions options;
+  options.tools = plan_->tool_names;
+  options.model = true;
+  options.history = true;
+  options.lean = true;
+  options.concurrency = plan_->concurrency;
+  options.answer_tokens = plan_->answer_tokens;
+  options.last_id = last_action_;
+  options.retries = [plan = plan_](std::string_view name) {
+    const tool::Tool* tool = plan->tools.find(name);
+    const bool safe = tool != nullptr && tool->spec().effect != tool::Effect::once;
+    return safe ? tool->spec().retries : 0;
+  };
+  options.above = task_.above;
+  options.decide = [this](Tree& state, const Tree& context) { return decide(state, context); };
+  if (plan_->rounds) {
+    options.raw_arguments = true;
+    options.failure = [plan = plan_](const Tree& error) {
+      return agent::told_failure(error, *plan->rounds);
+    };
+  }
+  machine_ = std::make_unique<agent::StepMachine>(std::move(options), services_.call.ids);
+  machine_->begin(std::move(state_), std::move(context_), model::now_ms());
+  state_ = Tree();
+  context_ = Tree();
+  keep_time(machine_->deadline_ms());
+}
+
+// Once for a run: what it waits for people is before its first step here.
+void AgentSession::keep_time(std::optional<std::int64_t> until_ms) {
+  if (!until_ms || deadline_) return;
+  deadline_ =
+      std::make_unique<os::Timer>(services_.loop, [this, at = *until_ms] { watch_deadline(at); });
+  start_deadline(*until_ms);
+}
+
+// What is too far for the clock of a timer is looked at again.
+void AgentSession::start_deadline(std::int64_t at_ms) {
+  constexpr std::int64_t longest = 24LL * 60 * 60 * 1000;
+  const std::int64_t rest = std::clamp<std::int64_t>(at_ms - model::now_ms(), 0, longest);
+  deadline_->start_at(os::Timer::Clock::now() + std::chrono::milliseconds(rest));
+}
+
+void AgentSession::watch_deadline(std::int64_t at_ms) {
+  if (model::now_ms() < at_ms) return start_deadline(at_ms);
+  expire();
+}
+
+// Does what the machine asks for until it waits for somebody.
+void AgentSession::pump() {
+  if (std::exchange(pumping_, true)) return;
+  const auto self = shared_from_this();
+  while (machine_) {
+    Tree todo = machine_->take();
+    for (const Tree& id : todo["cancelled"].items()) {
+      cancel_action(static_cast<std::uint64_t>(id.integer_or(0)));
+    }
+    take_events(todo.at("events"));
+    if (Tree* outcome = todo.find("outcome")) {
+      take_outcome(std::move(*outcome));
+      continue;
+    }
+    const auto& actions = todo["actions"].items();
+    if (actions.empty()) break;
+    for (const Tree& action : actions) perform(action);
+  }
+  pumping_ = false;
+  if (owner_ != nullptr) owner_->moved();
+}
+
+void AgentSession::perform(const Tree& action) {
+  const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
+  if (action["kind"].string() == "model") return call_model(id, action["payload"]["payload"]);
+  if (action["kind"].string() == "tool") return start_tool(id, action["payload"]);
+  machine_->fail(id, agent::error_tree(make_error(Errc::unknown_instruction)), model::now_ms());
+}
+
+void AgentSession::take_events(Tree& events) {
+  for (const Tree& event : events.items()) {
+    const std::string_view type = event["type"].string();
+    if (type == "done" || type == "interrupted") reason_ = event["reason"].string();
+    if (type == "compression_error" && owner_ != nullptr) warn_of(event["error"]);
+    if (type == "tool_retry") {
+      Tree progress = Tree::object();
+      progress.set("retry", event["retry"]);
+      progress.set("error", event["error"]);
+      tell_progress(std::string(event["id"].string()), progress.to_json(json::Surrogates::replace));
+    }
+    if (type != "tool_result") continue;
+    report_result(std::string(event["id"].string()), outcome_of(event));
+  }
+}
+
+// The run goes on without a summary; why, its readers would never hear.
+void AgentSession::warn_of(const Tree& error) {
+  const std::string message = "The conversation was not compressed and goes on as it is: " +
+                              std::string(error["message"].string());
+  owner_->on_event({event::Warning{error["type"].string(), message}, {}});
+}
+
+void AgentSession::take_outcome(Tree outcome) {
+  last_action_ = machine_->last_id();
+  machine_.reset();
+  state_ = std::move(outcome.at("newState"));
+  Tree* next = outcome.find("nextContext");
+  context_ = next != nullptr ? std::move(*next) : Tree();
+  take_spent();
+  const std::string_view status = state_["status"].string();
+  // Whoever stopped or ended the run has left what they ask.
+  const bool over = status == "interrupted" || status == "done" || status == "error";
+  if (!over && waiting_children_.is_object() && !waiting_children_.members().empty()) {
+    state_.set("subAgentRuns", waiting_children_);
+  } else {
+    state_.erase("subAgentRuns");
+  }
+  Tree step = Tree::object();
+  step.set("number", Tree::integer(step_));
+  step.set("open", Tree::flag(step_open_ && context_.is_object()));
+  state_.set("modelStep", std::move(step));
+  if (state_["status"].string() == "done") state_.set("endReason", reason_);
+  tell_rest();
+  if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  if (context_.is_object()) return next_step();
+  finish();
+}
+
+// The run may go on from here elsewhere.
+void AgentSession::tell_rest() {
+  // The questions have their ids before anybody keeps the state.
+  if (!context_.is_object()) ask();
+  if (owner_ != nullptr) owner_->rest(state_, context_);
+}
+
+// The step machine gave no next step: the run is over, or somebody is asked.
+void AgentSession::finish() {
+  const std::string_view status = state_["status"].string();
+  if (status == "error") {
+    const Error error = turn_error_ ? std::move(*turn_error_) : error_of(state_["error"]);
+    AgentOutcome failed{AgentOutcome::Kind::failed, "error", error, turn_code_, {}};
+    failed.members = turn_members_;
+    return end(std::move(failed));
+  }
+  if (status == "waiting_for_human" || status == "waiting_for_async_tool") return end_waiting();
+  end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}, {}});
+}
+
+// What people are asked; from here on the run waits for them, also when an agent it calls asks.
+Tree AgentSession::ask() {
+  Tree interrupts = agent::open_interrupts(state_, model::now_ms(), services_.call.ids);
+  if (!interrupts.items().empty() && state_["humanWaitingSince"].is_null()) {
+    state_.set("humanWaitingSince", Tree::integer(model::now_ms()));
+  }
+  return interrupts;
+}
+
+void AgentSession::end_waiting() {
+  Tree interrupts = ask();
+  const bool asks = !interrupts.items().empty();
+  end({asks ? AgentOutcome::Kind::waiting : AgentOutcome::Kind::delegated,
+       std::string(asks ? "waiting_for_human" : "waiting_for_client"),
+       {},
+       {},
+       std::move(interrupts)});
+}
+
+void AgentSession::pause() {
+  paused_ = true;
+  if (turn_) turn_->pause();
+}
+
+void AgentSession::resume() {
+  paused_ = false;
+  if (turn_) turn_->resume();
+}
+
+}  // namespace millrace::run

@@ -1,0 +1,246 @@
+// An agent's run on the engine thread: the step machine, the model it asks, the tools and the other
+// agents that it calls, until the run ends or waits for somebody.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/step/step_machine.hpp"
+#include "base/json_tree.hpp"
+#include "base/seldom.hpp"
+#include "event/event.hpp"
+#include "model/call/call_driver.hpp"
+#include "run/model_turn.hpp"
+#include "run/plan.hpp"
+#include "run/tool_job.hpp"
+
+namespace millrace::run {
+
+// What a run is given.
+struct AgentTask {
+  std::string thread_id;
+  std::string run_id;
+  json::Tree rows;          // of a new run (agent_rows.hpp)
+  json::Tree client_tools;  // AG-UI tools that the client runs
+  // What the model is offered with them, where it is known already.
+  std::shared_ptr<const Result<model::ChatPayload>> request = nullptr;
+  // Of a run that goes on; null for a new one. Without a context it waits as before.
+  json::Tree state;
+  json::Tree context;
+  // Answers to other agents of the run that wait, by the id of their call: { "state", "context" }.
+  json::Tree children;
+  // Results that were decided on and that the reader does not know: the id of the call, the text.
+  std::vector<std::pair<std::string, std::string>> results;
+  // Of a run that this one is a part of.
+  std::shared_ptr<UsedIds> used;
+  // The limit that it has reached.
+  std::function<std::optional<agent::ReachedLimit>()> above = nullptr;
+  // Questions that are answered and that nobody asked.
+  std::vector<std::string> strays;
+};
+
+// How a run ended.
+struct AgentOutcome {
+  enum class Kind : std::uint8_t {
+    finished,   // `reason` is a finish reason of the agent room
+    delegated,  // the client runs the calls that have no result
+    waiting,    // for approval or an answer: `interrupts`
+    cancelled,
+    failed,
+  };
+  Kind kind = Kind::finished;
+  std::string reason;
+  std::optional<Error> error;
+  std::string code;          // what readers are told of the error; "" is its own
+  json::Tree interrupts;     // of AG-UI's shape
+  bool decided = false;      // cancelled by a person's answer, not in the middle of something
+  std::string members = {};  // of the error's event, further ones, without braces
+};
+
+// What a host is asked to do.
+enum class HostWork : std::uint8_t { tool, model };
+
+// Who runs a session. Events come as of a legal AG-UI run, without its frame.
+// Thread: engine thread. None of these may destroy the session.
+class AgentOwner : public event::EventSink {
+ public:
+  // Events came, or the end.
+  virtual void moved() = 0;
+  // Has the host do something; the answer goes to AgentSession::complete.
+  // Shape: of a tool {"name", "toolCallId", "arguments": JSON text, "idempotencyKey"}, of a model
+  // host_question().
+  virtual void ask(HostWork work, std::uint64_t id, std::string json) = 0;
+  // The answer is not wanted any more.
+  virtual void withdraw(std::uint64_t id) = 0;
+  // A step ended; a run may go on from here elsewhere.
+  virtual void rest(const json::Tree& state, const json::Tree& context) {
+    static_cast<void>(state);
+    static_cast<void>(context);
+  }
+};
+
+// Thread: engine thread.
+// Lifetime: the owner outlives the session, or its end by leave().
+class AgentSession final : public std::enable_shared_from_this<AgentSession> {
+ public:
+  AgentSession(const model::DriverServices& services, std::shared_ptr<const AgentPlan> plan,
+               AgentTask task, AgentOwner& owner);
+  ~AgentSession();
+  AgentSession(const AgentSession&) = delete;
+  AgentSession& operator=(const AgentSession&) = delete;
+
+  void start();
+  // Ends, cancelled, with what it was given: nothing is asked and nothing runs.
+  void end_at_once();
+  // The reader lags behind, or has room again.
+  void pause();
+  void resume();
+  // Ends the run as cancelled: the model's socket, every tool and every other agent.
+  void stop();
+  // The same, and the owner hears nothing more.
+  void leave();
+  // The host's answer: host_chunk() of a model; of a tool {"content": string, "isError"?, "code"?,
+  // "extra"?: object}, or {"progress": value} on the way. An unknown id is ignored.
+  void complete(std::uint64_t id, std::string_view json);
+
+  [[nodiscard]] bool ended() const { return outcome_.has_value(); }
+  [[nodiscard]] const AgentOutcome& outcome() const { return *outcome_; }
+  // After the last step.
+  [[nodiscard]] const json::Tree& state() const { return state_; }
+  // Rows that the run was given; those behind them are its own.
+  [[nodiscard]] std::size_t given_rows() const { return given_rows_; }
+
+ private:
+  using Tree = json::Tree;
+  class Child;
+
+  void prepare_state();
+  // The loop (agent_session.cpp)
+  bool goes_on();
+  void next_step();
+  void keep_time(std::optional<std::int64_t> until_ms);
+  void start_deadline(std::int64_t at_ms);
+  void watch_deadline(std::int64_t at_ms);
+  json::Tree ask();
+  void tell_rest();
+  void pump();
+  void perform(const Tree& action);
+  void take_events(Tree& events);
+  void warn_of(const json::Tree& error);
+  void take_outcome(Tree outcome);
+  void finish();
+  void end_waiting();
+  Tree decide(Tree& state, const Tree& context);
+  Tree decide_turn(Tree& state, const Tree& context);
+  [[nodiscard]] bool asks_user(const Tree& call) const;
+  [[nodiscard]] Tree open_question(const Tree& state) const;
+
+  // Turns of the model and calls (agent_session_calls.cpp)
+  void call_model(std::uint64_t action, const Tree& payload);
+  void on_turn();
+  void take_turn(std::uint64_t action, Tree chunk);
+  void ask_host(std::uint64_t action, const Tree& rows);
+  void on_host_turn(std::string_view json);
+  void leave_host_turn();
+  void call_tool(std::uint64_t action, const Tree& payload);
+  void run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call);
+  void start_tool(std::uint64_t action, const Tree& payload);
+  void end_tool(std::uint64_t action, const tool::ToolOutcome& outcome);
+  void refuse(std::uint64_t action, const Error& error);
+  void report_result(const std::string& call_id, const tool::ToolOutcome& outcome);
+  void report_details(const std::string& call_id, const tool::Details& given);
+  void tell_progress(const std::string& call_id, std::string_view json);
+  void open_step();
+  void tell_step();
+  void close_step();
+  void emit(const event::Body& body);
+
+  // How it ends (agent_session_end.cpp)
+  void expire();
+  void take_partial_turn();
+  void take_cut_turn(ModelTurn& turn);
+  void end_between(AgentOutcome outcome);
+  void end(AgentOutcome outcome);
+  void cancel_action(std::uint64_t action);
+  void cancel_all();
+  void drop_child(Child& child);
+
+  // Other agents (agent_children.cpp)
+  void call_agent(std::uint64_t action, const SubAgent& agent, const Tree& call);
+  void start_child(std::uint64_t action, const SubAgent& agent, std::string call_id,
+                   AgentTask task);
+  void start_queued();
+  void resume_children();
+  void on_child(std::uint64_t action);
+  Tree books_of(const Child& child) const;
+  Tree books() const;
+  [[nodiscard]] std::optional<agent::ReachedLimit> reached_limit() const;
+  void take_spent();
+  void tell_child_end(const Child& child, const tool::ToolOutcome& outcome);
+  void end_child(std::uint64_t action, const Child& child, const tool::ToolOutcome& outcome);
+  void keep_child(std::uint64_t action, const Child& child);
+  void settle_resumed();
+
+  model::DriverServices services_;
+  std::shared_ptr<const AgentPlan> plan_;
+  AgentTask task_;
+  AgentOwner* owner_;
+  std::set<std::string, std::less<>> client_names_;
+  // Of the plan, with the tools of the client.
+  std::shared_ptr<const Result<model::ChatPayload>> request_;
+  std::size_t given_rows_ = 0;
+
+  Tree state_;
+  std::string operation_id_;  // of the run and of those that go on from it
+  Tree context_;
+  std::unique_ptr<agent::StepMachine> machine_;
+  // No two actions of a run have one id: the host may answer late.
+  std::uint64_t last_action_ = 0;
+  std::unique_ptr<os::Timer> deadline_;  // of runs with a limit of time
+  bool pumping_ = false;
+  bool paused_ = false;
+  bool stopping_ = false;
+  std::string reason_;        // of the step machine's end
+  Seldom<Error> turn_error_;  // that ends the run
+  std::string turn_code_;
+  std::string turn_members_;
+  Seldom<AgentOutcome> outcome_;
+
+  // Calls of the last turn of the model whose result the reader does not have.
+  std::vector<std::string> open_calls_;
+  std::int64_t step_ = 0;
+  bool step_open_ = false;
+
+  std::shared_ptr<ModelTurn> turn_;
+  std::uint64_t turn_action_ = 0;
+  bool host_turn_ = false;  // the turn is the host's
+  std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
+  // Calls that begin later.
+  std::map<std::uint64_t, std::unique_ptr<os::Timer>> waits_;
+  std::map<std::uint64_t, std::unique_ptr<Child>> children_;
+  // Children that wait for their turn.
+  struct Queued {
+    std::uint64_t action;
+    const SubAgent* agent;
+    std::string call_id;
+    AgentTask task;
+  };
+  std::list<Queued> queued_;
+  // What children ask the host, under ids of this run's.
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> asked_;
+  std::uint64_t last_ask_ = std::uint64_t{1} << 32U;
+  std::vector<Tree> spent_;  // by children that ended, and by a turn that failed
+  Tree waiting_children_;    // by call id: {"agent", "state", "interrupts", "counted"}
+  Tree inherited_;           // rows for children that inherit them
+};
+
+}  // namespace millrace::run

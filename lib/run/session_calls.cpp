@@ -1,0 +1,293 @@
+// What an agent's run does for its step machine: turns of the model, and calls of tools.
+#include <utility>
+
+#include "agent/host_turn.hpp"
+#include "agent/message_rows.hpp"
+#include "agent/state.hpp"
+#include "base/json.hpp"
+#include "model/call/clock.hpp"
+#include "run/children.hpp"
+#include "run/session.hpp"
+
+namespace millrace::run {
+namespace {
+
+using json::Tree;
+
+// A result for the machine. Text stands for itself.
+Tree result_of(const tool::ToolOutcome& outcome) {
+  if (outcome.details.empty()) return Tree::text(outcome.content);
+  Tree made = Tree::object();
+  tool::set_details(made, outcome.details);
+  made.set("content", outcome.content);
+  return made;
+}
+
+Tree failure_of(const tool::ToolOutcome& outcome) {
+  Tree error = Tree::object();
+  error.set("type", outcome.code.empty() ? std::string("tool_failed") : outcome.code);
+  error.set("message", outcome.content);
+  if (outcome.retry) error.set("retry", Tree::flag(true));
+  if (!outcome.details.empty()) tool::set_details(error.at("details"), outcome.details);
+  return error;
+}
+
+std::string step_name(std::int64_t number) {
+  return "step-" + std::to_string(number);
+}
+
+}  // namespace
+
+void AgentSession::emit(const event::Body& body) {
+  if (owner_ != nullptr) owner_->on_event({body});
+}
+
+void AgentSession::open_step() {
+  close_step();
+  ++step_;
+  tell_step();
+}
+
+void AgentSession::tell_step() {
+  step_open_ = true;
+  emit(event::StepStart{step_name(step_)});
+}
+
+void AgentSession::close_step() {
+  if (std::exchange(step_open_, false)) emit(event::StepEnd{step_name(step_)});
+}
+
+void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
+  const bool silent = payload["purpose"].string() == "compression";
+  if (plan_->rounds) {
+    const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
+    if (!room) return machine_->fail(action, agent::error_tree(room.error()), model::now_ms());
+  }
+  if (!silent) open_step();
+  if (plan_->host_model) return ask_host(action, payload["messages"]);
+  if (!*request_)
+    return machine_->fail(action, agent::error_tree(request_->error()), model::now_ms());
+  auto messages = agent::messages_of(payload["messages"]);
+  if (!messages)
+    return machine_->fail(action, agent::error_tree(messages.error()), model::now_ms());
+  model::ChatPayload asked = request_->value();
+  asked.messages = std::move(messages).value();
+  if (!payload["tools"].is_true()) asked.tools.clear();
+  model::CallOptions call;
+  call.chain = plan_->chain;
+  call.retry.after_first_token = plan_->retry_after_first_token;
+  call.decoder = plan_->decoder;
+  turn_action_ = action;
+  if (owner_ == nullptr) return;
+  turn_ = std::make_shared<ModelTurn>(services_, std::move(call), std::move(asked), *owner_,
+                                      *task_.used, silent);
+  const std::weak_ptr<AgentSession> weak = weak_from_this();
+  const auto turn = turn_;
+  turn->start([weak] {
+    if (const auto self = weak.lock()) self->on_turn();
+  });
+  if (paused_) turn->pause();
+}
+
+void AgentSession::on_turn() {
+  if (!turn_ || !turn_->ended()) {
+    if (owner_ != nullptr) owner_->moved();
+    return;
+  }
+  const auto turn = std::exchange(turn_, nullptr);
+  const std::uint64_t action = turn_action_;
+  if (!machine_) return;
+  if (turn->error()) {
+    take_cut_turn(*turn);
+    if (!turn->silent()) {
+      turn_error_ = turn->error();
+      turn_code_ = turn->failure_code();
+      turn_members_ = turn->failure_members();
+    }
+    machine_->fail(action, agent::error_tree(*turn->error()), model::now_ms());
+  } else {
+    take_turn(action, turn->take_chunk());
+  }
+  pump();
+}
+
+void AgentSession::take_turn(std::uint64_t action, Tree chunk) {
+  open_calls_.clear();
+  for (const Tree& call : chunk["tool_calls"].items()) {
+    open_calls_.emplace_back(call["id"].string());
+  }
+  machine_->progress(action, std::move(chunk));
+  machine_->complete(action, Tree(), model::now_ms());
+}
+
+void AgentSession::ask_host(std::uint64_t action, const Tree& rows) {
+  if (owner_ == nullptr) return;
+  turn_action_ = action;
+  host_turn_ = true;
+  owner_->ask(HostWork::model, action, agent::host_question(rows));
+}
+
+void AgentSession::on_host_turn(std::string_view json) {
+  host_turn_ = false;
+  if (!machine_) return;
+  const auto self = shared_from_this();
+  auto chunk = agent::host_chunk(json);
+  if (chunk) {
+    take_turn(turn_action_, std::move(chunk).value());
+  } else {
+    turn_error_ = chunk.error();
+    machine_->fail(turn_action_, agent::error_tree(chunk.error()), model::now_ms());
+  }
+  pump();
+}
+
+void AgentSession::leave_host_turn() {
+  if (std::exchange(host_turn_, false) && owner_ != nullptr) owner_->withdraw(turn_action_);
+}
+
+void AgentSession::start_tool(std::uint64_t action, const Tree& payload) {
+  const std::int64_t wait_ms = payload["waitMs"].integer_or(0);
+  if (wait_ms <= 0) return call_tool(action, payload);
+  auto& wait = waits_[action];
+  wait = std::make_unique<os::Timer>(services_.loop, [this, action, payload] {
+    const auto self = shared_from_this();
+    waits_.erase(action);
+    call_tool(action, payload);
+    if (owner_ != nullptr) owner_->moved();
+  });
+  wait->start_at(os::Timer::Clock::now() + std::chrono::milliseconds(wait_ms));
+}
+
+void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
+  const Tree& call = payload["toolCall"];
+  const std::string name(payload["name"].string());
+  const auto found = plan_->tools.entries().find(name);
+  // A name in parts would be decided about under one tool and run as another.
+  if (found == plan_->tools.entries().end() || call["identifier"].string() != name ||
+      call["apiName"].string() != name) {
+    return refuse(action, make_error(Errc::tool_not_found, "There is no tool of this name."));
+  }
+  const std::string_view arguments = call["arguments"].string();
+  if (!plan_->unchecked.contains(name)) {
+    const auto checked = plan_->tools.check(name, arguments);
+    if (!checked) return refuse(action, checked.error());
+  }
+  for (const SubAgent& agent : plan_->sub_agents) {
+    if (agent.name == name) return call_agent(action, agent, call);
+  }
+  run_tool(action, found->second.tool->spec(), call);
+}
+
+void AgentSession::run_tool(std::uint64_t action, const tool::Spec& spec, const Tree& call) {
+  const std::string id(call["id"].string());
+  const std::weak_ptr<AgentSession> weak = weak_from_this();
+  const bool hosted = plan_->host_tools.contains(spec.name);
+  ToolJob::Events events;
+  events.finished = [weak, action](const tool::ToolOutcome& outcome) {
+    if (const auto self = weak.lock()) self->end_tool(action, outcome);
+  };
+  events.progress = [weak, id](std::string_view json) {
+    if (const auto self = weak.lock()) self->tell_progress(id, json);
+  };
+  if (hosted) {
+    events.cancelled = [weak, action] {
+      const auto self = weak.lock();
+      if (self && self->owner_ != nullptr) self->owner_->withdraw(action);
+    };
+  }
+  tool::ToolCall wanted;
+  wanted.id = id;
+  wanted.name = spec.name;
+  wanted.arguments = call["arguments"].string();
+  if (wanted.arguments.empty()) wanted.arguments = "{}";
+  wanted.idempotency_key = task_.thread_id + ":" + operation_id_ + ":" + id;
+  const auto job = std::make_shared<ToolJob>(services_.loop, spec, std::move(events));
+  jobs_.insert_or_assign(action, job);
+  if (!hosted) return job->start(*plan_->tools.find(spec.name), std::move(wanted));
+  std::string json = "{";
+  json::append_member(json, "name", wanted.name);
+  json::append_member(json, "toolCallId", wanted.id);
+  json::append_member(json, "arguments", wanted.arguments);
+  json::append_member(json, "idempotencyKey", wanted.idempotency_key);
+  json.push_back('}');
+  if (owner_ != nullptr) owner_->ask(HostWork::tool, action, std::move(json));
+}
+
+void AgentSession::complete(std::uint64_t id, std::string_view json) {
+  if (host_turn_ && turn_action_ == id) return on_host_turn(json);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) {
+    const auto asked = asked_.find(id);
+    if (asked == asked_.end()) return;
+    const auto child = children_.find(asked->second.first);
+    if (child != children_.end()) child->second->complete(asked->second.second, json);
+    return;
+  }
+  const auto self = shared_from_this();
+  const auto found = job->second;
+  auto parsed = Tree::parse(json);
+  if (!parsed) {
+    return found->finished({"The tool's answer is not JSON.", true, "tool_failed"});
+  }
+  const Tree& answer = parsed.value();
+  if (answer.find("progress") != nullptr) {
+    return found->progress(answer["progress"].to_json(json::Surrogates::replace));
+  }
+  tool::ToolOutcome outcome;
+  outcome.content = answer["content"].string();
+  outcome.is_error = answer["isError"].truthy();
+  outcome.retry = answer["retry"].truthy();
+  outcome.code = answer["code"].string();
+  outcome.details = tool::read_details(answer["extra"]);
+  found->finished(std::move(outcome));
+}
+
+// The machine says what becomes of it: a result, or another try.
+void AgentSession::end_tool(std::uint64_t action, const tool::ToolOutcome& outcome) {
+  jobs_.erase(action);
+  if (!machine_) return;
+  const auto self = shared_from_this();
+  if (outcome.is_error) {
+    machine_->fail(action, failure_of(outcome), model::now_ms());
+  } else {
+    machine_->complete(action, result_of(outcome), model::now_ms());
+  }
+  pump();
+}
+
+void AgentSession::refuse(std::uint64_t action, const Error& error) {
+  end_tool(action, {error.message, true, std::string(error.code_name())});
+}
+
+// The one place where readers are told of a result, however it came about.
+void AgentSession::report_result(const std::string& call_id, const tool::ToolOutcome& outcome) {
+  std::erase(open_calls_, call_id);
+  event::ToolResult result;
+  const std::string message_id = "result-" + call_id;
+  result.message_id = message_id;
+  result.id = call_id;
+  result.role = "tool";
+  result.content = outcome.content;
+  result.failed = outcome.is_error;
+  if (outcome.is_error) result.error = outcome.content;
+  emit(result);
+  if (!outcome.details.empty()) report_details(call_id, outcome.details);
+}
+
+void AgentSession::report_details(const std::string& call_id, const tool::Details& given) {
+  const auto json_of = [](const Tree& value) {
+    return value.is_null() ? std::string() : value.to_json(json::Surrogates::replace);
+  };
+  const std::string state = json_of(given.state);
+  const std::string citations = json_of(given.citations);
+  const std::string attachments = json_of(given.attachments);
+  const std::string others = tool::members_json({.others = given.others});
+  emit(event::ToolDetails{call_id, state, citations, attachments, others});
+}
+
+void AgentSession::tell_progress(const std::string& call_id, std::string_view json) {
+  emit(event::ToolProgress{call_id, json});
+  if (owner_ != nullptr) owner_->moved();
+}
+
+}  // namespace millrace::run

@@ -1,0 +1,301 @@
+#include "run/suspended_runs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/interrupts.hpp"
+#include "agent/message_rows.hpp"
+#include "agent/state.hpp"
+#include "base/sha256.hpp"
+#include "base/tool_joint.hpp"
+
+namespace millrace::run {
+namespace {
+
+using json::Tree;
+
+constexpr std::size_t answered_limit = 4096;
+
+std::vector<const Tree*> user_rows(const Tree& rows) {
+  std::vector<const Tree*> found;
+  for (const Tree& row : rows.items()) {
+    if (row["role"].string() == "user") found.push_back(&row);
+  }
+  return found;
+}
+
+bool says_the_same(const Tree* one, const Tree* other) {
+  return (*one)["content"].to_json() == (*other)["content"].to_json();
+}
+
+// Of a history whose rows have no names of their own: what stands behind the last that the user has
+// not said, unless the state ends in it.
+std::vector<const Tree*> rows_behind(const Tree& rows, const std::vector<const Tree*>& said) {
+  std::vector<const Tree*> behind;
+  for (const Tree& row : rows.items()) {
+    if (row["role"].string() != "user") {
+      behind.clear();
+    } else {
+      behind.push_back(&row);
+    }
+  }
+  const bool is_old = behind.size() <= said.size() &&
+                      std::equal(behind.rbegin(), behind.rend(), said.rbegin(), says_the_same);
+  return is_old ? std::vector<const Tree*>() : behind;
+}
+
+// What the user said besides answering.
+void add_new_rows(Tree& state, const Tree& rows, IdSource& ids) {
+  std::set<std::string, std::less<>> known;
+  for (const Tree& row : state["messages"].items()) known.emplace(row["id"].string());
+  const auto is_known = [&](const Tree* row) {
+    const std::string_view id = (*row)["id"].string();
+    return !id.empty() && known.contains(id);
+  };
+  std::vector<const Tree*> given = user_rows(rows);
+  if (std::none_of(given.begin(), given.end(), is_known)) {
+    given = rows_behind(rows, user_rows(state["messages"]));
+  }
+  for (const Tree* row : given) {
+    if (is_known(row)) continue;
+    Tree added = *row;
+    if (added["id"].string().empty()) added.set("id", ids.next_id());
+    state.at("messages").push(std::move(added));
+  }
+}
+
+Result<Tree> rows_in(const AgentInput& input) {
+  return input.rows.is_array() ? Result<Tree>(input.rows) : agent::rows_of(input.messages_json);
+}
+
+AgentTask task_of(agent::Answered answered) {
+  AgentTask task;
+  task.state = std::move(answered.state);
+  task.context = std::move(answered.context);
+  task.children = std::move(answered.children);
+  for (auto& result : answered.results) {
+    task.results.emplace_back(std::move(result.call_id), std::move(result.content));
+  }
+  task.strays = std::move(answered.strays);
+  return task;
+}
+
+Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
+  task.thread_id = input.thread_id;
+  task.run_id = input.run_id;
+  if (!input.tools_json.empty()) {
+    auto tools = input.tools.is_array() ? Result<Tree>(input.tools) : Tree::parse(input.tools_json);
+    if (!tools) return std::move(tools).error();
+    for (const Tree& tool : tools.value().items()) {
+      const std::string name = name_of_client_tool(tool);
+      if (name.find(tool_joint) == std::string::npos) continue;
+      return make_error(Errc::invalid_body,
+                        "The tool `" + name + "` has " + std::string(tool_joint) +
+                            " in its name, which parts a plugin's name from its function's.");
+    }
+    task.client_tools = std::move(tools).value();
+  }
+  return task;
+}
+
+// The tools of the calls that the state waits for, as a hash of what is known of them.
+std::string tools_asked(const Tree& state, const AgentPlan& plan) {
+  std::string text;
+  for (const Tree& call : state["pendingToolsCalling"].items()) {
+    const std::string_view name = call["apiName"].string();
+    for (const Tree& definition : plan.definitions.items()) {
+      if (definition["function"]["name"].string() == name) text.append(definition.to_json());
+    }
+    text.append(plan.manifests[name].to_json());
+    const auto set = plan.tool_sets.find(name);
+    if (set != plan.tool_sets.end()) text.append(set->second);
+  }
+  for (const auto& [call, run] : state["subAgentRuns"].members()) {
+    for (const SubAgent& agent : plan.sub_agents) {
+      if (agent.name == run["agent"].string()) text.append(tools_asked(run["state"], *agent.plan));
+    }
+  }
+  return sha256_hex(text);
+}
+
+// The arguments that an approval puts in the place of a call's; null where it changes nothing.
+Tree edited_arguments(const Tree& entry) {
+  const Tree& payload = entry["payload"];
+  if (entry["status"].string() == "cancelled" || !payload["approved"].is_true()) return {};
+  const Tree& edited = payload[payload["editedArgs"].is_null() ? "editedArguments" : "editedArgs"];
+  if (!edited.is_string()) return edited;
+  auto written = Tree::parse(edited.string());
+  return written ? std::move(written).value() : Tree();
+}
+
+// A person's arguments follow the schema that the person was shown: the model could not mend them.
+// What is no object has an error of its own.
+Result<void> check_edits(const Tree& state, const Tree& resume, const AgentPlan& plan) {
+  for (const Tree& entry : resume.items()) {
+    const Tree edited = edited_arguments(entry);
+    const Tree* question =
+        agent::find_by(state["openQuestions"], "id", entry["interruptId"].string());
+    if (question == nullptr || !edited.is_object()) continue;
+    const Tree* call =
+        agent::find_by(state["pendingToolsCalling"], "id", (*question)["key"].string());
+    if (call == nullptr) continue;
+    const std::string_view name = (*call)["apiName"].string();
+    // The client knows its own tools.
+    if (plan.tools.find(name) == nullptr) continue;
+    MILLRACE_TRY(plan.tools.check(name, edited.to_json()));
+  }
+  for (const auto& [call, run] : state["subAgentRuns"].members()) {
+    for (const SubAgent& agent : plan.sub_agents) {
+      if (agent.name != run["agent"].string()) continue;
+      MILLRACE_TRY(check_edits(run["state"], resume, *agent.plan));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void SuspendedRuns::keep(const std::string& thread, const Tree& state, const AgentPlan& plan,
+                         std::int64_t now_ms) {
+  expire(now_ms);
+  if (const auto at = threads_.find(thread); at != threads_.end()) drop(at->second);
+  runs_.push_back({thread, state.to_json(), tools_asked(state, plan), now_ms});
+  threads_[thread] = std::prev(runs_.end());
+  bytes_ += runs_.back().state.size();
+  while (runs_.size() > limits_.runs || (bytes_ > limits_.bytes && runs_.size() > 1)) {
+    drop(runs_.begin());
+  }
+}
+
+void SuspendedRuns::drop(Runs::iterator run) {
+  bytes_ -= run->state.size();
+  threads_.erase(run->thread);
+  runs_.erase(run);
+}
+
+void SuspendedRuns::expire(std::int64_t now_ms) {
+  while (!runs_.empty() && now_ms - runs_.front().since > limits_.lifetime_ms) {
+    drop(runs_.begin());
+  }
+}
+
+Error SuspendedRuns::nothing_waits(const Tree& resume) const {
+  for (const Tree& entry : resume.items()) {
+    const std::string_view id = entry["interruptId"].string();
+    if (answered_ids_.contains(id)) {
+      return make_error(Errc::approval_answered,
+                        "The question '" + std::string(id) + "' was answered before.");
+    }
+  }
+  return make_error(Errc::approval_mismatch,
+                    "No question waits for an answer in this thread; it may have expired, or the "
+                    "conversation went on without an answer.");
+}
+
+void SuspendedRuns::note_answered(const Tree& resume, const std::vector<std::string>& strays) {
+  for (const Tree& entry : resume.items()) {
+    const std::string id(entry["interruptId"].string());
+    const bool is_stray = std::find(strays.begin(), strays.end(), id) != strays.end();
+    if (is_stray || !answered_ids_.insert(id).second) continue;
+    answered_.push_back(id);
+    if (answered_.size() <= answered_limit) continue;
+    answered_ids_.erase(answered_.front());
+    answered_.pop_front();
+  }
+}
+
+Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& input,
+                                       const Tree& resume, const AgentPlan& plan,
+                                       std::int64_t now_ms, IdSource& ids) {
+  auto rows = rows_in(input);
+  if (!rows) return std::move(rows).error();
+  auto state = Tree::parse(run->state);
+  if (!state) return std::move(state).error();
+  if (run->tools != tools_asked(state.value(), plan)) {
+    return make_error(
+        Errc::approval_mismatch,
+        "The question is of another agent, or its tool is not the one that was shown.");
+  }
+  MILLRACE_TRY(check_edits(state.value(), resume, plan));
+  auto answered = agent::take_answers(std::move(state).value(), resume, rows.value(), now_ms, ids);
+  if (!answered) {
+    const Error& error = answered.error();
+    const bool unknown = error.code == Errc::approval_mismatch;
+    const Error past = nothing_waits(resume);
+    return unknown && past.code == Errc::approval_answered ? past : error;
+  }
+  drop(run);
+  AgentTask task = task_of(std::move(answered).value());
+  note_answered(resume, task.strays);
+  add_new_rows(task.state, rows.value(), ids);
+  return task;
+}
+
+Result<AgentTask> SuspendedRuns::task_for(const AgentInput& input, const AgentPlan& plan,
+                                          std::int64_t now_ms, IdSource& ids) {
+  expire(now_ms);
+  auto resume =
+      input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
+  if (!resume) return std::move(resume).error();
+  const auto kept = threads_.find(input.thread_id);
+  Result<AgentTask> task{AgentTask()};
+  if (!resume.value().items().empty()) {
+    if (kept == threads_.end()) return nothing_waits(resume.value());
+    task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
+  } else {
+    auto rows = rows_in(input);
+    if (!rows) return std::move(rows).error();
+    auto state = kept == threads_.end() ? Result<Tree>(Tree()) : Tree::parse(kept->second->state);
+    if (state && agent::has_client_results(state.value(), rows.value())) {
+      task = go_on(kept->second, input, resume.value(), plan, now_ms, ids);
+    } else {
+      // Who goes on without an answer has left the question.
+      if (kept != threads_.end()) drop(kept->second);
+      task.value().rows = std::move(rows).value();
+    }
+  }
+  if (!task) return task;
+  return finish_task(std::move(task).value(), input);
+}
+
+Result<AgentTask> stopped_task(Tree state, Tree context, const AgentInput& input,
+                               std::int64_t now_ms) {
+  AgentTask task;
+  if (state.is_object()) {
+    auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
+    if (!loaded) return std::move(loaded).error();
+    task.state = std::move(loaded).value();
+    task.context = std::move(context);
+  } else {
+    auto rows = rows_in(input);
+    if (!rows) return std::move(rows).error();
+    task.rows = std::move(rows).value();
+  }
+  return finish_task(std::move(task), input);
+}
+
+Result<AgentTask> saved_task(Tree state, Tree context, const AgentInput& input,
+                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids) {
+  auto loaded = agent::load_state(std::move(state), Tree(), now_ms);
+  if (!loaded) return std::move(loaded).error();
+  auto rows = rows_in(input);
+  if (!rows) return std::move(rows).error();
+  auto resume =
+      input.resume_json.empty() ? Result<Tree>(Tree::array()) : Tree::parse(input.resume_json);
+  if (!resume) return std::move(resume).error();
+  AgentTask task;
+  if (context.is_object()) {
+    task.state = std::move(loaded).value();
+    task.context = std::move(context);
+  } else {
+    MILLRACE_TRY(check_edits(loaded.value(), resume.value(), plan));
+    auto answered =
+        agent::take_answers(std::move(loaded).value(), resume.value(), rows.value(), now_ms, ids);
+    if (!answered) return std::move(answered).error();
+    task = task_of(std::move(answered).value());
+    add_new_rows(task.state, rows.value(), ids);
+  }
+  return finish_task(std::move(task), input);
+}
+
+}  // namespace millrace::run

@@ -1,0 +1,81 @@
+// Runs that wait for a person, in memory: what a client may answer, and nothing else of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/json_tree.hpp"
+#include "base/result.hpp"
+#include "run/input.hpp"
+#include "run/plan.hpp"
+#include "run/session.hpp"
+
+namespace millrace::run {
+
+struct SuspendedLimits {
+  std::size_t runs = 10'000;
+  std::size_t bytes = std::size_t{256} << 20U;
+  std::int64_t lifetime_ms = 3'600'000;
+};
+
+// One run for each thread; the oldest go when there are too many.
+// Thread: engine thread.
+class SuspendedRuns {
+ public:
+  explicit SuspendedRuns(SuspendedLimits limits = {}) : limits_(limits) {}
+
+  void keep(const std::string& thread, const json::Tree& state, const AgentPlan& plan,
+            std::int64_t now_ms);
+  [[nodiscard]] bool holds(std::string_view thread) const { return threads_.contains(thread); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  // What a client's input starts: a new run, or one that is kept and goes on with its answers. A
+  // run whose answers are refused is kept as it was; one that the conversation passed over is not.
+  // Errors: those of take_answers and Tree::parse; invalid_argument where a person's arguments break
+  // the schema of their tool; approval_answered for a question of the past;
+  // approval_mismatch where `plan` has other tools than those that were asked about.
+  Result<AgentTask> task_for(const AgentInput& input, const AgentPlan& plan, std::int64_t now_ms,
+                             IdSource& ids);
+
+ private:
+  struct Run {
+    std::string thread;
+    std::string state;  // JSON
+    std::string tools;  // what was asked about
+    std::int64_t since = 0;
+  };
+  using Runs = std::list<Run>;  // oldest first
+  void drop(Runs::iterator run);
+  void expire(std::int64_t now_ms);
+  [[nodiscard]] Error nothing_waits(const json::Tree& resume) const;
+  Result<AgentTask> go_on(Runs::iterator run, const AgentInput& input, const json::Tree& resume,
+                          const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
+  void note_answered(const json::Tree& resume, const std::vector<std::string>& strays);
+
+  SuspendedLimits limits_;
+  Runs runs_;
+  std::map<std::string, Runs::iterator, std::less<>> threads_;
+  std::size_t bytes_ = 0;
+  // Questions that were answered, the latest of them.
+  std::deque<std::string> answered_;
+  std::set<std::string, std::less<>> answered_ids_;
+};
+
+// The task of a run that is over before it begins: it holds what was given, and answers nothing.
+Result<AgentTask> stopped_task(json::Tree state, json::Tree context, const AgentInput& input,
+                               std::int64_t now_ms);
+
+// A run that goes on from a state of the host's, with the answers of the input.
+// Errors: those of take_answers and load_state, and of a person's arguments as above.
+Result<AgentTask> saved_task(json::Tree state, json::Tree context, const AgentInput& input,
+                             const AgentPlan& plan, std::int64_t now_ms, IdSource& ids);
+
+}  // namespace millrace::run

@@ -1,0 +1,320 @@
+// restStorage over the engine's transport, against a real server; and inMemoryStorage.
+import type { UserMessage } from 'millrace';
+import { MillraceError, inMemoryStorage, openAIMessageFormat, restStorage } from 'millrace';
+
+import type { Loopback } from '../support/server';
+import { bodyOf, loopback } from '../support/server';
+
+interface Seen {
+  method: string | undefined;
+  url: string | undefined;
+  type: string | undefined;
+  token: string | string[] | undefined;
+  body: string;
+}
+
+let backend: Loopback;
+let seen: Seen[] = [];
+let answer: { status: number; body: string };
+
+beforeAll(async () => {
+  backend = await loopback((request, response) => {
+    void bodyOf(request).then((body) => {
+      const { method, url, headers } = request;
+      seen.push({ method, url, type: headers['content-type'], token: headers['x-token'], body });
+      response.writeHead(answer.status).end(answer.body);
+    });
+  });
+});
+afterAll(() => backend.close());
+beforeEach(() => {
+  seen = [];
+  answer = { status: 200, body: '{}' };
+});
+
+const message: UserMessage = { id: 'u', role: 'user', content: 'hello' };
+const storage = (base = '/api') =>
+  restStorage({
+    baseUrl: backend.url + base,
+    headers: { 'X-Token': 'secret' },
+    transport: 'engine',
+  }).thread;
+const failureOf = (work: Promise<unknown>): Promise<MillraceError> =>
+  work.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error: unknown) => error as MillraceError,
+  );
+
+describe('restStorage()', () => {
+  it('speaks the five endpoints', async () => {
+    const { thread } = restStorage({
+      baseUrl: `${backend.url}/api`,
+      messageFormat: openAIMessageFormat,
+      transport: 'engine',
+    });
+    answer.body = '{"threads":[],"nextCursor":"n"}';
+    expect(await thread.listThreads()).toEqual({ threads: [], nextCursor: 'n' });
+    answer.body = '{"id":"1","title":"t","createdAt":5}';
+    expect(await thread.createThread(message)).toEqual({ id: '1', title: 't', createdAt: 5 });
+    expect(await thread.updateThread({ id: '1', title: 'x', createdAt: 5 })).toEqual({
+      id: '1',
+      title: 't',
+      createdAt: 5,
+    });
+    answer.body = '[{"role":"user","content":"hi","id":"m"}]';
+    expect(await thread.getMessages('1')).toEqual([{ id: 'm', role: 'user', content: 'hi' }]);
+    expect(await thread.deleteThread('1')).toBeUndefined();
+    expect(seen.map(({ method, url, body }) => [method, url, body])).toEqual([
+      ['GET', '/api/get', ''],
+      ['POST', '/api/create', '{"messages":[{"role":"user","content":"hello"}]}'],
+      ['PATCH', '/api/update/1', '{"id":"1","title":"x","createdAt":5}'],
+      ['GET', '/api/get/1', ''],
+      ['DELETE', '/api/delete/1', ''],
+    ]);
+    expect(seen.map(({ type }) => type)).toEqual([
+      undefined,
+      'application/json',
+      'application/json',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('escapes ids and cursors and minds a trailing slash', async () => {
+    answer.body = '[]';
+    await storage('/api//').getMessages('a/b?c#d e');
+    await storage('/api/').listThreads('x&y=z');
+    expect(seen.map(({ url }) => url)).toEqual([
+      '/api/get/a%2Fb%3Fc%23d%20e',
+      '/api/get?cursor=x%26y%3Dz',
+    ]);
+    expect(seen[0]?.token).toBe('secret');
+    const error = await failureOf(storage().deleteThread('..'));
+    expect(MillraceError.is(error, 'invalid_argument')).toBe(true);
+  });
+
+  it.each([204, 200])(
+    'takes an empty answer with status %d to update and delete',
+    async (status) => {
+      answer = { status, body: '' };
+      const thread = { id: '1', title: 't', createdAt: 1 };
+      expect(await storage().updateThread(thread)).toEqual(thread);
+      await storage().deleteThread('1');
+    },
+  );
+
+  it.each([
+    [500, '{"error":"the disk is full"}', 'the disk is full', true],
+    [404, '{"error":{"message":"no such thread"}}', 'no such thread', false],
+    [403, '{"message":"not yours"}', 'not yours', false],
+    [502, '<html>', undefined, true],
+    [502, '{"error":"<html><title>Gone</title></html>"}', 'an HTML page titled "Gone"', true],
+  ])('rejects with status %d and what the server says', async (status, body, said, retryable) => {
+    answer = { status, body };
+    const error = await failureOf(storage().getMessages('1'));
+    const start = `restStorage: GET ${backend.url}/api/get/1 failed: ${status} `;
+    expect(error.message.startsWith(start)).toBe(true);
+    if (said) expect(error.message).toContain(said);
+    expect(error).toMatchObject({ status, retryable, code: 'provider_error' });
+    expect(error.message).not.toContain('secret');
+  });
+
+  it('names an answer that is no JSON', async () => {
+    answer.body = 'hello';
+    const error = await failureOf(storage().listThreads());
+    expect(MillraceError.is(error, 'invalid_json')).toBe(true);
+    expect(error.message).toContain('did not answer with JSON');
+  });
+
+  it('replaces a stored message', async () => {
+    const { thread } = restStorage({
+      baseUrl: `${backend.url}/api`,
+      messageFormat: openAIMessageFormat,
+      transport: 'engine',
+    });
+    answer = { status: 204, body: '' };
+    const edited = { id: 'm/1', role: 'assistant' as const, content: 'new' };
+    expect(await thread.updateMessage('t 1', edited)).toBeUndefined();
+    expect(seen[0]).toMatchObject({
+      method: 'PATCH',
+      url: '/api/messages/t%201/m%2F1',
+      type: 'application/json',
+      body: '{"messages":[{"role":"assistant","content":"new"}]}',
+    });
+    answer.status = 500;
+    const error = await failureOf(thread.updateMessage('t', edited));
+    expect(error.message).toContain('PATCH');
+  });
+
+  it('takes the ids of a service that counts its threads', async () => {
+    answer.body = '[]';
+    await storage().getMessages(5 as never);
+    expect(seen[0]?.url).toBe('/api/get/5');
+  });
+
+  // Tests of users replace fetch by what has only the members they know of.
+  it.each([undefined, null, '', NaN, {}, true])('sends no id that is none: %p', async (id) => {
+    const asked: unknown[] = [];
+    const send = ((url: unknown) => {
+      asked.push(url);
+      return Promise.resolve(Response.json({}));
+    }) as typeof fetch;
+    const { thread } = restStorage({ baseUrl: 'https://api.example', fetch: send });
+    const message = { id: 'm', role: 'user' as const, content: 'x' };
+    const wrong = id as string;
+    const ways: [string, () => Promise<unknown>][] = [
+      ['threadId', () => thread.getMessages(wrong)],
+      ['thread.id', () => thread.updateThread({ id: wrong, title: 't', createdAt: 1 })],
+      ['id', () => thread.deleteThread(wrong)],
+      ['threadId', () => thread.updateMessage(wrong, message)],
+      ['message.id', () => thread.updateMessage('t', { ...message, id: wrong })],
+    ];
+    for (const [argument, ask] of ways) {
+      await expect(ask()).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(`restStorage: ${argument} must be the id`) as string,
+      });
+    }
+    await expect(thread.updateThread(undefined as never)).rejects.toThrow('thread.id must be');
+    expect(asked).toEqual([]);
+  });
+
+  it('is content with a fetch that answers with json() alone', async () => {
+    const list = { threads: [{ id: '1', title: 't', createdAt: 1 }] };
+    const asked: [url: string, init: RequestInit][] = [];
+    const standIn = (given: object) =>
+      restStorage({
+        baseUrl: '',
+        fetch: ((url: string, init: RequestInit) => {
+          asked.push([url, init]);
+          return Promise.resolve({ ok: true, status: 200, statusText: 'OK', ...given });
+        }) as unknown as typeof fetch,
+      }).thread;
+    const thread = standIn({ json: () => Promise.resolve(list) });
+    expect(await thread.listThreads()).toBe(list);
+    expect(await thread.createThread(message)).toBe(list);
+    expect(await thread.updateThread({ id: '1', title: 't', createdAt: 1 })).toBe(list);
+    expect(await thread.getMessages('1')).toBe(list);
+    await standIn({}).deleteThread('1');
+    const refused = standIn({ ok: false, status: 503, statusText: 'Busy' }).listThreads();
+    expect((await failureOf(refused)).message).toBe('restStorage: GET /get failed: 503 Busy');
+    expect(asked.map(([url, { method }]) => [method, url])).toEqual([
+      [undefined, '/get'],
+      ['POST', '/create'],
+      ['PATCH', '/update/1'],
+      [undefined, '/get/1'],
+      ['DELETE', '/delete/1'],
+      [undefined, '/get'],
+    ]);
+  });
+
+  it('refuses wrong options by name', () => {
+    const headers = new Headers({ a: 'b' }) as never;
+    expect(() => restStorage({ baseUrl: backend.url, headers })).toThrow(/headers must be an/);
+    expect(() => restStorage({ baseUrl: '' })).toThrow(/baseUrl '' is relative.*origin/);
+    expect(() => restStorage(undefined as never)).toThrow(/takes an object/);
+    expect(() => restStorage({ baseUrl: 5 as never })).toThrow(/baseUrl must be a string/);
+    expect(() => restStorage({ baseUrl: '/api' })).toThrow(/baseUrl '\/api' is relative.*origin/);
+  });
+});
+
+describe('inMemoryStorage()', () => {
+  it('keeps what nobody else can change', async () => {
+    const { thread, artifact } = inMemoryStorage();
+    const first = { ...message, content: 'hello' };
+    const made = await thread.createThread(first);
+    first.content = made.title = 'changed';
+    const [known] = await thread.getMessages(made.id);
+    expect(known).toEqual({ ...message, content: 'hello' });
+    Object.assign(known as object, { content: 'changed' });
+    expect(await thread.getMessages(made.id)).toEqual([{ ...message, content: 'hello' }]);
+    expect((await thread.listThreads()).threads[0]?.title).toBe('hello');
+    const content = { rows: [{ value: 1 }], at: new Date(0) };
+    const { id } = await artifact.create({ title: 'a', type: 'doc', threadId: made.id, content });
+    content.rows[0] = { value: 2 };
+    const read = (await artifact.get(id)) as { content: typeof content };
+    expect(read.content).toEqual({ rows: [{ value: 1 }], at: new Date(0) });
+    read.content.rows.length = 0;
+    await artifact.update({ id, content });
+    content.rows.length = 0;
+    expect((await artifact.get(id)).content).toEqual({ rows: [{ value: 2 }], at: new Date(0) });
+  });
+
+  it('lists artifacts for callers who leave everything out', async () => {
+    const artifacts = ['doc', 'docs'].map((type) => ({
+      type,
+      title: type,
+      threadId: 't',
+      content: 0,
+    }));
+    const { artifact } = inMemoryStorage({ artifacts });
+    const typesOf = async (params: unknown) =>
+      (await artifact.list(params as never)).artifacts.map(({ type }) => type);
+    expect(await typesOf(null)).toEqual(['doc', 'docs']);
+    expect(await typesOf({ cursor: '' })).toEqual(['doc', 'docs']);
+    expect(await typesOf({ type: 'docs' })).toEqual(['docs']);
+  });
+
+  it('keeps threads, newest first, with the first message', async () => {
+    const { thread } = inMemoryStorage();
+    const first = await thread.createThread({ ...message, content: 'x'.repeat(50) });
+    const second = await thread.createThread({ ...message, content: [] });
+    expect(first.title).toBe('x'.repeat(40));
+    expect(second.title).toBe('New thread');
+    expect(new Date(first.createdAt).getTime()).toBeLessThanOrEqual(Date.now());
+    expect((await thread.listThreads()).threads.map(({ id }) => id)).toEqual([second.id, first.id]);
+    expect(await thread.getMessages(second.id)).toEqual([{ ...message, content: [] }]);
+    await thread.updateThread({ ...first, title: 'renamed' });
+    expect((await thread.listThreads()).threads[1]?.title).toBe('renamed');
+    await thread.setMessages(first.id, [message, { ...message, id: 'v' }]);
+    await thread.updateMessage(first.id, { ...message, content: 'edited' });
+    expect((await thread.getMessages(first.id)).map(({ content }) => content)).toEqual([
+      'edited',
+      'hello',
+    ]);
+    await thread.setMessages(first.id, []);
+    expect(await thread.getMessages(first.id)).toEqual([]);
+    await thread.deleteThread(second.id);
+    expect((await thread.listThreads()).threads).toHaveLength(1);
+    expect(await thread.getMessages('unknown')).toEqual([]);
+  });
+
+  it('lists artifacts by name, type, limit and cursor', async () => {
+    const { artifact } = inMemoryStorage({
+      artifacts: [
+        { title: 'Sales Report', type: 'report', threadId: 't', content: 1 },
+        { title: 'Costs', type: 'table', threadId: 't', content: 2 },
+      ],
+    });
+    const made = await artifact.create({
+      title: 'Year report',
+      type: 'report',
+      threadId: 't',
+      content: { a: 1 },
+    });
+    const titles = async (params?: Parameters<typeof artifact.list>[0]) =>
+      (await artifact.list(params)).artifacts.map(({ title }) => title);
+    expect(await titles()).toEqual(['Sales Report', 'Costs', 'Year report']);
+    expect(await titles({ name: 'REPORT' })).toEqual(['Sales Report', 'Year report']);
+    expect(await titles({ type: ['table'] })).toEqual(['Costs']);
+    expect(await titles({ type: [] })).toEqual([]);
+    const page = await artifact.list({ limit: 2 });
+    expect(page.artifacts).toHaveLength(2);
+    expect(page.artifacts[0]).not.toHaveProperty('content');
+    expect(page.nextCursor).toBeDefined();
+    const rest = await artifact.list({ limit: 2, cursor: page.nextCursor as string });
+    expect(rest.artifacts.map(({ id }) => id)).toEqual([made.id]);
+    expect(rest.nextCursor).toBeUndefined();
+  });
+
+  it('updates an artifact and gives its summary', async () => {
+    const { artifact } = inMemoryStorage();
+    const { id } = await artifact.create({ title: 'a', type: 'b', threadId: 't', content: 1 });
+    const summary = await artifact.update({ id, content: 2 });
+    expect(summary).toMatchObject({ id, title: 'a', type: 'b', threadId: 't' });
+    expect(summary).not.toHaveProperty('content');
+    expect((await artifact.get(id)).content).toBe(2);
+    const error = await failureOf(artifact.get('unknown'));
+    expect(MillraceError.is(error, 'invalid_argument')).toBe(true);
+  });
+});

@@ -1,0 +1,290 @@
+// POST /webapi/chat/[provider] as a Fetch handler.
+import {
+  MillraceError,
+  chatErrorBody,
+  configFromEnvironment,
+  configFromOptions,
+  createChatRoute,
+  fetchSSE,
+  firstConfigOf,
+} from 'millrace';
+
+import type { Provider } from '../../support/provider';
+import { startProvider, stream } from '../../support/provider';
+import { sse } from '../support/responses';
+
+const hello = `${sse(
+  { id: 'c', model: 'm', choices: [{ index: 0, delta: { content: 'Hello' } }] },
+  { id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  {
+    id: 'c',
+    model: 'm',
+    choices: [],
+    usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+  },
+)}data: [DONE]\n\n`;
+const payload = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], temperature: null };
+
+let provider: Provider;
+beforeEach(async () => {
+  provider = await startProvider(stream([hello]));
+});
+afterEach(() => provider.close());
+
+const config = () =>
+  configFromOptions({ openai: { baseURL: provider.url, apiKey: 'sk-test', maxRetries: 0 } });
+const post = (body: unknown, name = 'openai', init: RequestInit = {}) =>
+  new Request(`http://localhost/webapi/chat/${name}`, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...init,
+  });
+
+describe('createChatRoute', () => {
+  it('answers with a chat stream that fetchSSE reads', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    let output = '';
+    let usage: unknown;
+    await fetchSSE('http://localhost/webapi/chat/openai', {
+      method: 'POST',
+      body: JSON.stringify(payload),
+      fetcher: (url, init) => route(new Request(url, init)),
+      responseAnimation: 'none',
+      onFinish: (text, context) => {
+        output = text;
+        usage = context.usage;
+        expect(context.type).toBe('done');
+        expect(context.speed?.latency).toBeGreaterThanOrEqual(0);
+      },
+    });
+    expect(output).toBe('Hello');
+    expect(usage).toMatchObject({ totalInputTokens: 3, totalOutputTokens: 1, source: 'reported' });
+    const [call] = provider.calls;
+    expect(call?.headers.authorization).toBe('Bearer sk-test');
+    expect(JSON.parse(call?.body ?? '')).not.toHaveProperty('temperature');
+  });
+
+  it.each([
+    [{ authorize: 5 }, 'authorize must be a function'],
+    [{ authorise: () => undefined }, "Did you mean 'authorize'?"],
+    [{ protocol: 'xml' }, "protocol must be 'lobe' or 'ag-ui'"],
+    [{ bodyLimit: '1 MB' }, 'bodyLimit must be a number'],
+    ['none', 'the options must be an object'],
+  ])('refuses the options %j', (options, message) => {
+    expect(() => createChatRoute(options as never)).toThrow(message);
+  });
+
+  it('takes the provider from the parameters of a framework', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const request = post(payload, 'elsewhere');
+    const response = await route(request, { params: Promise.resolve({ provider: 'openai' }) });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('event: text\ndata: "Hello"');
+  });
+
+  it('answers in one piece when it is asked to', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const response = await route(post({ ...payload, responseMode: 'json' }));
+    expect(response.headers.get('content-type')).toContain('application/json');
+    expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello' } }] });
+  });
+
+  it('speaks AG-UI on request', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine', protocol: 'ag-ui' });
+    expect(await (await route(post(payload))).text()).toContain('"type":"RUN_FINISHED"');
+  });
+
+  it.each<[string, unknown, RequestInit, number, string | undefined]>([
+    ['GET', {}, { method: 'GET', body: null }, 405, 'BadRequest'],
+    ['broken JSON', '{', {}, 400, 'BadRequest'],
+    ['a list', [], {}, 400, undefined],
+    ['no model', { messages: [] }, {}, 400, undefined],
+  ])('refuses %s', async (_name, body, init, status, errorType) => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const request = post(body, 'openai', init);
+    const response = await route(
+      init.method === 'GET' ? new Request(request.url, { method: 'GET' }) : request,
+    );
+    expect(response.status).toBe(status);
+    const said = (await response.json()) as { errorType: string; body: { error: object } };
+    if (errorType !== undefined) expect(said.errorType).toBe(errorType);
+    expect(said.body.error).toHaveProperty('message');
+  });
+
+  it('refuses what is too large before it reads all of it', async () => {
+    const route = createChatRoute({ config: config(), bodyLimit: 64 });
+    expect((await route(post({ ...payload, extra: 'x'.repeat(1000) }))).status).toBe(413);
+  });
+
+  it('tells a provider that nobody knows, and a key that is missing', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const unknown = await route(post(payload, 'nobody'));
+    expect([unknown.status, await unknown.json()]).toMatchObject([
+      400,
+      { errorType: 'NoAvailableProvider', body: { provider: 'nobody' } },
+    ]);
+    const unset = (await (await route(post(payload, 'groq'))).json()) as object;
+    expect(JSON.stringify(unset)).toContain('has no settings here');
+    const odd = await route(new Request('http://x/webapi/chat/%E0%A4%A', { method: 'POST' }));
+    expect([odd.status, await odd.json()]).toMatchObject([400, { errorType: 'BadRequest' }]);
+    const keyless = createChatRoute({ config: configFromEnvironment({}), transport: 'engine' });
+    const response = await keyless(post(payload, 'anthropic'));
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { errorType: 'InvalidProviderAPIKey', body: { provider: 'anthropic' } },
+    ]);
+  });
+
+  it("tells a provider's refusal with its class and status, never the key", async () => {
+    provider.answer = (response) =>
+      void response
+        .writeHead(429, { 'retry-after': '3', 'content-type': 'application/json' })
+        .end('{"error":{"message":"slow down, sk-test","type":"rate_limit"}}');
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const response = await route(post(payload));
+    const text = await response.text();
+    expect(response.status).toBe(429);
+    expect(response.headers.get('retry-after')).toBe('3');
+    expect(JSON.parse(text)).toMatchObject({
+      errorType: 'RateLimitExceeded',
+      body: { provider: 'openai', error: { code: 'rate_limited', status: 429 } },
+    });
+    expect(text).not.toContain('sk-test');
+  });
+
+  it('asks who is there', async () => {
+    const users: (string | undefined)[] = [];
+    const route = createChatRoute({
+      transport: 'engine',
+      config: {
+        settingsOf: (name, { user }) => {
+          users.push(user);
+          return config().settingsOf(name, {});
+        },
+      },
+      authorize: (request) => {
+        const name = request.headers.get('x-user');
+        if (name === 'other') return new Response('busy', { status: 503 });
+        return name === 'ann' && { user: name };
+      },
+    });
+    const as = (name: string) => route(post(payload, 'openai', { headers: { 'x-user': name } }));
+    const refused = await as('');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { errorType: 'Unauthorized' },
+    ]);
+    expect((await as('other')).status).toBe(503);
+    expect((await as('ann')).status).toBe(200);
+    expect(users).toEqual(['ann']);
+    expect(JSON.parse(provider.calls[0]?.body ?? '')).toHaveProperty('user', 'ann');
+  });
+
+  it("hides what the host's own code throws", async () => {
+    const route = createChatRoute({
+      config: {
+        settingsOf: () => {
+          throw new Error('database password is hunter2');
+        },
+      },
+    });
+    const response = await route(post(payload));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('hunter2');
+  });
+
+  it('names a provider that did not answer in time', async () => {
+    provider.answer = () => undefined;
+    const route = createChatRoute({ config: config(), transport: 'engine', maxDuration: 50 });
+    for (const responseMode of [undefined, 'json']) {
+      const response = await route(post({ ...payload, responseMode }));
+      expect([response.status, await response.json()]).toMatchObject([
+        504,
+        {
+          errorType: 'ProviderNetworkError',
+          body: { provider: 'openai', error: { code: 'total_timeout' } },
+        },
+      ]);
+    }
+  });
+
+  it('leaves an answer alone that is faster than the limit', async () => {
+    const limits = { transport: 'engine', maxDuration: 2 ** 53 } as const;
+    const response = await createChatRoute({ config: config(), ...limits })(post(payload));
+    expect(await response.text()).toContain('Hello');
+  });
+
+  it('tells that a body was read before', async () => {
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const request = post(payload);
+    await request.text();
+    const response = await route(request);
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { body: { error: { message: expect.stringContaining('was read before') as string } } },
+    ]);
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  it('ends with a client that goes away before its body is whole', async () => {
+    const gone = new AbortController();
+    const more = { body: new ReadableStream(), signal: gone.signal, duplex: 'half' };
+    const answered = createChatRoute({ config: config() })(post('', 'openai', more as RequestInit));
+    gone.abort();
+    expect((await answered).status).toBe(499);
+  });
+
+  it('stops the provider when the client goes away', async () => {
+    provider.answer = (response) => void response.writeHead(200).write(hello.slice(0, 80));
+    const controller = new AbortController();
+    const route = createChatRoute({ config: config(), transport: 'engine' });
+    const response = await route(post(payload, 'openai', { signal: controller.signal }));
+    const reader = response.body?.getReader();
+    controller.abort();
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read());
+    await provider.calls[0]?.closed;
+  });
+});
+
+describe('the sources of settings', () => {
+  it('are asked in their order', async () => {
+    const source = firstConfigOf(
+      configFromOptions({ openai: { apiKey: 'a' } }),
+      configFromEnvironment({
+        OPENAI_API_KEY: 'b',
+        ANTHROPIC_API_KEY: 'c',
+        ANTHROPIC_PROXY_URL: 'http://proxy',
+      }),
+    );
+    expect(await source.settingsOf('openai', {})).toEqual({ apiKey: 'a' });
+    expect(await source.settingsOf('anthropic', {})).toEqual({
+      apiKey: 'c',
+      baseURL: 'http://proxy',
+    });
+    expect(await source.settingsOf('toString', {})).toBeUndefined();
+  });
+});
+
+describe('chatErrorBody', () => {
+  it('knows the shapes of errors', () => {
+    const error = new MillraceError('missing_api_key', 'no key');
+    expect(chatErrorBody(error, 'p')).toEqual({
+      status: 401,
+      errorType: 'InvalidProviderAPIKey',
+      body: {
+        error: { code: 'missing_api_key', message: 'no key' },
+        provider: 'p',
+        errorId: 1001,
+      },
+    });
+    expect(
+      chatErrorBody({ errorType: 'ExceededContextWindow', error: { message: 'long' } }),
+    ).toEqual({
+      status: 400,
+      errorType: 'ExceededContextWindow',
+      body: { error: { message: 'long' } },
+    });
+    expect(chatErrorBody(new DOMException('gone', 'AbortError')).status).toBe(499);
+    for (const odd of [null, undefined, 'x', 5]) expect(chatErrorBody(odd).status).toBe(500);
+  });
+});

@@ -1,0 +1,67 @@
+// The layering check refuses what it says it refuses, and lets through what the engine writes.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const script = pathToFileURL(join(__dirname, '../../../scripts/check-layers.mjs')).href;
+
+function violations(...files: [path: string, text: string][]): string[] {
+  const program = `
+    import { violationsIn } from ${JSON.stringify(script)};
+    console.log(JSON.stringify(violationsIn(${JSON.stringify(files)})));`;
+  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program]);
+  return JSON.parse(String(printed)) as string[];
+}
+
+describe('check-layers', () => {
+  it.each([
+    ['lib/base/a.cpp', '#include "event/event.hpp"', /'base' must not include 'event'/],
+    ['lib/adapter/a.cpp', '#include "net/transfer.hpp"', /'adapter' must not include 'net'/],
+    ['lib/base/a.cpp', '#include "native/a.hpp"', /must not include native/],
+    ['lib/cellar/a.cpp', '', /no row/],
+    ['lib/event/a.cpp', '#include <rapidjson/reader.h>', /belongs in lib\/base\/json/],
+    ['lib/net/a.cpp', '#include <napi.h>', /belongs in native/],
+    ['lib/net/a.cpp', '#include <sys/epoll.h>', /belongs in lib\/os\/linux\//],
+    ['lib/os/portable/a.cpp', '#include <linux/futex.h>', /belongs in lib\/os\/linux\//],
+    ['lib/net/a.cpp', 'void f() { co_await g(Options{}); }', /a\.cpp:1: a brace/],
+    ['lib/net/a.cpp', 'x;\nco_return co_await g({1, 2});', /a\.cpp:2: a brace/],
+    ['lib/net/a.cpp', 'auto f() { h(T{1}, co_await g()); }', /a brace/],
+    ['lib/net/a.cpp', 'auto f() { auto x = T{co_await g()}; }', /a brace/],
+    ['native/a.cpp', 'Napi::Function::New(env, work);', /without guard/],
+    ['lib/base/a.cpp', 'char f(char c) {\n  return std::tolower(c);\n}', /a\.cpp:2: tolower asks/],
+    ['native/a.cpp', 'double f(const char* s) { return strtod (s, nullptr); }', /strtod asks/],
+    ['lib/app/a.cpp', 'f({event::Foreign{type, json}});', /of our own is Foreign/],
+    ['lib/encoder/ag_ui.cpp', 'json::Document document;', /the encoder parses JSON/],
+  ])('refuses %s: %s', (path, text, expected) => {
+    expect(violations([path, text])).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each([
+    ['lib/adapter/a.cpp', '#include "base/result.hpp"\n#include "adapter/b.hpp"'],
+    ['lib/app/a.cpp', '#include "http/server.hpp"\n#include "encoder/ag_ui.hpp"'],
+    ['lib/os/linux/a.cpp', '#include <sys/epoll.h>'],
+    ['lib/net/a.cpp', 'auto f() { T t{1}; co_await g(std::move(t)); }'],
+    ['lib/net/a.cpp', 'auto f() { co_await g([&](int a) mutable { return T{a}; }, use[1]); }'],
+    ['lib/net/a.cpp', 'auto f() { if (x) { y(); } co_await g(); }'],
+    ['lib/net/a.cpp', 'auto f() -> awaitable<void> { co_await g(); }'],
+    ['lib/net/a.cpp', 'auto f() { while (co_await g()) { h(); } }'],
+    ['lib/net/a.cpp', '// co_await g({1});\nauto s = "co_await g({1})";'],
+    ['native/a.cpp', 'Napi::Function::New(env, guard<work>, "work");'],
+    ['lib/base/a.cpp', 'char f(char c) { return to_lower(c); }  // not std::tolower(c)'],
+    ['lib/adapter/a.cpp', 'parts.pass(event::Foreign{type, json});'],
+    ['lib/encoder/ag_ui_downgrade.cpp', 'json::Document document;'],
+  ])('lets through %s: %s', (path, text) => {
+    expect(violations([path, text])).toEqual([]);
+  });
+
+  it('keeps a private third-party header from leaking through headers of its room', () => {
+    const handle: [string, string] = ['lib/net/handle.hpp', '#include <curl/curl.h>'];
+    const transfer: [string, string] = ['lib/net/transfer.hpp', '#include "net/handle.hpp"'];
+    const inside: [string, string] = ['lib/net/a.cpp', '#include "net/transfer.hpp"'];
+    const outside: [string, string] = ['lib/model/a.cpp', '#include "net/transfer.hpp"'];
+    expect(violations(handle, transfer, inside)).toEqual([]);
+    expect(violations(handle, transfer, outside)).toEqual([
+      expect.stringMatching(/lib\/model\/a\.cpp: "net\/transfer\.hpp" brings/),
+    ]);
+  });
+});

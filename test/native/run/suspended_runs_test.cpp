@@ -1,0 +1,159 @@
+#include "run/suspended_runs.hpp"
+
+#include <gtest/gtest.h>
+
+#include "agent/approval/approvals.hpp"
+#include "agent/interrupts.hpp"
+#include "agent/state.hpp"
+#include "run/plan.hpp"
+
+using namespace millrace;
+using json::Tree;
+
+namespace {
+
+Tree parse(std::string_view json) {
+  auto tree = Tree::parse(json);
+  EXPECT_TRUE(tree.ok()) << json;
+  return tree ? std::move(tree).value() : Tree();
+}
+
+// A run that asks whether one call may run, and the id of the question.
+Tree waiting_state(IdSource& ids, std::string& question) {
+  Tree state = agent::initial_state(Tree::object(), 0);
+  state.set("status", "waiting_for_human");
+  Tree calls =
+      parse(R"([{"id":"c1","identifier":"mail","apiName":"mail","arguments":"{\"to\":\"ada\"}"}])");
+  agent::open_approvals(state, calls);
+  state.set("pendingToolsCalling", std::move(calls));
+  const Tree interrupts = agent::open_interrupts(state, 0, ids);
+  EXPECT_EQ(interrupts.items().size(), 1U);
+  question = interrupts.items().front()["id"].string();
+  return state;
+}
+
+run::AgentInput answer(const std::string& id, const std::string& payload,
+                       const std::string& thread = "t") {
+  run::AgentInput input;
+  input.thread_id = thread;
+  input.run_id = "r2";
+  input.messages_json = "[]";
+  input.resume_json =
+      R"([{"interruptId":")" + id + R"(","status":"resolved","payload":)" + payload + "}]";
+  return input;
+}
+
+class KeptRunsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { kept.keep("t", waiting_state(ids, question), plan, 0); }
+
+  Errc code_of(const run::AgentInput& input, std::int64_t now = 1) {
+    auto task = kept.task_for(input, plan, now, ids);
+    return task ? Errc::internal : task.error().code;
+  }
+
+  CountingIds ids{"id-"};
+  run::AgentPlan plan;
+  run::SuspendedRuns kept;
+  std::string question;
+};
+
+TEST_F(KeptRunsTest, GoesOnWithAnAnswerOnce) {
+  auto task = kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
+  EXPECT_EQ(task.value().run_id, "r2");
+  EXPECT_FALSE(kept.holds("t"));
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true})")), Errc::approval_answered);
+}
+
+TEST_F(KeptRunsTest, RefusesWhatWasNotAskedAndKeepsTheQuestion) {
+  EXPECT_EQ(code_of(answer("made-up", R"({"approved":true})")), Errc::approval_mismatch);
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true})", "other")), Errc::approval_mismatch);
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true,"arguments":{"to":"eve"}})")),
+            Errc::approval_mismatch);
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true,"hash":"0"})")), Errc::approval_mismatch);
+  EXPECT_EQ(code_of(answer(question, R"({"approved":1})")), Errc::invalid_argument);
+  EXPECT_EQ(code_of(answer(question, "null")), Errc::invalid_argument);
+  EXPECT_TRUE(kept.task_for(answer(question, R"({"approved":true})"), plan, 1, ids).ok());
+}
+
+TEST_F(KeptRunsTest, PassesOverAnswersToOtherQuestions) {
+  run::AgentInput input = answer(question, R"({"approved":true})");
+  input.resume_json.insert(1, R"({"interruptId":"made-up","status":"resolved"},)");
+  auto task = kept.task_for(input, plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ(task.value().context["phase"].string(), "human_approved_tool");
+  EXPECT_EQ(task.value().strays, std::vector<std::string>{"made-up"});
+  // What was passed over is not taken for answered.
+  EXPECT_EQ(code_of(answer("made-up", R"({"approved":true})")), Errc::approval_mismatch);
+}
+
+TEST_F(KeptRunsTest, TellsARefusalAsAResult) {
+  auto task =
+      kept.task_for(answer(question, R"({"approved":false,"reason":"no time"})"), plan, 1, ids);
+  ASSERT_TRUE(task.ok());
+  ASSERT_EQ(task.value().results.size(), 1U);
+  EXPECT_EQ(task.value().results.front().first, "c1");
+  EXPECT_NE(task.value().results.front().second.find("no time"), std::string::npos);
+}
+
+TEST_F(KeptRunsTest, ForgetsAfterAnHour) {
+  EXPECT_EQ(code_of(answer(question, R"({"approved":true})"), 3'600'001), Errc::approval_mismatch);
+  EXPECT_FALSE(kept.holds("t"));
+  EXPECT_EQ(kept.bytes(), 0U);
+}
+
+TEST(SuspendedRuns, GivesUpTheOldestWhenThereAreTooMany) {
+  CountingIds ids("id-");
+  const run::AgentPlan plan{};
+  run::SuspendedRuns kept({2, std::size_t{1} << 20U, 1000});
+  std::string question;
+  for (const char* thread : {"a", "b", "c"})
+    kept.keep(thread, waiting_state(ids, question), plan, 0);
+  EXPECT_FALSE(kept.holds("a"));
+  EXPECT_TRUE(kept.holds("b") && kept.holds("c"));
+  run::SuspendedRuns small({10, 10, 1000});
+  small.keep("a", waiting_state(ids, question), plan, 0);
+  small.keep("b", waiting_state(ids, question), plan, 0);
+  EXPECT_FALSE(small.holds("a"));
+  EXPECT_TRUE(small.holds("b"));
+}
+
+TEST(AgentQuestions, KeepTheirIdsWhileTheyAreOpen) {
+  CountingIds ids("id-");
+  std::string question;
+  Tree state = waiting_state(ids, question);
+  EXPECT_EQ(agent::open_interrupts(state, 5, ids).items().front()["id"].string(), question);
+}
+
+TEST(AgentPlan, SaysWhoIsAskedByPolicy) {
+  const auto policy = [](const char* approve, const char* effect) {
+    const auto plan = run::read_agent_plan(
+        R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1","model":"m"}],"approve":")" +
+            std::string(approve) + R"(","tools":[{"name":"f","effect":")" + effect + R"("}]})",
+        {tool::Registry()});
+    EXPECT_TRUE(plan.ok()) << plan.error().message;
+    return std::string(plan.value()->manifests["f"]["humanIntervention"].string());
+  };
+  EXPECT_EQ(policy("tools", "once"), "never");
+  EXPECT_EQ(policy("risky", "once"), "required");
+  EXPECT_EQ(policy("risky", "keyed"), "required");
+  EXPECT_EQ(policy("risky", "read"), "never");
+  EXPECT_EQ(policy("always", "read"), "required");
+  EXPECT_EQ(policy("never", "once"), "never");
+}
+
+TEST(AgentPlan, RefusesWhatItDoesNotKnow) {
+  for (
+      const char* json :
+      {R"({})", R"([])", R"({"chain":[]})",
+       R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"approve":"maybe"})",
+       R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"builtin":["none"]})",
+       R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"tools":[{"name":"a b"}]})",
+       R"({"chain":[{"provider":"demo","baseURL":"http://127.0.0.1:1"}],"tools":[{"name":"f","effect":"x"}]})"}) {
+    EXPECT_FALSE(run::read_agent_plan(json, {tool::Registry()}).ok()) << json;
+  }
+}
+
+}  // namespace
