@@ -35,9 +35,7 @@ class Engine {
     return watch(engine_.start(std::move(task)), deliver);
   }
 
-  void command(StreamId id, host::HostCommand command) {
-    engine_.command(id, std::move(command));
-  }
+  void command(StreamId id, host::HostCommand command) { engine_.command(id, std::move(command)); }
 
   Result<std::size_t> builtin_tools(const std::string& options) {
     return engine_.builtin_tools(options);

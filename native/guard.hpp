@@ -1,8 +1,9 @@
 // The edge between JavaScript and the engine: every exported function is a guard<fn> or a
 // method<T, fn>, since a C++ exception that leaves a Node-API callback ends the process.
 //
-// Errors leave as a thrown string, the JSON text of millrace::error_json; JavaScript makes the error
-// object. An object made here would belong to Node's own realm and fail `instanceof` in others.
+// Errors leave as a thrown string, the JSON text of millrace::error_json; JavaScript makes the
+// error object. An object made here would belong to Node's own realm and fail `instanceof` in
+// others.
 #pragma once
 
 #include <exception>
