@@ -91,7 +91,7 @@ function sourceOf({ runtime, url }: Asking, provider: string | undefined): ChatS
     throw new MillraceError('invalid_option', 'fetchPresetTaskResult: give either runtime or url.');
   }
   if (runtime ?? url) return runtime;
-  if (provider) return new ModelRuntime(provider);
+  if (provider) return new ModelRuntime(provider, { temperatureScale: 'lobe' });
   throw new MillraceError(
     'invalid_option',
     'fetchPresetTaskResult: say who answers: give runtime, url, or params.provider.',

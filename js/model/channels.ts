@@ -59,7 +59,7 @@ export async function channelsFor(
     const open = (): ModelRuntime =>
       router.runtime && apiType === router.apiType
         ? new router.runtime(named(settings, options.id))
-        : new ModelRuntime(apiType, settings);
+        : new ModelRuntime(apiType, { temperatureScale: 'lobe', ...settings });
     return { router, apiType, id, open };
   });
 }

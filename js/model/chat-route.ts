@@ -134,7 +134,13 @@ class ChatRoute {
 
   readonly #runtime = (provider: string, settings: ProviderSettings): ChatRuntime => {
     const { fetch, transport, origin } = this.#options;
-    return new ModelRuntime(provider, { ...settings, fetch, transport, origin });
+    return new ModelRuntime(provider, {
+      temperatureScale: 'lobe',
+      ...settings,
+      fetch,
+      transport,
+      origin,
+    });
   };
 }
 

@@ -321,6 +321,8 @@ function settingsOf(
     errorNames: { ...errorNamesOf(options), ...instance.errorNames },
     ...(baseURL === undefined ? {} : { baseURL: baseURL.trim() }),
     ...(apiKey === undefined ? {} : { apiKey: trimmed(apiKey) }),
+    // LobeHub's providers get LobeHub's temperatures.
+    temperatureScale: 'lobe',
     custom: { name: provider, ...rest, baseURL: options.baseURL },
   };
 }

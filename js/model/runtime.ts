@@ -360,9 +360,11 @@ export class ModelRuntime {
   #link(fallback: Fallback, call: Pick<CallOptions, 'maxRetries' | 'timeouts'> = {}): object {
     const { provider, model, ...given } =
       typeof fallback === 'string' ? splitModel(fallback) : fallback;
-    const { maxRetries, timeouts } = this.#settings;
+    const { maxRetries, timeouts, temperatureScale } = this.#settings;
     const known =
-      canonicalName(provider) === this.provider ? this.#settings : { maxRetries, timeouts };
+      canonicalName(provider) === this.provider
+        ? this.#settings
+        : { maxRetries, timeouts, temperatureScale };
     const named = { ...known, ...this.#own.providers?.[provider], ...given };
     const retries = call.maxRetries ?? named.maxRetries;
     const settings = withDemo(provider, {

@@ -57,6 +57,16 @@ export interface ProviderSettings extends RouteOptions {
   apiMode?: string | undefined;
   /** Switches deviations of the provider from its dialect on and off, by name. */
   quirks?: Record<string, boolean> | undefined;
+  /**
+   * Changes every request body before it is signed, as a JSON merge patch (RFC 7396): members that no option
+   * covers, or that must not be sent (`null`). `stream` and `stream_options.include_usage` cannot be changed.
+   */
+  body?: Record<string, unknown> | undefined;
+  /**
+   * `'lobe'`: temperatures are on LobeHub's scale of 0 to 2, and halved for providers whose own ends at 1.
+   * Default: a temperature is sent as given.
+   */
+  temperatureScale?: 'lobe' | undefined;
   /** The caller's own names of classes of errors, by their usual name: `{ ProviderBizError: 'Mine' }`. */
   errorNames?: Record<string, string> | undefined;
   /** Describes a provider that is not in the table. */
@@ -120,7 +130,7 @@ const circuitNames = ['failures', 'windowMs', 'pauseMs'];
 const optionNames = [
   ...['apiKey', 'baseURL', 'headers', 'timeouts', 'limits', 'maxRetries', 'circuit', 'region'],
   ...['project', 'location', 'accountId', 'apiVersion', 'deployment', 'deployments', 'query'],
-  'errorNames',
+  ...['errorNames', 'body', 'temperatureScale'],
   ...[
     'credentials',
     'accessKeyId',

@@ -74,6 +74,7 @@ Result<ChatRequest> read_chat_request(std::string_view body) {
   os::RandomIds ids;
   auto payload = model::read_payload(body, ids);
   if (!payload) return std::move(payload).error();
+  payload.value().lobe_temperature = true;
   json::Document document;
   const auto parsed = document.parse(body);
   const bool whole = parsed && parsed.value()["responseMode"].string() == "json";

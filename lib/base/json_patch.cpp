@@ -216,4 +216,22 @@ Result<void> Tree::patch(const Value& patch) {
   return {};
 }
 
+void Tree::merge(const Value& patch) {
+  if (!patch.is_object()) {
+    *this = Tree(patch);
+    return;
+  }
+  if (!is_object()) *this = object();
+  for (const auto& [key, value] : patch.members()) {
+    const std::string_view name(key);
+    if (value.is_null()) {
+      erase(name);
+    } else if (value.is_object()) {
+      at(name).merge(value);
+    } else {
+      set(name, Tree(value));
+    }
+  }
+}
+
 }  // namespace millrace::json

@@ -111,6 +111,8 @@ class Tree {
   // Errors: invalid_json when the patch is malformed, does not fit the value, nests deeper than 512
   // levels or copies more than 16 MiB.
   Result<void> patch(const Value& patch);
+  // Applies a JSON merge patch (RFC 7396).
+  void merge(const Value& patch);
 
   void write(std::string& out, Surrogates surrogates = Surrogates::replace) const;
   [[nodiscard]] std::string to_json(Surrogates surrogates = Surrogates::keep) const;

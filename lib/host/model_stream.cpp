@@ -44,6 +44,7 @@ Result<ModelCallSpec> read_model_call(std::string_view chain_json, std::string_v
   auto protocol = read_protocol(options["protocol"].string());
   if (!protocol) return std::move(protocol).error();
   spec.output.protocol = protocol.value();
+  spec.payload.lobe_temperature = spec.output.protocol == model::ModelProtocol::lobe;
   spec.output.with_events = options["withEvents"].is_true();
   spec.output.run = read_run_options(options);
   spec.output.provider = spec.call.chain.front().config.id;

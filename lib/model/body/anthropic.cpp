@@ -12,6 +12,7 @@
 #include "model/body/claude_betas.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -23,9 +24,6 @@ using message::Media;
 using message::Message;
 using message::Role;
 
-constexpr std::array<std::string_view, 7> known_extra{
-    "metadata",           "service_tier",  "container",    "mcp_servers",
-    "context_management", "cache_control", "inference_geo"};
 constexpr std::string_view cache_mark = R"({"type":"ephemeral"})";
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
@@ -140,7 +138,8 @@ Result<void> write_messages(JsonBuilder& out, const Draft& draft, bool thinks) {
   return {};
 }
 
-void write_tool(JsonBuilder& out, const Tool& tool, bool marked, bool knows_strict) {
+void write_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, bool marked,
+                bool knows_strict) {
   if (tool.name.empty()) {
     out.raw(tool.raw);
     return;
@@ -149,6 +148,7 @@ void write_tool(JsonBuilder& out, const Tool& tool, bool marked, bool knows_stri
   write_function(out, tool, "input_schema", knows_strict);
   const std::string_view mark = marked ? cache_mark : std::string_view(tool.cache_control);
   if (!mark.empty()) out.raw("cache_control", mark);
+  write_tool_members(out, draft, tool, Dialect::anthropic);
   out.close_object();
 }
 
@@ -159,7 +159,7 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool takes_schemas) {
   out.open_array("tools");
   for (std::size_t at = 0; at < tools.size(); ++at) {
     const bool marked = marks_for_cache(draft) && is_last_of(at, tools.size());
-    write_tool(out, tools[at], marked, takes_schemas);
+    write_tool(out, draft, tools[at], marked, takes_schemas);
   }
   if (draft.payload.search) out.raw(R"({"type":"web_search_20250305","name":"web_search"})");
   out.close_array();
@@ -203,16 +203,18 @@ void write_output_config(JsonBuilder& out, const Draft& draft, std::string_view 
   if (draft.payload.response_format->kind == ResponseFormat::Kind::json_object) {
     draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
   }
-  if (schema.empty() && effort.empty()) return;
-  out.open_object("output_config");
-  out.filled("effort", effort);
+  JsonBuilder config(json::Surrogates::replace);
+  config.open_object();
+  config.filled("effort", effort);
   if (!schema.empty()) {
-    out.open_object("format");
-    out.text("type", "json_schema");
-    out.raw("schema", schema);
-    out.close_object();
+    config.open_object("format");
+    config.text("type", "json_schema");
+    config.raw("schema", schema);
+    config.close_object();
   }
-  out.close_object();
+  config.close_object();
+  const std::string text = with_given(config.take(), draft, "output_config");
+  if (text != "{}") out.written("output_config", text);
 }
 
 void write_metadata(JsonBuilder& out, const Draft& draft) {
@@ -268,12 +270,14 @@ Result<std::string> write_body(const Draft& given, bool on_vertex) {
   write_output_config(out, draft, schema.value().sent);
   write_metadata(out, draft);
   write_container(out, draft);
-  write_extra(out, draft, known_extra);
-  std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
+  std::vector<std::string_view> known =
+      documented_members(Dialect::anthropic, draft.config.provider->id);
+  write_extra(out, draft, known);
+  known.emplace_back("output_config");
   if (draft.config.id == "anthropic") {
     known.insert(known.end(), claude_beta_members.begin(), claude_beta_members.end());
   }
-  note_extra(draft, known);
+  write_undocumented(out, draft, known);
   out.close_object();
   return out.take();
 }

@@ -14,6 +14,7 @@
 #include "model/body/claude.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/told_calls.hpp"
 #include "model/body/tools.hpp"
@@ -24,9 +25,6 @@ namespace {
 using message::JsonBuilder;
 using message::Media;
 
-constexpr std::array<std::string_view, 5> known_extra{
-    "guardrailConfig", "additionalModelResponseFieldPaths", "performanceConfig", "requestMetadata",
-    "promptVariables"};
 // Members that become part of another.
 constexpr std::array<std::string_view, 2> merged_extra{"additionalModelRequestFields",
                                                        "anthropic_beta"};
@@ -64,7 +62,7 @@ void write_system(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
-void write_tool(JsonBuilder& out, const Tool& tool, bool knows_strict) {
+void write_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, bool knows_strict) {
   if (tool.name.empty()) {
     out.raw(tool.raw);
     return;
@@ -77,6 +75,7 @@ void write_tool(JsonBuilder& out, const Tool& tool, bool knows_strict) {
   out.open_object("inputSchema");
   out.raw("json", tool.parameters);
   out.close_object();
+  write_tool_members(out, draft, tool, Dialect::bedrock_converse);
   out.close_object();
   out.close_object();
 }
@@ -122,7 +121,7 @@ void write_tools(JsonBuilder& out, const Draft& draft, bool thinks) {
   }
   out.open_object("toolConfig");
   out.open_array("tools");
-  for (const Tool& tool : payload.tools) write_tool(out, tool, knows_strict);
+  for (const Tool& tool : payload.tools) write_tool(out, draft, tool, knows_strict);
   if (payload.context_caching) out.raw(cache_point);
   out.close_array();
   write_demand(out, draft, thinks);
@@ -263,19 +262,23 @@ void write_output_config(JsonBuilder& out, const Draft& draft, const std::string
   if (format.kind == ResponseFormat::Kind::json_object) {
     draft.note("response_format", "The API knows schemas only: ask for JSON in the prompt.");
   }
-  if (schema.empty()) return;
-  out.open_object("outputConfig");
-  out.open_object("textFormat");
-  out.text("type", "json_schema");
-  out.open_object("structure");
-  out.open_object("jsonSchema");
-  out.text("schema", schema);
-  out.filled("name", format.name);
-  out.filled("description", format.description);
-  out.close_object();
-  out.close_object();
-  out.close_object();
-  out.close_object();
+  JsonBuilder config(json::Surrogates::replace);
+  config.open_object();
+  if (!schema.empty()) {
+    config.open_object("textFormat");
+    config.text("type", "json_schema");
+    config.open_object("structure");
+    config.open_object("jsonSchema");
+    config.text("schema", schema);
+    config.filled("name", format.name);
+    config.filled("description", format.description);
+    config.close_object();
+    config.close_object();
+    config.close_object();
+  }
+  config.close_object();
+  const std::string text = with_given(config.take(), draft, "outputConfig");
+  if (text != "{}") out.written("outputConfig", text);
 }
 
 }  // namespace
@@ -313,11 +316,13 @@ Result<std::string> bedrock_converse_body(const Draft& given) {
   write_tools(out, draft, fields.thinking.on());
   write_output_config(out, draft, schema.value().sent);
   write_model_fields(out, draft, fields);
-  write_extra(out, draft, known_extra);
-  std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
+  std::vector<std::string_view> known =
+      documented_members(Dialect::bedrock_converse, draft.config.provider->id);
+  write_extra(out, draft, known);
+  known.emplace_back("outputConfig");
   known.push_back(merged_extra[0]);
   if (names(draft, "claude")) known.push_back(merged_extra[1]);
-  note_extra(draft, known);
+  write_undocumented(out, draft, known);
   out.close_object();
   return out.take();
 }

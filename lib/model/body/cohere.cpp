@@ -8,6 +8,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/members.hpp"
 #include "model/body/result_media.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
@@ -17,9 +18,6 @@ namespace {
 
 using message::JsonBuilder;
 using message::Media;
-
-constexpr std::array<std::string_view, 5> known_extra{"documents", "citation_options",
-                                                      "safety_mode", "priority", "strict_tools"};
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind != Media::Kind::image) return "it takes images, no other media.";
@@ -37,7 +35,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
     // Any tool can be demanded, but no certain one: the model is given no other.
     if (is_certain && tool.name != payload.tool_choice.name) continue;
     tool.strict.reset();
-    write_chat_tool(out, tool);
+    write_chat_tool(out, draft, tool);
   }
   out.close_array();
   const bool strict = std::any_of(payload.tools.begin(), payload.tools.end(),
@@ -102,8 +100,10 @@ Result<std::string> cohere_body(const Draft& draft) {
   write_format(out, draft);
   write_sampling(out, draft);
   write_thinking(out, draft);
-  write_extra(out, draft, known_extra);
-  note_extra(draft, known_extra);
+  const std::vector<std::string_view> known =
+      documented_members(Dialect::cohere, draft.config.provider->id);
+  write_extra(out, draft, known);
+  write_undocumented(out, draft, known);
   out.close_object();
   return out.take();
 }

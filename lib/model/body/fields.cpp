@@ -47,28 +47,42 @@ void write_extra(message::JsonBuilder& out, const Draft& draft,
 
 namespace {
 
-// `max_tokens` of `maxTokens`.
-std::string snake_case(std::string_view name) {
-  std::string made;
-  for (const char c : name) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper) made.push_back('_');
-    made.push_back(upper ? static_cast<char>(c - 'A' + 'a') : c);
+// All members of `made`, and those of `given` that it lacks.
+void write_merged(message::JsonBuilder& out, const json::Value& made, const json::Value& given,
+                  bool deep) {
+  for (const auto& [key, value] : made.members()) {
+    const json::Value other = given[std::string_view(key)];
+    if (deep && value.is_object() && other.is_object()) {
+      out.open_object(key);
+      write_merged(out, value, other, false);
+      out.close_object();
+    } else {
+      out.value(key, value);
+    }
   }
-  return made;
+  for (const auto& [key, value] : given.members()) {
+    if (!made[std::string_view(key)].exists()) out.value(key, value);
+  }
 }
 
 }  // namespace
 
-void note_extra(const Draft& draft, std::span<const std::string_view> names) {
-  for (const auto& [key, json] : draft.payload.extra) {
-    if (json == "null" || std::find(names.begin(), names.end(), key) != names.end()) continue;
-    std::string sentence = "The member is not known to this API and was left out.";
-    const std::string other = snake_case(key);
-    const bool is_misspelt = other != key && is_payload_member(other);
-    if (is_misspelt) sentence.append(" It is called `" + other + "`.");
-    draft.note(key, sentence);
+std::string with_given(std::string made, const Draft& draft, std::string_view member) {
+  const std::string_view text = extra_of(draft.payload, member);
+  if (text.empty()) return made;
+  json::Document given_document(message::depth_limit);
+  json::Document made_document(message::depth_limit);
+  const auto given = given_document.parse(text);
+  const auto own = made_document.parse(made);
+  if (!given || !own || !given.value().is_object()) {
+    draft.note(member, "It must be an object: it was left out.");
+    return made;
   }
+  message::JsonBuilder out(json::Surrogates::replace);
+  out.open_object();
+  write_merged(out, own.value(), given.value(), true);
+  out.close_object();
+  return out.take();
 }
 
 Error not_supported(const Draft& draft, std::string_view sentence) {

@@ -24,8 +24,9 @@ void write_strings(message::JsonBuilder& out, std::string_view key,
 // Writes the payload's further members that are named, when they are there and not null.
 void write_extra(message::JsonBuilder& out, const Draft& draft,
                  std::span<const std::string_view> names);
-// Notes the payload's further members that no dialect's list names.
-void note_extra(const Draft& draft, std::span<const std::string_view> names);
+// `made`, an object, with what the payload's further member of this name has beyond it: what is
+// made of the payload's settings holds, at the root and one level below it.
+std::string with_given(std::string made, const Draft& draft, std::string_view member);
 
 // The payload's further member of this name as JSON text, or "".
 std::string_view extra_of(const ChatPayload& payload, std::string_view name);

@@ -8,6 +8,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -16,8 +17,11 @@ namespace {
 
 using message::JsonBuilder;
 
-constexpr std::array<std::string_view, 4> known_extra{"safetySettings", "cachedContent", "labels",
-                                                      "store"};
+// Members of `generationConfig` that a payload has no field for.
+constexpr std::array<std::string_view, 9> generation_members{
+    "responseModalities", "speechConfig",  "imageConfig",          "mediaResolution",
+    "audioTimestamp",     "routingConfig", "modelSelectionConfig", "enableEnhancedCivicAnswers",
+    "translationConfig"};
 
 std::optional<std::string_view> refusal(const message::Media& media, const Draft& /*draft*/) {
   if (media.mime_type == svg_type) return no_svg;
@@ -34,10 +38,8 @@ bool has_functions(const ChatPayload& payload) {
 // Before Gemini 3 the provider's own tools and functions exclude each other.
 bool may_search(const Draft& draft) {
   const ChatPayload& payload = draft.payload;
-  if (!payload.search && !payload.url_context) return false;
-  if (!has_functions(payload) || draft.is(Trait::thinking_level)) return true;
-  draft.note("enabledSearch", "The model searches or calls functions, not both.");
-  return false;
+  return (payload.search || payload.url_context) &&
+         (!has_functions(payload) || draft.is(Trait::thinking_level));
 }
 
 // A tool that Google runs. One with a `type`, as other vendors have it, is spelled as Google does.
@@ -72,6 +74,9 @@ void write_own_tool(JsonBuilder& out, const Tool& tool) {
 void write_tools(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
   const bool searches = may_search(draft);
+  if (!searches && (payload.search || payload.url_context)) {
+    draft.note("enabledSearch", "The model searches or calls functions, not both.");
+  }
   if (payload.tools.empty() && !searches) return;
   out.open_array("tools");
   if (has_functions(payload)) {
@@ -85,6 +90,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
       if (tool.strict == true)
         draft.note("tools", "The API follows schemas as it can: `strict` is left out.");
       out.raw("parametersJsonSchema", tool.parameters);
+      write_tool_members(out, draft, tool, Dialect::gemini);
       out.close_object();
     }
     out.close_array();
@@ -98,20 +104,39 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
   out.close_array();
 }
 
-void write_tool_choice(JsonBuilder& out, const Draft& draft) {
+bool has_own_tools(const Draft& draft) {
+  const auto& tools = draft.payload.tools;
+  return may_search(draft) || std::any_of(tools.begin(), tools.end(),
+                                          [](const Tool& tool) { return tool.name.empty(); });
+}
+
+// Gemini 3 runs Google's tools beside functions where the request says so; Vertex AI has no such
+// member.
+// Source: Gemini API reference, `ToolConfig.includeServerSideToolInvocations` (2026).
+bool joins_own_tools(const Draft& draft) {
+  return draft.config.provider->dialect == Dialect::gemini && draft.is(Trait::thinking_level) &&
+         has_functions(draft.payload) && has_own_tools(draft);
+}
+
+void write_tool_config(JsonBuilder& out, const Draft& draft) {
   const ToolChoice& choice = draft.payload.tool_choice;
-  if (!has_functions(draft.payload) || choice.kind == ToolChoice::Kind::unset) return;
-  constexpr std::array<std::string_view, 5> modes{"", "NONE", "AUTO", "ANY", "ANY"};
-  out.open_object("toolConfig");
-  out.open_object("functionCallingConfig");
-  out.text("mode", modes[static_cast<std::size_t>(choice.kind)]);
-  if (choice.kind == ToolChoice::Kind::tool) {
-    out.open_array("allowedFunctionNames");
-    out.text(choice.name);
-    out.close_array();
+  JsonBuilder config(json::Surrogates::replace);
+  config.open_object();
+  if (has_functions(draft.payload) && choice.kind != ToolChoice::Kind::unset) {
+    constexpr std::array<std::string_view, 5> modes{"", "NONE", "AUTO", "ANY", "ANY"};
+    config.open_object("functionCallingConfig");
+    config.text("mode", modes[static_cast<std::size_t>(choice.kind)]);
+    if (choice.kind == ToolChoice::Kind::tool) {
+      config.open_array("allowedFunctionNames");
+      config.text(choice.name);
+      config.close_array();
+    }
+    config.close_object();
   }
-  out.close_object();
-  out.close_object();
+  if (joins_own_tools(draft)) config.flag("includeServerSideToolInvocations", true);
+  config.close_object();
+  const std::string text = with_given(config.take(), draft, "toolConfig");
+  if (text != "{}") out.written("toolConfig", text);
 }
 
 std::string_view level_of(const Draft& draft, const Reasoning& reasoning) {
@@ -196,12 +221,25 @@ void write_images(JsonBuilder& out, const Draft& draft) {
     }
     return;
   }
-  out.raw("responseModalities", R"(["TEXT","IMAGE"])");
+  if (extra_of(payload, "responseModalities").empty()) {
+    out.raw("responseModalities", R"(["TEXT","IMAGE"])");
+  }
   if (payload.image_aspect_ratio.empty() && payload.image_resolution.empty()) return;
   out.open_object("imageConfig");
   out.filled("aspectRatio", payload.image_aspect_ratio);
   out.filled("imageSize", payload.image_resolution);
   out.close_object();
+}
+
+void write_generation_members(JsonBuilder& out, const Draft& draft) {
+  const ChatPayload& payload = draft.payload;
+  const bool has_image_config =
+      draft.is(Trait::image_output) &&
+      !(payload.image_aspect_ratio.empty() && payload.image_resolution.empty());
+  for (const std::string_view name : generation_members) {
+    if (name == "imageConfig" && has_image_config) continue;
+    if (const std::string_view json = extra_of(payload, name); !json.empty()) out.raw(name, json);
+  }
 }
 
 void write_generation(JsonBuilder& out, const Draft& draft) {
@@ -227,8 +265,10 @@ void write_generation(JsonBuilder& out, const Draft& draft) {
   write_format(config, draft);
   write_thinking(config, draft);
   write_images(config, draft);
+  write_generation_members(config, draft);
   config.close_object();
-  if (const std::string text = config.take(); text != "{}") out.written("generationConfig", text);
+  const std::string text = with_given(config.take(), draft, "generationConfig");
+  if (text != "{}") out.written("generationConfig", text);
 }
 
 // What a model may say is for those who ask it to decide, as LobeHub has it; a payload's own
@@ -296,11 +336,15 @@ Result<std::string> gemini_body(const Draft& draft) {
                                     ? format::UnsignedCalls::excused
                                     : format::UnsignedCalls::as_they_are);
   write_tools(out, draft);
-  write_tool_choice(out, draft);
+  write_tool_config(out, draft);
   write_generation(out, draft);
   write_safety(out, draft);
-  write_extra(out, draft, known_extra);
-  note_extra(draft, known_extra);
+  std::vector<std::string_view> known =
+      documented_members(Dialect::gemini, draft.config.provider->id);
+  write_extra(out, draft, known);
+  known.insert(known.end(), generation_members.begin(), generation_members.end());
+  known.insert(known.end(), {"generationConfig", "toolConfig"});
+  write_undocumented(out, draft, known);
   out.close_object();
   return out.take();
 }

@@ -7,6 +7,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -16,11 +17,11 @@ namespace {
 using message::JsonBuilder;
 using message::Media;
 
-constexpr std::array<std::string_view, 2> known_extra{"keep_alive", "options"};
 constexpr std::array<std::string_view, 5> known_options{"num_ctx", "min_p", "repeat_penalty",
                                                         "num_gpu", "repeat_last_n"};
-constexpr std::array<std::string_view, 7> all_extra{
-    "keep_alive", "options", "num_ctx", "min_p", "repeat_penalty", "num_gpu", "repeat_last_n"};
+constexpr std::array<std::string_view, 8> all_extra{"keep_alive", "options",      "think",
+                                                    "num_ctx",    "min_p",        "repeat_penalty",
+                                                    "num_gpu",    "repeat_last_n"};
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind != Media::Kind::image) return "it takes images, no other media.";
@@ -32,8 +33,8 @@ std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft
 
 void write_options(JsonBuilder& out, const Draft& draft) {
   const ChatPayload& payload = draft.payload;
-  if (!extra_of(payload, "options").empty()) return;
-  const Sampling s = sampling_of(draft, 1.0);
+  // The API's own scale has no end; LobeHub's is halved.
+  const Sampling s = sampling_of(draft, lobe_scale(draft) ? 1.0 : 2.0);
   JsonBuilder options(json::Surrogates::replace);
   options.open_object();
   write_number(options, "temperature", s.temperature);
@@ -46,12 +47,18 @@ void write_options(JsonBuilder& out, const Draft& draft) {
   write_strings(options, "stop", payload.stop);
   write_extra(options, draft, known_options);
   options.close_object();
-  if (const std::string text = options.take(); text != "{}") out.written("options", text);
+  const std::string text = with_given(options.take(), draft, "options");
+  if (text != "{}") out.written("options", text);
 }
 
 void write_thinking(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
-  if (reasoning.empty()) return;
+  if (reasoning.empty()) {
+    if (const std::string_view think = extra_of(draft.payload, "think"); !think.empty()) {
+      out.raw("think", think);
+    }
+    return;
+  }
   const std::string& effort = reasoning.effort;
   const bool is_level = effort == "low" || effort == "medium" || effort == "high";
   // Levels are known to gpt-oss alone; other models switch.
@@ -80,7 +87,7 @@ Result<std::string> ollama_body(const Draft& draft) {
   }
   if (!payload.tools.empty() && payload.tool_choice.kind != ToolChoice::Kind::none) {
     out.open_array("tools");
-    for (const Tool& tool : payload.tools) write_chat_tool(out, tool);
+    for (const Tool& tool : payload.tools) write_chat_tool(out, draft, tool);
     out.close_array();
   }
   if (payload.response_format->kind == ResponseFormat::Kind::json_schema) {
@@ -94,8 +101,8 @@ Result<std::string> ollama_body(const Draft& draft) {
     out.flag("logprobs", *payload.logprobs);
     write_integer(out, "top_logprobs", payload.top_logprobs);
   }
-  write_extra(out, draft, known_extra);
-  note_extra(draft, all_extra);
+  write_extra(out, draft, documented_members(Dialect::ollama, draft.config.provider->id));
+  write_undocumented(out, draft, all_extra);
   out.close_object();
   return out.take();
 }

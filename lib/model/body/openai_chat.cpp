@@ -11,6 +11,7 @@
 #include "model/body/chat_messages.hpp"
 #include "model/body/chat_reasoning.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -18,61 +19,6 @@ namespace millrace::model {
 namespace {
 
 using message::JsonBuilder;
-
-// Members that users set and that some server of this dialect knows.
-constexpr std::array<std::string_view, 27> known_extra{"service_tier",
-                                                       "metadata",
-                                                       "store",
-                                                       "logit_bias",
-                                                       "prediction",
-                                                       "modalities",
-                                                       "audio",
-                                                       "web_search_options",
-                                                       "prompt_cache_key",
-                                                       "prompt_cache_retention",
-                                                       "safety_identifier",
-                                                       "min_p",
-                                                       "top_a",
-                                                       "repetition_penalty",
-                                                       "plugins",
-                                                       "provider",
-                                                       "models",
-                                                       "route",
-                                                       "transforms",
-                                                       "chat_template_kwargs",
-                                                       "guided_json",
-                                                       "search_options",
-                                                       "image_config",
-                                                       "stream_options",
-                                                       "search_domain_filter",
-                                                       "search_recency_filter",
-                                                       "return_images"};
-
-// Members that one vendor documents and others refuse, by commas.
-// Sources: the clients openai-python, groq-python, client-python (Mistral) and perplexity-py,
-// vLLM's ChatCompletionRequest, the API references of xAI, Alibaba and LM Studio (2026).
-struct VendorMembers {
-  std::string_view provider;
-  std::string_view names;
-};
-constexpr std::array vendor_members{
-    VendorMembers{"openai", "moderation"},
-    VendorMembers{"groq",
-                  "reasoning_format,include_reasoning,documents,citation_options,compound_custom,"
-                  "search_settings,disable_tool_validation"},
-    VendorMembers{"mistral", "safe_prompt,prompt_mode"},
-    VendorMembers{"perplexity",
-                  "search_mode,search_after_date_filter,search_before_date_filter,"
-                  "last_updated_after_filter,last_updated_before_filter,return_related_questions,"
-                  "enable_search_classifier,disable_search"},
-    VendorMembers{"xai", "search_parameters"},
-    VendorMembers{"vllm",
-                  "structured_outputs,guided_regex,guided_choice,guided_grammar,min_tokens,"
-                  "ignore_eos,stop_token_ids,bad_words,skip_special_tokens,documents,"
-                  "continue_final_message,add_generation_prompt,priority,truncate_prompt_tokens"},
-    VendorMembers{"qwen", "vl_high_resolution_images"},
-    VendorMembers{"lmstudio", "ttl,draft_model"},
-};
 
 // A vendor's own names of settings that the payload has under other ones: those count before them.
 void add_native_names(const Draft& draft, std::vector<std::string_view>& names) {
@@ -92,15 +38,8 @@ bool refuses_logprobs(const Draft& draft) {
 
 // All further members that this provider takes.
 std::vector<std::string_view> members_of(const Draft& draft) {
-  std::vector<std::string_view> names(known_extra.begin(), known_extra.end());
-  for (const VendorMembers& row : vendor_members) {
-    if (row.provider != draft.config.provider->id) continue;
-    for (std::string_view rest = row.names; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(','), rest.size());
-      names.push_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  std::vector<std::string_view> names =
+      documented_members(Dialect::openai_chat, draft.config.provider->id);
   add_native_names(draft, names);
   if (refuses_logprobs(draft)) std::erase(names, "logit_bias");
   return names;
@@ -157,9 +96,9 @@ void write_tools(JsonBuilder& out, const Draft& draft, std::span<const Tool> too
   out.open_array("tools");
   for (const Tool& tool : tools) {
     if (tool.takes_text && !is_mistral(draft)) {
-      write_text_tool(out, tool, ToolShape::nested);
+      write_text_tool(out, draft, tool, ToolShape::nested);
     } else {
-      write_chat_tool(out, tool);
+      write_chat_tool(out, draft, tool);
     }
   }
   if (!search_tool.empty()) out.written(search_tool);
@@ -330,7 +269,7 @@ Result<std::string> openai_chat_body(const Draft& given) {
   write_user(out, draft);
   const std::vector<std::string_view> extra = members_of(draft);
   write_extra(out, draft, extra);
-  note_extra(draft, extra);
+  write_undocumented(out, draft, extra);
   out.close_object();
   return out.take();
 }

@@ -11,6 +11,7 @@
 #include "model/body/bodies.hpp"
 #include "model/body/fields.hpp"
 #include "model/body/media.hpp"
+#include "model/body/members.hpp"
 #include "model/body/sampling.hpp"
 #include "model/body/tools.hpp"
 
@@ -19,19 +20,6 @@ namespace {
 
 using message::JsonBuilder;
 using message::Media;
-
-constexpr std::array<std::string_view, 12> known_extra{"service_tier",
-                                                       "metadata",
-                                                       "store",
-                                                       "instructions",
-                                                       "prompt_cache_key",
-                                                       "prompt_cache_retention",
-                                                       "safety_identifier",
-                                                       "previous_response_id",
-                                                       "conversation",
-                                                       "background",
-                                                       "max_tool_calls",
-                                                       "context_management"};
 
 std::optional<std::string_view> refusal(const Media& media, const Draft& /*draft*/) {
   if (media.kind == Media::Kind::audio)
@@ -51,7 +39,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
       continue;
     }
     if (tool.takes_text) {
-      write_text_tool(out, tool, ToolShape::flat);
+      write_text_tool(out, draft, tool, ToolShape::flat);
       continue;
     }
     out.open_object();
@@ -59,6 +47,7 @@ void write_tools(JsonBuilder& out, const Draft& draft) {
     write_function(out, tool, "parameters");
     // The API's own default is true, which refuses many schemas.
     if (!tool.strict) out.flag("strict", false);
+    write_tool_members(out, draft, tool, Dialect::openai_responses);
     out.close_object();
   }
   if (draft.payload.search) {
@@ -109,11 +98,15 @@ void write_reasoning(JsonBuilder& out, const Draft& draft) {
   if (reasoning.budget || (!reasoning.type.empty() && effort.empty())) {
     draft.note("thinking", "The API takes an effort, not a budget or a switch.");
   }
-  if (effort.empty() && reasoning.summary.empty() && reasoning.mode.empty()) return;
+  if (effort.empty() && reasoning.summary.empty() && reasoning.mode.empty() &&
+      reasoning.extra.empty()) {
+    return;
+  }
   out.open_object("reasoning");
   out.filled("effort", effort);
   out.filled("summary", reasoning.summary);
   out.filled("mode", reasoning.mode);
+  for (const auto& [key, json] : reasoning.extra) out.raw(key, json);
   out.close_object();
 }
 
@@ -124,8 +117,9 @@ void write_sampling(JsonBuilder& out, const Draft& draft) {
   write_number(out, "top_p", s.top_p);
   if (s.frequency_penalty || s.presence_penalty) draft.note("penalties", "The API has none.");
   if (s.stop && !payload.stop.empty()) draft.note("stop", "The API has no stop sequences.");
-  if (s.logprobs && payload.logprobs == true)
+  if (s.logprobs && payload.logprobs != false) {
     write_integer(out, "top_logprobs", payload.top_logprobs);
+  }
 }
 
 // What the payload asks to be told beside the thoughts, which go back with the next turn.
@@ -194,11 +188,11 @@ Result<std::string> openai_responses_body(const Draft& draft) {
   write_reasoning(out, draft);
   out.filled("truncation", truncation);
   write_user(out, draft);
-  std::vector<std::string_view> known(known_extra.begin(), known_extra.end());
-  if (draft.config.provider->id == "openai") known.emplace_back("moderation");
+  std::vector<std::string_view> known =
+      documented_members(Dialect::openai_responses, draft.config.provider->id);
   write_extra(out, draft, known);
   known.emplace_back("include");
-  note_extra(draft, known);
+  write_undocumented(out, draft, known);
   out.close_object();
   return out.take();
 }

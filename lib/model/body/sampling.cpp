@@ -79,9 +79,10 @@ void fix_sampling(const Draft& draft, Sampling& s) {
 }
 
 void apply_temperature(const Draft& draft, Sampling& s, double most) {
-  clamp_setting(draft, "temperature", s.temperature, 0.0, 2.0);
-  const bool to_one = draft.has(Quirk::temperature_to_one);
-  if (s.temperature && (to_one || most < 2.0)) s.temperature = *s.temperature / 2.0;
+  const bool to_one = draft.has(Quirk::temperature_to_one) || most < 2.0;
+  const bool halves = to_one && lobe_scale(draft);
+  clamp_setting(draft, "temperature", s.temperature, 0.0, to_one && !halves ? 1.0 : 2.0);
+  if (s.temperature && halves) s.temperature = *s.temperature / 2.0;
   if (s.temperature && *s.temperature <= 0.0 && draft.has(Quirk::no_zero_temperature)) {
     drop(draft, "temperature", s.temperature, "The provider takes values above 0 only.");
   }
@@ -112,6 +113,10 @@ void apply_penalties(const Draft& draft, Sampling& s) {
 }
 
 }  // namespace
+
+bool lobe_scale(const Draft& draft) {
+  return draft.payload.lobe_temperature || draft.config.lobe_temperature;
+}
 
 Sampling sampling_of(const Draft& draft, double most) {
   const ChatPayload& payload = draft.payload;

@@ -17,6 +17,9 @@ struct Sampling {
   bool logprobs = true;  // whether probabilities may be asked for
 };
 
+// True when the temperature is on LobeHub's scale of 0 to 2.
+bool lobe_scale(const Draft& draft);
+
 // What is left of the payload's settings; each that is left out or changed is noted. `most` is the
 // dialect's highest temperature: OpenAI's scale ends at 2, that of others at 1.
 Sampling sampling_of(const Draft& draft, double most = 2.0);

@@ -4,6 +4,7 @@
 
 #include "message/tool_name.hpp"
 #include "model/body/fields.hpp"
+#include "model/body/members.hpp"
 
 namespace millrace::model {
 namespace {
@@ -66,11 +67,13 @@ void write_allowed_tools(JsonBuilder& out, const json::Value& choice, ToolShape 
 
 }  // namespace
 
-void write_text_tool(JsonBuilder& out, const Tool& tool, ToolShape shape) {
+void write_text_tool(JsonBuilder& out, const Draft& draft, const Tool& tool, ToolShape shape) {
   write_typed(out, "custom", shape, [&] {
     out.text("name", tool.name);
     out.filled("description", tool.description);
     if (!tool.format.empty()) write_text_format(out, tool.format, shape);
+    write_tool_members(out, draft, tool,
+                       shape == ToolShape::flat ? Dialect::openai_responses : Dialect::openai_chat);
   });
 }
 
@@ -108,7 +111,7 @@ void note_no_strict(const Draft& draft) {
   draft.note("tools.strict", "The model is not held to schemas of tools here.");
 }
 
-void write_chat_tool(message::JsonBuilder& out, const Tool& tool) {
+void write_chat_tool(message::JsonBuilder& out, const Draft& draft, const Tool& tool) {
   if (tool.name.empty()) {
     out.raw(tool.raw);
     return;
@@ -117,6 +120,7 @@ void write_chat_tool(message::JsonBuilder& out, const Tool& tool) {
   out.text("type", "function");
   out.open_object("function");
   write_function(out, tool, "parameters");
+  write_tool_members(out, draft, tool, Dialect::openai_chat);
   out.close_object();
   out.close_object();
 }

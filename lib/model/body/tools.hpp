@@ -21,10 +21,11 @@ void note_no_strict(const Draft& draft);
 enum class ToolShape : std::uint8_t { flat, nested };
 
 // Writes `{"type":"function","function":{...}}`, or the provider's own tool as it is.
-void write_chat_tool(message::JsonBuilder& out, const Tool& tool);
+void write_chat_tool(message::JsonBuilder& out, const Draft& draft, const Tool& tool);
 
 // Writes a tool that takes a text as OpenAI's `custom`.
-void write_text_tool(message::JsonBuilder& out, const Tool& tool, ToolShape shape);
+void write_text_tool(message::JsonBuilder& out, const Draft& draft, const Tool& tool,
+                     ToolShape shape);
 
 // Writes `tool_choice` for a certain tool, or for another of OpenAI's choices.
 void write_certain_choice(message::JsonBuilder& out, const ChatPayload& payload, ToolShape shape);

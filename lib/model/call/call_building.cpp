@@ -33,7 +33,7 @@ bool ModelCall::State::build_aside(const Credential& credential, Moment now) {
   // The call may end before the work does.
   const bool taken = host_.aside(++builds_, [result, payload = payload_, chain = options_.chain,
                                              at = link_at_, credential](IdSource& ids) {
-    *result = build_chat(chain[at].config, *payload, ids, credential);
+    *result = build_chat(chain[at].config, *payload, ids, credential, at > 0);
   });
   if (!taken) return false;
   building_ = Building{builds_, now.steady, result};

@@ -144,7 +144,7 @@ void ModelCall::State::build(Moment now) {
     credential.base_url = token->base_url;
   }
   if (!build_aside(credential, now)) {
-    take_built(build_chat(link().config, *payload_, services_.ids, credential), now);
+    take_built(build_chat(link().config, *payload_, services_.ids, credential, link_at_ > 0), now);
   }
 }
 

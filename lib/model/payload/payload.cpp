@@ -70,13 +70,14 @@ constexpr std::array flag_members{
 };
 
 // Members that are read one by one, or that are for others than the provider.
-constexpr std::array<std::string_view, 22> other_members{"messages",
+constexpr std::array<std::string_view, 23> other_members{"messages",
                                                          "format",
                                                          "provider",
                                                          "responseMode",
                                                          "tools",
                                                          "tool_choice",
                                                          "stop",
+                                                         "stop_sequences",
                                                          "response_format",
                                                          "thinking",
                                                          "thinkingBudget",
@@ -253,6 +254,12 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
   if (const auto budget = root["thinkingBudget"].integer()) out.budget = budget;
   out.summary = root["reasoning"]["summary"].string();
   out.mode = root["reasoning"]["mode"].string();
+  constexpr std::array<std::string_view, 3> fields{"effort", "summary", "mode"};
+  for (const auto& [key, value] : root["reasoning"].members()) {
+    const bool is_field =
+        std::find(fields.begin(), fields.end(), std::string_view(key)) != fields.end();
+    if (!is_field && !value.is_null()) out.extra.emplace_back(key, value.to_json());
+  }
   if (out.type == "disabled") out.budget.reset();
   return {};
 }
@@ -272,6 +279,29 @@ void read_flags(const json::Value& root, ChatPayload& payload) {
   if (const auto verbosity = root["text"]["verbosity"].filled_string()) {
     payload.verbosity = *verbosity;
   }
+  // Anthropic's place of the setting.
+  if (root["tool_choice"]["disable_parallel_tool_use"].is_true()) {
+    payload.parallel_tool_calls = false;
+  }
+}
+
+// `text.format` is what Responses calls `response_format`; its members are not nested.
+Result<void> read_text_format(const json::Value& format, ResponseFormat& out) {
+  const std::string_view type = format["type"].string();
+  if (out.kind != ResponseFormat::Kind::unset || type != "json_schema") {
+    if (out.kind == ResponseFormat::Kind::unset) return read_response_format(format, out);
+    return {};
+  }
+  message::JsonBuilder nested;
+  nested.open_object();
+  nested.text("type", type);
+  nested.value("json_schema", format);
+  nested.close_object();
+  json::Document document(message::depth_limit);
+  const std::string text = nested.take();
+  auto parsed = document.parse(text);
+  if (!parsed) return std::move(parsed).error();
+  return read_response_format(parsed.value(), out);
 }
 
 void read_extra(const json::Value& root, ChatPayload& payload) {
@@ -292,10 +322,12 @@ Result<ChatPayload> read_rest(const json::Value& root) {
   if (payload.model.empty()) return invalid_member("model", "must name a model");
   MILLRACE_TRY(read_api_mode(payload));
   MILLRACE_TRY(read_stop(root["stop"], payload));
+  if (payload.stop.empty()) MILLRACE_TRY(read_stop(root["stop_sequences"], payload));
   MILLRACE_TRY(read_tools(root["tools"], payload));
   MILLRACE_TRY(read_tool_choice(root["tool_choice"], payload.tool_choice));
   ResponseFormat format;
   MILLRACE_TRY(read_response_format(root["response_format"], format));
+  MILLRACE_TRY(read_text_format(root["text"]["format"], format));
   if (format.kind != ResponseFormat::Kind::unset) payload.response_format = std::move(format);
   Reasoning reasoning;
   MILLRACE_TRY(read_reasoning(root, reasoning));

@@ -24,6 +24,7 @@ struct Tool {
   std::string cache_control;  // the caller's mark, as JSON, or ""
   bool takes_text = false;    // OpenAI's custom tool: its input is a text, not an object
   std::string format;         // of that text, as JSON in the spelling of either API, or ""
+  std::vector<std::pair<std::string, std::string>> extra;  // further members and their JSON
 };
 
 inline bool has_cache_mark(const Tool& tool) {
@@ -56,6 +57,8 @@ struct Reasoning {
   std::optional<bool> clear_thinking;  // GLM: whether the reasoning of earlier turns is dropped
   std::string display;                 // Claude: summarized, omitted
   std::string block_binding;           // Claude: JSON, or ""
+  // Further members of `reasoning` and their JSON: Responses
+  std::vector<std::pair<std::string, std::string>> extra;
   [[nodiscard]] bool empty() const { return type.empty() && !budget && effort.empty(); }
   bool operator==(const Reasoning&) const = default;
 };
@@ -89,6 +92,9 @@ struct ChatPayload {
   // Parts that the provider cannot be given leave a text that says so, and a note, in their place;
   // else they are refused.
   bool leaves_out = false;
+  // The temperature is on LobeHub's scale, 0 to 2 for every provider: halved where a provider's own
+  // ends at 1. Else it is sent as given.
+  bool lobe_temperature = false;
   bool context_caching = false;
   bool cache_marks = false;  // messages carry the caller's own: nothing else is marked
   bool search = false;

@@ -56,6 +56,25 @@ bool is_named_by_member(const json::Value& value) {
          std::find(functions.begin(), functions.end(), key) == functions.end();
 }
 
+// Members of the entry and of what is inside of it that have no field. AG-UI's `metadata` is for
+// its clients.
+void read_tool_members(const json::Value& value, std::string_view type, Tool& tool) {
+  constexpr std::array<std::string_view, 10> fields{
+      "type",   "name",   "description",   "parameters", "input_schema",
+      "strict", "format", "cache_control", "metadata",   "takes_text"};
+  const auto add_all = [&](const json::Value& object) {
+    for (const auto& [key, member] : object.members()) {
+      const std::string_view name(key);
+      const bool is_field = name == type
+                                ? member.is_object()
+                                : std::find(fields.begin(), fields.end(), name) != fields.end();
+      if (!is_field && !member.is_null()) tool.extra.emplace_back(name, member.to_json());
+    }
+  };
+  add_all(value);
+  if (const json::Value inner = value[type]; inner.is_object()) add_all(inner);
+}
+
 // OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
 Result<Tool> read_tool(const json::Value& value) {
   if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
@@ -85,6 +104,7 @@ Result<Tool> read_tool(const json::Value& value) {
   if (const json::Value strict = function["strict"]; !strict.is_nothing()) {
     tool.strict = strict.is_true();
   }
+  read_tool_members(value, type.value_or("function"), tool);
   if (schema.is_object()) {
     MILLRACE_TRY(set_schema(tool, schema));
   } else {

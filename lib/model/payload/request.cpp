@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.hpp"
+#include "base/json_tree.hpp"
 #include "base/partial_json.hpp"
 #include "format/openai_names.hpp"
 #include "message/history.hpp"
@@ -102,6 +103,17 @@ Result<std::string> with_extra_body(std::string body, const ProviderConfig& conf
   for (const auto& [key, json] : config.extra_body) out.raw(key, json);
   out.close_object();
   return out.take();
+}
+
+Result<std::string> with_body_patch(Result<std::string> body, const ProviderConfig& config) {
+  if (!body || config.body_patch.empty()) return body;
+  auto tree = json::Tree::parse(body.value());
+  if (!tree) return std::move(tree).error();
+  json::Document document(message::depth_limit);
+  auto patch = document.parse(config.body_patch);
+  if (!patch) return std::move(patch).error();
+  tree.value().merge(patch.value());
+  return tree.value().to_json(json::Surrogates::replace);
 }
 
 std::string content_headers(std::string_view accept) {
@@ -222,7 +234,7 @@ void note_repairs(message::Messages& messages, IdSource& ids, message::Strays st
 }  // namespace
 
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& given,
-                               IdSource& ids, const Credential& credential) {
+                               IdSource& ids, const Credential& credential, bool is_fallback) {
   const std::optional<ChatPayload> renamed = with_sent_tool_names(given);
   const ChatPayload& payload = renamed ? *renamed : given;
   auto way = way_to(config, payload);
@@ -256,11 +268,12 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   }
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 
-  const Draft draft{config, payload, messages, chat.model, traits, chat.streamed, chat.notes};
+  const Draft draft{config, payload,       messages,   chat.model,
+                    traits, chat.streamed, chat.notes, is_fallback};
   auto body = dialect.body(draft);
   if (!body) return std::move(body).error();
   note_left_out(draft, dialect.dialect);
-  auto whole = with_extra_body(std::move(body).value(), config);
+  auto whole = with_body_patch(with_extra_body(std::move(body).value(), config), config);
   if (!whole) return std::move(whole).error();
 
   std::string_view path = chat.streamed ? dialect.stream_path : dialect.whole_path;

@@ -34,12 +34,14 @@ struct ChatRequest {
   std::vector<Note> notes;
 };
 
-// Builds the request of one chat. History that a provider would refuse (a call without a result) is
-// mended first; `ids` names the results that are added. State of other providers stays behind.
+// Builds the request of one chat; a fallback is not the first provider of its chain. History that a
+// provider would refuse (a call without a result) is mended first; `ids` names the results that are
+// added. State of other providers stays behind.
 // Errors: missing_api_key, authentication_failed (no token), capability_not_supported,
 // invalid_option, invalid_body, invalid_messages, invalid_url, json_too_deep.
 Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& payload,
-                               IdSource& ids, const Credential& credential);
+                               IdSource& ids, const Credential& credential,
+                               bool is_fallback = false);
 
 // Tells whether a chat with this model can be asked for at all: address, key and settings.
 // Errors: those of build_chat.

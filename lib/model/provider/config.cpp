@@ -165,6 +165,33 @@ Result<void> read_credentials(const json::Value& root, ProviderConfig& config) {
   return {};
 }
 
+// A call decides itself whether its answer is a stream, and its usage must be known.
+Result<void> read_body_patch(const json::Value& patch, std::string& out) {
+  if (patch.is_nothing()) return {};
+  if (!patch.is_object()) return invalid_setting("body", "must be an object, a JSON merge patch");
+  if (patch["stream"].exists()) {
+    return invalid_setting("body", "must not change `stream`: call stream() or chat() instead");
+  }
+  const json::Value options = patch["stream_options"];
+  const json::Value usage = options["include_usage"];
+  const bool keeps_usage =
+      !options.exists() || (options.is_object() && (!usage.exists() || usage.is_true()));
+  if (!keeps_usage) {
+    return invalid_setting("body",
+                           "must not remove `stream_options.include_usage`: the usage of "
+                           "the answer would be unknown");
+  }
+  out = patch.to_json(json::Surrogates::keep);
+  return {};
+}
+
+Result<void> read_temperature_scale(const json::Value& scale, bool& is_lobe) {
+  if (scale.is_nothing()) return {};
+  if (scale.string() != "lobe") return invalid_setting("temperatureScale", "must be \"lobe\"");
+  is_lobe = true;
+  return {};
+}
+
 // A key file names the project that it belongs to.
 void take_project(ProviderConfig& config) {
   if (!config.project.empty() || config.credentials_json.empty()) return;
@@ -197,6 +224,8 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   for (const auto& [key, value] : root["extraBody"].members()) {
     config.extra_body.emplace_back(key, value.to_json());
   }
+  MILLRACE_TRY(read_body_patch(root["body"], config.body_patch));
+  MILLRACE_TRY(read_temperature_scale(root["temperatureScale"], config.lobe_temperature));
   auto route = read_route(root);
   if (!route) return std::move(route).error();
   config.route = std::move(route).value();

@@ -47,7 +47,9 @@ struct ProviderConfig {
   std::string too_long;  // why the conversation does not fit, when somebody else has counted it
   // Members put into every body, JSON text each; they replace those that are there.
   std::vector<std::pair<std::string, std::string>> extra_body;
-  Quirks quirks;  // of the row, with the user's changes
+  std::string body_patch;         // a JSON merge patch (RFC 7396) of every body, or ""
+  bool lobe_temperature = false;  // as of a payload
+  Quirks quirks;                  // of the row, with the user's changes
   net::Timeouts timeouts;
   net::Limits limits;
   std::shared_ptr<const net::Route> route;  // proxy and certificates; nullptr: none of its own
@@ -62,10 +64,10 @@ struct ProviderConfig {
 // connect, firstByte, idle, total }, limits?: { headerBytes, decodedBytes }, maxRetries?, circuit?:
 // false | { failures?, windowMs?, pauseMs? }, region?,
 // project?, location?, accountId?, apiVersion?, deployment?, deployments?: { model: name },
-// errorNames?: { class: name }, extraBody?: {}, tooLong?, credentials?, accessKeyId?,
-// secretAccessKey?, sessionToken?, apiMode?, quirks?: { name: boolean }, what route.hpp reads,
-// custom?: { name, dialect, auth, baseURL, headers, quirks, keyNames, models } } Other members are
-// left to others.
+// errorNames?: { class: name }, extraBody?: {}, body?: {}, temperatureScale?: "lobe", tooLong?,
+// credentials?, accessKeyId?, secretAccessKey?, sessionToken?, apiMode?, quirks?: { name: boolean
+// }, what route.hpp reads, custom?: { name, dialect, auth, baseURL, headers, quirks, keyNames,
+// models } } Other members are left to others.
 // Units: milliseconds, bytes.
 // Errors: invalid_json, json_too_deep, unknown_provider, invalid_option, invalid_url. A missing key
 // is found when a request is built.

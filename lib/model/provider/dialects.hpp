@@ -25,6 +25,7 @@ struct Draft {
   Traits traits;
   bool streamed;
   std::vector<Note>& notes;
+  bool is_fallback = false;  // not the first provider of its chain
 
   [[nodiscard]] bool has(Quirk quirk) const { return config.quirks.has(quirk); }
   [[nodiscard]] bool is(Trait trait) const { return traits.has(trait); }

@@ -79,12 +79,12 @@ describe('a runtime', () => {
     });
 
   it('names what it left out', async () => {
-    const run = ask({ maxTokens: 5, foo: 1 });
+    const run = ask({ maxTokens: 5, safetySettings: [] });
     await run.text();
     const { notes } = await run.report;
     expect(notes).toEqual([
-      '`maxTokens`: The member is not known to this API and was left out. It is called `max_tokens`.',
-      '`foo`: The member is not known to this API and was left out.',
+      '`maxTokens`: The member is not sent. It is called `max_tokens`.',
+      '`safetySettings`: The member belongs to another API; it is not sent to this one.',
     ]);
   });
 

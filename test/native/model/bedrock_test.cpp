@@ -102,7 +102,7 @@ TEST(BedrockBody, SendsNovaWhatItTakes) {
       << high;
   EXPECT_TRUE(test::has(high, R"("maxReasoningEffort":"high")")) << high;
   const std::string low = with(R"("low")");
-  EXPECT_TRUE(test::has(low, R"("maxTokens":100,"temperature":0.25,"topP":0.5)")) << low;
+  EXPECT_TRUE(test::has(low, R"("maxTokens":100,"temperature":0.5,"topP":0.5)")) << low;
   EXPECT_TRUE(test::has(low, R"("inferenceConfig":{"topK":5})")) << low;
   EXPECT_FALSE(test::has(low, "top_k")) << low;
   EXPECT_TRUE(test::has(sent(claude, hello, R"("top_k":5)"), R"("top_k":5)"));

@@ -500,7 +500,7 @@ TEST(Families, LoseWhatTheyRefuse) {
   EXPECT_NE(o3.find(R"("max_completion_tokens":9)"), std::string::npos) << o3;
   const std::string claude = test::body_of(
       test::build(test::settings_of("anthropic"), test::question("claude-sonnet-4-5", more)));
-  EXPECT_NE(claude.find(R"("temperature":0.25)"), std::string::npos) << claude;
+  EXPECT_NE(claude.find(R"("temperature":0.5)"), std::string::npos) << claude;
   EXPECT_EQ(claude.find("top_p"), std::string::npos) << claude;
   EXPECT_TRUE(model::traits_of("openai/o3:free").has(model::Trait::no_sampling));
   EXPECT_TRUE(model::traits_of("us.anthropic.claude-sonnet-4-5-20250929-v1:0")

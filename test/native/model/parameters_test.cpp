@@ -1,0 +1,201 @@
+// Parameters of a payload and of settings: each reaches the body of the vendor that documents it,
+// or is noted.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "model/build.hpp"
+
+using namespace millrace;
+using test::has;
+
+namespace {
+
+std::string sent(std::string_view provider, std::string_view model, std::string_view more,
+                 std::string_view settings = {}) {
+  return test::body_of(
+      test::build(test::settings_of(provider, settings), test::question(model, more)));
+}
+
+std::string noted(const Result<model::ChatRequest>& built) {
+  if (!built) return built.error().message;
+  std::string text;
+  for (const model::Note& note : built.value().notes) {
+    text.append(note.what).append(": ").append(note.sentence).append("\n");
+  }
+  return text;
+}
+
+Result<model::ChatRequest> fallback(std::string_view provider, std::string_view payload) {
+  CountingIds ids("id-");
+  auto config = model::read_config(test::settings_of(provider));
+  auto read = model::read_payload(payload, ids);
+  return model::build_chat(config.value(), read.value(), ids, {test::test_time, 0, "token"}, true);
+}
+
+struct Row {
+  std::string_view provider;
+  std::string_view model;
+  std::string_view given;
+  std::string_view sent;
+};
+
+TEST(Parameters, OfTheVendorsTypesReachItsBody) {
+  constexpr std::array rows{
+      Row{"anthropic", "claude-sonnet-4-5", R"("output_config":{"task_budget":{"total":9}})",
+          R"("output_config":{"task_budget":{"total":9}})"},
+      Row{"anthropic", "claude-sonnet-4-5", R"("speed":"fast")", R"("speed":"fast")"},
+      Row{"anthropic", "claude-sonnet-4-5", R"("stop_sequences":["x"])",
+          R"("stop_sequences":["x"])"},
+      Row{"openai", "gpt-4.1", R"("prompt_cache_options":{"mode":"implicit"})",
+          R"("prompt_cache_options":{"mode":"implicit"})"},
+      Row{"gemini", "gemini-3-pro-preview", R"("serviceTier":"flex")", R"("serviceTier":"flex")"},
+      Row{"gemini", "gemini-3-pro-preview", R"("mediaResolution":"MEDIA_RESOLUTION_LOW")",
+          R"("mediaResolution":"MEDIA_RESOLUTION_LOW")"},
+      Row{"gemini", "gemini-3-pro-preview",
+          R"("toolConfig":{"retrievalConfig":{"languageCode":"de"}})",
+          R"("toolConfig":{"retrievalConfig":{"languageCode":"de"}})"},
+      Row{"gemini", "gemini-3-pro-preview",
+          R"("temperature":0.5,"generationConfig":{"temperature":0.1,"seed":3})",
+          R"("generationConfig":{"temperature":0.5,)"},
+      Row{"ollama", "llama3", R"("temperature":0.5,"options":{"mirostat":2})",
+          R"("options":{"temperature":0.5,"mirostat":2})"},
+      Row{"ollama", "llama3", R"("think":true)", R"("think":true)"},
+      Row{"mistral", "mistral-large", R"("guardrails":[])", R"("guardrails":[])"},
+  };
+  for (const Row& row : rows) {
+    const std::string body = sent(row.provider, row.model, row.given);
+    EXPECT_TRUE(has(body, row.sent)) << row.provider << ": " << row.given << "\n" << body;
+  }
+}
+
+TEST(Parameters, OfResponsesReachItsBody) {
+  constexpr std::string_view mode = R"("apiMode":"responses",)";
+  constexpr std::array rows{
+      Row{"openai", "gpt-5", R"("prompt":{"id":"p"})", R"("prompt":{"id":"p"})"},
+      Row{"openai", "gpt-5", R"("reasoning":{"effort":"low","context":"auto"})",
+          R"("reasoning":{"effort":"low","context":"auto"})"},
+      Row{"openai", "gpt-4.1", R"("top_logprobs":3)", R"("top_logprobs":3)"},
+      Row{"openai", "gpt-5",
+          R"("text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}}})",
+          R"("text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}}})"},
+  };
+  for (const Row& row : rows) {
+    const std::string body =
+        sent(row.provider, row.model, std::string(mode) + std::string(row.given));
+    EXPECT_TRUE(has(body, row.sent)) << row.given << "\n" << body;
+  }
+}
+
+TEST(Parameters, OfOtherVendorsAreNoted) {
+  const auto built = test::build(test::settings_of("anthropic"),
+                                 test::question("claude-sonnet-4-5", R"("safetySettings":[])"));
+  EXPECT_FALSE(has(test::body_of(built), "safetySettings"));
+  EXPECT_TRUE(has(noted(built), "safetySettings: The member belongs to another API"))
+      << noted(built);
+}
+
+TEST(Parameters, ThatNoVendorDocumentsGoToTheFirstProviderAlone) {
+  const std::string payload = test::question("gpt-4.1", R"("brand_new":{"a":1})");
+  EXPECT_TRUE(has(test::body_of(test::build(test::settings_of("openai"), payload)),
+                  R"("brand_new":{"a":1})"));
+  const auto second = fallback("openai", payload);
+  EXPECT_FALSE(has(test::body_of(second), "brand_new"));
+  EXPECT_TRUE(has(noted(second), "brand_new: No API documents the member")) << noted(second);
+}
+
+TEST(Parameters, MisspeltOnesAreNotSent) {
+  const auto built =
+      test::build(test::settings_of("openai"), test::question("gpt-4.1", R"("maxTokens":9)"));
+  EXPECT_FALSE(has(test::body_of(built), "maxTokens"));
+  EXPECT_TRUE(has(noted(built), "It is called `max_tokens`.")) << noted(built);
+}
+
+TEST(Parameters, DisablingParallelCallsInAToolChoiceCounts) {
+  const std::string tools = R"("tools":[{"name":"t","input_schema":{"type":"object"}}],)"
+                            R"("tool_choice":{"type":"auto","disable_parallel_tool_use":true})";
+  const std::string claude = sent("anthropic", "claude-sonnet-4-5", tools);
+  EXPECT_TRUE(has(claude, R"("disable_parallel_tool_use":true)")) << claude;
+  const std::string gpt = sent("openai", "gpt-4.1", tools);
+  EXPECT_TRUE(has(gpt, R"("parallel_tool_calls":false)")) << gpt;
+}
+
+TEST(ToolMembers, ReachTheVendorThatDocumentsThem) {
+  const std::string anthropic =
+      R"("tools":[{"name":"t","input_schema":{"type":"object"},"defer_loading":true,)"
+      R"("allowed_callers":["direct"],"input_examples":[{"a":1}],"eager_input_streaming":true}])";
+  const std::string claude = sent("anthropic", "claude-sonnet-4-5", anthropic);
+  for (const std::string_view member :
+       {R"("defer_loading":true)", R"("allowed_callers":["direct"])",
+        R"("input_examples":[{"a":1}])", R"("eager_input_streaming":true)"}) {
+    EXPECT_TRUE(has(claude, member)) << member << "\n" << claude;
+  }
+  const std::string responses =
+      R"("apiMode":"responses","tools":[{"type":"function","name":"t","parameters":{"type":"object"},)"
+      R"("defer_loading":true,"output_schema":{"type":"string"},"async":true},)"
+      R"({"type":"custom","name":"c","defer_loading":true}])";
+  const std::string gpt = sent("openai", "gpt-5", responses);
+  EXPECT_TRUE(has(gpt, R"("output_schema":{"type":"string"})")) << gpt;
+  EXPECT_TRUE(has(gpt, R"("async":true)")) << gpt;
+  EXPECT_TRUE(has(gpt, R"({"type":"custom","name":"c","defer_loading":true})")) << gpt;
+  const auto other = test::build(test::settings_of("openai"), test::question("gpt-4.1", anthropic));
+  EXPECT_FALSE(has(test::body_of(other), "defer_loading"));
+  EXPECT_TRUE(has(noted(other), "tools.defer_loading: ")) << noted(other);
+}
+
+TEST(GeminiTools, RunBesideFunctionsWhereTheRequestSaysSo) {
+  constexpr std::string_view tools =
+      R"("tools":[{"type":"function","function":{"name":"f"}},{"googleSearch":{}}])";
+  constexpr std::string_view member = R"("includeServerSideToolInvocations":true)";
+  EXPECT_TRUE(has(sent("gemini", "gemini-3-pro-preview", tools), member));
+  EXPECT_FALSE(has(sent("gemini", "gemini-2.5-pro", tools), member));
+  EXPECT_FALSE(has(sent("vertexai", "gemini-3-pro-preview", tools), member));
+  EXPECT_FALSE(
+      has(sent("gemini", "gemini-3-pro-preview", R"("tools":[{"googleSearch":{}}])"), member));
+}
+
+TEST(Temperature, IsSentAsGiven) {
+  for (const auto& [provider, model] :
+       {std::pair{"anthropic", "claude-sonnet-4-5"}, std::pair{"cohere", "command-a"},
+        std::pair{"ollama", "llama3"}, std::pair{"zhipu", "glm-4"}}) {
+    const std::string body = sent(provider, model, R"("temperature":1)");
+    EXPECT_TRUE(has(body, R"("temperature":1)")) << body;
+  }
+  EXPECT_TRUE(has(sent("ollama", "llama3", R"("temperature":1.5)"), R"("temperature":1.5)"));
+}
+
+TEST(Temperature, OfLobeHubsScaleIsHalved) {
+  for (const auto& [provider, model] :
+       {std::pair{"anthropic", "claude-sonnet-4-5"}, std::pair{"cohere", "command-a"},
+        std::pair{"ollama", "llama3"}, std::pair{"zhipu", "glm-4"}}) {
+    const std::string body =
+        sent(provider, model, R"("temperature":1)", R"("temperatureScale":"lobe")");
+    EXPECT_TRUE(has(body, R"("temperature":0.5)")) << body;
+  }
+  const auto wrong = model::read_config(test::settings_of("openai", R"("temperatureScale":"x")"));
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().code, Errc::invalid_option);
+}
+
+TEST(BodyPatch, ChangesTheBodyOfEveryRequest) {
+  const std::string body =
+      sent("openai", "gpt-4.1", R"("temperature":0.5,"metadata":{"a":"1","b":"2"})",
+           R"("body":{"temperature":null,"metadata":{"b":null,"c":"3"},"new":[1,null]})");
+  EXPECT_FALSE(has(body, "temperature")) << body;
+  EXPECT_TRUE(has(body, R"("metadata":{"a":"1","c":"3"})")) << body;
+  EXPECT_TRUE(has(body, R"("new":[1,null])")) << body;
+}
+
+TEST(BodyPatch, CannotChangeWhatTheCallDependsOn) {
+  for (const std::string_view patch :
+       {R"({"stream":false})", R"({"stream":null})", R"({"stream_options":null})",
+        R"({"stream_options":{"include_usage":false}})",
+        R"({"stream_options":{"include_usage":null}})", R"("text")", R"([1])"}) {
+    const auto config =
+        model::read_config(test::settings_of("openai", "\"body\":" + std::string(patch)));
+    ASSERT_FALSE(config.ok()) << patch;
+    EXPECT_EQ(config.error().code, Errc::invalid_option) << patch;
+  }
+}
+
+}  // namespace
