@@ -232,8 +232,7 @@ Tree chunk_of(const message::Messages& turn) {
   std::string reasoning;
   Tree kept;
   if (turn.size() != 1 || !is_plain(turn.front())) {
-    auto parsed = Tree::parse(message::to_json(turn));
-    if (parsed) kept = std::move(parsed).value();
+    kept = message::to_tree(turn);
   }
   const auto theirs = provider_calls(kept);
   for (const message::Message& message : turn) {

@@ -138,25 +138,36 @@ std::string Folder::messages_json() const {
 // ---- activities
 
 void Folder::on_activity(const json::Value& event) {
-  const std::string_view id = event["messageId"].string();
-  const json::Value content = event["content"];
+  const bool stays = event["replace"].is(json::Type::boolean_false);
+  set_activity(event["messageId"].string(), event["activityType"].string(), event["content"],
+               stays ? std::optional(false) : std::nullopt, Source(event));
+}
+
+void Folder::set_activity(std::string_view id, std::string_view type, json::Value content,
+                          std::optional<bool> replace, const Source& source) {
   const auto found = messages_.find(id);
   const bool known = found != messages_.end();
   if (!content.is_object() || (known && found->second->message.role != Role::activity)) return;
-  if (known && event["replace"].is(json::Type::boolean_false)) return;
-  const Place place = known ? found->second : add(Role::activity, id, event);
+  if (known && !replace.value_or(true)) return;
+  const Place place = known ? found->second : add(Role::activity, id, source);
   place->activity = json::Tree(content);
-  place->message.activity_type = event["activityType"].string();
-  merge_event_metadata(place->message.metadata, event);
+  place->message.activity_type = type;
+  merge_members(place->message.metadata, source.metadata());
 }
 
 void Folder::on_activity_delta(const json::Value& event) {
-  const auto found = messages_.find(event["messageId"].string());
+  patch_activity(event["messageId"].string(), event["activityType"].string(), event["patch"],
+                 Source(event));
+}
+
+void Folder::patch_activity(std::string_view id, std::string_view type, json::Value patch,
+                            const Source& source) {
+  const auto found = messages_.find(id);
   if (found == messages_.end() || !found->second->activity) return;
-  if (!found->second->activity->patch(event["patch"])) return;
+  if (!found->second->activity->patch(patch)) return;
   Message& message = found->second->message;
-  message.activity_type = event["activityType"].string();
-  merge_event_metadata(message.metadata, event);
+  message.activity_type = type;
+  merge_members(message.metadata, source.metadata());
 }
 
 // ---- the whole conversation
@@ -231,9 +242,13 @@ void Folder::on_custom(const json::Value& event) {
 
 void Folder::on_provider_state(const json::Value& event) {
   if (event["state"].is_nothing()) return;
-  metadata_of(event["entityId"].string())
-      .add(event["provider"].string(), event["kind"].string(),
-           event["state"].to_json(json::Surrogates::keep));
+  add_state(event["entityId"].string(), event["provider"].string(), event["kind"].string(),
+            event["state"].to_json(json::Surrogates::keep));
+}
+
+void Folder::add_state(std::string_view entity_id, std::string_view provider, std::string_view kind,
+                       std::string json) {
+  metadata_of(entity_id).add(provider, kind, std::move(json));
 }
 
 void Folder::on_citation(const json::Value& event) {
@@ -243,14 +258,19 @@ void Folder::on_citation(const json::Value& event) {
       .citations.push_back(citation.to_json(json::Surrogates::keep));
 }
 
-// What was said is void and comes again: the messages named, or all since the step began.
 void Folder::on_reset(const json::Value& event) {
-  const json::Value ids = event["messageIds"];
+  const json::Value named = event["messageIds"];
+  if (!named.is_array()) return take_back(std::nullopt);
+  std::vector<std::string_view> ids;
+  for (const json::Value id : named.items()) ids.push_back(id.string());
+  take_back(std::move(ids));
+}
+
+// What was said is void and comes again: the messages named, or all since the step began.
+void Folder::take_back(std::optional<std::vector<std::string_view>> ids) {
   std::unordered_set<std::string_view> named;
-  for (const json::Value id : ids.items()) named.insert(id.string());
-  const auto is_void = [&](const Place place) {
-    return !ids.is_array() || named.contains(place->message.id);
-  };
+  if (ids) named.insert(ids->begin(), ids->end());
+  const auto is_void = [&](const Place place) { return !ids || named.contains(place->message.id); };
   const std::size_t dropped = std::erase_if(step_, [&](const Place place) {
     if (!is_void(place)) return false;
     entries_.erase(place);

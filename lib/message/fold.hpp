@@ -17,12 +17,16 @@
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
+#include "event/event.hpp"
 #include "message/message.hpp"
 
 namespace millrace::message {
 
 // Merges the event's `metadata` into that of what it is about.
 void merge_event_metadata(Metadata& metadata, const json::Value& event);
+
+// Merges an object; anything else is passed over.
+void merge_members(Metadata& metadata, const json::Value& members);
 
 // Builds messages from events, whatever their order; an event that fits nowhere is passed over.
 // Thread: any, one at a time.
@@ -40,6 +44,8 @@ class Folder {
   // Errors: invalid_json, json_too_deep; invalid_argument when it is not an array.
   Result<void> feed(std::string_view events_json);
   void feed(const json::Value& event);
+  // Takes an event as it is; those that tell nothing of messages are passed over.
+  void feed(const event::Event& event);
 
   [[nodiscard]] Messages messages() const;
   [[nodiscard]] std::string messages_json() const;
@@ -58,6 +64,34 @@ class Folder {
     std::size_t at = 0;  // index in the owner's tool calls
   };
   using Handler = void (Folder::*)(const json::Value& event);
+  class Typed;
+  // What an event tells of the message or call that it begins, and its metadata.
+  class Source {
+   public:
+    explicit Source(const json::Value& event) : event_(event) {}
+    Source(std::string_view subagent, json::Value metadata)
+        : subagent_(subagent), metadata_(metadata) {}
+    std::string_view role_text = {};
+    std::string_view name_text = {};
+    std::string_view parent_id = {};
+
+    [[nodiscard]] std::string_view role() const { return text("role", role_text); }
+    [[nodiscard]] std::string_view name() const { return text("name", name_text); }
+    [[nodiscard]] std::string_view tool_name() const { return text("toolCallName", name_text); }
+    [[nodiscard]] std::string_view parent() const { return text("parentMessageId", parent_id); }
+    [[nodiscard]] std::string_view subagent() const { return text("subagentRunId", subagent_); }
+    [[nodiscard]] json::Value metadata() const {
+      return event_.exists() ? event_["metadata"] : metadata_;
+    }
+
+   private:
+    [[nodiscard]] std::string_view text(std::string_view member, std::string_view typed) const {
+      return event_.exists() ? event_[member].string() : typed;
+    }
+    json::Value event_;
+    std::string_view subagent_ = {};
+    json::Value metadata_;
+  };
   struct Row;
   static const Row* find_row(std::string_view type);
 
@@ -87,6 +121,25 @@ class Folder {
   void on_citation(const json::Value& event);
   void on_reset(const json::Value& event);
 
+  // What the events do, whatever they came as (fold_parts.cpp)
+  void begin_text(std::string_view id, const Source& source);
+  void add_text(std::string_view id, std::string_view delta, const Source& source);
+  void begin_reasoning(std::string_view id, const Source& source);
+  void add_reasoning(std::string_view id, std::string_view delta, const Source& source);
+  void note_end(Index<Place>& places, std::string_view id, const Source& source);
+  void add_arguments(std::string_view call_id, std::string_view delta, const Source& source);
+  void end_call(std::string_view call_id, const Source& source);
+  void set_encrypted(std::string_view subtype, std::string_view id, std::string_view value,
+                     const Source& source);
+  Message& result(std::string_view call_id, std::string_view message_id);
+  void set_activity(std::string_view id, std::string_view type, json::Value content,
+                    std::optional<bool> replace, const Source& source);
+  void patch_activity(std::string_view id, std::string_view type, json::Value patch,
+                      const Source& source);
+  void add_state(std::string_view entity_id, std::string_view provider, std::string_view kind,
+                 std::string json);
+  void take_back(std::optional<std::vector<std::string_view>> ids);
+
   // What is known of a message or call that has not begun.
   struct Waiting {
     Metadata metadata;
@@ -95,13 +148,13 @@ class Folder {
 
   void give_rest(Messages& messages) const;
   Place add(Message message, Place before);
-  Place add(Role role, std::string_view id, const json::Value& event);
+  Place add(Role role, std::string_view id, const Source& source);
   void index(Place place);
   void index_all();
-  Place text(std::string_view id, const json::Value& event);
-  Place reasoning(std::string_view id, const json::Value& event);
-  Place owner_of_call(std::string_view call_id, const json::Value& event);
-  ToolCall& start_call(std::string_view call_id, const json::Value& event);
+  Place text(std::string_view id, const Source& source);
+  Place reasoning(std::string_view id, const Source& source);
+  Place owner_of_call(std::string_view call_id, const Source& source);
+  ToolCall& start_call(std::string_view call_id, const Source& source);
   ToolCall* find_call(std::string_view id);
   Place place_of_result(std::string_view call_id);
   Metadata& metadata_of(std::string_view entity_id);

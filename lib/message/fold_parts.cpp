@@ -1,4 +1,4 @@
-// What the events of texts, thoughts and tool calls do to the messages of a folder.
+// What texts, thoughts and tool calls do to the messages of a folder, whatever they came as.
 
 #include <utility>
 
@@ -19,76 +19,44 @@ void append(std::string& text, std::string_view delta) {
   text.append(delta);
 }
 
-void append_text(Message& message, const json::Value& delta) {
-  if (!delta.is_string()) return;
+void append_text(Message& message, std::string_view delta) {
+  if (delta.empty()) return;
   if (message.content.kind == Content::Kind::absent) message.content.kind = Content::Kind::text;
-  if (message.content.kind == Content::Kind::text) append(message.content.text, delta.string());
+  if (message.content.kind == Content::Kind::text) append(message.content.text, delta);
 }
 
 }  // namespace
 
 // ---- text and reasoning
 
-void Folder::on_text_start(const json::Value& event) {
-  merge_event_metadata(text(event["messageId"].string(), event)->message.metadata, event);
+void Folder::begin_text(std::string_view id, const Source& source) {
+  merge_members(text(id, source)->message.metadata, source.metadata());
 }
 
-void Folder::on_text_content(const json::Value& event) {
-  Message& message = text(event["messageId"].string(), event)->message;
-  append_text(message, event["delta"]);
-  merge_event_metadata(message.metadata, event);
+void Folder::add_text(std::string_view id, std::string_view delta, const Source& source) {
+  Message& message = text(id, source)->message;
+  append_text(message, delta);
+  merge_members(message.metadata, source.metadata());
 }
 
-void Folder::on_text_end(const json::Value& event) {
-  const auto found = messages_.find(event["messageId"].string());
-  if (found != messages_.end()) merge_event_metadata(found->second->message.metadata, event);
+void Folder::begin_reasoning(std::string_view id, const Source& source) {
+  merge_members(reasoning(id, source)->message.metadata, source.metadata());
 }
 
-void Folder::on_text_chunk(const json::Value& event) {
-  const std::string id = chunk_id(event, "messageId");
-  if (id.empty()) return;
-  Message& message = text(id, event)->message;
-  append_text(message, event["delta"]);
-  merge_event_metadata(message.metadata, event);
+void Folder::add_reasoning(std::string_view id, std::string_view delta, const Source& source) {
+  Message& message = reasoning(id, source)->message;
+  append_text(message, delta);
+  merge_members(message.metadata, source.metadata());
 }
 
-void Folder::on_reasoning_start(const json::Value& event) {
-  merge_event_metadata(reasoning(event["messageId"].string(), event)->message.metadata, event);
+void Folder::note_end(Index<Place>& places, std::string_view id, const Source& source) {
+  const auto found = places.find(id);
+  if (found != places.end()) merge_members(found->second->message.metadata, source.metadata());
 }
 
-void Folder::on_reasoning_content(const json::Value& event) {
-  Message& message = reasoning(event["messageId"].string(), event)->message;
-  append_text(message, event["delta"]);
-  merge_event_metadata(message.metadata, event);
-}
-
-void Folder::on_reasoning_end(const json::Value& event) {
-  const auto found = reasoning_.find(event["messageId"].string());
-  if (found != reasoning_.end()) merge_event_metadata(found->second->message.metadata, event);
-}
-
-void Folder::on_reasoning_chunk(const json::Value& event) {
-  const std::string id = chunk_id(event, "messageId");
-  if (id.empty()) return;
-  Message& message = reasoning(id, event)->message;
-  append_text(message, event["delta"]);
-  merge_event_metadata(message.metadata, event);
-}
-
-// The next thought has a new id; also at the end of one.
-void Folder::on_thinking_start(const json::Value& /*event*/) {
-  thinking_id_.clear();
-}
-
-void Folder::on_thinking_content(const json::Value& event) {
-  if (thinking_id_.empty()) thinking_id_ = ids_.next_id();
-  append_text(reasoning(thinking_id_, event)->message, event["delta"]);
-}
-
-void Folder::on_encrypted(const json::Value& event) {
-  const std::string_view id = event["entityId"].string();
-  const std::string_view value = event["encryptedValue"].string();
-  if (event["subtype"].string() == "tool-call") {
+void Folder::set_encrypted(std::string_view subtype, std::string_view id, std::string_view value,
+                           const Source& source) {
+  if (subtype == "tool-call") {
     ToolCall* call = find_call(id);
     (call != nullptr ? call->encrypted_value : waiting_[std::string(id)].encrypted_value) = value;
     return;
@@ -96,61 +64,37 @@ void Folder::on_encrypted(const json::Value& event) {
   const auto message = messages_.find(id);
   const bool has_text = message != messages_.end() && !reasoning_.contains(id);
   // A thought may have a value and no text.
-  const Place place = has_text ? message->second : reasoning(id, event);
+  const Place place = has_text ? message->second : reasoning(id, source);
   place->message.encrypted_value = value;
 }
 
 // ---- tool calls
 
-void Folder::on_tool_start(const json::Value& event) {
-  start_call(event["toolCallId"].string(), event);
-}
-
-void Folder::on_tool_args(const json::Value& event) {
-  ToolCall* call = find_call(event["toolCallId"].string());
+void Folder::add_arguments(std::string_view call_id, std::string_view delta, const Source& source) {
+  ToolCall* call = find_call(call_id);
   if (call == nullptr) return;
-  append(call->arguments, event["delta"].string());
-  merge_event_metadata(call->metadata, event);
+  append(call->arguments, delta);
+  merge_members(call->metadata, source.metadata());
 }
 
-void Folder::on_tool_end(const json::Value& event) {
-  ToolCall* call = find_call(event["toolCallId"].string());
-  if (call != nullptr) merge_event_metadata(call->metadata, event);
+void Folder::end_call(std::string_view call_id, const Source& source) {
+  ToolCall* call = find_call(call_id);
+  if (call != nullptr) merge_members(call->metadata, source.metadata());
 }
 
-void Folder::on_tool_chunk(const json::Value& event) {
-  const std::string id = chunk_id(event, "toolCallId");
-  if (!id.empty()) append(start_call(id, event).arguments, event["delta"].string());
-}
-
-void Folder::on_tool_result(const json::Value& event) {
-  const std::string_view call_id = event["toolCallId"].string();
-  const json::Value content = event["content"];
-  auto found = results_.find(call_id);
-  if (found == results_.end()) {
-    Message message;
-    message.role = Role::tool;
-    message.id = event["messageId"].string();
-    message.tool_call_id = call_id;
-    const Place place = add(std::move(message), place_of_result(call_id));
-    if (const auto call = calls_.find(call_id); call != calls_.end()) {
-      last_results_[&call->second.owner->message] = place;
-    }
-    found = results_.find(call_id);
+// The result of a call, made where there is none.
+Message& Folder::result(std::string_view call_id, std::string_view message_id) {
+  const auto found = results_.find(call_id);
+  if (found != results_.end()) return found->second->message;
+  Message message;
+  message.role = Role::tool;
+  message.id = message_id;
+  message.tool_call_id = call_id;
+  const Place place = add(std::move(message), place_of_result(call_id));
+  if (const auto call = calls_.find(call_id); call != calls_.end()) {
+    last_results_[&call->second.owner->message] = place;
   }
-  Message& message = found->second->message;
-  message.content = content.is_array() ? Content::of_parts(content.to_json(json::Surrogates::keep))
-                                       : Content::of_text(content.string());
-  message.error.reset();
-  if (const auto error = event["error"].filled_string()) {
-    message.error = *error;
-  } else if (event["isError"].is_true()) {
-    message.error = message.content.text;
-  }
-  if (const auto subagent = event["subagentRunId"].filled_string()) {
-    message.subagent_run_id = *subagent;
-  }
-  merge_event_metadata(message.metadata, event);
+  return results_.find(call_id)->second->message;
 }
 
 }  // namespace millrace::message

@@ -10,17 +10,21 @@
 namespace millrace::message {
 namespace {
 
-Role role_of(const json::Value& role) {
+Role role_of(std::string_view role) {
   constexpr std::array<Role, 4> roles{Role::assistant, Role::user, Role::system, Role::developer};
   const auto* found =
-      std::find_if(roles.begin(), roles.end(), [&](Role r) { return name_of(r) == role.string(); });
+      std::find_if(roles.begin(), roles.end(), [&](Role r) { return name_of(r) == role; });
   return found == roles.end() ? Role::assistant : *found;
 }
 
 }  // namespace
 
 void merge_event_metadata(Metadata& metadata, const json::Value& event) {
-  if (const json::Value members = event["metadata"]; members.is_object()) metadata.merge(members);
+  merge_members(metadata, event["metadata"]);
+}
+
+void merge_members(Metadata& metadata, const json::Value& members) {
+  if (members.is_object()) metadata.merge(members);
 }
 
 void Folder::index(Place place) {
@@ -56,12 +60,12 @@ Folder::Place Folder::add(Message message, Place before) {
   return place;
 }
 
-Folder::Place Folder::add(Role role, std::string_view id, const json::Value& event) {
+Folder::Place Folder::add(Role role, std::string_view id, const Source& source) {
   Message message;
   message.role = role;
   message.id = id;
-  if (const auto subagent = event["subagentRunId"].filled_string()) {
-    message.subagent_run_id = *subagent;
+  if (const auto subagent = source.subagent(); !subagent.empty()) {
+    message.subagent_run_id = subagent;
   }
   return add(std::move(message), entries_.end());
 }
@@ -80,32 +84,32 @@ void Folder::settle(std::string_view id, Metadata& metadata,
   waiting_.erase(found);
 }
 
-Folder::Place Folder::text(std::string_view id, const json::Value& event) {
+Folder::Place Folder::text(std::string_view id, const Source& source) {
   const auto found = messages_.find(id);
   if (found != messages_.end()) return found->second;
-  const Place place = add(role_of(event["role"]), id, event);
+  const Place place = add(role_of(source.role()), id, source);
   place->message.content = Content::of_text("");
-  if (const auto name = event["name"].filled_string()) place->message.name = *name;
+  if (const auto name = source.name(); !name.empty()) place->message.name = name;
   return place;
 }
 
-Folder::Place Folder::reasoning(std::string_view id, const json::Value& event) {
+Folder::Place Folder::reasoning(std::string_view id, const Source& source) {
   const auto found = reasoning_.find(id);
   if (found != reasoning_.end()) return found->second;
-  const Place place = add(Role::reasoning, id, event);
+  const Place place = add(Role::reasoning, id, source);
   place->message.content = Content::of_text("");
   return place;
 }
 
 // The assistant message named as parent, or one whose id is the call's.
-Folder::Place Folder::owner_of_call(std::string_view call_id, const json::Value& event) {
-  for (const std::string_view id : {event["parentMessageId"].string(), call_id}) {
+Folder::Place Folder::owner_of_call(std::string_view call_id, const Source& source) {
+  for (const std::string_view id : {source.parent(), call_id}) {
     if (id.empty()) continue;
     const auto found = messages_.find(id);
-    if (found == messages_.end()) return add(Role::assistant, id, event);
+    if (found == messages_.end()) return add(Role::assistant, id, source);
     if (found->second->message.role == Role::assistant) return found->second;
   }
-  return add(Role::assistant, call_id, event);
+  return add(Role::assistant, call_id, source);
 }
 
 ToolCall* Folder::find_call(std::string_view id) {
@@ -114,18 +118,18 @@ ToolCall* Folder::find_call(std::string_view id) {
   return &found->second.owner->message.tool_calls[found->second.at];
 }
 
-ToolCall& Folder::start_call(std::string_view call_id, const json::Value& event) {
+ToolCall& Folder::start_call(std::string_view call_id, const Source& source) {
   ToolCall* call = find_call(call_id);
   if (call == nullptr) {
-    const Place owner = owner_of_call(call_id, event);
+    const Place owner = owner_of_call(call_id, source);
     auto& calls = owner->message.tool_calls;
     calls_.emplace(call_id, CallPlace{owner, calls.size()});
     call = &calls.emplace_back();
     call->id = call_id;
     settle(call_id, call->metadata, call->encrypted_value);
   }
-  if (const auto name = event["toolCallName"].filled_string()) call->name = *name;
-  merge_event_metadata(call->metadata, event);
+  if (const auto name = source.tool_name(); !name.empty()) call->name = name;
+  merge_members(call->metadata, source.metadata());
   return *call;
 }
 

@@ -17,6 +17,10 @@
 #include "base/result.hpp"
 #include "message/json_builder.hpp"
 
+namespace millrace::json {
+class Tree;
+}
+
 namespace millrace::message {
 
 enum class Role : std::uint8_t { user, assistant, system, developer, tool, reasoning, activity };
@@ -99,5 +103,7 @@ Result<Message> read_message(const json::Value& value, std::string_view where);
 void write_message(JsonBuilder& out, const Message& message);
 void write_messages(JsonBuilder& out, std::span<const Message> messages);
 std::string to_json(std::span<const Message> messages);
+// The same as a tree.
+json::Tree to_tree(std::span<const Message> messages);
 
 }  // namespace millrace::message

@@ -1,15 +1,81 @@
-// Canonical messages -> JSON.
+// Canonical messages -> JSON, as a text or as a tree.
 
+#include <utility>
+
+#include "base/json_tree.hpp"
 #include "message/message.hpp"
 
 namespace millrace::message {
 namespace {
 
-void write_text(JsonBuilder& out, std::string_view key, const std::optional<std::string>& value) {
+using json::Tree;
+
+// Builds a tree as JsonBuilder builds a text: with the same calls, in the same order.
+class TreeBuilder {
+ public:
+  void open_object() { open({}, Tree::object()); }
+  void open_object(std::string_view key) { open(key, Tree::object()); }
+  void open_array() { open({}, Tree::array()); }
+  void open_array(std::string_view key) { open(key, Tree::array()); }
+  void close_object() { close(); }
+  void close_array() { close(); }
+
+  void text(std::string_view key, std::string_view value) { add(key, Tree::text(value)); }
+  void filled(std::string_view key, std::string_view value) {
+    if (!value.empty()) text(key, value);
+  }
+  void raw(std::string_view json) { add({}, read(json)); }
+  void raw(std::string_view key, std::string_view json) { add(key, read(json)); }
+  void members(std::string_view json) {
+    if (json.empty()) return;
+    Tree read_members = read("{" + std::string(json) + "}");
+    for (auto& [key, value] : read_members.members()) add(key, std::move(value));
+  }
+
+  [[nodiscard]] Tree take() { return std::move(made_); }
+
+ private:
+  struct Open {
+    std::string key;
+    Tree value;
+  };
+
+  static Tree read(std::string_view json) {
+    auto parsed = Tree::parse(json);
+    return parsed ? std::move(parsed).value() : Tree();
+  }
+  void open(std::string_view key, Tree value) {
+    open_.push_back({std::string(key), std::move(value)});
+  }
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    if (open_.empty()) {
+      made_ = std::move(done.value);
+    } else {
+      add(done.key, std::move(done.value));
+    }
+  }
+  void add(std::string_view key, Tree value) {
+    Tree& holder = open_.back().value;
+    if (holder.is_array()) {
+      holder.push(std::move(value));
+    } else {
+      holder.set(key, std::move(value));
+    }
+  }
+
+  std::vector<Open> open_;
+  Tree made_;
+};
+
+template <class Out>
+void write_text(Out& out, std::string_view key, const std::optional<std::string>& value) {
   if (value) out.text(key, *value);
 }
 
-void write_own_metadata(JsonBuilder& out, const Metadata& metadata) {
+template <class Out>
+void write_own_metadata(Out& out, const Metadata& metadata) {
   if (metadata.provider_state.empty() && metadata.citations.empty() && metadata.own.empty()) return;
   out.open_object("millrace");
   if (!metadata.provider_state.empty()) {
@@ -32,7 +98,8 @@ void write_own_metadata(JsonBuilder& out, const Metadata& metadata) {
   out.close_object();
 }
 
-void write_metadata(JsonBuilder& out, const Metadata& metadata) {
+template <class Out>
+void write_metadata(Out& out, const Metadata& metadata) {
   if (metadata.empty()) return;
   out.open_object("metadata");
   for (const auto& [key, json] : metadata.others) out.raw(key, json);
@@ -40,7 +107,8 @@ void write_metadata(JsonBuilder& out, const Metadata& metadata) {
   out.close_object();
 }
 
-void write_calls(JsonBuilder& out, const std::vector<ToolCall>& calls) {
+template <class Out>
+void write_calls(Out& out, const std::vector<ToolCall>& calls) {
   if (calls.empty()) return;
   out.open_array("toolCalls");
   for (const ToolCall& call : calls) {
@@ -60,9 +128,8 @@ void write_calls(JsonBuilder& out, const std::vector<ToolCall>& calls) {
   out.close_array();
 }
 
-}  // namespace
-
-void write_message(JsonBuilder& out, const Message& message) {
+template <class Out>
+void write_to(Out& out, const Message& message) {
   out.open_object();
   out.filled("id", message.id);
   out.text("role", name_of(message.role));
@@ -85,10 +152,24 @@ void write_message(JsonBuilder& out, const Message& message) {
   out.close_object();
 }
 
+}  // namespace
+
+void write_message(JsonBuilder& out, const Message& message) {
+  write_to(out, message);
+}
+
 void write_messages(JsonBuilder& out, std::span<const Message> messages) {
   out.open_array();
   for (const Message& message : messages) write_message(out, message);
   out.close_array();
+}
+
+Tree to_tree(std::span<const Message> messages) {
+  TreeBuilder out;
+  out.open_array();
+  for (const Message& message : messages) write_to(out, message);
+  out.close_array();
+  return out.take();
 }
 
 std::string to_json(std::span<const Message> messages) {

@@ -1,30 +1,16 @@
 #include "run/model_turn.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "agent/message_rows.hpp"
-#include "event/codec.hpp"
-#include "message/fold.hpp"
+#include "base/json.hpp"
 #include "model/call/call_usage.hpp"
 
 namespace millrace::run {
 namespace {
 
 using json::Tree;
-
-event::Spelling folded_spelling() {
-  event::Spelling spelling;
-  spelling.surrogates = json::Surrogates::keep;
-  return spelling;
-}
-
-Tree usage_tree(const model::ModelUsage& usage) {
-  std::string text;
-  model::write_json(text, usage);
-  auto parsed = Tree::parse(text);
-  return parsed ? std::move(parsed).value() : Tree();
-}
 
 }  // namespace
 
@@ -34,7 +20,8 @@ ModelTurn::ModelTurn(const model::DriverServices& services, model::CallOptions c
       ids_(services.call.ids),
       sink_(sink),
       used_(used),
-      silent_(silent) {
+      silent_(silent),
+      turn_(services.call.ids) {
   event::EventSink& own = *this;
   prepare(std::move(call), std::move(payload), own);
 }
@@ -80,10 +67,10 @@ void ModelTurn::on_event(const event::Event& event) {
   }
   if (silent_) {
     if (std::holds_alternative<event::Usage>(event.body)) sink_.on_event(event);
-    return collect(event);
+    return turn_.feed(event);
   }
   const event::Event told{renamed(event.body), event.extra, event.subagent};
-  collect(told);
+  turn_.feed(told);
   sink_.on_event(told);
 }
 
@@ -132,78 +119,36 @@ event::Body ModelTurn::renamed(const event::Body& body) {
   return result;
 }
 
-// Keeps the event for the turn's messages; the deltas of one part become one.
-void ModelTurn::collect(const event::Event& event) {
-  const auto join = [&](std::string_view id, std::string_view delta) {
-    if (kind_ != event.body.index() || part_id_ != id) {
-      flush();
-      kind_ = event.body.index();
-      part_id_ = id;
-    }
-    text_.append(delta);
-  };
-  if (const auto* text = std::get_if<event::TextDelta>(&event.body)) {
-    return join(text->id, text->delta);
-  }
-  if (const auto* thought = std::get_if<event::ReasoningDelta>(&event.body)) {
-    return join(thought->id, thought->delta);
-  }
-  if (const auto* args = std::get_if<event::ToolArgs>(&event.body)) {
-    return join(args->id, args->delta);
-  }
-  if (std::holds_alternative<event::Usage>(event.body)) return;
-  flush();
-  if (!collected_.empty()) collected_.push_back(',');
-  event::write_json(collected_, event, folded_spelling());
-}
-
-void ModelTurn::flush() {
-  if (kind_ == std::variant_npos) return;
-  if (!collected_.empty()) collected_.push_back(',');
-  event::Body body = event::TextDelta{part_id_, text_};
-  if (kind_ == event::Body(event::ReasoningDelta{}).index()) {
-    body = event::ReasoningDelta{part_id_, text_};
-  } else if (kind_ == event::Body(event::ToolArgs{}).index()) {
-    body = event::ToolArgs{part_id_, text_};
-  }
-  event::write_json(collected_, event::Event{body}, folded_spelling());
-  kind_ = std::variant_npos;
-  text_.clear();
-}
-
-Tree ModelTurn::take_chunk() {
-  flush();
-  message::Folder folder(ids_);
-  static_cast<void>(folder.feed("[" + collected_ + "]"));
-  Tree chunk = agent::chunk_of(folder.messages());
-  chunk.set("usage", usage());
-  chunk.set("attempts", attempts());
+Tree ModelTurn::take_chunk() const {
+  Tree chunk = agent::chunk_of(turn_.messages());
+  Books spent = books();
+  chunk.set("usage", std::move(spent.usage));
+  chunk.set("attempts", std::move(spent.attempts));
   if (!call().finish_reason().empty()) chunk.set("finishReason", call().finish_reason());
   return chunk;
 }
 
-Tree ModelTurn::usage() const {
-  if (call().attempts().empty()) return {};
-  model::Spent spent = model::spent_on(call().attempts());
-  if (spent.attempts == 0) return Tree::object();
-  spent.sum.cost = spent.known_cost;
-  return usage_tree(spent.sum);
-}
-
-Tree ModelTurn::attempts() const {
+ModelTurn::Books ModelTurn::books() const {
+  Books made;
   const auto& attempts = call().attempts();
-  const auto counted = std::count_if(attempts.begin(), attempts.end(),
-                                     [](const model::Attempt& attempt) { return attempt.counts; });
-  Tree list = Tree::array();
+  if (attempts.empty()) return made;
+  model::Spent spent = model::spent_on(attempts);
+  made.usage = Tree::object();
+  if (spent.attempts > 0) {
+    spent.sum.cost = spent.known_cost;
+    made.usage = model::to_tree(spent.sum);
+  }
+  std::size_t next = 0;
   for (const model::Attempt& attempt : attempts) {
     if (!attempt.counts) continue;
-    Tree made = Tree::object();
-    made.set("provider", attempt.provider);
-    made.set("model", attempt.model);
-    if (counted > 1) made.set("usage", usage_tree(model::model_usage(attempt)));
-    list.push(std::move(made));
+    Tree entry = Tree::object();
+    entry.set("provider", attempt.provider);
+    entry.set("model", attempt.model);
+    if (spent.attempts > 1) entry.set("usage", model::to_tree(spent.each[next]));
+    ++next;
+    made.attempts.push(std::move(entry));
   }
-  return list;
+  return made;
 }
 
 }  // namespace millrace::run

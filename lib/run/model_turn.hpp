@@ -12,7 +12,7 @@
 #include "base/json_tree.hpp"
 #include "base/seldom.hpp"
 #include "event/event.hpp"
-#include "message/message.hpp"
+#include "message/fold.hpp"
 #include "model/call/call_driver.hpp"
 
 namespace millrace::run {
@@ -43,20 +43,22 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   [[nodiscard]] const std::string& failure_code() const { return failure_code_; }
   // Further members of the event that told it, without braces.
   [[nodiscard]] const std::string& failure_members() const { return failure_members_; }
-  // The turn for the step machine, its usage and cost included; once, when it has ended well. What
-  // it has said so far when it has not ended.
-  json::Tree take_chunk();
-  // What the attempts of the turn used up together: an empty object when no answer began, null when
-  // nothing was sent.
-  [[nodiscard]] json::Tree usage() const;
-  // Those whose answer began, as agent::book_attempts takes them.
-  [[nodiscard]] json::Tree attempts() const;
+  // The turn for the step machine: what the model said, or has said so far, and as `usage` and
+  // `attempts` what that took.
+  [[nodiscard]] json::Tree take_chunk() const;
 
  private:
+  struct Books {
+    // What the attempts of the turn used up together: an empty object when no answer began, null
+    // when nothing was sent.
+    json::Tree usage;
+    // Those whose answer began, as agent::book_attempts takes them.
+    json::Tree attempts = json::Tree::array();
+  };
+
+  [[nodiscard]] Books books() const;
   void on_event(const event::Event& event) override;
   void progressed() override;
-  void collect(const event::Event& event);
-  void flush();
   std::string_view shown(std::string_view id);
   std::string_view shown_list(std::string_view ids_json);
   event::Body renamed(const event::Body& body);
@@ -71,11 +73,7 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   std::string failure_members_;
   std::unordered_map<std::string, std::string> shown_;  // ids as the reader knows them
   std::string reset_ids_;  // of the latest reset, as the reader knows them
-  std::string collected_;  // events as JSON, comma separated, deltas joined
-  // Of the deltas that wait to be joined.
-  std::size_t kind_ = std::variant_npos;
-  std::string part_id_;
-  std::string text_;
+  message::Folder turn_;   // its messages so far
 };
 
 }  // namespace millrace::run

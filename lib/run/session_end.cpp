@@ -31,11 +31,12 @@ void AgentSession::take_partial_turn() {
 }
 
 void AgentSession::take_cut_turn(ModelTurn& turn) {
+  Tree chunk = turn.take_chunk();
   Tree spent = Tree::object();
-  spent.set("turn", turn.usage());
-  spent.set("attempts", turn.attempts());
+  spent.set("turn", chunk["usage"]);
+  spent.set("attempts", chunk["attempts"]);
   spent_.push_back(std::move(spent));
-  if (machine_ && !turn.silent()) machine_->progress(turn_action_, turn.take_chunk());
+  if (machine_ && !turn.silent()) machine_->progress(turn_action_, std::move(chunk));
 }
 
 // Ends a run that is in no step: agents go on with their answers, and it waits for them. It ends as

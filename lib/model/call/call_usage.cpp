@@ -90,6 +90,7 @@ Spent spent_on(const std::vector<Attempt>& attempts) {
     } else {
       add(spent.sum, one);
     }
+    spent.each.push_back(one);
   }
   return spent;
 }

@@ -32,6 +32,7 @@ struct Spent {
   std::size_t attempts = 0;  // those that count
   ModelUsage sum;
   std::optional<double> known_cost;
+  std::vector<ModelUsage> each;  // of those
 };
 Spent spent_on(const std::vector<Attempt>& attempts);
 

@@ -84,6 +84,18 @@ void write_json(std::string& out, const ModelUsage& usage, bool with_source) {
   out.push_back('}');
 }
 
+json::Tree to_tree(const ModelUsage& usage) {
+  json::Tree made = json::Tree::object();
+  for (std::size_t index = 0; index < tokens_count; ++index) {
+    if (usage.counts[index]) {
+      made.set(counter_names[index], json::Tree::integer(*usage.counts[index]));
+    }
+  }
+  if (usage.cost) made.set("cost", json::Tree::number(*usage.cost));
+  made.set("source", name_of(usage.source));
+  return made;
+}
+
 void add(ModelUsage& sum, const ModelUsage& more) {
   if (is_empty(sum) && sum.source == UsageSource::unknown) {
     sum = more;

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.hpp"
+#include "base/json_tree.hpp"
 #include "base/result.hpp"
 #include "event/event.hpp"
 
@@ -83,6 +83,9 @@ ModelUsage read_usage(const json::Value& usage);
 // Appends the usage as one JSON object.
 // Shape: the counts by name_of, "cost"?: number, "source"?: "reported" | "estimated" | "unknown".
 void write_json(std::string& out, const ModelUsage& usage, bool with_source = true);
+
+// The same as a tree.
+json::Tree to_tree(const ModelUsage& usage);
 
 // Adds the counts and the cost of `more`. The sum is as certain as its least certain part.
 void add(ModelUsage& sum, const ModelUsage& more);

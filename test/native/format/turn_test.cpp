@@ -11,6 +11,7 @@
 #include <regex>
 
 #include "adapter/decoder.hpp"
+#include "base/json_tree.hpp"
 #include "format/format.hpp"
 #include "message/fold.hpp"
 #include "message/history.hpp"
@@ -54,15 +55,36 @@ std::vector<TurnRow> turn_rows() {
   return result;
 }
 
-// The messages that the body makes, as an AG-UI host gets them.
+// Gives events to a folder as they are, and to a collector.
+class Both final : public event::EventSink {
+ public:
+  Both(message::Folder& folder, event::EventSink& other) : folder_(folder), other_(other) {}
+  void on_event(const event::Event& event) override {
+    folder_.feed(event);
+    other_.on_event(event);
+  }
+
+ private:
+  message::Folder& folder_;
+  event::EventSink& other_;
+};
+
+// The messages that the body makes, as an AG-UI host gets them; the engine makes the same of the
+// events themselves.
 message::Messages messages_of(const adapter::Wire& wire, const std::string& body) {
   CountingIds ids("id-");
+  CountingIds none("none-");
   test::Collector events({event::Extras::custom, json::Surrogates::keep, true, true});
-  adapter::Decoder decoder(wire, {}, ids, events);
+  message::Folder typed(none);
+  Both both(typed, events);
+  adapter::Decoder decoder(wire, {}, ids, both);
   EXPECT_TRUE(decoder.feed(body).ok());
   EXPECT_TRUE(decoder.finish().ok());
   message::Folder folder(ids);
   for (const std::string& event : events.lines) EXPECT_TRUE(folder.feed("[" + event + "]").ok());
+  EXPECT_EQ(compact(typed.messages_json()), compact(folder.messages_json()));
+  const auto tree = json::Tree::parse(typed.messages_json());
+  EXPECT_TRUE(tree.ok() && message::to_tree(typed.messages()) == tree.value());
   return folder.messages();
 }
 
