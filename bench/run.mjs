@@ -75,6 +75,7 @@ async function prepare() {
     targets: [
       'engine_bench',
       'agent_bench',
+      'turn_bench',
       'mock_provider',
       'stream_load',
       'bare_reader',

@@ -17,6 +17,7 @@ export const columns = [
   { key: 'together', title: 'runs at a time' },
   { key: 'cpu', title: 'us a step', digits: 0 },
   { key: 'stepsPerSecond', title: 'steps/s', digits: 0 },
+  { key: 'convert', title: 'us conversion', digits: 2 },
   { key: 'kilobytes', title: 'KB a waiting run', digits: 1 },
 ];
 export const notes = [
@@ -26,6 +27,8 @@ export const notes = [
     'A waiting run waits for a tool in its fifth step. Its memory is the slope of resident memory between two numbers ' +
     'of waiting runs, after V8 was told to give back what it can, as it does by itself after some quiet seconds: ' +
     'its room for young objects is there once for all runs, as is what its compilers took before the first number.',
+  'Turns 10 and 200 are of one long run, each the fastest of five turns and of all runs; conversion: of the ' +
+    'conversation to the messages of the request, as the run does it. A result of a tool has 1 KB.',
 ];
 
 const peers = { langgraph: 'LangGraph.js', ai: 'AI SDK', mastra: 'Mastra' };
@@ -40,6 +43,14 @@ async function library(who, model, runs, together = 1) {
   const args = [join(bench, 'workers/agent.mjs'), who, model, String(runs), String(together)];
   const { stdout } = await execute(process.execPath, args, { timeout: 120_000 });
   return JSON.parse(stdout);
+}
+
+// The turns 10 and 200 of one long run: {turn, convert, cpu, bytes} each.
+function turns(runs) {
+  const program = join(root, 'build/bench/bench/native/turn_bench');
+  const resultBytes = 1024;
+  const args = ['200', String(runs), String(resultBytes)];
+  return JSON.parse(execFileSync(program, args, { encoding: 'utf8', timeout: 120_000 }));
 }
 
 // The best of some rounds: other programs only make them slower.
@@ -82,6 +93,10 @@ export async function run({ quick }) {
     ]) {
       add(label, 'HTTP', 1, await best(rounds, () => library(who, address, quick ? 20 : 200)));
     }
+    const [early, late] = turns(quick ? 3 : 20);
+    for (const { turn, cpu, convert } of [early, late]) {
+      add(`Millrace, engine, turn ${turn}`, 'inside', 1, { cpu, convert });
+    }
     const runs = quick ? 300 : 1000;
     const crowd = await best(rounds, () => library('millrace', address, runs, runs));
     add('Millrace', 'HTTP', runs, crowd);
@@ -92,10 +107,21 @@ export async function run({ quick }) {
     add('Millrace, a question of 100 KB', 'HTTP', `${long.runs} waiting`, {
       kilobytes: await memoryOf(long),
     });
-    return { rows, goals: goalsOf(rows, own.cpu, kilobytes) };
+    return {
+      rows,
+      goals: [...goalsOf(rows, own.cpu, kilobytes), ...turnGoals(early, late)],
+    };
   } finally {
     await model.stop();
   }
+}
+
+function turnGoals(early, late) {
+  const more = ((late.cpu - early.cpu) * 1000) / late.bytes;
+  return [
+    atMost('conversion in turn 200, times that of turn 10', late.convert / early.convert, 1.3),
+    atMost('turn 200, more than turn 10', more, 1, 'ns a byte of body'),
+  ];
 }
 
 function goalsOf(rows, cpu, kilobytes) {

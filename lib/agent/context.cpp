@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/history.hpp"
+#include "agent/provider_rows.hpp"
 
 namespace millrace::agent {
 namespace {

@@ -11,6 +11,7 @@
 #include "agent/general_agent.hpp"
 #include "agent/group.hpp"
 #include "agent/history.hpp"
+#include "agent/provider_rows.hpp"
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
 #include "base/json_depth.hpp"

@@ -39,13 +39,14 @@ Tree with_calls(std::string_view type, const Tree& parent, Tree calls) {
 class Decider {
  public:
   Decider(const Tree& state, const Tree& context, const Tree& config, const Tree& answers,
-          const RegexTest& regex)
+          const RegexTest& regex, ContextTokens* kept)
       : state_(state),
         payload_(context["payload"]),
         context_(context),
         config_(config),
         answers_(answers),
-        regex_(regex) {}
+        regex_(regex),
+        kept_(kept) {}
 
   Tree run() {
     const std::string_view phase = context_["phase"].string();
@@ -93,8 +94,8 @@ class Decider {
       // The last answer is asked for without tools.
       const Tree& tools = payload["tools"].is_null() ? tools_of(state_) : payload["tools"];
       const Tree sent = state_["forceFinish"].truthy() ? Tree() : tools;
-      if (!messages.items().empty() && may_need_compression(messages, sent, options)) {
-        const CompressionCheck check = check_compression(messages, sent, options);
+      if (!messages.items().empty() && may_need_compression(messages, sent, options, kept_)) {
+        const CompressionCheck check = check_compression(messages, sent, options, kept_);
         if (check.needed) {
           return compress(std::move(messages), check,
                           config_["tellsWindow"].truthy() ? options["maxWindowToken"] : Tree());
@@ -358,13 +359,14 @@ class Decider {
   const Tree& config_;
   const Tree& answers_;
   const RegexTest& regex_;
+  ContextTokens* kept_;
 };
 
 }  // namespace
 
 Tree decide(const Tree& state, const Tree& context, const Tree& config, const Tree& answers,
-            const RegexTest& regex) {
-  return Decider(state, context, config, answers, regex).run();
+            const RegexTest& regex, ContextTokens* kept) {
+  return Decider(state, context, config, answers, regex, kept).run();
 }
 
 }  // namespace millrace::agent

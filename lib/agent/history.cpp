@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <queue>
-#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "agent/state.hpp"
 #include "agent/tokens.hpp"
-#include "base/partial_json.hpp"
 #include "base/token_estimate.hpp"
 #include "base/utf8.hpp"
-#include "message/tool_name.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -40,16 +34,6 @@ std::vector<std::size_t> turn_starts(const std::vector<Tree>& items) {
 std::size_t whole_place(const std::vector<Tree>& items, std::size_t at) {
   while (at > 0 && at < items.size() && is_tool_result(items[at])) --at;
   return at;
-}
-
-// What a provider reads again is an object, whatever the model wrote.
-void mend_arguments(Tree& row, std::size_t at) {
-  const Tree& function = std::as_const(row)["tool_calls"].items()[at]["function"];
-  const Tree& given = function["arguments"];
-  if (function["name"].is_null() || !(given.is_string() || given.is_null())) return;
-  const std::string whole = json::object_text(given.string());
-  if (whole == given.string()) return;
-  row.at("tool_calls").items()[at].at("function").set("arguments", whole);
 }
 
 // Texts of fewer tokens are left alone, and what stands for a middle takes about `cut_mark`.
@@ -94,97 +78,14 @@ std::int64_t shorten(Tree& row, std::int64_t kept, std::int64_t tokens) {
   return 0;
 }
 
-// A model may have called what no tool can be called; providers refuse to read such a name again.
-void name_calls(Tree& row) {
-  const std::size_t count = std::as_const(row)["tool_calls"].items().size();
-  for (std::size_t at = 0; at < count; ++at) {
-    const std::string_view given =
-        std::as_const(row)["tool_calls"].items()[at]["function"]["name"].string();
-    const std::string name = given.empty() ? "unknown" : message::sendable_name(given);
-    if (name != given) row.at("tool_calls").items()[at].at("function").set("name", name);
-    mend_arguments(row, at);
-  }
-}
-
-// A call of LobeHub's shape as a provider reads it.
-Tree provider_call(const Tree& call) {
-  Tree made = Tree::object();
-  made.set("id", call["id"]);
-  made.set("type", "function");
-  const std::string_view name = call["apiName"].string();
-  const std::string_view identifier = call["identifier"].string();
-  const bool plain = identifier.empty() || identifier == name;
-  made.at("function").set("name", plain ? std::string(name) : joined_name(identifier, name));
-  made.at("function").set("arguments", call["arguments"]);
-  return made;
-}
-
-// One turn of a group of turns, and the results that stand with its calls.
-void push_turn(Tree& rows, const Tree& turn) {
-  Tree row = turn;
-  Tree results = Tree::array();
-  Tree calls = Tree::array();
-  for (const Tree& call : turn["tools"].items()) {
-    calls.push(provider_call(call));
-    if (!call["result"].is_object()) continue;
-    Tree result = Tree::object();
-    result.set("id", call["result"]["id"]);
-    result.set("role", "tool");
-    result.set("content", call["result"]["content"]);
-    result.set("tool_call_id", call["id"]);
-    results.push(std::move(result));
-  }
-  row.erase("tools");
-  row.set("role", "assistant");
-  if (row["content"].is_null()) row.set("content", "");
-  if (!calls.items().empty()) row.set("tool_calls", std::move(calls));
-  rows.push(std::move(row));
-  for (Tree& result : results.items()) rows.push(std::move(result));
-}
-
-// Rows that hold others, as LobeHub shows a run, and results of tasks, as rows of providers.
-Tree flat_rows(const Tree& messages) {
-  const auto& items = messages.items();
-  if (std::none_of(items.begin(), items.end(), [](const Tree& message) {
-        return is_role(message, "assistantGroup") || is_role(message, "task");
-      })) {
-    return messages;
-  }
-  Tree rows = Tree::array();
-  for (const Tree& message : messages.items()) {
-    if (is_role(message, "assistantGroup")) {
-      for (const Tree& turn : message["children"].items()) push_turn(rows, turn);
-    } else if (is_role(message, "task")) {
-      Tree row = message;
-      row.set("role", "user");
-      row.set("content", "Result of the task \"" +
-                             std::string(message["metadata"]["instruction"].string()) + "\":\n" +
-                             std::string(message["content"].string()));
-      rows.push(std::move(row));
-    } else {
-      rows.push(message);
-    }
-  }
-  return rows;
-}
-
-// Some providers take no conversation that an assistant begins; its beginning may have been edited
-// away.
-void begin_with_user(std::vector<Tree>& rows) {
-  const auto first = std::find_if(rows.begin(), rows.end(), [](const Tree& row) {
-    return !is_role(row, "system") && !is_role(row, "developer");
-  });
-  if (first == rows.end() || !is_role(*first, "assistant")) return;
-  Tree opening = Tree::object();
-  opening.set("role", "user");
-  opening.set("content", "(The beginning of the conversation is missing.)");
-  rows.insert(first, std::move(opening));
-}
-
 }  // namespace
 
 bool is_role(const Tree& row, std::string_view role) {
   return row["role"].string() == role;
+}
+
+bool is_prompt(const Tree& row) {
+  return is_role(row, "system") || is_role(row, "developer");
 }
 
 std::size_t compression_cut(const Tree& messages, std::int64_t tail_tokens) {
@@ -335,89 +236,6 @@ Tree trim_rows(const Tree& messages, std::size_t most) {
     if (i < head || i >= from || i == question) kept.push(items[i]);
   }
   return kept;
-}
-
-namespace {
-
-// The results of a history by the ids of their calls. Each is taken once; calls ask in the order of
-// their rows.
-class Results {
- public:
-  explicit Results(const std::vector<Tree>& rows) {
-    for (std::size_t at = 0; at < rows.size(); ++at) {
-      if (is_tool_result(rows[at])) places_[rows[at]["tool_call_id"].string()].at.push_back(at);
-    }
-  }
-
-  // The first that stands behind this row and was not taken.
-  std::optional<std::size_t> take(std::string_view id, std::size_t row) {
-    const auto found = places_.find(id);
-    if (id.empty() || found == places_.end()) return std::nullopt;
-    Places& places = found->second;
-    while (places.next < places.at.size() && places.at[places.next] <= row) ++places.next;
-    if (places.next == places.at.size()) return std::nullopt;
-    return places.at[places.next++];
-  }
-
- private:
-  struct Places {
-    std::vector<std::size_t> at;
-    std::size_t next = 0;
-  };
-  std::unordered_map<std::string_view, Places> places_;
-};
-
-}  // namespace
-
-// Rows change only where something is wrong with them: the others stay shared with `messages`.
-Tree repair_rows(const Tree& messages, IdSource& ids) {
-  const auto& items = messages.items();
-  std::set<std::string> seen;
-  Results given(items);
-  Tree repaired = Tree::array();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (is_tool_result(items[i])) continue;
-    Tree row = items[i];
-    std::vector<Tree> results;
-    const Tree* calls = is_role(row, "assistant") ? items[i].find("tool_calls") : nullptr;
-    const std::size_t count = calls == nullptr ? 0 : calls->items().size();
-    for (std::size_t at = 0; at < count; ++at) {
-      const std::string id(calls->items()[at]["id"].string());
-      std::string fresh = id;
-      if (id.empty() || !seen.insert(id).second) {
-        fresh = "call_" + ids.next_id();
-        row.at("tool_calls").items()[at].set("id", fresh);
-      }
-      Tree result = Tree::object();
-      if (const auto found = given.take(id, i)) {
-        result = items[*found];
-      } else {
-        result.set("role", "tool");
-        result.set("content", "The call has no result.");
-      }
-      if (std::as_const(result)["tool_call_id"].string() != fresh) {
-        result.set("tool_call_id", fresh);
-      }
-      results.push_back(std::move(result));
-    }
-    if (calls != nullptr && count == 0) row.erase("tool_calls");
-    repaired.push(std::move(row));
-    for (Tree& result : results) repaired.push(std::move(result));
-  }
-  return repaired;
-}
-
-Tree provider_rows(const Tree& messages, IdSource& ids) {
-  Tree rows = repair_rows(flat_rows(messages), ids);
-  for (Tree& row : rows.items()) {
-    name_calls(row);
-    if (!is_role(row, "compressedGroup")) continue;
-    row.set("role", "user");
-    row.set("content",
-            "Summary of the conversation so far:\n" + std::string(row["content"].string()));
-  }
-  begin_with_user(rows.items());
-  return rows;
 }
 
 }  // namespace millrace::agent

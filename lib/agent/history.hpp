@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/ids.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::agent {
 
 // True for a row of this role.
 bool is_role(const json::Tree& row, std::string_view role);
+// True for a system's or a developer's row.
+bool is_prompt(const json::Tree& row);
 
 // Where the part begins that a compression keeps as it is: the newest row of the user and what is
 // behind it, or a tail of at most `tail_tokens`. Never between a call and its result. 0 when there
@@ -29,10 +30,6 @@ json::Tree summary_request(const json::Tree& messages, std::size_t cut,
 // Drops the oldest whole turns until the rest fits, system rows and the newest turn excepted.
 json::Tree truncate_turns(const json::Tree& messages, std::int64_t most_tokens);
 
-// The rows as a provider takes them: repaired, begun by the user, calls with names that can be
-// sent, and summaries of earlier rows told by the user.
-json::Tree provider_rows(const json::Tree& messages, IdSource& ids);
-
 // The system rows at the head and the last `most` of the others, or more where the cut would part
 // a call from its results.
 json::Tree newest_rows(const json::Tree& messages, std::size_t most);
@@ -40,9 +37,5 @@ json::Tree newest_rows(const json::Tree& messages, std::size_t most);
 // The system rows at the head and the newest whole turns of at most `most` rows together. Of a turn
 // that is longer, its question and its newest rows; a call and its results stay together.
 json::Tree trim_rows(const json::Tree& messages, std::size_t most);
-
-// Gives every call one result right behind its row, drops results of no call, gives calls that
-// share an id fresh ones. A valid list is not changed.
-json::Tree repair_rows(const json::Tree& messages, IdSource& ids);
 
 }  // namespace millrace::agent

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/partial_json.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::agent {
@@ -164,6 +165,27 @@ void add_turn(Tree& out, const Tree& row) {
   }
 }
 
+// Appends what the row stands for.
+Result<void> add_row(message::Messages& out, const Tree& row) {
+  if (row["turn"].is_array()) {
+    Tree turn = Tree::array();
+    add_turn(turn, row);
+    for (const Tree& message : turn.items()) MILLRACE_TRY(add_read(out, message));
+    return {};
+  }
+  auto message = text_message(row);
+  if (!message) return add_read(out, canonical_row(row));
+  out.push_back(*std::move(message));
+  return {};
+}
+
+// Arguments that are read here are not read for each request.
+void note_sound_calls(message::Message& message) {
+  for (message::ToolCall& call : message.tool_calls) {
+    call.is_sound = json::object_text(call.arguments) == call.arguments;
+  }
+}
+
 Tree row_call(const message::ToolCall& call) {
   Tree made = Tree::object();
   made.set("id", call.id);
@@ -209,20 +231,25 @@ Result<Tree> rows_of(std::string_view canonical_json) {
 Result<message::Messages> messages_of(const Tree& rows) {
   message::Messages made;
   made.reserve(rows.items().size());
-  for (const Tree& row : rows.items()) {
-    if (!row["turn"].is_array()) {
-      if (auto message = text_message(row)) {
-        made.push_back(*std::move(message));
-      } else {
-        MILLRACE_TRY(add_read(made, canonical_row(row)));
-      }
-      continue;
-    }
-    Tree turn = Tree::array();
-    add_turn(turn, row);
-    for (const Tree& message : turn.items()) MILLRACE_TRY(add_read(made, message));
-  }
+  for (const Tree& row : rows.items()) MILLRACE_TRY(add_row(made, row));
   return made;
+}
+
+Result<message::SharedMessages> RowMessages::take(const Tree& rows) {
+  const auto& items = rows.items();
+  const auto differs =
+      std::mismatch(read_.begin(), read_.end(), items.begin(), items.end(),
+                    [](const Read& read, const Tree& row) { return read.row.is_same(row); });
+  read_.erase(differs.first, read_.end());
+  message::Messages& made = messages_.edit();
+  made.resize(read_.empty() ? 0 : read_.back().end);
+  for (auto row = differs.second; row != items.end(); ++row) {
+    const std::size_t from = made.size();
+    MILLRACE_TRY(add_row(made, *row));
+    for (std::size_t at = from; at < made.size(); ++at) note_sound_calls(made[at]);
+    read_.push_back({*row, made.size()});
+  }
+  return messages_;
 }
 
 Tree chunk_of(const message::Messages& turn) {

@@ -1,12 +1,14 @@
 // Canonical messages and the rows of an agent's state, which have OpenAI's members, both ways.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
-#include "message/message.hpp"
+#include "message/shared_messages.hpp"
 
 namespace millrace::agent {
 
@@ -17,6 +19,23 @@ Result<json::Tree> rows_of(std::string_view canonical_json);
 // the turn with the calls that the row has now.
 // Errors: invalid_messages names the index and the member.
 Result<message::Messages> messages_of(const json::Tree& rows);
+
+// The same for rows that grow from turn to turn: the messages of rows that are the same as the last
+// time are kept. A row that was changed is converted anew, with those behind it.
+// Thread: any, one at a time.
+class RowMessages {
+ public:
+  // Errors: those of messages_of.
+  Result<message::SharedMessages> take(const json::Tree& rows);
+
+ private:
+  struct Read {
+    json::Tree row;
+    std::size_t end = 0;  // of its messages
+  };
+  std::vector<Read> read_;
+  message::SharedMessages messages_;
+};
 
 // The piece that tells a step machine of a whole turn of the model: content, tool_calls, reasoning,
 // messageId, and the turn where the row alone would lose something. Calls that the provider ran

@@ -95,11 +95,12 @@ Tree open_calls(const Tree& messages) {
   if (turn == rows.rend()) return pending;
   const Tree* inner = tool_turn_in(*turn);
   if (inner != nullptr) add_open_calls(pending, *inner);
-  for (const Tree& message : rows) {
-    if (!is_pending(message)) continue;
-    const Tree& parent = message["parentId"];
+  // Rows of its calls are behind it.
+  for (auto row = turn.base(); row != rows.end(); ++row) {
+    if (!is_pending(*row)) continue;
+    const Tree& parent = (*row)["parentId"];
     const bool own = parent == (*turn)["id"] || (inner != nullptr && parent == (*inner)["id"]);
-    Tree call = call_of_row(message);
+    Tree call = call_of_row(*row);
     if (own && !holds_call(pending, call)) pending.push(std::move(call));
   }
   return pending;

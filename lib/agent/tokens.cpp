@@ -1,5 +1,6 @@
 #include "agent/tokens.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/token_estimate.hpp"
@@ -67,10 +68,17 @@ std::int64_t message_tokens(const Tree& message, Measure measure) {
   return tokens;
 }
 
-std::int64_t context_tokens(const Tree& messages, const Tree& tools, Measure measure) {
+std::int64_t most_tokens_of(const Tree& message) {
+  return message_tokens(message, at_most);
+}
+
+std::int64_t tool_tokens(const Tree& tools, Measure measure) {
+  return tools.items().empty() ? 0 : measure(tools.to_json());
+}
+
+std::int64_t rows_tokens(const Tree& messages, Measure measure) {
   std::int64_t tokens = 0;
   for (const Tree& message : messages.items()) tokens += message_tokens(message, measure);
-  if (!tools.items().empty()) tokens += measure(tools.to_json());
   return tokens;
 }
 
@@ -96,18 +104,39 @@ std::int64_t estimate_message_tokens(const Tree& message) {
 }
 
 std::int64_t estimate_context_tokens(const Tree& messages, const Tree& tools) {
-  return context_tokens(messages, tools, estimated);
+  return rows_tokens(messages, estimated) + tool_tokens(tools, estimated);
 }
 
-CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options) {
+std::int64_t KeptTokens::of(const Tree& rows) {
+  const auto& items = rows.items();
+  const auto differs = std::mismatch(
+      counted_.begin(), counted_.end(), items.begin(), items.end(),
+      [](const Counted& counted, const Tree& row) { return counted.row.is_same(row); });
+  counted_.erase(differs.first, counted_.end());
+  for (auto row = differs.second; row != items.end(); ++row) {
+    const std::int64_t before = counted_.empty() ? 0 : counted_.back().up_to;
+    counted_.push_back({*row, before + measure_(*row)});
+  }
+  return counted_.empty() ? 0 : counted_.back().up_to;
+}
+
+ContextTokens::ContextTokens() : estimated(estimate_message_tokens), most(most_tokens_of) {}
+
+CompressionCheck check_compression(const Tree& messages, const Tree& tools, const Tree& options,
+                                   ContextTokens* kept) {
   const std::int64_t counted = options["countedTokens"].integer_or(-1);
   if (counted >= 0) return checked(counted, true, options);
-  return checked(estimate_context_tokens(messages, tools), false, options);
+  const std::int64_t rows =
+      kept != nullptr ? kept->estimated.of(messages) : rows_tokens(messages, estimated);
+  return checked(rows + tool_tokens(tools, estimated), false, options);
 }
 
-bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& options) {
+bool may_need_compression(const Tree& messages, const Tree& tools, const Tree& options,
+                          ContextTokens* kept) {
   if (options["countedTokens"].integer_or(-1) >= 0) return true;
-  return checked(context_tokens(messages, tools, at_most), false, options).needed;
+  const std::int64_t rows =
+      kept != nullptr ? kept->most.of(messages) : rows_tokens(messages, at_most);
+  return checked(rows + tool_tokens(tools, at_most), false, options).needed;
 }
 
 }  // namespace millrace::agent

@@ -130,11 +130,17 @@ void write_said(JsonBuilder& out, const json::Value& part, const OpenAiWishes& w
 
 // The content of a message that is no user's: where something of it shall be cached, a list of
 // parts.
-void write_markable(JsonBuilder& out, const Message& message, const std::string& text,
+void write_markable(JsonBuilder& out, const Message& message, std::string_view text,
                     const OpenAiWishes& wishes) {
   const std::string blocks = wishes.cache_marks ? marked_blocks(message, text) : std::string();
   if (blocks.empty()) return out.text("content", text);
   out.raw("content", blocks);
+}
+
+void write_result(JsonBuilder& out, const Message& message, const OpenAiWishes& wishes) {
+  const message::ContentText content(message.content);
+  const std::string_view failure = message.error ? std::string_view(*message.error) : "";
+  write_markable(out, message, content.view().empty() ? failure : content.view(), wishes);
 }
 
 void write_part(JsonBuilder& out, const json::Value& part, const OpenAiWishes& wishes) {
@@ -319,7 +325,7 @@ void write_assistant(JsonBuilder& out, const Message& message, const Thought& th
   if (wishes.mistral_thoughts && !thought.text.empty()) {
     write_mistral_content(out, message, thought.text);
   } else if (message::has_content(message.content)) {
-    write_markable(out, message, message::text_of(message.content), wishes);
+    write_markable(out, message, message::ContentText(message.content).view(), wishes);
   } else {
     out.null("content");
   }
@@ -348,12 +354,12 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
     case Role::user: write_user_content(out, message.content, wishes); break;
     case Role::assistant: write_assistant(out, message, thought, wishes); break;
     case Role::tool:
-      write_markable(out, message, result_text(message), wishes);
+      write_result(out, message, wishes);
       out.text("tool_call_id", message.tool_call_id);
       break;
     case Role::system:
     case Role::developer:
-      write_markable(out, message, message::text_of(message.content), wishes);
+      write_markable(out, message, message::ContentText(message.content).view(), wishes);
       break;
     case Role::reasoning:
     case Role::activity: out.text("content", message::text_of(message.content)); break;
@@ -364,6 +370,19 @@ void write_message(JsonBuilder& out, const Message& message, const Thought& thou
   }
   if (is_last && is_continued(message, wishes)) out.flag(wishes.begun_member, true);
   out.close_object();
+}
+
+// About what the messages take as JSON: to grow a long text step by step copies it again and again.
+std::size_t expected_size(std::span<const Message> messages) {
+  constexpr std::size_t frame = 128;  // of names and brackets
+  std::size_t bytes = 0;
+  for (const Message& message : messages) {
+    bytes += frame + message.content.text.size() + message.tool_call_id.size();
+    for (const ToolCall& call : message.tool_calls) {
+      bytes += frame + call.id.size() + call.name.size() + call.arguments.size();
+    }
+  }
+  return bytes + bytes / 32;
 }
 
 }  // namespace
@@ -377,6 +396,7 @@ void write_openai(JsonBuilder& out, std::span<const Message> messages) {
 }
 
 void write_openai(JsonBuilder& out, std::span<const Message> messages, const OpenAiWishes& wishes) {
+  out.expect(expected_size(messages));
   out.open_array();
   Thought thought{{}, wishes.reasoning_member};
   for (const Message& message : messages) {

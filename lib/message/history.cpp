@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -176,6 +177,63 @@ std::string describe(const Change& change) {
   return sentence.append(change.tool_call_id)
       .append("\"")
       .append(rest[static_cast<std::size_t>(change.kind)]);
+}
+
+namespace {
+
+constexpr std::size_t most_glanced_calls = 32;
+
+// The calls of one message, until each has its result.
+class OpenCalls {
+ public:
+  // False for calls that share an id, and for too many.
+  bool begin(std::span<const ToolCall> calls) {
+    if (calls.size() > most_glanced_calls) return false;
+    calls_ = calls;
+    answered_.reset();
+    for (std::size_t at = 0; at < calls.size(); ++at) {
+      if (place_of(calls[at].id) != at) return false;
+    }
+    return true;
+  }
+  // False for a result of another call, or a second one.
+  bool answer(std::string_view id) {
+    const Index at = place_of(id);
+    if (at == calls_.size() || answered_.test(at)) return false;
+    answered_.set(at);
+    return true;
+  }
+  [[nodiscard]] bool all_answered() const { return answered_.count() == calls_.size(); }
+  [[nodiscard]] bool none_answered() const { return answered_.none(); }
+
+ private:
+  [[nodiscard]] Index place_of(std::string_view id) const {
+    const auto found = std::find_if(calls_.begin(), calls_.end(),
+                                    [&](const ToolCall& call) { return call.id == id; });
+    return static_cast<Index>(found - calls_.begin());
+  }
+
+  std::span<const ToolCall> calls_;
+  std::bitset<most_glanced_calls> answered_;
+};
+
+}  // namespace
+
+bool is_paired(std::span<const Message> messages) {
+  OpenCalls open;
+  for (const Message& message : messages) {
+    if (message.role == Role::reasoning || message.role == Role::activity) continue;
+    if (message.role == Role::tool) {
+      if (!open.answer(message.tool_call_id)) return false;
+      continue;
+    }
+    if (!open.all_answered()) return false;
+    std::span<const ToolCall> calls;
+    if (message.role == Role::assistant) calls = message.tool_calls;
+    if (!open.begin(calls)) return false;
+  }
+  // Calls of the last message may be open.
+  return open.all_answered() || open.none_answered();
 }
 
 Result<void> check_history(std::span<const Message> messages) {

@@ -36,6 +36,10 @@ struct Change {
 // Errors: invalid_messages names the first message or call that breaks them.
 Result<void> check_history(std::span<const Message> messages);
 
+// True when it is seen at a glance that the history is valid: calls and results stand together,
+// message by message. False for the others, and for messages with very many calls.
+bool is_paired(std::span<const Message> messages);
+
 // What becomes of a result whose call the history does not hold. One of a call that has its result
 // is dropped anyway.
 enum class Strays : std::uint8_t { dropped, told_by_user };

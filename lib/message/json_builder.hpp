@@ -47,6 +47,8 @@ class JsonBuilder {
   // Writes the string `before + value`, without a copy of a long value.
   void joined(std::string_view key, std::string_view before, std::string_view value);
 
+  // Makes room for this many bytes more.
+  void expect(std::size_t bytes) { out_.reserve(out_.size() + bytes); }
   [[nodiscard]] json::Surrogates surrogates() const { return surrogates_; }
   [[nodiscard]] std::string take() { return std::move(out_); }
 

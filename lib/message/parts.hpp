@@ -49,6 +49,21 @@ void write_text_part(JsonBuilder& out, std::string_view text);
 
 // The text of a content: a string, or the texts of its text parts joined.
 std::string text_of(const Content& content);
+// The same without a copy of a string.
+// Lifetime: of the content.
+class ContentText {
+ public:
+  explicit ContentText(const Content& content)
+      : joined_(content.kind == Content::Kind::text ? std::string() : text_of(content)),
+        text_(content.kind == Content::Kind::text ? content.text : joined_) {}
+  ContentText(const ContentText&) = delete;
+  ContentText& operator=(const ContentText&) = delete;
+  [[nodiscard]] std::string_view view() const { return text_; }
+
+ private:
+  std::string joined_;
+  std::string_view text_;
+};
 // True for a content that has a string or parts, be they empty.
 inline bool has_content(const Content& content) {
   return content.kind != Content::Kind::absent;

@@ -33,6 +33,8 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   // The reader lags behind, or has room again.
   using model::CallDriver::pause;
   using model::CallDriver::resume;
+  // Lets go of the conversation, when the turn has ended and its chunk is taken.
+  using model::CallDriver::release;
   // Ends the call; the reader sees what is open being closed, when it is `heard`.
   void leave(bool heard);
 

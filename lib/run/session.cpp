@@ -142,7 +142,11 @@ void AgentSession::next_step() {
                   [](const SubAgent& agent) { return agent.inherit_messages; })) {
     inherited_ = state_["messages"];
   }
+  if (!long_ && state_["messages"].items().size() >= LongConversation::least_rows) {
+    long_ = std::make_unique<LongConversation>();
+  }
   agent::StepOptions options;
+  if (long_) options.rows = &long_->rows;
   options.tools = plan_->tool_names;
   options.model = true;
   options.history = true;

@@ -2,6 +2,7 @@
 // agents that it calls, until the run ends or waits for somebody.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -14,7 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "agent/message_rows.hpp"
+#include "agent/provider_rows.hpp"
 #include "agent/step/step_machine.hpp"
+#include "agent/tokens.hpp"
 #include "base/json_tree.hpp"
 #include "base/seldom.hpp"
 #include "event/event.hpp"
@@ -88,6 +92,16 @@ class AgentOwner : public event::EventSink {
   }
 };
 
+// What a run keeps of its conversation from turn to turn, once it is long: what was converted of it
+// and counted. Short ones are converted anew in no time, and a run that waits holds them once.
+struct LongConversation {
+  static constexpr std::size_t least_rows = 24;
+
+  agent::ProviderRows rows;
+  RowMessages messages;
+  agent::ContextTokens tokens;
+};
+
 // Thread: engine thread.
 // Lifetime: the owner outlives the session, or its end by leave().
 class AgentSession final : public std::enable_shared_from_this<AgentSession> {
@@ -146,6 +160,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
 
   // Turns of the model and calls (agent_session_calls.cpp)
   void call_model(std::uint64_t action, const Tree& payload);
+  Result<message::SharedMessages> messages_for(const Tree& rows, bool silent);
   void on_turn();
   void take_turn(std::uint64_t action, Tree chunk);
   void ask_host(std::uint64_t action, const Tree& rows);
@@ -241,6 +256,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::vector<Tree> spent_;  // by children that ended, and by a turn that failed
   Tree waiting_children_;    // by call id: {"agent", "state", "interrupts", "counted"}
   Tree inherited_;           // rows for children that inherit them
+  std::unique_ptr<LongConversation> long_;  // null while the conversation is short
 };
 
 }  // namespace millrace::run

@@ -67,7 +67,7 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   if (plan_->host_model) return ask_host(action, payload["messages"]);
   if (!*request_)
     return machine_->fail(action, agent::error_tree(request_->error()), model::now_ms());
-  auto messages = agent::messages_of(payload["messages"]);
+  auto messages = messages_for(payload["messages"], silent);
   if (!messages)
     return machine_->fail(action, agent::error_tree(messages.error()), model::now_ms());
   model::ChatPayload asked = request_->value();
@@ -89,6 +89,14 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   if (paused_) turn->pause();
 }
 
+// A compression is asked for with rows of its own.
+Result<message::SharedMessages> AgentSession::messages_for(const Tree& rows, bool silent) {
+  if (long_ && !silent) return long_->messages.take(rows);
+  auto messages = agent::messages_of(rows);
+  if (!messages) return std::move(messages).error();
+  return message::SharedMessages(std::move(messages).value());
+}
+
 void AgentSession::on_turn() {
   if (!turn_ || !turn_->ended()) {
     if (owner_ != nullptr) owner_->moved();
@@ -108,6 +116,7 @@ void AgentSession::on_turn() {
   } else {
     take_turn(action, turn->take_chunk());
   }
+  turn->release();
   pump();
 }
 

@@ -99,7 +99,8 @@ Tree AgentSession::decide_turn(Tree& state, const Tree& context) {
   if (!state["modelRuntimeConfig"].is_null()) {
     config.set("modelRuntimeConfig", state["modelRuntimeConfig"]);
   }
-  Tree decided = agent::decide(state, context, config, Tree::object(), regex_found);
+  Tree decided = agent::decide(state, context, config, Tree::object(), regex_found,
+                               long_ ? &long_->tokens : nullptr);
   Tree* found = decided.find("instructions");
   if (found == nullptr) return {};
   Tree instructions = std::move(*found);

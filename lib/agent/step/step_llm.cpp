@@ -8,6 +8,7 @@
 
 #include "agent/approval/approvals.hpp"
 #include "agent/history.hpp"
+#include "agent/provider_rows.hpp"
 #include "agent/state.hpp"
 #include "agent/step/step_machine.hpp"
 #include "agent/tokens.hpp"
@@ -34,35 +35,38 @@ void drop_nameless(Tree& result) {
   calls.erase(std::remove_if(calls.begin(), calls.end(), is_nameless), calls.end());
 }
 
-bool is_prompt(const Tree& row) {
-  return is_role(row, "system") || is_role(row, "developer");
-}
+using Ids = std::unordered_set<std::string_view>;
 
-// Ids that have a result in the newest turn that knows them, as find_tool_row() sees each.
-std::unordered_set<std::string_view> answered_ids(const Tree& state) {
-  std::unordered_set<std::string_view> known;
-  std::unordered_set<std::string_view> answered;
-  const auto show = [&](const Tree& turn) {
-    for (const std::string_view member : {"tools", "tool_calls"}) {
-      for (const Tree& call : turn[member].items()) known.insert(call["id"].string());
+// Those of these ids that have a result in the newest turn that knows them, as find_tool_row() sees
+// each.
+// Lifetime: of the state's rows.
+Ids answered_ids(const Tree& state, Ids wanted) {
+  Ids answered;
+  const auto drop_calls = [&](const Tree& turn) {
+    for (const Tree* list : {&turn["tools"], &turn["tool_calls"]}) {
+      for (const Tree& call : list->items()) wanted.erase(call["id"].string());
     }
   };
   const auto& rows = state["messages"].items();
-  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    const Tree& named =
-        (*row)["tool_call_id"].is_null() ? (*row)["plugin"]["id"] : (*row)["tool_call_id"];
-    const bool is_result = (*row)["role"].string() == "tool";
-    if (is_result && known.insert(named.string()).second) answered.insert(named.string());
-    show(*row);
-    for (const Tree& turn : (*row)["children"].items()) show(turn);
+  for (auto row = rows.rbegin(); row != rows.rend() && !wanted.empty(); ++row) {
+    if (is_role(*row, "tool")) {
+      const Tree& named =
+          (*row)["tool_call_id"].is_null() ? (*row)["plugin"]["id"] : (*row)["tool_call_id"];
+      if (wanted.erase(named.string()) > 0) answered.insert(named.string());
+    }
+    drop_calls(*row);
+    for (const Tree& turn : (*row)["children"].items()) drop_calls(turn);
   }
   return answered;
 }
 
 // A call without an id, or with one that was used before, could not be told from another.
 void give_ids(Tree& result, const Tree& state, IdSource& ids) {
-  if (std::as_const(result)["tool_calls"].items().empty()) return;
-  const auto answered = answered_ids(state);
+  const auto& calls = std::as_const(result)["tool_calls"].items();
+  if (calls.empty()) return;
+  Ids wanted;
+  for (const Tree& call : calls) wanted.insert(call["id"].string());
+  const Ids answered = answered_ids(state, std::move(wanted));
   std::set<std::string> seen;
   for (Tree& call : result.at("tool_calls").items()) {
     const std::string id(call["id"].string());
@@ -95,7 +99,9 @@ void StepMachine::call_llm(const Tree& instruction) {
         .push(std::move(row));
   }
   if (options_.history && payload["messages"].is_array()) {
-    payload.set("messages", with_system_role(provider_rows(payload["messages"], ids_)));
+    Tree rows = options_.rows != nullptr ? options_.rows->take(payload["messages"], ids_)
+                                         : provider_rows(payload["messages"], ids_);
+    payload.set("messages", with_system_role(std::move(rows)));
   }
   const auto& rows = payload["messages"].items();
   // Agents of createAgent and Engines may be asked with instructions alone.
@@ -127,11 +133,12 @@ void StepMachine::call_llm(const Tree& instruction) {
 // The run's own prompt stands first, where the conversation has none.
 Tree StepMachine::with_system_role(Tree messages) const {
   const std::string_view prompt = state_["systemRole"].string();
-  auto& rows = messages.items();
-  if (prompt.empty() || std::any_of(rows.begin(), rows.end(), is_prompt)) return messages;
+  const auto& given = std::as_const(messages).items();
+  if (prompt.empty() || std::any_of(given.begin(), given.end(), is_prompt)) return messages;
   Tree row = Tree::object();
   row.set("role", "system");
   row.set("content", prompt);
+  auto& rows = messages.items();
   rows.insert(rows.begin(), std::move(row));
   return messages;
 }

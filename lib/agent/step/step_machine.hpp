@@ -31,6 +31,8 @@
 
 namespace millrace::agent {
 
+class ProviderRows;
+
 // What the host has. From JSON: `{custom: [types], tools: [names], model, usage, cost, subAgents,
 // history, concurrency, approvalTimeoutMs, operationId, modelRuntimeConfig}`.
 struct StepOptions {
@@ -64,6 +66,8 @@ struct StepOptions {
   // The limit that a run which this one is a part of has reached: no call of the model starts then.
   std::function<std::optional<ReachedLimit>()> above = nullptr;
   std::uint64_t last_id = 0;  // of the actions of earlier steps; those of this one are above it
+  // Keeps what was converted of the conversation for the steps of a long run; null converts anew.
+  ProviderRows* rows = nullptr;
 
   static StepOptions from(const json::Tree& options);
 };

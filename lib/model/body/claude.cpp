@@ -98,19 +98,19 @@ std::string block_binding(const Draft& draft) {
 
 }  // namespace
 
-std::span<Message> claude_messages(const Draft& draft, bool thinks) {
-  std::span<Message> messages = draft.messages;
+DraftMessages claude_messages(const Draft& draft, bool thinks) {
+  DraftMessages messages = draft.messages;
   const auto ends_open = [&] { return !messages.empty() && is_beginning(messages.back()); };
   if (!ends_open()) return messages;
   if (!thinks && !draft.is(Trait::no_prefill) && !draft.is(Trait::always_thinks)) {
-    trim_end(messages.back().content);
+    trim_end(messages.edit(messages.size() - 1).content);
     return messages;
   }
   draft.note("messages",
              "The model takes no beginning of its answer: the last message was left out.");
   // The thoughts before it would be a beginning as well.
   while (ends_open() || (!messages.empty() && messages.back().role == Role::reasoning)) {
-    messages = messages.first(messages.size() - 1);
+    messages.leave_out_last();
   }
   return messages;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,7 +33,7 @@ ToolChoice::Kind claude_tool_choice(const Draft& draft, bool thinks);
 
 // The messages without a beginning of the answer, where that is refused (by some models, and by all
 // while they think), else without white space at its end, which is refused too.
-std::span<message::Message> claude_messages(const Draft& draft, bool thinks);
+DraftMessages claude_messages(const Draft& draft, bool thinks);
 
 // The limit of an answer that the API demands: the payload's, at most that of the model's card;
 // else the card's, else one that leaves room for thoughts.

@@ -295,7 +295,7 @@ bool is_prompt(const message::Message& message) {
 }
 
 // Puts the system prompt before what the user says first; false when there is no such message.
-bool let_user_say_prompt(std::span<message::Message> messages) {
+bool let_user_say_prompt(const DraftMessages& messages) {
   const auto user = std::find_if(
       messages.begin(), messages.end(),
       [](const message::Message& message) { return message.role == message::Role::user; });
@@ -313,7 +313,8 @@ bool let_user_say_prompt(std::span<message::Message> messages) {
     for (const json::Value part : said.items()) parts.value(part);
   }
   parts.close_array();
-  user->content = message::Content::of_parts(parts.take());
+  const auto at = static_cast<std::size_t>(user - messages.begin());
+  messages.edit(at).content = message::Content::of_parts(parts.take());
   return true;
 }
 

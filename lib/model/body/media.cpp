@@ -165,11 +165,15 @@ bool is_empty_medium(const json::Value& part) {
   return is_data_url ? data.data.empty() : media.value.empty();
 }
 
-std::size_t drop_empty_parts(message::Message& message) {
+std::size_t count_empty_media(const message::Message& message) {
   const message::Parts parts(message.content);
-  std::size_t dropped = 0;
-  for (const json::Value part : parts.items()) dropped += is_empty_medium(part) ? 1 : 0;
-  if (dropped == 0) return 0;
+  std::size_t count = 0;
+  for (const json::Value part : parts.items()) count += is_empty_medium(part) ? 1 : 0;
+  return count;
+}
+
+void drop_empty_parts(message::Message& message) {
+  const message::Parts parts(message.content);
   message::JsonBuilder out(json::Surrogates::keep);
   out.open_array();
   for (const json::Value part : parts.items()) {
@@ -177,19 +181,25 @@ std::size_t drop_empty_parts(message::Message& message) {
   }
   out.close_array();
   message.content = message::Content::of_parts(out.take());
-  return dropped;
 }
 
 }  // namespace
 
-std::size_t drop_empty_media(message::Messages& messages) {
+std::size_t drop_empty_media(message::SharedMessages& messages) {
   std::size_t dropped = 0;
-  for (message::Message& message : messages) dropped += drop_empty_parts(message);
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    if (messages[at].content.kind != message::Content::Kind::parts) continue;
+    const std::size_t count = count_empty_media(messages[at]);
+    if (count > 0) drop_empty_parts(messages.edit()[at]);
+    dropped += count;
+  }
   return dropped;
 }
 
 Result<void> check_media(const Draft& draft, MediaCheck check, FileNames names) {
-  for (message::Message& message : draft.messages) {
+  for (std::size_t at = 0; at < draft.messages.size(); ++at) {
+    if (draft.messages[at].content.kind != message::Content::Kind::parts) continue;
+    message::Message& message = draft.messages.edit(at);
     settle(message, names);
     if (draft.payload.leaves_out) {
       leave_out(message, draft, check);

@@ -27,7 +27,7 @@ Result<void> check_media(const Draft& draft, MediaCheck check,
                          FileNames names = FileNames::optional);
 
 // Takes the media out that hold neither bytes nor an address; says how many.
-std::size_t drop_empty_media(message::Messages& messages);
+std::size_t drop_empty_media(message::SharedMessages& messages);
 
 // Drawings that models read as text, if at all.
 inline constexpr std::string_view svg_type = "image/svg+xml";

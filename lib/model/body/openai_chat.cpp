@@ -251,7 +251,9 @@ Result<std::string> openai_chat_body(const Draft& given) {
   auto messages = chat_messages(draft);
   if (!messages) return std::move(messages).error();
   const SearchWay search = search_of(draft);
+  constexpr std::size_t usual_rest = 4096;
   JsonBuilder out(json::Surrogates::replace);
+  out.expect(messages.value().size() + usual_rest);
   out.open_object();
   out.text("model", std::string(draft.model).append(search.suffix));
   out.written("messages", messages.value());

@@ -65,6 +65,10 @@ void ModelCall::stop(Moment now) {
   state_->stop(now);
 }
 
+void ModelCall::release() {
+  state_->release();
+}
+
 bool ModelCall::ended() const {
   return state_->ended();
 }

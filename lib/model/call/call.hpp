@@ -175,6 +175,8 @@ class ModelCall {
   void complete(std::uint64_t id, std::string_view json, Moment now);
   // Ends the call with `cancelled`; what was shown is closed and booked.
   void stop(Moment now);
+  // Lets go of the conversation, when the call has ended: nobody reads it any more.
+  void release();
 
   [[nodiscard]] bool ended() const;
   // Why the call failed; nothing while it runs and when it succeeded.

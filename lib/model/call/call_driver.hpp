@@ -45,6 +45,8 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
   // Ends the call as cancelled.
   void halt();
   void answer(std::uint64_t id, std::string_view json);
+  // Lets go of the conversation, when the call has ended.
+  void release() { call_->release(); }
 
   // Something came of the call: its sink may have events, it may have ended.
   virtual void progressed() = 0;

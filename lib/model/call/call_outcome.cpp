@@ -133,6 +133,16 @@ void ModelCall::State::end() {
   sink_.on_event({event::Failed{error_->message, error_->code_name()}, extra});
 }
 
+void ModelCall::State::release() {
+  if (phase_ != Phase::ended) return;
+  // They refer to the payload.
+  decoder_.reset();
+  events_.reset();
+  const auto rest = std::make_shared<ChatPayload>();
+  rest->model = payload_->model;
+  payload_ = rest;
+}
+
 // A silent answer that nobody refused was begun, too: its prompt was read. So may one be whose head
 // was still to come when it was given up.
 void ModelCall::State::count_silence() {

@@ -36,6 +36,7 @@ class ModelCall::State {
   void on_built(std::uint64_t number, Moment now);
   void complete(std::uint64_t id, std::string_view json, Moment now);
   void stop(Moment now);
+  void release();
 
   [[nodiscard]] bool ended() const { return phase_ == Phase::ended; }
   [[nodiscard]] const Seldom<Error>& error() const { return error_; }

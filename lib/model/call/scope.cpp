@@ -1,6 +1,8 @@
 #include "model/call/scope.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <system_error>
 
 #include "base/json.hpp"
@@ -36,6 +38,16 @@ bool is_google_state(std::string_view text) {
   return value && value.value()["google"].is_object();
 }
 
+// Those of the message's calls of which the condition is true.
+template <class Condition>
+void drop_states(message::SharedMessages& messages, std::size_t at, Condition condition) {
+  const auto& calls = messages[at].tool_calls;
+  if (std::none_of(calls.begin(), calls.end(), condition)) return;
+  for (message::ToolCall& call : messages.edit()[at].tool_calls) {
+    if (condition(call)) drop_state(call);
+  }
+}
+
 bool has_google_state(const message::ToolCall& call) {
   const message::ProviderState* extra = call.metadata.find("openai_chat", "extra_content");
   return (extra != nullptr && is_google_state(extra->json)) ||
@@ -58,21 +70,23 @@ std::string issuer_of(const message::Metadata& metadata) {
   return value ? std::string(value.value().string()) : std::string();
 }
 
-void drop_foreign_state(message::Messages& messages, std::string_view provider_id) {
-  for (message::Message& message : messages) {
-    if (is_foreign(message.metadata, provider_id)) drop_state(message);
-    for (message::ToolCall& call : message.tool_calls) {
-      if (is_foreign(call.metadata, provider_id)) drop_state(call);
-    }
+void drop_foreign_state(message::SharedMessages& messages, std::string_view provider_id) {
+  const auto is_stranger = [&](const message::ToolCall& call) {
+    return is_foreign(call.metadata, provider_id);
+  };
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    if (is_foreign(messages[at].metadata, provider_id)) drop_state(messages.edit()[at]);
+    drop_states(messages, at, is_stranger);
   }
 }
 
-void drop_unclaimed_signatures(message::Messages& messages) {
-  for (message::Message& message : messages) {
-    if (!issuer_of(message.metadata).empty()) continue;
-    for (message::ToolCall& call : message.tool_calls) {
-      if (issuer_of(call.metadata).empty() && has_google_state(call)) drop_state(call);
-    }
+void drop_unclaimed_signatures(message::SharedMessages& messages) {
+  const auto is_unclaimed = [](const message::ToolCall& call) {
+    return issuer_of(call.metadata).empty() && has_google_state(call);
+  };
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    if (!issuer_of(messages[at].metadata).empty()) continue;
+    drop_states(messages, at, is_unclaimed);
   }
 }
 

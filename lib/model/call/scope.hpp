@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "event/event.hpp"
-#include "message/message.hpp"
+#include "message/shared_messages.hpp"
 
 namespace millrace::model {
 
@@ -23,11 +23,11 @@ std::string issuer_of(const message::Metadata& metadata);
 // Removes all state that another provider than `provider_id` issued; a message's issuer is that of
 // its calls, too. State without an issuer stays:
 // the formats tell by its shape whether it is of their API.
-void drop_foreign_state(message::Messages& messages, std::string_view provider_id);
+void drop_foreign_state(message::SharedMessages& messages, std::string_view provider_id);
 
 // Removes Gemini's thought signatures from calls without an issuer. Chat completions carry them as
 // `extra_content` for every server, and only those with a model of Gemini's know what they are.
-void drop_unclaimed_signatures(message::Messages& messages);
+void drop_unclaimed_signatures(message::SharedMessages& messages);
 
 // A signature for a protocol that has no place for the issuer:
 // "mr1.<length of the id>.<id>.<signature>".

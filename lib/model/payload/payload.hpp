@@ -11,7 +11,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/seldom.hpp"
-#include "message/message.hpp"
+#include "message/shared_messages.hpp"
 
 namespace millrace::model {
 
@@ -69,7 +69,7 @@ inline bool is_disabled(const Reasoning& reasoning) {
 
 struct ChatPayload {
   std::string model;
-  message::Messages messages;
+  message::SharedMessages messages;
   bool stream = true;
   std::string api_mode;    // see api_mode.hpp; "" leaves it to the provider
   std::string deployment;  // instead of the model's name, where a provider has such

@@ -138,13 +138,14 @@ bool is_claude(Dialect dialect) {
 }
 
 // Claude answers better to a word than to nothing.
-void fill_empty_results(message::Messages& messages) {
-  for (message::Message& message : messages) {
+void fill_empty_results(message::SharedMessages& messages) {
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    const message::Message& message = messages[at];
     if (message.role != message::Role::tool || message.error) continue;
     if (message.content.kind == message::Content::Kind::parts || !message.content.text.empty()) {
       continue;
     }
-    message.content = message::Content::of_text("<empty_content>");
+    messages.edit()[at].content = message::Content::of_text("<empty_content>");
   }
 }
 
@@ -162,7 +163,8 @@ bool says_nothing(const message::Message& message) {
 // An answer that was stopped before its first word, a question whose parts are none or empty:
 // providers refuse the whole history for one. Reasoning belongs to the answer behind it, which
 // stays.
-void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<Note>& notes) {
+void drop_silent(message::SharedMessages& messages, const Quirks& quirks,
+                 std::vector<Note>& notes) {
   using message::Role;
   Role before = Role::system;
   const auto is_silent = [&](const message::Message& message) {
@@ -176,8 +178,9 @@ void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<
     notes.push_back({"messages", "Media without address or bytes are left out: " +
                                      std::to_string(empty) + "."});
   }
-  const std::size_t dropped = std::erase_if(messages, is_silent);
-  if (dropped == 0) return;
+  if (std::none_of(messages.begin(), messages.end(), is_silent)) return;
+  before = Role::system;
+  const std::size_t dropped = std::erase_if(messages.edit(), is_silent);
   notes.push_back(
       {"messages", "Messages that say nothing are left out: " + std::to_string(dropped) + "."});
 }
@@ -185,7 +188,7 @@ void drop_silent(message::Messages& messages, const Quirks& quirks, std::vector<
 // APIs that keep the system prompt apart refuse a request in which nobody else speaks; others
 // answer to it. The user says the last of the prompts then. Sources:
 // https://docs.anthropic.com/en/api/messages, langchain-ai/langchain-google#1298 (2026-11).
-void let_user_ask(message::Messages& messages, std::vector<Note>& notes) {
+void let_user_ask(message::SharedMessages& messages, std::vector<Note>& notes) {
   using message::Message;
   using message::Role;
   const auto is_prompt = [](const Message& message) {
@@ -195,9 +198,9 @@ void let_user_ask(message::Messages& messages, std::vector<Note>& notes) {
     return !is_prompt(message) && message.role != Role::activity;
   };
   if (std::any_of(messages.begin(), messages.end(), speaks)) return;
-  const auto last = std::find_if(messages.rbegin(), messages.rend(), is_prompt);
-  if (last == messages.rend()) return;
-  last->role = Role::user;
+  if (std::none_of(messages.begin(), messages.end(), is_prompt)) return;
+  message::Messages& own = messages.edit();
+  std::find_if(own.rbegin(), own.rend(), is_prompt)->role = Role::user;
   notes.push_back(
       {"messages", "The API answers to a user: the system prompt is what the user says.", false});
 }
@@ -208,10 +211,11 @@ bool keeps_prompt_apart(Dialect dialect) {
 }
 
 // Servers that read OpenAI's calls of a history parse their arguments.
-void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
-  for (message::Message& message : messages) {
-    for (message::ToolCall& call : message.tool_calls) {
-      if (format::openai::is_custom_call(call)) continue;
+void repair_arguments(message::SharedMessages& messages, std::vector<Note>& notes) {
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    for (std::size_t i = 0; i < messages[at].tool_calls.size(); ++i) {
+      const message::ToolCall& call = messages[at].tool_calls[i];
+      if (call.is_sound || format::openai::is_custom_call(call)) continue;
       std::string whole = json::object_text(call.arguments);
       if (whole == call.arguments) continue;
       if (!call.arguments.empty()) {
@@ -219,14 +223,15 @@ void repair_arguments(message::Messages& messages, std::vector<Note>& notes) {
                                          "' are no JSON object; they are sent as " +
                                          (whole == "{}" ? "{}." : "far as they go.")});
       }
-      call.arguments = std::move(whole);
+      messages.edit()[at].tool_calls[i].arguments = std::move(whole);
     }
   }
 }
 
-void note_repairs(message::Messages& messages, IdSource& ids, message::Strays strays,
+void note_repairs(message::SharedMessages& messages, IdSource& ids, message::Strays strays,
                   std::vector<Note>& notes) {
-  for (const message::Change& change : message::repair_history(messages, ids, strays)) {
+  if (message::is_paired(messages)) return;
+  for (const message::Change& change : message::repair_history(messages.edit(), ids, strays)) {
     notes.push_back({"messages", message::describe(change), false});
   }
 }
@@ -250,7 +255,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   // A deployment's name says nothing; the model's does.
   const Traits traits = traits_of(payload.model);
   chat.streamed = is_streamed(config, payload, traits);
-  message::Messages messages = payload.messages;
+  message::SharedMessages messages = payload.messages;
   drop_foreign_state(messages, config.id);
   if (is_chat_completion(chat.dialect) && !names_gemini(chat.model)) {
     drop_unclaimed_signatures(messages);
@@ -264,7 +269,7 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
   if (chat.dialect == Dialect::mistral || traits.has(Trait::mistral_rules)) {
-    shorten_call_ids(messages);
+    shorten_call_ids(messages.edit());
   }
   if (keeps_argument_text(chat.dialect)) repair_arguments(messages, chat.notes);
 

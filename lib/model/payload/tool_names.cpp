@@ -31,7 +31,7 @@ std::optional<ChatPayload> with_sent_tool_names(const ChatPayload& payload) {
   ChatPayload sent = payload;
   for (Tool& tool : sent.tools) tool.name = message::sendable_name(tool.name);
   sent.tool_choice.name = message::sendable_name(sent.tool_choice.name);
-  for (message::Message& message : sent.messages) {
+  for (message::Message& message : sent.messages.edit()) {
     for (message::ToolCall& call : message.tool_calls)
       call.name = message::sendable_name(call.name);
   }

@@ -1,13 +1,14 @@
 // The dialects of chat APIs as data: where a chat goes, which wire answers, how its body is built.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
-#include "message/message.hpp"
+#include "message/shared_messages.hpp"
 #include "model/payload/payload.hpp"
 #include "model/payload/request.hpp"
 #include "model/provider/config.hpp"
@@ -15,13 +16,47 @@
 
 namespace millrace::model {
 
+// The messages that a body is built from: read in place, copied when they must be changed.
+// Lifetime: of the list that it was made of.
+class DraftMessages {
+ public:
+  using List = std::span<const message::Message>;
+
+  DraftMessages(message::SharedMessages& list) : shared_(&list) {}
+  DraftMessages(message::Messages& list) : own_(&list) {}
+
+  [[nodiscard]] List list() const {
+    const List all = shared_ != nullptr ? List(shared_->list()) : List(*own_);
+    return all.first(all.size() - left_out_);
+  }
+  [[nodiscard]] auto begin() const { return list().begin(); }
+  [[nodiscard]] auto end() const { return list().end(); }
+  [[nodiscard]] auto rbegin() const { return list().rbegin(); }
+  [[nodiscard]] auto rend() const { return list().rend(); }
+  [[nodiscard]] std::size_t size() const { return list().size(); }
+  [[nodiscard]] bool empty() const { return list().empty(); }
+  [[nodiscard]] const message::Message& back() const { return list().back(); }
+  const message::Message& operator[](std::size_t at) const { return list()[at]; }
+
+  // A message, to change it. What was read of the list before is gone.
+  [[nodiscard]] message::Message& edit(std::size_t at) const {
+    return shared_ != nullptr ? shared_->edit()[at] : (*own_)[at];
+  }
+  void leave_out_last() { ++left_out_; }
+
+ private:
+  message::SharedMessages* shared_ = nullptr;
+  message::Messages* own_ = nullptr;
+  std::size_t left_out_ = 0;
+};
+
 // What a body is built from.
 // Lifetime: everything outlives the call that builds.
 struct Draft {
   const ProviderConfig& config;
   const ChatPayload& payload;
-  std::span<message::Message> messages;  // repaired, without foreign state
-  std::string_view model;                // as it is sent
+  DraftMessages messages;  // repaired, without foreign state
+  std::string_view model;  // as it is sent
   Traits traits;
   bool streamed;
   std::vector<Note>& notes;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/provider_rows.hpp"
 #include "agent/tokens.hpp"
 #include "support/tree.hpp"
 

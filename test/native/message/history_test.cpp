@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "message/shared_messages.hpp"
 #include "support/random_history.hpp"
 
 using namespace millrace;
@@ -179,10 +180,41 @@ TEST(History, IsAcceptedAfterARepairWhateverItWas) {
     test::RandomHistory random(seed + round, {.valid = false, .media = false});
     Messages messages = random.make();
     CountingIds ids("new-");
-    (void)message::repair_history(messages, ids);
+    const bool paired = message::is_paired(messages);
+    EXPECT_TRUE(!paired || message::check_history(messages).ok()) << shape(messages);
+    EXPECT_EQ(message::repair_history(messages, ids).empty() || !paired, true) << shape(messages);
     expect_accepted(messages, seed + round);
     EXPECT_TRUE(message::check_history(messages).ok()) << shape(messages);
     EXPECT_TRUE(message::repair_history(messages, ids).empty()) << "seed " << seed + round;
     if (testing::Test::HasFailure()) break;
   }
+}
+
+TEST(History, IsSeenToBeValidAtAGlance) {
+  for (const char* good : {"", "u a u", "s u a(x,y) t:y t:x a", "u a(x) r t:x v a(x) t:x",
+                           "u a(x,y) r", "u a(x) t:x u a(y)"}) {
+    EXPECT_TRUE(message::is_paired(history(good))) << good;
+    EXPECT_TRUE(message::check_history(history(good)).ok()) << good;
+  }
+  for (const char* bad : {"t:x", "u a(x) u", "u a(x) u t:x", "u a(x) t:x t:x", "u a(x,x) t:x",
+                          "u a(x,y) t:x", "u a(x) t:y"}) {
+    EXPECT_FALSE(message::is_paired(history(bad))) << bad;
+    EXPECT_FALSE(message::check_history(history(bad)).ok()) << bad;
+  }
+}
+
+TEST(SharedMessages, AreCopiedWhereTheyAreChanged) {
+  message::SharedMessages one(history("u a"));
+  const message::SharedMessages other = one;
+  EXPECT_EQ(&one[0], &other[0]);
+  one.edit()[0].id = "changed";
+  EXPECT_EQ(one[0].id, "changed");
+  EXPECT_EQ(other[0].id, "m1");
+  const auto* place = &one[0];
+  one.edit()[1].id = "again";
+  EXPECT_EQ(&one[0], place);
+  message::SharedMessages none;
+  EXPECT_TRUE(none.empty());
+  none.edit().emplace_back();
+  EXPECT_EQ(none.size(), 1U);
 }

@@ -26,10 +26,10 @@ TEST(ToolNames, AreChangedInAllPlacesOfAPayloadOrInNone) {
   payload.tools[0].name = "fine";
   payload.tools[1].name = "a.b";
   payload.tool_choice = {ToolChoice::Kind::tool, "a.b", {}};
-  payload.messages.resize(1);
-  payload.messages[0].tool_calls.resize(2);
-  payload.messages[0].tool_calls[0].name = "a.b";
-  payload.messages[0].tool_calls[1].name = "fine";
+  payload.messages.edit().resize(1);
+  payload.messages.edit()[0].tool_calls.resize(2);
+  payload.messages.edit()[0].tool_calls[0].name = "a.b";
+  payload.messages.edit()[0].tool_calls[1].name = "fine";
   const auto sent = with_sent_tool_names(payload);
   ASSERT_TRUE(sent);
   const std::string name = message::sendable_name("a.b");
