@@ -149,7 +149,7 @@ class Decision {
     Tree payload = Tree::object();
     payload.set("approvedToolCall", call);
     add_row(call, payload);
-    state_.set("status", "running");
+    set_status(state_, Status::running);
     go_on("human_approved_tool", std::move(payload));
     return {};
   }
@@ -215,7 +215,7 @@ class Decision {
     }
     Tree& approved = payload.set("approvedToolCalls", Tree::array());
     for (const Tree& call : calls.items()) approved.push(chat_tool_call(call));
-    state_.set("status", "running");
+    set_status(state_, Status::running);
     go_on("human_approved_tool", std::move(payload));
     return {};
   }
@@ -236,8 +236,8 @@ class Decision {
       interrupt("human_rejected");
       return {};
     }
-    if (waiting_status(state_, {}).empty()) {
-      state_.set("status", "running");
+    if (!waiting_status(state_, Status::waiting_for_async_tool)) {
+      set_status(state_, Status::running);
       go_on("user_input", Tree::object());
     }
     return {};
@@ -245,7 +245,7 @@ class Decision {
 
   void interrupt(std::string_view reason) {
     const std::string at = iso_time(now_ms_);
-    state_.set("status", "interrupted");
+    set_status(state_, Status::interrupted);
     Tree event = Tree::object();
     event.set("type", "interrupted");
     Tree& record = state_.set("interruption", Tree::object());
@@ -259,10 +259,10 @@ class Decision {
 
   // Stopping twice is no error.
   Result<void> stop() {
-    const std::string_view status = state_["status"].string();
-    if (status == "done" || status == "error") return {};
+    const Status status = status_of(state_);
+    if (status == Status::done || status == Status::error) return {};
     abort_waiting(state_, unapproved, now_ms_, ids_);
-    state_.set("status", "done");
+    set_status(state_, Status::done);
     Tree event = Tree::object();
     event.set("type", "done");
     event.set("finalState", state_);
@@ -296,8 +296,8 @@ class Decision {
     state_.at("messages").push(std::move(row));
     state_.erase(select ? "pendingHumanSelect" : "pendingHumanPrompt");
     if (call.is_string()) approval_list::drop_pending(state_, call.string());
-    if (keep_waiting(state_, "waiting_for_async_tool", now_ms_)) return {};
-    state_.set("status", "running");
+    if (keep_waiting(state_, Status::waiting_for_async_tool, now_ms_)) return {};
+    set_status(state_, Status::running);
     go_on("human_response", std::move(payload));
     return {};
   }
@@ -351,9 +351,9 @@ class Decision {
     event.set("result", result);
     events_.push(std::move(event));
     approval_list::drop_pending(state_, id);
-    const std::string status(state_["status"].string());
+    const Status status = status_of(state_);
     if (keep_waiting(state_, status, now_ms_)) return {};
-    state_.set("status", "running");
+    set_status(state_, Status::running);
     Tree payload = Tree::object();
     payload.set("toolCall", call);
     payload.set("toolCallId", call["id"]);

@@ -102,7 +102,8 @@ Answer on_apply_decision(const Tree& question, const Surroundings& around) {
 
 Answer on_waiting_status(const Tree& question, const Surroundings&) {
   Tree state = question["state"];
-  return Tree::text(resumed_status(state));
+  const auto status = resumed_status(state);
+  return Tree::text(status ? name_of(*status) : "");
 }
 
 Answer on_decide_group(const Tree& question, const Surroundings&) {

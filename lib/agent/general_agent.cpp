@@ -50,7 +50,7 @@ class Decider {
 
   Tree run() {
     const std::string_view phase = context_["phase"].string();
-    if (state_["status"].string() == "interrupted") return done(aborted(phase));
+    if (status_of(state_) == Status::interrupted) return done(aborted(phase));
     struct Row {
       std::string_view phase;
       Tree (Decider::*decide)();

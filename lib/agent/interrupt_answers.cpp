@@ -255,7 +255,7 @@ class Answers {
   }
 
   Result<void> take_client_results() {
-    if (made_.state["status"].string() != "waiting_for_async_tool") return {};
+    if (agent::status_of(made_.state) != agent::Status::waiting_for_async_tool) return {};
     const Tree pending = made_.state["pendingToolsCalling"];
     for (const Tree& call : pending.items()) {
       const Tree* row = find_by(rows_, "tool_call_id", call["id"].string());

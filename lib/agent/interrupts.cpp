@@ -78,7 +78,7 @@ Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids) {
   const Tree before = state["openQuestions"];
   Tree questions = Tree::array();
   Tree interrupts = Tree::array();
-  if (state["status"].string() == "waiting_for_human") {
+  if (agent::status_of(state) == agent::Status::waiting_for_human) {
     for (const Tree& call : state["pendingToolsCalling"].items()) {
       const std::string_view id = call["id"].string();
       Tree question = question_for(before, id, hash_in(state, id), now_ms, ids);
@@ -110,13 +110,13 @@ std::string stray_sentence(std::string_view interrupt_id) {
 }
 
 bool must_be_kept(const Tree& state) {
-  const std::string_view status = state["status"].string();
-  return status == "waiting_for_human" || state["deferredHumanApproval"].is_object() ||
+  const agent::Status status = agent::status_of(state);
+  return status == agent::Status::waiting_for_human || state["deferredHumanApproval"].is_object() ||
          !state["subAgentRuns"].members().empty();
 }
 
 bool has_client_results(const Tree& state, const Tree& rows) {
-  if (state["status"].string() != "waiting_for_async_tool") return false;
+  if (agent::status_of(state) != agent::Status::waiting_for_async_tool) return false;
   const auto& pending = state["pendingToolsCalling"].items();
   return std::any_of(pending.begin(), pending.end(), [&](const Tree& call) {
     return find_by(rows, "tool_call_id", call["id"].string()) != nullptr;

@@ -13,6 +13,7 @@ namespace {
 using json::Tree;
 using json::Type;
 
+// In the order of Status.
 constexpr std::array<std::string_view, 7> statuses{
     "idle", "running", "waiting_for_human", "waiting_for_async_tool",
     "done", "error",   "interrupted"};
@@ -53,7 +54,7 @@ void modernize(Tree& state) {
     state.set("operationId", state["sessionId"]);
   }
   if (state["status"].string() == "waiting_for_human_input") {
-    state.set("status", "waiting_for_human");
+    set_status(state, Status::waiting_for_human);
   }
   if (Tree* usage = state.find("usage"); usage != nullptr && usage->find("tools") != nullptr) {
     list_from_map(usage->at("tools"), "byTool", "name");
@@ -172,7 +173,7 @@ Tree default_cost(std::int64_t now_ms) {
 Tree initial_state(const Tree& partial, std::int64_t now_ms) {
   Tree state = Tree::object();
   state.set("operationId", "");
-  state.set("status", "idle");
+  set_status(state, Status::idle);
   state.set("stepCount", Tree::integer(0));
   state.set("messages", Tree::array());
   state.set("toolManifestMap", Tree::object());
@@ -278,8 +279,23 @@ void end_human_wait(Tree& state, std::int64_t now_ms) {
   state.erase("humanWaitingSince");
 }
 
-bool is_blocked(std::string_view status) {
-  return status != "idle" && status != "running" && !status.empty();
+std::string_view name_of(Status status) {
+  return statuses[static_cast<std::size_t>(status)];
+}
+
+Status status_of(const Tree& state) {
+  const Tree& status = state["status"];
+  if (!status.is_string()) return Status::idle;
+  const auto* found = std::find(statuses.begin(), statuses.end(), status.string());
+  return found == statuses.end() ? Status::error : static_cast<Status>(found - statuses.begin());
+}
+
+void set_status(Tree& state, Status status) {
+  state.set("status", name_of(status));
+}
+
+bool is_blocked(Status status) {
+  return status != Status::idle && status != Status::running;
 }
 
 Tree error_tree(const Error& error) {

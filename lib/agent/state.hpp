@@ -47,8 +47,22 @@ void end_human_wait(json::Tree& state, std::int64_t now_ms);
 // Units: milliseconds since 1970.
 std::optional<std::int64_t> deadline_of(const json::Tree& state);
 
+enum class Status : std::uint8_t {
+  idle,
+  running,
+  waiting_for_human,
+  waiting_for_async_tool,
+  done,
+  error,
+  interrupted,
+};
+// The name in JSON.
+std::string_view name_of(Status status);
+// A state without a status is idle; one with another's is an error.
+Status status_of(const json::Tree& state);
+void set_status(json::Tree& state, Status status);
 // True when a step cannot go on from this status: done, error, interrupted or waiting.
-bool is_blocked(std::string_view status);
+bool is_blocked(Status status);
 
 // `{type, message, body?}` of an error.
 json::Tree error_tree(const Error& error);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <variant>
 
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
+#include "base/json.hpp"
 #include "model/call/clock.hpp"
 #include "run/children.hpp"
 
@@ -18,11 +20,11 @@ Error error_of(const Tree& error) {
   return make_error(code_of(error["type"].string()), std::string(error["message"].string()));
 }
 
-// A result as the step machine tells it (StepMachine::report_result), or says instead of running a
-// call: {"result": {"content", "error"}}.
-tool::ToolOutcome outcome_of(const Tree& event) {
-  const Tree& result = event["result"];
-  const Tree& error = event["error"].is_null() ? result["error"] : event["error"];
+// A result as the step machine reports it. What it gives instead of running a call is {"content",
+// "error"}.
+tool::ToolOutcome outcome_of(const agent::CallEnd& end) {
+  const Tree& result = end.result;
+  const Tree& error = end.error.is_null() ? result["error"] : end.error;
   tool::ToolOutcome outcome;
   outcome.is_error = !error.is_null();
   const Tree& text = result["content"].is_string() ? result["content"]
@@ -31,7 +33,7 @@ tool::ToolOutcome outcome_of(const Tree& event) {
                                                    : result;
   outcome.content = text.is_string() ? std::string(text.string()) : text.to_json();
   if (outcome.is_error) {
-    outcome.details = tool::read_details(event["details"]);
+    outcome.details = tool::read_details(end.details);
   } else if (result["content"].is_string()) {
     Tree beside = result;
     beside.erase("content");
@@ -72,13 +74,14 @@ void AgentSession::start() {
 
 // Whether a saved run without a next step has one all the same; what has not ends here.
 bool AgentSession::goes_on() {
-  const std::string_view status = state_["status"].string();
-  if (status == "interrupted" && state_["interruption"]["canResume"].truthy()) {
-    state_.set("status", "running");
+  const agent::Status status = agent::status_of(state_);
+  if (status == agent::Status::interrupted && state_["interruption"]["canResume"].truthy()) {
+    agent::set_status(state_, agent::Status::running);
     state_.erase("interruption");
     return true;
   }
-  if (status == "waiting_for_human" || status == "waiting_for_async_tool") {
+  if (status == agent::Status::waiting_for_human ||
+      status == agent::Status::waiting_for_async_tool) {
     tell_rest();
     end_waiting();
     return false;
@@ -86,7 +89,7 @@ bool AgentSession::goes_on() {
   if (!agent::is_blocked(status)) return true;
   tell_rest();
   reason_ = state_["endReason"].string();
-  if (status == "interrupted" || reason_ == "user_aborted") {
+  if (status == agent::Status::interrupted || reason_ == "user_aborted") {
     end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}, true});
   } else {
     finish();
@@ -199,63 +202,61 @@ void AgentSession::pump() {
   if (std::exchange(pumping_, true)) return;
   const auto self = shared_from_this();
   while (machine_) {
-    Tree todo = machine_->take();
-    for (const Tree& id : todo["cancelled"].items()) {
-      cancel_action(static_cast<std::uint64_t>(id.integer_or(0)));
-    }
-    take_events(todo.at("events"));
-    if (Tree* outcome = todo.find("outcome")) {
-      take_outcome(std::move(*outcome));
+    agent::StepNews news = machine_->take_news();
+    for (const std::uint64_t id : news.cancelled) cancel_action(id);
+    for (const agent::StepReport& report : news.reports) take_report(report);
+    if (news.outcome) {
+      take_outcome(*std::move(news.outcome));
       continue;
     }
-    const auto& actions = todo["actions"].items();
-    if (actions.empty()) break;
-    for (const Tree& action : actions) perform(action);
+    if (news.actions.empty()) break;
+    for (const agent::StepAction& action : news.actions) perform(action);
   }
   pumping_ = false;
   if (owner_ != nullptr) owner_->moved();
 }
 
-void AgentSession::perform(const Tree& action) {
-  const auto id = static_cast<std::uint64_t>(action["id"].integer_or(0));
-  if (action["kind"].string() == "model") return call_model(id, action["payload"]["payload"]);
-  if (action["kind"].string() == "tool") return start_tool(id, action["payload"]);
-  machine_->fail(id, agent::error_tree(make_error(Errc::unknown_instruction)), model::now_ms());
+void AgentSession::perform(const agent::StepAction& action) {
+  if (action.kind == agent::ActionKind::model) {
+    return call_model(action.id, action.payload["payload"]);
+  }
+  if (action.kind == agent::ActionKind::tool) return start_tool(action.id, action.payload);
+  machine_->fail(action.id, agent::error_tree(make_error(Errc::unknown_instruction)),
+                 model::now_ms());
 }
 
-void AgentSession::take_events(Tree& events) {
-  for (const Tree& event : events.items()) {
-    const std::string_view type = event["type"].string();
-    if (type == "done" || type == "interrupted") reason_ = event["reason"].string();
-    if (type == "compression_error" && owner_ != nullptr) warn_of(event["error"]);
-    if (type == "tool_retry") {
-      Tree progress = Tree::object();
-      progress.set("retry", event["retry"]);
-      progress.set("error", event["error"]);
-      tell_progress(std::string(event["id"].string()), progress.to_json(json::Surrogates::replace));
-    }
-    if (type != "tool_result") continue;
-    report_result(std::string(event["id"].string()), outcome_of(event));
-  }
+void AgentSession::take_report(const agent::StepReport& report) {
+  std::visit(event::Overloaded{
+                 [this](const agent::CallEnd& end) { report_result(end.id, outcome_of(end)); },
+                 [this](const agent::CallRetry& retry) {
+                   std::string progress = "{";
+                   json::append_member(progress, "retry", retry.retry);
+                   json::append_member(progress, "error", retry.error);
+                   tell_progress(retry.id, progress + "}");
+                 },
+                 [this](const agent::CompressionFailure& failure) { warn_of(failure); },
+                 [this](const agent::EndReason& end) { reason_ = end.reason; },
+             },
+             report);
 }
 
 // The run goes on without a summary; why, its readers would never hear.
-void AgentSession::warn_of(const Tree& error) {
-  const std::string message = "The conversation was not compressed and goes on as it is: " +
-                              std::string(error["message"].string());
-  owner_->on_event({event::Warning{error["type"].string(), message}, {}});
+void AgentSession::warn_of(const agent::CompressionFailure& failure) {
+  const std::string message =
+      "The conversation was not compressed and goes on as it is: " + failure.message;
+  if (owner_ != nullptr) owner_->on_event({event::Warning{failure.code, message}, {}});
 }
 
-void AgentSession::take_outcome(Tree outcome) {
+void AgentSession::take_outcome(agent::StepOutcome outcome) {
   last_action_ = machine_->last_id();
   machine_.reset();
-  state_ = std::move(outcome.at("newState"));
-  Tree* next = outcome.find("nextContext");
-  context_ = next != nullptr ? std::move(*next) : Tree();
+  state_ = std::move(outcome.state);
+  context_ = std::move(outcome.next_context);
   take_spent();
-  const std::string_view status = state_["status"].string();
+  const agent::Status status = agent::status_of(state_);
   // Whoever stopped or ended the run has left what they ask.
-  const bool over = status == "interrupted" || status == "done" || status == "error";
+  const bool over = status == agent::Status::interrupted || status == agent::Status::done ||
+                    status == agent::Status::error;
   if (!over && waiting_children_.is_object() && !waiting_children_.members().empty()) {
     state_.set("subAgentRuns", waiting_children_);
   } else {
@@ -265,7 +266,7 @@ void AgentSession::take_outcome(Tree outcome) {
   step.set("number", Tree::integer(step_));
   step.set("open", Tree::flag(step_open_ && context_.is_object()));
   state_.set("modelStep", std::move(step));
-  if (state_["status"].string() == "done") state_.set("endReason", reason_);
+  if (agent::status_of(state_) == agent::Status::done) state_.set("endReason", reason_);
   tell_rest();
   if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
   if (context_.is_object()) return next_step();
@@ -281,14 +282,15 @@ void AgentSession::tell_rest() {
 
 // The step machine gave no next step: the run is over, or somebody is asked.
 void AgentSession::finish() {
-  const std::string_view status = state_["status"].string();
-  if (status == "error") {
+  const agent::Status status = agent::status_of(state_);
+  if (status == agent::Status::error) {
     const Error error = turn_error_ ? std::move(*turn_error_) : error_of(state_["error"]);
     AgentOutcome failed{AgentOutcome::Kind::failed, "error", error, turn_code_, {}};
     failed.members = turn_members_;
     return end(std::move(failed));
   }
-  if (status == "waiting_for_human" || status == "waiting_for_async_tool") return end_waiting();
+  if (status == agent::Status::waiting_for_human || status == agent::Status::waiting_for_async_tool)
+    return end_waiting();
   end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}, {}});
 }
 

@@ -147,10 +147,10 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   json::Tree ask();
   void tell_rest();
   void pump();
-  void perform(const Tree& action);
-  void take_events(Tree& events);
-  void warn_of(const json::Tree& error);
-  void take_outcome(Tree outcome);
+  void perform(const agent::StepAction& action);
+  void take_report(const agent::StepReport& report);
+  void warn_of(const agent::CompressionFailure& failure);
+  void take_outcome(agent::StepOutcome outcome);
   void finish();
   void end_waiting();
   Tree decide(Tree& state, const Tree& context);

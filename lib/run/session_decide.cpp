@@ -24,7 +24,8 @@ std::optional<bool> regex_found(std::string_view pattern, std::string_view text)
 Tree AgentSession::decide(Tree& state, const Tree& context) {
   const std::string_view phase = context["phase"].string();
   if (plan_->rounds) return agent::decide_round(state, context, *plan_->rounds);
-  if (plan_->tools.find(ask_user_name) == nullptr || state["status"].string() == "interrupted") {
+  if (plan_->tools.find(ask_user_name) == nullptr ||
+      agent::status_of(state) == agent::Status::interrupted) {
     return decide_turn(state, context);
   }
   Tree rest = context;

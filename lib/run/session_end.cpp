@@ -52,13 +52,13 @@ void AgentSession::end_between(AgentOutcome outcome) {
                        model::now_ms(), services_.call.ids);
   for (const std::string_view gone : {"subAgentRuns", "openQuestions"}) state_.erase(gone);
   if (stopped) {
-    state_.set("status", "interrupted");
+    agent::set_status(state_, agent::Status::interrupted);
     Tree& interruption = state_.set("interruption", Tree::object());
     interruption.set("reason", outcome.reason);
     interruption.set("interruptedAt", agent::iso_time(model::now_ms()));
     interruption.set("canResume", Tree::flag(true));
   } else {
-    state_.set("status", "done");
+    agent::set_status(state_, agent::Status::done);
     state_.set("endReason", outcome.reason);
     for (const Tree& call : pending.items()) open_calls_.emplace_back(call["id"].string());
   }

@@ -81,7 +81,7 @@ Result<void> take_approval(Tree& state, const Tree& payload, std::int64_t now_ms
   const Tree call = chat_tool_call(payload["approvedToolCall"]);
   MILLRACE_TRY(take_one(state, call, now_ms));
   approval_list::drop_pending(state, call["id"].string());
-  if (is_blocked(state["status"].string())) state.set("status", "running");
+  if (is_blocked(status_of(state))) set_status(state, Status::running);
   return {};
 }
 

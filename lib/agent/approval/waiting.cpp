@@ -13,11 +13,11 @@ namespace {
 
 using json::Tree;
 
-constexpr std::string_view for_human = "waiting_for_human";
-constexpr std::string_view for_result = "waiting_for_async_tool";
+constexpr Status for_human = Status::waiting_for_human;
+constexpr Status for_result = Status::waiting_for_async_tool;
 
 // What the state knows of one call; a call that was approved and is open still was begun.
-std::string_view status_of(Tree& state, const Tree& call, std::string_view unknown) {
+Status status_of_call(Tree& state, const Tree& call, Status unknown) {
   const std::string_view id = call["id"].string();
   if (const Tree* approval = approval_list::find_in(state, "pendingApprovals", "toolCallId", id)) {
     const bool begun =
@@ -55,42 +55,42 @@ bool runs_at_client(const Tree& state, const Tree& call) {
          state["operationToolSet"]["executorMap"][identifier].string() == "client";
 }
 
-std::string_view waiting_status(Tree& state, std::string_view unknown) {
+std::optional<Status> waiting_status(Tree& state, Status unknown) {
   if (state["pendingHumanPrompt"].is_object() || state["pendingHumanSelect"].is_object()) {
     return for_human;
   }
   const Tree calls = state["pendingToolsCalling"];
-  if (calls.items().empty()) return {};
+  if (calls.items().empty()) return std::nullopt;
   const bool any = std::any_of(calls.items().begin(), calls.items().end(), [&](const Tree& call) {
-    return status_of(state, call, unknown) == for_human;
+    return status_of_call(state, call, unknown) == for_human;
   });
   return any ? for_human : for_result;
 }
 
-std::string_view resumed_status(Tree& state) {
+std::optional<Status> resumed_status(Tree& state) {
   if (!state["humanWaitingSince"].is_null()) return waiting_status(state, for_human);
-  const std::string_view status = waiting_status(state, for_result);
+  const std::optional<Status> status = waiting_status(state, for_result);
   const Tree calls = state["pendingToolsCalling"];
   const bool runs = std::any_of(calls.items().begin(), calls.items().end(), [&](const Tree& call) {
-    return status_of(state, call, for_result) == for_result;
+    return status_of_call(state, call, for_result) == for_result;
   });
   return runs ? for_result : status;
 }
 
-bool keep_waiting(Tree& state, std::string_view unknown, std::int64_t now_ms) {
-  const std::string_view status = waiting_status(state, unknown);
-  if (status.empty()) return false;
+bool keep_waiting(Tree& state, Status unknown, std::int64_t now_ms) {
+  const std::optional<Status> status = waiting_status(state, unknown);
+  if (!status) return false;
   // The time that a person takes begins once.
-  const bool turns = status == for_human && state["status"].string() != for_human;
+  const bool turns = status == for_human && status_of(state) != for_human;
   if (turns) state.set("humanWaitingSince", Tree::integer(now_ms));
-  state.set("status", status);
+  set_status(state, *status);
   return true;
 }
 
 bool waits_for_result(Tree& state, const Tree& call) {
-  const std::string_view status = state["status"].string();
+  const Status status = status_of(state);
   return (status == for_human || status == for_result) &&
-         status_of(state, call, status) == for_result;
+         status_of_call(state, call, status) == for_result;
 }
 
 Tree open_questions_of(Tree& state) {

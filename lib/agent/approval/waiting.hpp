@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <optional>
 
+#include "agent/state.hpp"
 #include "base/json_tree.hpp"
 
 namespace millrace::agent {
@@ -14,17 +15,17 @@ namespace millrace::agent {
 bool runs_at_client(const json::Tree& state, const json::Tree& call);
 
 // The status of a run with what is open in `state`: waiting_for_human before
-// waiting_for_async_tool, or "" when nothing is open. `unknown` is that of calls about which the
-// state tells nothing more.
-std::string_view waiting_status(json::Tree& state, std::string_view unknown);
+// waiting_for_async_tool, or nothing when nothing is open. `unknown` is that of calls about which
+// the state tells nothing more.
+std::optional<Status> waiting_status(json::Tree& state, Status unknown);
 
 // The status that an interrupted run goes on with: as before, what nobody asked a person for is a
 // call that runs elsewhere.
-std::string_view resumed_status(json::Tree& state);
+std::optional<Status> resumed_status(json::Tree& state);
 
 // Sets that status where something is open still; false when nothing is.
 // Units: milliseconds since 1970.
-bool keep_waiting(json::Tree& state, std::string_view unknown, std::int64_t now_ms);
+bool keep_waiting(json::Tree& state, Status unknown, std::int64_t now_ms);
 
 // Whether a call of `pendingToolsCalling` waits for its result, not for its approval.
 bool waits_for_result(json::Tree& state, const json::Tree& call);

@@ -48,7 +48,7 @@ void StepMachine::exec_sub_agents(const Tree& instruction) {
     sub_agents_->tasks.push_back(payload["task"]);
   }
   sub_agents_->results.resize(sub_agents_->tasks.size());
-  state_.set("status", "running");
+  set_status(state_, Status::running);
   pump_sub_agents();
 }
 
@@ -117,7 +117,7 @@ void StepMachine::pump_sub_agents() {
     const std::int64_t given = task["timeout"].integer_or(0);
     action.set("timeoutMs", Tree::integer(given > 0 ? given : sub_agent_timeout_ms));
     request(
-        "sub_agent", std::move(action),
+        ActionKind::sub_agent, std::move(action),
         [this, index, end](Tree result) {
           --sub_agents_->running;
           // What the child spent is the parent's.

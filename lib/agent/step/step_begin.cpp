@@ -82,20 +82,21 @@ void StepMachine::begin(Tree state, Tree context, std::int64_t now_ms) {
   Tree payload = Tree::object();
   payload.set("context", context_);
   payload.set("state", state_);
-  request("runner", std::move(payload), [this](Tree answer) { take_answer(std::move(answer)); });
+  request(ActionKind::runner, std::move(payload),
+          [this](Tree answer) { take_answer(std::move(answer)); });
 }
 
 // A run that waits is not walked past what is open: whoever steps it without a context gets it back
 // as it is, and is told again what it waits for.
 bool StepMachine::is_still_waiting() {
-  const std::string_view status = state_["status"].string();
-  if (status != "waiting_for_human" && status != "waiting_for_async_tool") return false;
+  const Status status = status_of(state_);
+  if (status != Status::waiting_for_human && status != Status::waiting_for_async_tool) return false;
   Tree events = open_questions_of(state_);
   if (events.items().empty()) return false;
   for (Tree& event : events.items()) emit(std::move(event));
   const Tree modified = state_["lastModified"];
   settle(Tree());
-  outcome_.at("newState").set("lastModified", modified);
+  news_.outcome->state.set("lastModified", modified);
   return true;
 }
 

@@ -88,7 +88,7 @@ void StepMachine::compress_context(const Tree& instruction) {
   action.set("payload", std::move(call));
   const std::int64_t started = now_ms_;
   request(
-      "model", std::move(action),
+      ActionKind::model, std::move(action),
       [this, messages, cut, window, started, model](const Tree&) {
         std::string summary(answer_["content"].string());
         Tree result = std::move(answer_);
@@ -135,6 +135,8 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, Window wind
   }
   if (!error.is_null()) {
     state_.set("failedCompression", Tree::object()).set("tokens", Tree::integer(before));
+    report(CompressionFailure{std::string(error["type"].string()),
+                              std::string(error["message"].string())});
     Tree event = typed("compression_error");
     event.set("error", std::move(error));
     emit(std::move(event));
@@ -154,7 +156,7 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, Window wind
     if (!made.items().empty()) failed->set("last", mark_of(made.items().back()));
   }
   const bool changed = !(made == messages);
-  state_.set("status", "running");
+  set_status(state_, Status::running);
   state_.set("messages", made);
   Tree payload = Tree::object();
   payload.set("compressedMessages", std::move(made));

@@ -11,10 +11,10 @@ void StepMachine::end_step() {
   if (finish_seen_ && counts_) step_count_ = std::max<std::int64_t>(0, step_count_ - 1);
   // However the approved call was carried out, the others are open still.
   const bool approved = context_["phase"].string() == "human_approved_tool";
-  if (approved && !is_blocked(state_["status"].string())) {
-    keep_waiting(state_, "waiting_for_human", now_ms_);
+  if (approved && !is_blocked(status_of(state_))) {
+    keep_waiting(state_, Status::waiting_for_human, now_ms_);
   }
-  Tree next = is_blocked(state_["status"].string()) ? Tree() : std::move(next_context_);
+  Tree next = is_blocked(status_of(state_)) ? Tree() : std::move(next_context_);
   settle(std::move(next));
 }
 
@@ -22,14 +22,10 @@ void StepMachine::settle(Tree next_context) {
   done_ = true;
   state_.set("stepCount", Tree::integer(step_count_));
   state_.set("lastModified", iso_time(now_ms_));
-  for (const auto& [id, waiting] : waiting_) {
-    cancelled_.push(Tree::integer(static_cast<std::int64_t>(id)));
-  }
+  for (const auto& [id, waiting] : waiting_) news_.cancelled.push_back(id);
   waiting_.clear();
-  outcome_ = Tree::object();
-  outcome_.set("events", events_);
-  outcome_.set("newState", options_.lean ? std::move(state_) : state_);
-  if (next_context.is_object()) outcome_.set("nextContext", std::move(next_context));
+  news_.outcome = StepOutcome{options_.lean ? std::move(state_) : state_,
+                              next_context.is_object() ? std::move(next_context) : Tree(), events_};
 }
 
 // Whole instructions before the failure keep their effect.
@@ -37,7 +33,7 @@ void StepMachine::fail_step(Tree error) {
   if (done_) return;
   if (checkpoint_.is_object()) state_ = checkpoint_;
   keep_partial_answer();
-  state_.set("status", "error");
+  set_status(state_, Status::error);
   state_.set("error", error);
   emit_error(std::move(error));
   settle(Tree());
@@ -96,7 +92,8 @@ void StepMachine::abort(std::string_view reason, std::int64_t now_ms) {
     interruption.set("interruptedInstruction", instructions_[next_ - 1]);
     event.set("interruptedInstruction", instructions_[next_ - 1]);
   }
-  state_.set("status", "interrupted");
+  set_status(state_, Status::interrupted);
+  report(EndReason{std::string(reason)});
   emit(std::move(event), true);
   settle(Tree());
 }

@@ -42,7 +42,7 @@ void StepMachine::wait_for_human(std::string_view counter) {
   Tree& human = state_.at("usage").at("humanInteraction");
   human.set(counter, Tree::integer(human[counter].integer_or(0) + 1));
   state_.set("humanWaitingSince", Tree::integer(now_ms_));
-  state_.set("status", "waiting_for_human");
+  set_status(state_, Status::waiting_for_human);
   state_.erase("deferredHumanApproval");
   next_context_ = Tree();
 }
@@ -218,17 +218,16 @@ void StepMachine::request_human_select(const Tree& instruction) {
 }
 
 void StepMachine::finish(const Tree& instruction) {
-  state_.set("status", "done");
-  Tree event = Tree::object();
-  event.set("type", "done");
+  set_status(state_, Status::done);
+  report(EndReason{std::string(instruction["reason"].string())});
+  if (options_.lean) return finish_instruction();
   // A finish is no step of its own; the final state says so.
-  if (!options_.lean) {
-    Tree final_state = state_;
-    if (counts_) {
-      final_state.set("stepCount", Tree::integer(std::max<std::int64_t>(0, step_count_ - 1)));
-    }
-    event.set("finalState", std::move(final_state));
+  Tree final_state = state_;
+  if (counts_) {
+    final_state.set("stepCount", Tree::integer(std::max<std::int64_t>(0, step_count_ - 1)));
   }
+  Tree event = typed("done");
+  event.set("finalState", std::move(final_state));
   event.set("reason", instruction["reason"]);
   if (!instruction["reasonDetail"].is_null()) {
     event.set("reasonDetail", instruction["reasonDetail"]);

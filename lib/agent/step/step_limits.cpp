@@ -30,13 +30,19 @@ double first_number(const Tree& usage, std::initializer_list<std::string_view> n
 }  // namespace
 
 void StepMachine::stop_run(std::string_view reason, std::string_view detail) {
-  state_.set("status", "done");
-  Tree event = Tree::object();
-  event.set("type", "done");
+  end_run_with(reason, detail, true);
+}
+
+// The run is done; `first` where that ends the step.
+void StepMachine::end_run_with(std::string_view reason, std::string_view detail, bool first) {
+  set_status(state_, Status::done);
+  report(EndReason{std::string(reason)});
+  if (options_.lean) return;
+  Tree event = typed("done");
   event.set("finalState", state_);
   event.set("reason", reason);
   event.set("reasonDetail", detail);
-  emit(std::move(event), true);
+  emit(std::move(event), first);
 }
 
 // True when the operation must not start; the run is ended with a reason.
@@ -85,8 +91,9 @@ bool StepMachine::over_cost_limit() {
     metadata.set("costExceeded", Tree::flag(true));
     metadata.set("currentCost", Tree::number(exceeded->spent));
     metadata.set("limitCost", exceeded->most);
-    state_.set("status", "interrupted");
+    set_status(state_, Status::interrupted);
     state_.set("interruption", std::move(record));
+    report(EndReason{detail});
     emit(std::move(event), true);
     return true;
   }
@@ -114,7 +121,7 @@ void StepMachine::account(std::string_view operation, Tree result, std::int64_t 
   payload.set("operation", operation);
   payload.set("result", std::move(result));
   payload.set("previous", state_["usage"]);
-  request("usage", std::move(payload), [this, then = std::move(then)](Tree usage) {
+  request(ActionKind::usage, std::move(payload), [this, then = std::move(then)](Tree usage) {
     if (usage.is_object()) state_.set("usage", std::move(usage));
     account_cost(then);
   });
@@ -128,7 +135,7 @@ void StepMachine::account_cost(std::function<void()> then) {
   context.set("previousCost", state_["cost"]);
   Tree payload = Tree::object();
   payload.set("context", std::move(context));
-  request("cost", std::move(payload), [this, then = std::move(then)](Tree cost) {
+  request(ActionKind::cost, std::move(payload), [this, then = std::move(then)](Tree cost) {
     if (cost.is_object()) state_.set("cost", std::move(cost));
     then();
   });

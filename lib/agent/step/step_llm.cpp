@@ -111,7 +111,7 @@ void StepMachine::call_llm(const Tree& instruction) {
                               "A call_llm holds nothing but system messages: give it a message "
                               "of the user.")));
   }
-  state_.set("status", "running");
+  set_status(state_, Status::running);
   Tree event = typed("llm_start");
   if (!options_.lean) event.set("payload", payload);
   emit(std::move(event));
@@ -126,7 +126,7 @@ void StepMachine::call_llm(const Tree& instruction) {
   Tree action = Tree::object();
   action.set("payload", std::move(payload));
   const std::int64_t started = now_ms_;
-  request("model", std::move(action),
+  request(ActionKind::model, std::move(action),
           [this, started](const Tree&) { finish_llm(std::exchange(answering_, Tree()), started); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "agent/state.hpp"
 
@@ -66,14 +67,10 @@ std::span<const StepMachine::Builtin> StepMachine::builtins() {
   return rows;
 }
 
-std::uint64_t StepMachine::request(std::string_view kind, Tree payload, Then then, Else otherwise) {
+std::uint64_t StepMachine::request(ActionKind kind, Tree payload, Then then, Else otherwise) {
   const std::uint64_t id = ++last_id_;
-  Tree action = Tree::object();
-  action.set("id", Tree::integer(static_cast<std::int64_t>(id)));
-  action.set("kind", kind);
-  action.set("payload", std::move(payload));
-  actions_.push(std::move(action));
-  waiting_.emplace(id, Waiting{std::string(kind), std::move(then), std::move(otherwise)});
+  news_.actions.push_back({id, kind, std::move(payload)});
+  waiting_.emplace(id, Waiting{kind, std::move(then), std::move(otherwise)});
   return id;
 }
 
@@ -101,7 +98,7 @@ void StepMachine::fail(std::uint64_t id, Tree error, std::int64_t now_ms) {
 
 void StepMachine::progress(std::uint64_t id, Tree chunk) {
   const auto found = waiting_.find(id);
-  if (done_ || found == waiting_.end() || found->second.kind != "model") return;
+  if (done_ || found == waiting_.end() || found->second.kind != ActionKind::model) return;
   if (chunk["retry"].is_object()) return tell_retry(chunk["retry"]);
   if (chunk["reset"].is_true()) {
     answer_.set("content", "");
@@ -141,16 +138,17 @@ void StepMachine::tell_retry(const Tree& data) {
 }
 
 void StepMachine::emit(Tree event, bool first) {
-  if (options_.lean) {
-    live_.push(std::move(event));
-    return;
-  }
-  live_.push(event);
+  if (options_.lean) return;
+  news_.events.push(event);
   if (first) {
     events_.items().insert(events_.items().begin(), std::move(event));
   } else {
     events_.push(std::move(event));
   }
+}
+
+void StepMachine::report(StepReport made) {
+  if (options_.lean) news_.reports.push_back(std::move(made));
 }
 
 void StepMachine::emit_error(Tree error) {
@@ -206,9 +204,9 @@ void StepMachine::advance() {
   if (advancing_) return;
   advancing_ = true;
   while (!done_ && !executing_) {
-    const std::string_view status = state_["status"].string();
+    const Status status = status_of(state_);
     // A parked tool lets what needs no answer pass.
-    const bool parked = status == "waiting_for_async_tool";
+    const bool parked = status == Status::waiting_for_async_tool;
     const bool stopped = next_ > 0 && is_blocked(status) && !parked;
     if (next_ >= instructions_.size() || stopped) {
       end_step();
@@ -248,7 +246,7 @@ void StepMachine::run_custom(const Tree& instruction) {
   Tree context = context_;
   context.set("instructionIndex", Tree::integer(static_cast<std::int64_t>(next_) - 1));
   payload.set("context", std::move(context));
-  request("executor", std::move(payload), [this](Tree result) {
+  request(ActionKind::executor, std::move(payload), [this](Tree result) {
     if (!has_state(result)) return;
     auto loaded = load_state(std::move(result.at("newState")), state_, now_ms_);
     if (!loaded) return fail_step(error_tree(loaded.error()));
@@ -278,17 +276,9 @@ void StepMachine::finish_instruction() {
   advance();
 }
 
-Tree StepMachine::take() {
-  Tree taken = Tree::object();
-  taken.set("actions", std::move(actions_));
-  taken.set("events", std::move(live_));
-  taken.set("cancelled", std::move(cancelled_));
-  if (const auto deadline = deadline_ms()) taken.set("deadlineMs", Tree::integer(*deadline));
-  if (done_) taken.set("outcome", std::move(outcome_));
-  actions_ = Tree::array();
-  live_ = Tree::array();
-  cancelled_ = Tree::array();
-  return taken;
+StepNews StepMachine::take_news() {
+  news_.deadline_ms = deadline_ms();
+  return std::exchange(news_, {});
 }
 
 Tree StepMachine::context_of(std::string_view phase, Tree payload) const {

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "agent/budget.hpp"
+#include "agent/step_news.hpp"
 #include "base/ids.hpp"
 #include "base/json_tree.hpp"
 #include "base/result.hpp"
@@ -51,8 +52,8 @@ struct StepOptions {
   std::string operation_id;  // of contexts that name none
   // The agent's own `{model, provider, compressionModel?}`, before that of the state.
   json::Tree model_config = json::Tree();
-  // Events hold no states, payloads or pieces of answers, and the outcome holds no events: for a
-  // host that has them.
+  // There are reports instead of events: for a host that has the states, the payloads and the
+  // pieces of answers that these would hold.
   bool lean = false;
   // How often a call of this tool that failed in passing is tried again; null is never.
   std::function<int(std::string_view tool)> retries = nullptr;
@@ -98,10 +99,11 @@ class StepMachine {
   // Units: milliseconds since 1970.
   [[nodiscard]] std::optional<std::int64_t> deadline_ms() const;
 
-  // What happened since the last call: `{actions, events, cancelled, deadlineMs?, outcome?}`.
-  // `events` are in the order they happened; those of the outcome begin with the one that ended the
-  // step.
-  json::Tree take();
+  // What happened since the last call. Events are in the order they happened; those of the outcome
+  // begin with the one that ended the step.
+  StepNews take_news();
+  // The same as JSON.
+  json::Tree take() { return to_tree(take_news()); }
   [[nodiscard]] bool done() const { return done_; }
   // While the step goes on.
   [[nodiscard]] const json::Tree& state() const { return state_; }
@@ -112,7 +114,7 @@ class StepMachine {
   using Then = std::function<void(Tree result)>;
   using Else = std::function<void(Tree error)>;
   struct Waiting {
-    std::string kind;
+    ActionKind kind = ActionKind::runner;
     Then then;
     Else otherwise;
   };
@@ -155,10 +157,12 @@ class StepMachine {
   Tree approved_call();
 
   // The frame of a step (step_machine.cpp)
-  std::uint64_t request(std::string_view kind, Tree payload, Then then, Else otherwise = {});
+  std::uint64_t request(ActionKind kind, Tree payload, Then then, Else otherwise = {});
   [[nodiscard]] Tree with_system_role(Tree messages) const;
   void tell_retry(const Tree& data);
   void emit(Tree event, bool first = false);
+  void report(StepReport made);
+  void end_run_with(std::string_view reason, std::string_view detail, bool first = false);
   void emit_error(Tree error);
   void advance();
   void execute(const Tree& instruction);
@@ -273,11 +277,8 @@ class StepMachine {
 
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, Waiting> waiting_;
-  Tree actions_ = Tree::array();
-  Tree live_ = Tree::array();
+  StepNews news_;
   Tree events_ = Tree::array();
-  Tree cancelled_ = Tree::array();
-  Tree outcome_;
 
   Tree answer_;     // of the model, while it streams
   Tree answering_;  // members of the call that it answers; null while there is none

@@ -38,6 +38,7 @@ Tree StepMachine::resolve_tools(const Tree& payload, std::string_view status,
     data.set("content", content);
     data.set("error", reason);
     data.set("success", Tree::flag(false));
+    report(CallEnd{std::string(call["id"].string()), data, data["error"], Tree()});
     Tree event = typed("tool_result");
     event.set("id", call["id"]);
     event.set("result", data);
@@ -62,12 +63,7 @@ void StepMachine::resolve_aborted_tools(const Tree& instruction) {
                                                          : "user_aborted");
   resolve_tools(payload, "aborted", reason, "The call was aborted by the user.");
   state_.erase("pendingToolsCalling");
-  state_.set("status", "done");
-  Tree event = typed("done");
-  event.set("finalState", state_);
-  event.set("reason", "user_aborted");
-  event.set("reasonDetail", "The run was stopped while calls of tools were open");
-  emit(std::move(event));
+  end_run_with("user_aborted", "The run was stopped while calls of tools were open");
   finish_instruction();
 }
 
@@ -79,7 +75,7 @@ void StepMachine::resolve_blocked_tools(const Tree& instruction) {
                                 ? payload["blockedContent"].string()
                                 : "This call is not allowed here and was not executed.");
   Tree next = resolve_tools(payload, "rejected", reason, content);
-  if (!is_blocked(state_["status"].string())) state_.set("status", "running");
+  if (!is_blocked(status_of(state_))) set_status(state_, Status::running);
   // Results of tools that ran in the same step stand first.
   if (next_context_["payload"]["toolResults"].is_array()) {
     Tree all = next_context_["payload"]["toolResults"];

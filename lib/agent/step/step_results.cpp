@@ -83,19 +83,12 @@ Tree StepMachine::told(const Tree& error) const {
   return options_.failure ? Tree::text(options_.failure(error)) : message_of(error);
 }
 
-// Tells a lean host of a result: `{type, id, result}` or `{type, id, error, details?}`. Its readers
-// hear of it when the call ends, the model when all have ended.
+// Tells a lean host of a result: its readers hear of it when the call ends, the model when all have
+// ended.
 void StepMachine::report_result(ToolRun& run) {
   if (std::exchange(run.reported, true)) return;
-  Tree event = typed("tool_result");
-  event.set("id", run.call["id"]);
-  if (run.error.is_null()) {
-    event.set("result", run.result);
-  } else {
-    event.set("error", run.error);
-    if (!run.details.is_null()) event.set("details", std::move(run.details));
-  }
-  emit(std::move(event));
+  report(
+      CallEnd{std::string(run.call["id"].string()), run.result, run.error, std::move(run.details)});
 }
 
 // Writes a result and tells of it; gives what the agent learns of it.

@@ -82,7 +82,7 @@ void StepMachine::start_tools(std::vector<Tree> calls, const Tree& payload, bool
     batch_->runs.push_back(std::move(run));
   }
   batch_->results.resize(batch_->runs.size());
-  state_.set("status", "running");
+  set_status(state_, Status::running);
   pump_tools();
 }
 
@@ -150,7 +150,7 @@ void StepMachine::ask_tool(std::size_t index, std::int64_t wait_ms) {
   Tree action = batch_->runs[index].action;
   if (wait_ms > 0) action.set("waitMs", Tree::integer(wait_ms));
   request(
-      "tool", std::move(action),
+      ActionKind::tool, std::move(action),
       [this, index](Tree result) { end_run(index, std::move(result), Tree()); },
       [this, index](Tree error) {
         if (!try_again(index, error)) end_run(index, Tree(), std::move(error));
@@ -164,11 +164,8 @@ bool StepMachine::try_again(std::size_t index, const Tree& error) {
   if (!error["retry"].truthy() || !options_.retries) return false;
   if (run.retries >= options_.retries(run.action["name"].string())) return false;
   const std::int64_t wait_ms = first_wait_ms << run.retries++;
-  Tree event = typed("tool_retry");
-  event.set("id", run.call["id"]);
-  event.set("retry", Tree::integer(run.retries));
-  event.set("error", error["message"]);
-  emit(std::move(event));
+  report(CallRetry{std::string(run.call["id"].string()), run.retries,
+                   std::string(error["message"].string())});
   ask_tool(index, wait_ms);
   return true;
 }
@@ -186,7 +183,7 @@ void StepMachine::start_custom_run(std::size_t index) {
   action.set("instruction", std::move(instruction));
   action.set("state", batch_->base);
   action.set("context", context_);
-  request("executor", std::move(action), [this, index](Tree result) {
+  request(ActionKind::executor, std::move(action), [this, index](Tree result) {
     batch_->results[index] = std::move(result);
     batch_->runs[index].running = false;
     batch_->runs[index].over = true;
@@ -242,24 +239,19 @@ void StepMachine::finish_tools() {
   }
   pass_results(std::move(results));
   if (parked) {
-    state_.set("status", "waiting_for_async_tool");
+    set_status(state_, Status::waiting_for_async_tool);
   } else if (!state_["pendingToolsCalling"].items().empty()) {
     // An approved call ran while others still wait.
-    keep_waiting(state_, "waiting_for_human", now_ms_);
+    keep_waiting(state_, Status::waiting_for_human, now_ms_);
   } else if (stop && options_.history) {
     end_by_tool();
   }
-  if (!is_blocked(state_["status"].string())) over_cost_limit();
+  if (!is_blocked(status_of(state_))) over_cost_limit();
   finish_instruction();
 }
 
 void StepMachine::end_by_tool() {
-  state_.set("status", "done");
-  Tree event = typed("done");
-  event.set("finalState", state_);
-  event.set("reason", "completed");
-  event.set("reasonDetail", "A tool ended the run");
-  emit(std::move(event));
+  end_run_with("completed", "A tool ended the run");
 }
 
 void StepMachine::merge_custom_tools() {
@@ -289,8 +281,8 @@ void StepMachine::merge_custom_tools() {
     for (const std::string_view member : {"usage", "cost"}) {
       add_delta(state_.at(member), base[member], made[member]);
     }
-    if (is_blocked(made["status"].string())) {
-      state_.set("status", made["status"]);
+    if (is_blocked(status_of(made))) {
+      set_status(state_, status_of(made));
       if (made["pendingToolsCalling"].is_array()) {
         Tree* pending = state_.find("pendingToolsCalling");
         Tree& list =
@@ -310,7 +302,7 @@ void StepMachine::merge_custom_tools() {
   payload.set("toolCount", Tree::integer(static_cast<std::int64_t>(batch_->runs.size())));
   payload.set("toolResults", std::move(results));
   next_context_ = context_of("tools_batch_result", std::move(payload));
-  if (!is_blocked(state_["status"].string())) over_cost_limit();
+  if (!is_blocked(status_of(state_))) over_cost_limit();
   finish_instruction();
 }
 
