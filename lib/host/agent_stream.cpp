@@ -55,17 +55,9 @@ Error error_of_limit(Errc code, const Tree& state) {
   return make_error(code, reached->detail + ". `result` has the answer so far.");
 }
 
-// The error of the run with what the event of its end says of the provider that failed.
-std::string failure_json(const Error& error, const std::string& members) {
-  std::string json = error_json(error);
-  const auto parsed = Tree::parse("{" + members + "}");
-  if (!parsed) return json;
-  const Tree& told = parsed.value()["metadata"]["millrace"];
-  json.pop_back();
-  for (const std::string_view name : {"provider", "endpoint", "error", "cause"}) {
-    if (!told[name].is_null()) json::append_raw_member(json, name, told[name].to_json());
-  }
-  return json + "}";
+// The error of the run, with what is known of the provider that failed.
+std::string failure_json(const run::AgentOutcome& outcome) {
+  return outcome.failure ? outcome.failure->json : error_json(*outcome.error);
 }
 
 }  // namespace
@@ -321,8 +313,7 @@ void AgentStream::finish() {
   }
   items_->add(item);
   if (outcome.error) {
-    items_->add(R"({"type":"@failed","error":)" + failure_json(*outcome.error, outcome.members) +
-                "}");
+    items_->add(R"({"type":"@failed","error":)" + failure_json(outcome) + "}");
   }
   run::report_end(*session_, spec_.input.thread_id, spec_.input.run_id, sink_);
 }

@@ -8,7 +8,6 @@
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
 #include "base/json.hpp"
-#include "model/call/clock.hpp"
 #include "os/event_loop.hpp"
 
 namespace millrace::run {
@@ -81,10 +80,10 @@ AgentSession::Child::Child(AgentSession& parent, std::uint64_t action, const Sub
       action_(action),
       agent_(agent),
       call_id_(std::move(call_id)),
-      timer_(parent.services_.loop, [this] {
+      timer_(parent.services_.wait([this] {
         timed_out_ = true;
         session_->stop();
-      }) {}
+      })) {}
 
 void AgentSession::Child::start(const model::DriverServices& services, AgentTask task) {
   run_id_ = services.call.ids.next_id();
@@ -92,7 +91,7 @@ void AgentSession::Child::start(const model::DriverServices& services, AgentTask
   event::SubagentStart start{run_id_, agent_.name};
   start.call_id = call_id_;
   parent_.emit(start);
-  if (agent_.timeout.count() > 0) timer_.start_at(os::Timer::Clock::now() + agent_.timeout);
+  if (agent_.timeout.count() > 0) timer_->start(agent_.timeout);
   session_ = std::make_shared<AgentSession>(services, agent_.plan, std::move(task), *this);
   session_->start();
 }
@@ -117,7 +116,7 @@ void AgentSession::Child::moved() {
     return;
   }
   if (std::exchange(told_end_, true)) return;
-  timer_.cancel();
+  timer_->cancel();
   const std::weak_ptr<AgentSession> weak = parent_.weak_from_this();
   const std::uint64_t action = action_;
   parent_.services_.loop.post([weak, action] {
@@ -270,10 +269,10 @@ void AgentSession::end_child(std::uint64_t action, const Child& child,
   decision.set("result", outcome.content);
   decision.set("success", Tree::flag(!outcome.is_error));
   auto applied =
-      agent::apply_decision(std::move(state_), decision, model::now_ms(), services_.call.ids);
+      agent::apply_decision(std::move(state_), decision, services_.now_ms(), services_.call.ids);
   if (!applied) {
     state_ = Tree::object();
-    return end({AgentOutcome::Kind::failed, "error", applied.error(), {}, {}});
+    return end({AgentOutcome::Kind::failed, "error", applied.error(), {}});
   }
   state_ = std::move(applied.value().at("newState"));
   if (applied.value()["nextContext"].is_object()) context_ = applied.value()["nextContext"];
@@ -308,12 +307,12 @@ void AgentSession::keep_child(std::uint64_t action, const Child& child) {
   }
   Tree deferred = Tree::object();
   deferred.set("deferred", Tree::flag(true));
-  machine_->complete(action, std::move(deferred), model::now_ms());
+  machine_->complete(action, std::move(deferred), services_.now_ms());
   pump();
 }
 
 void AgentSession::resume_children() {
-  agent::end_human_wait(state_, model::now_ms());
+  agent::end_human_wait(state_, services_.now_ms());
   keep_time(agent::deadline_of(state_));
   const Tree answers = std::move(task_.children);
   std::size_t index = 0;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "os/timer.hpp"
 #include "run/session.hpp"
 
 namespace millrace::run {
@@ -43,7 +42,7 @@ class AgentSession::Child final : public AgentOwner {
   const SubAgent& agent_;
   std::string call_id_;
   std::string run_id_;
-  os::Timer timer_;
+  std::unique_ptr<TimeSource::Wait> timer_;
   bool timed_out_ = false;
   bool told_end_ = false;
   std::shared_ptr<AgentSession> session_;

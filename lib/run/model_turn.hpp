@@ -20,6 +20,13 @@ namespace millrace::run {
 // Ids that a reader of the run has seen. A model may repeat those of an earlier turn.
 using UsedIds = std::unordered_set<std::string>;
 
+// How a turn failed.
+struct TurnFailure {
+  std::string code;     // the provider's own word, where it has one
+  std::string members;  // further ones of the event that tells it, without braces
+  std::string json;     // ModelCall::failure_json
+};
+
 // Thread: engine thread.
 class ModelTurn final : public model::CallDriver, private event::EventSink {
  public:
@@ -41,10 +48,10 @@ class ModelTurn final : public model::CallDriver, private event::EventSink {
   [[nodiscard]] bool silent() const { return silent_; }
   [[nodiscard]] bool ended() const { return call().ended(); }
   [[nodiscard]] const Seldom<Error>& error() const { return call().error(); }
-  // The word for the failure that readers are told; the provider's own where it has one.
-  [[nodiscard]] const std::string& failure_code() const { return failure_code_; }
-  // Further members of the event that told it, without braces.
-  [[nodiscard]] const std::string& failure_members() const { return failure_members_; }
+  // How the call failed, as readers are told.
+  [[nodiscard]] TurnFailure failure() const {
+    return {failure_code_, failure_members_, call().failure_json()};
+  }
   // The turn for the step machine: what the model said, or has said so far, and as `usage` and
   // `attempts` what that took.
   [[nodiscard]] json::Tree take_chunk() const;

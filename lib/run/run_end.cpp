@@ -56,8 +56,13 @@ void report_end(const AgentSession& session, std::string_view thread_id, std::st
   tell_usage(session.state(), sink);
   if (outcome.kind == AgentOutcome::Kind::failed) {
     const Error error = outcome.error.value_or(make_error(Errc::internal));
-    const std::string_view code = outcome.code.empty() ? error.code_name() : outcome.code;
-    sink.on_event({event::Failed{error.message, code}, outcome.members});
+    event::Event failed{event::Failed{error.message, error.code_name()}};
+    if (outcome.failure) {
+      const TurnFailure& failure = *outcome.failure;
+      if (!failure.code.empty()) failed.body = event::Failed{error.message, failure.code};
+      failed.extra = failure.members;
+    }
+    sink.on_event(failed);
     return;
   }
   // A run that did what the answer wanted is no broken one to clients that know no outcomes.

@@ -8,7 +8,6 @@
 #include "agent/interrupts.hpp"
 #include "agent/state.hpp"
 #include "base/json.hpp"
-#include "model/call/clock.hpp"
 #include "run/children.hpp"
 
 namespace millrace::run {
@@ -90,7 +89,7 @@ bool AgentSession::goes_on() {
   tell_rest();
   reason_ = state_["endReason"].string();
   if (status == agent::Status::interrupted || reason_ == "user_aborted") {
-    end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}, true});
+    end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, true});
   } else {
     finish();
   }
@@ -98,7 +97,7 @@ bool AgentSession::goes_on() {
 }
 
 void AgentSession::prepare_state() {
-  const std::int64_t now = model::now_ms();
+  const std::int64_t now = services_.now_ms();
   context_ = std::move(task_.context);
   if (task_.state.is_object()) {
     state_ = std::move(task_.state);
@@ -171,7 +170,7 @@ void AgentSession::next_step() {
     };
   }
   machine_ = std::make_unique<agent::StepMachine>(std::move(options), services_.call.ids);
-  machine_->begin(std::move(state_), std::move(context_), model::now_ms());
+  machine_->begin(std::move(state_), std::move(context_), services_.now_ms());
   state_ = Tree();
   context_ = Tree();
   keep_time(machine_->deadline_ms());
@@ -180,20 +179,19 @@ void AgentSession::next_step() {
 // Once for a run: what it waits for people is before its first step here.
 void AgentSession::keep_time(std::optional<std::int64_t> until_ms) {
   if (!until_ms || deadline_) return;
-  deadline_ =
-      std::make_unique<os::Timer>(services_.loop, [this, at = *until_ms] { watch_deadline(at); });
+  deadline_ = services_.wait([this, at = *until_ms] { watch_deadline(at); });
   start_deadline(*until_ms);
 }
 
 // What is too far for the clock of a timer is looked at again.
 void AgentSession::start_deadline(std::int64_t at_ms) {
   constexpr std::int64_t longest = 24LL * 60 * 60 * 1000;
-  const std::int64_t rest = std::clamp<std::int64_t>(at_ms - model::now_ms(), 0, longest);
-  deadline_->start_at(os::Timer::Clock::now() + std::chrono::milliseconds(rest));
+  const std::int64_t rest = std::clamp<std::int64_t>(at_ms - services_.now_ms(), 0, longest);
+  deadline_->start(std::chrono::milliseconds(rest));
 }
 
 void AgentSession::watch_deadline(std::int64_t at_ms) {
-  if (model::now_ms() < at_ms) return start_deadline(at_ms);
+  if (services_.now_ms() < at_ms) return start_deadline(at_ms);
   expire();
 }
 
@@ -222,7 +220,7 @@ void AgentSession::perform(const agent::StepAction& action) {
   }
   if (action.kind == agent::ActionKind::tool) return start_tool(action.id, action.payload);
   machine_->fail(action.id, agent::error_tree(make_error(Errc::unknown_instruction)),
-                 model::now_ms());
+                 services_.now_ms());
 }
 
 void AgentSession::take_report(const agent::StepReport& report) {
@@ -268,7 +266,7 @@ void AgentSession::take_outcome(agent::StepOutcome outcome) {
   state_.set("modelStep", std::move(step));
   if (agent::status_of(state_) == agent::Status::done) state_.set("endReason", reason_);
   tell_rest();
-  if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  if (stopping_) return end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
   if (context_.is_object()) return next_step();
   finish();
 }
@@ -285,20 +283,20 @@ void AgentSession::finish() {
   const agent::Status status = agent::status_of(state_);
   if (status == agent::Status::error) {
     const Error error = turn_error_ ? std::move(*turn_error_) : error_of(state_["error"]);
-    AgentOutcome failed{AgentOutcome::Kind::failed, "error", error, turn_code_, {}};
-    failed.members = turn_members_;
+    AgentOutcome failed{AgentOutcome::Kind::failed, "error", error, {}};
+    failed.failure = std::move(turn_failure_);
     return end(std::move(failed));
   }
   if (status == agent::Status::waiting_for_human || status == agent::Status::waiting_for_async_tool)
     return end_waiting();
-  end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}, {}});
+  end({AgentOutcome::Kind::finished, reason_.empty() ? "completed" : reason_, {}, {}});
 }
 
 // What people are asked; from here on the run waits for them, also when an agent it calls asks.
 Tree AgentSession::ask() {
-  Tree interrupts = agent::open_interrupts(state_, model::now_ms(), services_.call.ids);
+  Tree interrupts = agent::open_interrupts(state_, services_.now_ms(), services_.call.ids);
   if (!interrupts.items().empty() && state_["humanWaitingSince"].is_null()) {
-    state_.set("humanWaitingSince", Tree::integer(model::now_ms()));
+    state_.set("humanWaitingSince", Tree::integer(services_.now_ms()));
   }
   return interrupts;
 }
@@ -308,7 +306,6 @@ void AgentSession::end_waiting() {
   const bool asks = !interrupts.items().empty();
   end({asks ? AgentOutcome::Kind::waiting : AgentOutcome::Kind::delegated,
        std::string(asks ? "waiting_for_human" : "waiting_for_client"),
-       {},
        {},
        std::move(interrupts)});
 }

@@ -64,10 +64,9 @@ struct AgentOutcome {
   Kind kind = Kind::finished;
   std::string reason;
   std::optional<Error> error;
-  std::string code;          // what readers are told of the error; "" is its own
-  json::Tree interrupts;     // of AG-UI's shape
-  bool decided = false;      // cancelled by a person's answer, not in the middle of something
-  std::string members = {};  // of the error's event, further ones, without braces
+  json::Tree interrupts;  // of AG-UI's shape
+  bool decided = false;   // cancelled by a person's answer, not in the middle of something
+  Seldom<TurnFailure> failure = std::nullopt;  // of the turn that the error is of
 };
 
 // What a host is asked to do.
@@ -220,14 +219,13 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::unique_ptr<agent::StepMachine> machine_;
   // No two actions of a run have one id: the host may answer late.
   std::uint64_t last_action_ = 0;
-  std::unique_ptr<os::Timer> deadline_;  // of runs with a limit of time
+  std::unique_ptr<TimeSource::Wait> deadline_;  // of runs with a limit of time
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;
   std::string reason_;        // of the step machine's end
   Seldom<Error> turn_error_;  // that ends the run
-  std::string turn_code_;
-  std::string turn_members_;
+  Seldom<TurnFailure> turn_failure_;
   Seldom<AgentOutcome> outcome_;
 
   // Calls of the last turn of the model whose result the reader does not have.
@@ -240,7 +238,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   bool host_turn_ = false;  // the turn is the host's
   std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
   // Calls that begin later.
-  std::map<std::uint64_t, std::unique_ptr<os::Timer>> waits_;
+  std::map<std::uint64_t, std::unique_ptr<TimeSource::Wait>> waits_;
   std::map<std::uint64_t, std::unique_ptr<Child>> children_;
   // Children that wait for their turn.
   struct Queued {

@@ -5,7 +5,6 @@
 #include "agent/message_rows.hpp"
 #include "agent/state.hpp"
 #include "base/json.hpp"
-#include "model/call/clock.hpp"
 #include "run/children.hpp"
 #include "run/session.hpp"
 
@@ -61,15 +60,15 @@ void AgentSession::call_model(std::uint64_t action, const Tree& payload) {
   const bool silent = payload["purpose"].string() == "compression";
   if (plan_->rounds) {
     const auto room = agent::check_room(payload["messages"], plan_->definitions, *plan_->rounds);
-    if (!room) return machine_->fail(action, agent::error_tree(room.error()), model::now_ms());
+    if (!room) return machine_->fail(action, agent::error_tree(room.error()), services_.now_ms());
   }
   if (!silent) open_step();
   if (plan_->host_model) return ask_host(action, payload["messages"]);
   if (!*request_)
-    return machine_->fail(action, agent::error_tree(request_->error()), model::now_ms());
+    return machine_->fail(action, agent::error_tree(request_->error()), services_.now_ms());
   auto messages = messages_for(payload["messages"], silent);
   if (!messages)
-    return machine_->fail(action, agent::error_tree(messages.error()), model::now_ms());
+    return machine_->fail(action, agent::error_tree(messages.error()), services_.now_ms());
   model::ChatPayload asked = request_->value();
   asked.messages = std::move(messages).value();
   if (!payload["tools"].is_true()) asked.tools.clear();
@@ -109,10 +108,9 @@ void AgentSession::on_turn() {
     take_cut_turn(*turn);
     if (!turn->silent()) {
       turn_error_ = turn->error();
-      turn_code_ = turn->failure_code();
-      turn_members_ = turn->failure_members();
+      turn_failure_ = turn->failure();
     }
-    machine_->fail(action, agent::error_tree(*turn->error()), model::now_ms());
+    machine_->fail(action, agent::error_tree(*turn->error()), services_.now_ms());
   } else {
     take_turn(action, turn->take_chunk());
   }
@@ -126,7 +124,7 @@ void AgentSession::take_turn(std::uint64_t action, Tree chunk) {
     open_calls_.emplace_back(call["id"].string());
   }
   machine_->progress(action, std::move(chunk));
-  machine_->complete(action, Tree(), model::now_ms());
+  machine_->complete(action, Tree(), services_.now_ms());
 }
 
 void AgentSession::ask_host(std::uint64_t action, const Tree& rows) {
@@ -145,7 +143,7 @@ void AgentSession::on_host_turn(std::string_view json) {
     take_turn(turn_action_, std::move(chunk).value());
   } else {
     turn_error_ = chunk.error();
-    machine_->fail(turn_action_, agent::error_tree(chunk.error()), model::now_ms());
+    machine_->fail(turn_action_, agent::error_tree(chunk.error()), services_.now_ms());
   }
   pump();
 }
@@ -158,13 +156,13 @@ void AgentSession::start_tool(std::uint64_t action, const Tree& payload) {
   const std::int64_t wait_ms = payload["waitMs"].integer_or(0);
   if (wait_ms <= 0) return call_tool(action, payload);
   auto& wait = waits_[action];
-  wait = std::make_unique<os::Timer>(services_.loop, [this, action, payload] {
+  wait = services_.wait([this, action, payload] {
     const auto self = shared_from_this();
     waits_.erase(action);
     call_tool(action, payload);
     if (owner_ != nullptr) owner_->moved();
   });
-  wait->start_at(os::Timer::Clock::now() + std::chrono::milliseconds(wait_ms));
+  wait->start(std::chrono::milliseconds(wait_ms));
 }
 
 void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
@@ -257,9 +255,9 @@ void AgentSession::end_tool(std::uint64_t action, const tool::ToolOutcome& outco
   if (!machine_) return;
   const auto self = shared_from_this();
   if (outcome.is_error) {
-    machine_->fail(action, failure_of(outcome), model::now_ms());
+    machine_->fail(action, failure_of(outcome), services_.now_ms());
   } else {
-    machine_->complete(action, result_of(outcome), model::now_ms());
+    machine_->complete(action, result_of(outcome), services_.now_ms());
   }
   pump();
 }

@@ -4,7 +4,6 @@
 
 #include "agent/decision.hpp"
 #include "agent/state.hpp"
-#include "model/call/clock.hpp"
 #include "run/children.hpp"
 #include "run/session.hpp"
 
@@ -14,9 +13,9 @@ namespace millrace::run {
 void AgentSession::expire() {
   if (outcome_) return;
   const auto self = shared_from_this();
-  if (!machine_) return end_between({AgentOutcome::Kind::finished, "timeout", {}, {}, {}});
+  if (!machine_) return end_between({AgentOutcome::Kind::finished, "timeout", {}, {}});
   take_partial_turn();
-  machine_->expire(model::now_ms());
+  machine_->expire(services_.now_ms());
   cancel_all();
   pump();
 }
@@ -49,13 +48,13 @@ void AgentSession::end_between(AgentOutcome outcome) {
   agent::abort_waiting(state_,
                        stopped ? "The call was aborted before it was finished."
                                : "The call was not finished when the time of the run was over.",
-                       model::now_ms(), services_.call.ids);
+                       services_.now_ms(), services_.call.ids);
   for (const std::string_view gone : {"subAgentRuns", "openQuestions"}) state_.erase(gone);
   if (stopped) {
     agent::set_status(state_, agent::Status::interrupted);
     Tree& interruption = state_.set("interruption", Tree::object());
     interruption.set("reason", outcome.reason);
-    interruption.set("interruptedAt", agent::iso_time(model::now_ms()));
+    interruption.set("interruptedAt", agent::iso_time(services_.now_ms()));
     interruption.set("canResume", Tree::flag(true));
   } else {
     agent::set_status(state_, agent::Status::done);
@@ -86,15 +85,15 @@ void AgentSession::end(AgentOutcome outcome) {
 void AgentSession::end_at_once() {
   prepare_state();
   owner_->rest(state_, context_);
-  end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  end({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
 }
 
 void AgentSession::stop() {
   if (outcome_ || std::exchange(stopping_, true)) return;
   const auto self = shared_from_this();
-  if (!machine_) return end_between({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}, {}});
+  if (!machine_) return end_between({AgentOutcome::Kind::cancelled, "user_aborted", {}, {}});
   take_partial_turn();
-  machine_->abort("user_aborted", model::now_ms());
+  machine_->abort("user_aborted", services_.now_ms());
   cancel_all();
   pump();
 }

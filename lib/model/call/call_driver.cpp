@@ -4,8 +4,38 @@
 
 #include "model/call/clock.hpp"
 #include "os/random_ids.hpp"
+#include "os/timer.hpp"
 
 namespace millrace::model {
+namespace {
+
+class TimerWait final : public TimeSource::Wait {
+ public:
+  TimerWait(os::EventLoop& loop, std::function<void()> over) : timer_(loop, std::move(over)) {}
+  void start(std::chrono::milliseconds time) override {
+    timer_.start_at(os::Timer::Clock::now() + time);
+  }
+  void cancel() override { timer_.cancel(); }
+
+ private:
+  os::Timer timer_;
+};
+
+}  // namespace
+
+model::Moment DriverServices::now() const {
+  return time != nullptr ? time->now() : moment_now();
+}
+
+std::int64_t DriverServices::now_ms() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now().wall.time_since_epoch())
+      .count();
+}
+
+std::unique_ptr<TimeSource::Wait> DriverServices::wait(std::function<void()> over) const {
+  if (time != nullptr) return time->wait(std::move(over));
+  return std::make_unique<TimerWait>(loop, std::move(over));
+}
 
 // One transfer of the call. What comes of one that was abandoned reaches nobody.
 class CallDriver::Leg final : public net::TransferHandler {
@@ -17,13 +47,13 @@ class CallDriver::Leg final : public net::TransferHandler {
   void on_head(net::ResponseHead head) override {
     const std::shared_ptr<CallDriver> driver = driver_;
     if (!driver) return;
-    driver->call_->on_head(std::move(head), moment_now());
+    driver->call_->on_head(std::move(head), driver->services_.now());
     driver->progressed();
   }
   void on_data(std::string_view decoded) override {
     const std::shared_ptr<CallDriver> driver = driver_;
     if (!driver) return;
-    driver->call_->on_data(decoded, moment_now());
+    driver->call_->on_data(decoded, driver->services_.now());
     driver->progressed();
     if (is_calm_ || !driver_ || !driver->has_token()) return;
     is_calm_ = true;
@@ -33,7 +63,7 @@ class CallDriver::Leg final : public net::TransferHandler {
     const std::shared_ptr<CallDriver> driver = std::exchange(driver_, nullptr);
     if (!driver) return;
     driver->leg_.reset();
-    driver->call_->on_done(std::move(error), moment_now());
+    driver->call_->on_done(std::move(error), driver->services_.now());
     driver->progressed();
   }
 
@@ -54,7 +84,7 @@ void CallDriver::prepare(model::CallOptions options, model::ChatPayload payload,
 }
 
 void CallDriver::begin() {
-  call_->start(moment_now());
+  call_->start(services_.now());
   progressed();
 }
 
@@ -70,13 +100,13 @@ void CallDriver::resume() {
 
 void CallDriver::halt() {
   if (retry_) retry_->cancel();
-  call_->stop(moment_now());
+  call_->stop(services_.now());
   progressed();
 }
 
 void CallDriver::answer(std::uint64_t id, std::string_view json) {
   asks_events_ = false;
-  call_->complete(id, json, moment_now());
+  call_->complete(id, json, services_.now());
   progressed();
   if (leg_ && !full_ && !asks_events_) services_.client.resume(transfer_);
 }
@@ -101,15 +131,15 @@ bool CallDriver::abandon() {
 
 void CallDriver::wait(std::chrono::milliseconds time) {
   if (!retry_) {
-    retry_ = std::make_unique<os::Timer>(services_.loop, [this] {
+    retry_ = services_.wait([this] {
       const auto self = shared_from_this();
       // What waits for the reader comes before what follows from a silence.
       if (leg_ && (full_ || asks_events_)) return wait(std::chrono::seconds{1});
-      call_->on_timer(moment_now());
+      call_->on_timer(services_.now());
       progressed();
     });
   }
-  retry_->start_at(os::Timer::Clock::now() + time);
+  retry_->start(time);
 }
 
 void CallDriver::ask(std::uint64_t id, model::Hook hook, std::string json) {
@@ -132,7 +162,7 @@ bool CallDriver::aside(std::uint64_t number, const Work& work) {
     return [weak, number] {
       const auto self = weak.lock();
       if (!self) return;
-      self->call_->on_built(number, moment_now());
+      self->call_->on_built(number, self->services_.now());
       self->progressed();
     };
   });

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "app/time_source.hpp"
 #include "event/event.hpp"
 #include "model/call/call.hpp"
 #include "net/client.hpp"
 #include "os/blocking_pool.hpp"
-#include "os/timer.hpp"
 
 namespace millrace::model {
 
@@ -23,6 +23,12 @@ struct DriverServices {
   net::Sender& client;
   model::CallServices call;
   os::BlockingPool* pool = nullptr;  // for what takes long; without it that is done here
+  TimeSource* time = nullptr;        // null is the system's
+
+  [[nodiscard]] model::Moment now() const;
+  // Units: milliseconds since 1970.
+  [[nodiscard]] std::int64_t now_ms() const;
+  [[nodiscard]] std::unique_ptr<TimeSource::Wait> wait(std::function<void()> over) const;
 };
 
 // The base of whoever runs a model call and hands its events on.
@@ -75,8 +81,8 @@ class CallDriver : public std::enable_shared_from_this<CallDriver>, private mode
 
   DriverServices services_;
   std::unique_ptr<model::ModelCall> call_;
-  std::unique_ptr<os::Timer> retry_;  // once an attempt failed
-  std::shared_ptr<Leg> leg_;          // the transfer that runs
+  std::unique_ptr<TimeSource::Wait> retry_;  // once an attempt failed
+  std::shared_ptr<Leg> leg_;                 // the transfer that runs
   net::TransferId transfer_ = 0;
   bool asks_events_ = false;  // user code has events: the transfer pauses
   bool full_ = false;         // the reader lags behind
