@@ -42,7 +42,7 @@ class AgentSession::Child final : public AgentOwner {
   const SubAgent& agent_;
   std::string call_id_;
   std::string run_id_;
-  std::unique_ptr<TimeSource::Wait> timer_;
+  std::unique_ptr<model::TimeSource::Wait> timer_;
   bool timed_out_ = false;
   bool told_end_ = false;
   std::shared_ptr<AgentSession> session_;

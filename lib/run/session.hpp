@@ -97,7 +97,7 @@ struct LongConversation {
   static constexpr std::size_t least_rows = 24;
 
   agent::ProviderRows rows;
-  RowMessages messages;
+  agent::RowMessages messages;
   agent::ContextTokens tokens;
 };
 
@@ -219,7 +219,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   std::unique_ptr<agent::StepMachine> machine_;
   // No two actions of a run have one id: the host may answer late.
   std::uint64_t last_action_ = 0;
-  std::unique_ptr<TimeSource::Wait> deadline_;  // of runs with a limit of time
+  std::unique_ptr<model::TimeSource::Wait> deadline_;  // of runs with a limit of time
   bool pumping_ = false;
   bool paused_ = false;
   bool stopping_ = false;
@@ -238,7 +238,7 @@ class AgentSession final : public std::enable_shared_from_this<AgentSession> {
   bool host_turn_ = false;  // the turn is the host's
   std::map<std::uint64_t, std::shared_ptr<ToolJob>> jobs_;
   // Calls that begin later.
-  std::map<std::uint64_t, std::unique_ptr<TimeSource::Wait>> waits_;
+  std::map<std::uint64_t, std::unique_ptr<model::TimeSource::Wait>> waits_;
   std::map<std::uint64_t, std::unique_ptr<Child>> children_;
   // Children that wait for their turn.
   struct Queued {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/time_source.hpp"
+#include "model/call/time_source.hpp"
 #include "event/event.hpp"
 #include "model/call/call.hpp"
 #include "net/client.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/time_source.hpp"
+#include "model/call/time_source.hpp"
 
 namespace millrace::test {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "app/session_rig.hpp"
+#include "run/session_rig.hpp"
 #include "run/suspended_runs.hpp"
 
-namespace millrace::app {
+namespace millrace::run {
 namespace {
 
 using json::Tree;
@@ -194,4 +194,4 @@ TEST(AgentTurns, SendTheConversationSoFarAndWhatIsNew) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::run

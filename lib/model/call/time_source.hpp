@@ -7,7 +7,7 @@
 
 #include "model/call/call.hpp"
 
-namespace millrace::app {
+namespace millrace::model {
 
 // Thread: engine thread.
 class TimeSource {
@@ -26,4 +26,4 @@ class TimeSource {
   virtual std::unique_ptr<Wait> wait(std::function<void()> over) = 0;
 };
 
-}  // namespace millrace::app
+}  // namespace millrace::model

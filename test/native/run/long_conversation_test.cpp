@@ -15,7 +15,7 @@
 #include "run/session.hpp"
 #include "support/tree.hpp"
 
-namespace millrace::app {
+namespace millrace::run {
 namespace {
 
 using json::Tree;
@@ -229,4 +229,4 @@ TEST(LongConversation, KeepsTheMessagesOfRowsThatStayed) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::run
