@@ -224,12 +224,12 @@ class Bench final : public run::AgentOwner {
     for (std::size_t turn = 1; turn <= turns_; ++turn) {
       const json::Tree& rows = rows_[turn];
       if (rows.is_null() || rows_[turn - 1].is_null()) continue;
-      model::LongConversation kept;
+      run::LongConversation kept;
       const auto append = [&] { return kept.messages.take(kept.rows.take(rows, ids_)); };
       const auto anew = [&] { return agent::messages_of(agent::provider_rows(rows, ids_)); };
       static_cast<void>(kept.messages.take(kept.rows.take(rows_[turn - 1], ids_)));
       measure(figures_.append_us[turn], append);
-      const bool is_long = rows.items().size() >= model::LongConversation::least_rows;
+      const bool is_long = rows.items().size() >= run::LongConversation::least_rows;
       if (is_long) {
         figures_.convert_us[turn] = figures_.append_us[turn];
       } else {
