@@ -1,4 +1,4 @@
-// Checks the rules that keep the house in shape, over lib/ and native/:
+// Checks the rules that keep the house in shape, over lib/, native/ and js/:
 //   - a room includes only what scripts/layers.json allows, and the engine never includes native/
 //   - a third-party header stays in its room; where layers.json says "private", so do headers of ours that
 //     include it, directly or not
@@ -6,11 +6,13 @@
 //     temporaries twice
 //   - no Function::New without guard<...>: a C++ exception that leaves a callback ends the process
 //   - no function of C that asks the locale of the process, which is not ours to set
+//   - a file of js/ imports only what scripts/layers.json allows, and no imports form a circle
 // Prints one line a violation and exits with 1. Tests call violationsIn() with made-up files.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { jsViolations, reachable } from './lint/js-rooms.mjs';
 import { sources } from './sources.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -18,6 +20,11 @@ const layers = JSON.parse(readFileSync(join(root, 'scripts/layers.json'), 'utf8'
 
 // `files`: path from the root -> text. Gives sentences.
 export function violationsIn(files) {
+  const cpp = files.filter(([path]) => !path.startsWith('js/'));
+  return [...cppViolations(cpp), ...jsViolations(files, layers.js)];
+}
+
+function cppViolations(files) {
   const found = [];
   const users = layers.third_party.map(() => new Set());
   for (const [path, text] of files) {
@@ -43,14 +50,6 @@ export function violationsIn(files) {
 
 const roomOf = (path) => /^lib\/([^/]+)\//.exec(path)?.[1];
 
-function reachable(room, seen = new Set([room])) {
-  for (const next of layers.rooms[room] ?? []) {
-    if (next === '*') Object.keys(layers.rooms).forEach((name) => seen.add(name));
-    else if (!seen.has(next)) reachable(next, seen.add(next));
-  }
-  return seen;
-}
-
 function includeViolations(path, text, users) {
   const found = [];
   const room = roomOf(path);
@@ -70,7 +69,7 @@ function ownInclude(path, room, name) {
   }
   if (!room || target in layers.rooms === false)
     return room && target === 'native' ? [`${path}: the engine must not include native/`] : [];
-  return reachable(room).has(target)
+  return reachable(room, layers.rooms).has(target)
     ? []
     : [`${path}: '${room}' must not include '${target}' ("${name}")`];
 }
@@ -266,7 +265,9 @@ function withoutCommentsAndStrings(text) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const names = sources(root, ['.cpp', '.hpp']).filter((name) => /^(lib|native)\//.test(name));
+  const names = sources(root, ['.cpp', '.hpp', '.ts']).filter((name) =>
+    /^(lib|native|js)\//.test(name),
+  );
   const found = violationsIn(names.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
   for (const line of found) console.error(line);
   console.log(`check-layers: ${names.length} files, ${found.length} violations`);

@@ -13,11 +13,8 @@ const page = 'docs/exports.md';
 // Where a declaration stands, what that is called, and the page that tells most of it; the first row counts.
 const areas = [
   ['js/agent/frost/', 'Engine', 'agent.md'],
-  [
-    /^js\/agent\/(builtin|http|image|openapi|plugins|invoke|preset|context|compression)/,
-    'Tools',
-    'tools.md',
-  ],
+  ['js/tool/', 'Tools', 'tools.md'],
+  [/^js\/agent\/(invoke|preset|context|compression)/, 'Tools', 'tools.md'],
   ['js/agent/', 'Agents', 'agent.md'],
   ['types/agent', 'Agents', 'agent.md'],
   ['js/mcp/', 'MCP', 'mcp.md'],

@@ -1,7 +1,7 @@
 // The stream adapters: each reads one wire as AG-UI events.
 import type { StreamAdapter } from '../../types/channels';
 import { MillraceError } from '../errors';
-import type { PipeSpec } from '../transport/source';
+import type { PipeSpec } from '../transport/engine-body';
 import { openSource } from '../transport/source';
 import type { AgUIAdapterOptions, StreamLimits } from './limits';
 import { checkLimits } from './limits';

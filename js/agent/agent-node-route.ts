@@ -4,7 +4,7 @@ import { gathered, jsonOf, refuseCoding } from '../request-body';
 import { type NodeResponse, pipeAGUI } from '../runs/ag-ui';
 import { messageOf } from '../thrown';
 import { answerOf, bodyLimit } from './agent-route';
-import type { EngineAgent } from './create-agent';
+import type { RunnableAgent } from './types';
 
 /** What the handler needs of a request of `node:http` or a framework on top of it. */
 export interface NodeRequest extends AsyncIterable<unknown> {
@@ -29,7 +29,7 @@ export function checkNodePair(request: unknown, response: unknown): void {
 
 /** Answers one request; what is wrong with it is a JSON body with its status. Never rejects. */
 export async function answerNode(
-  agent: EngineAgent,
+  agent: RunnableAgent,
   request: NodeRequest,
   response: NodeResponse,
 ): Promise<void> {

@@ -3,9 +3,9 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { checkFallback } from '../model/call-options';
 import { ModelRuntime } from '../model/runtime';
-import type { CreateAgentOptions, SubAgentOptions } from './create-agent';
+import type { AgentOptionsOf, SubAgentOf } from './types';
 
-const known: readonly (keyof CreateAgentOptions)[] = [
+const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'model',
   'modelName',
   'provider',
@@ -21,7 +21,7 @@ const known: readonly (keyof CreateAgentOptions)[] = [
   'retryAfterFirstToken',
 ];
 
-const ofSubAgent: readonly (keyof SubAgentOptions)[] = [
+const ofSubAgent: readonly (keyof SubAgentOf<unknown>)[] = [
   'name',
   'description',
   'agent',
@@ -37,7 +37,7 @@ function checkAgents(agents: unknown, isAgent: (one: unknown) => boolean): void 
       'createAgent(): agents must be a list of { name, description, agent }.',
     );
   }
-  for (const [index, one] of (agents as Partial<SubAgentOptions>[]).entries()) {
+  for (const [index, one] of (agents as Partial<SubAgentOf<unknown>>[]).entries()) {
     checkNames(`agents[${index}]`, one, ofSubAgent);
     if (isAgent(one?.agent)) continue;
     throw new MillraceError(
@@ -47,7 +47,7 @@ function checkAgents(agents: unknown, isAgent: (one: unknown) => boolean): void 
   }
 }
 
-const ofCompression: readonly (keyof NonNullable<CreateAgentOptions['compression']>)[] = [
+const ofCompression: readonly (keyof NonNullable<AgentOptionsOf<unknown>['compression']>)[] = [
   'enabled',
   'maxWindowToken',
   'thresholdRatio',
@@ -64,12 +64,12 @@ const otherWords = {
 };
 
 /** Throws for what createAgent() cannot make an agent of; `isAgent` knows one that it made. */
-export function checkOptions(
+export function checkOptions<Agent>(
   options: unknown,
   isAgent: (one: unknown) => boolean,
-): asserts options is CreateAgentOptions {
+): asserts options is AgentOptionsOf<Agent> {
   const { model, agents, compression, concurrency, fallback, instructions } = (options ??
-    {}) as Partial<CreateAgentOptions>;
+    {}) as Partial<AgentOptionsOf<unknown>>;
   checkNames('createAgent()', options ?? {}, known, otherWords);
   checkNames('compression', compression ?? {}, ofCompression);
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {

@@ -4,7 +4,7 @@ import type { RunAgentInput } from '../../types/events';
 import { MillraceError } from '../errors';
 import { jsonOfRequest, refusalStatus } from '../request-body';
 import type { AgentRun } from './agent-run';
-import type { EngineAgent } from './create-agent';
+import type { RunnableAgent } from './types';
 
 /** Bytes of a body. */
 export const bodyLimit: number = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ function isStream(body: unknown): boolean {
 }
 
 /** Answers one request; what is wrong with it is a JSON body with its status. Never rejects. */
-export async function answerRequest(agent: EngineAgent, request: Request): Promise<Response> {
+export async function answerRequest(agent: RunnableAgent, request: Request): Promise<Response> {
   const { method, url, signal } = request;
   const body = (): Promise<unknown> => jsonOfRequest(request, bodyLimit);
   const answer = await answerOf(agent, { method, url, signal, body }, (run) => run.response());
@@ -52,7 +52,7 @@ export async function answerRequest(agent: EngineAgent, request: Request): Promi
 
 /** What `give` makes of the run that a request starts, or the plain answer to it. Never rejects. */
 export async function answerOf<Answer>(
-  agent: EngineAgent,
+  agent: RunnableAgent,
   { method, url, signal, body }: AgentRequest,
   give: (run: AgentRun) => Answer,
 ): Promise<Answer | PlainAnswer> {

@@ -31,7 +31,7 @@ import { type AskedTools, rememberAsked } from './asked-tools';
 import type { AgentResult, AgentResultBase, LimitedResult } from './agent-result';
 import { HostCalls, type ToolQuestion } from './host-calls';
 import { HostFetches } from './host-fetches';
-import type { HostTool } from './tools';
+import type { HostTool } from '../tool/types';
 
 /** What a run needs of the agent that made it. */
 export interface RunHost {

@@ -1,7 +1,7 @@
 // The functions behind the calls that a person is asked about. A thread's question may be answered through
 // another agent with tools of the same description: what was approved is what runs then.
 import type { Interrupt } from '../../types/events';
-import type { HostTool } from './tools';
+import type { HostTool } from '../tool/types';
 
 /** Functions by the ids of their calls. */
 export type AskedTools = ReadonlyMap<string, HostTool>;

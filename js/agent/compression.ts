@@ -1,7 +1,7 @@
 // When a conversation has to be compressed: its tokens, counted or estimated, against a share of the window.
 import type { AgentMessage } from '../../types/agent';
 import { checkMember, list } from '../value-checks';
-import { ask } from './ask';
+import { ask } from '../tool/ask';
 import { countContextTokens } from './vocabulary';
 
 export interface CompressionOptions {

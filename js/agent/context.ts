@@ -2,7 +2,7 @@
 import type { AgentMessage } from '../../types/agent';
 import { modelCard } from '../model/usage';
 import { checkArgument } from '../value-checks';
-import { ask } from './ask';
+import { ask } from '../tool/ask';
 
 /** What a model can do; what is absent is taken for granted. */
 export interface ContextModelCard {

@@ -2,17 +2,13 @@
 import { randomUUID } from 'node:crypto';
 
 import { checkSignal, neverSent } from '../abort';
-import type { AgentLimits } from '../../types/agent';
 import type { AgentCapabilities, SavedRun } from '../../types/agent-run';
-import type { ResumeEntry, RunAgentInput, Tool } from '../../types/events';
-import type { ModelId } from '../../types/model';
-import type { GivenMessage, Message } from '../../types/messages';
+import type { ResumeEntry, RunAgentInput } from '../../types/events';
+import type { Message } from '../../types/messages';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { startAgentCall } from '../model/call';
-import type { Fallback, ModelRuntimeOptions } from '../model/runtime-options';
 import { ModelRuntime } from '../model/runtime';
-import type { ProviderSettings } from '../model/settings';
 import { splitModel } from '../model/settings';
 import { engine } from '../transport/engine';
 import type { NodeResponse } from '../runs/ag-ui';
@@ -22,102 +18,19 @@ import { checkOptions } from './agent-options';
 import { answerRequest, checkRequest } from './agent-route';
 import { answerNode, checkNodePair, type NodeRequest } from './agent-node-route';
 import { AgentRun, type ResumeOptions } from './agent-run';
-import { engineToolOf } from './engine-tools';
+import { engineToolOf } from '../tool/engine-tools';
 import { askedTools } from './asked-tools';
 import type { SendMessageOptions, SentMessage } from './send-message';
 import { sendMessage } from './send-message';
-import { toJson } from './serialize';
-import { agentToolName, type HostTool, type HostTools, toolList, toolPlan } from './tools';
-
-/** Who is asked before tools run. The security blacklist asks in any case. */
-export type ApprovePolicy =
-  /** Each tool as it says; the default. */
-  | 'tools'
-  /** As they say, and whatever is neither `read` nor `idempotent`. */
-  | 'risky'
-  | 'always'
-  /** `always`. */
-  | true
-  | 'never'
-  /** `never`. */
-  | false;
+import { toJson } from '../serialize';
+import { agentToolName, toolList, toolPlan } from '../tool/tool';
+import type { HostTool } from '../tool/types';
+import type { AgentInput, AgentOptionsOf, AgentRunOptions, SubAgentOf } from './types';
 
 /** Another agent that the model may give work to. */
-export interface SubAgentOptions {
-  name: string;
-  description: string;
-  agent: EngineAgent;
-  /** Whether it sees the conversation so far. */
-  inheritMessages?: boolean | undefined;
-  /** 30 minutes when absent. */
-  timeoutMs?: number | undefined;
-}
+export type SubAgentOptions = SubAgentOf<EngineAgent>;
 
-export interface CreateAgentOptions {
-  /** `provider:model`, or a runtime together with `modelName`. `demo:demo` needs no key. */
-  model: ModelId | ModelRuntime;
-  modelName?: string | undefined;
-  /** Settings of the provider, where `model` is a name; `fetch` and `transport` as a runtime has them. */
-  provider?: (ProviderSettings & Pick<ModelRuntimeOptions, 'fetch' | 'transport'>) | undefined;
-  /** Who is asked when the model fails before it has shown anything. */
-  fallback?: readonly Fallback[] | undefined;
-  instructions?: string | undefined;
-  /**
-   * Functions of the host, tools of builtinTools() and MCP clients, and names of the engine's own tools:
-   * `time`, `calculator`, `http_fetch`, and `ask_user`, by which the model asks a person and waits for
-   * the answer. In a record the keys are the names.
-   */
-  tools?: HostTools | undefined;
-  agents?: readonly SubAgentOptions[] | undefined;
-  approve?: ApprovePolicy | undefined;
-  limits?:
-    | (Pick<AgentLimits, 'maxTokens' | 'maxDurationMs' | 'maxRepeats' | 'maxCallsPerStep'> & {
-        /** Turns of the model with tools; one last answer follows. 32 when absent, 0 for no limit. */
-        maxSteps?: number | undefined;
-        /** US dollars; refused where the price of a model is not known. */
-        maxCost?: number | undefined;
-      })
-    | undefined;
-  /** Further members of every request: temperature, max_tokens ... */
-  parameters?: Record<string, unknown> | undefined;
-  compression?:
-    | {
-        enabled?: boolean | undefined;
-        maxWindowToken?: number | undefined;
-        thresholdRatio?: number | undefined;
-        driftMultiplier?: number | undefined;
-      }
-    | undefined;
-  /** Calls of tools at a time; 8 when absent. */
-  concurrency?: number | undefined;
-  retryAfterFirstToken?: boolean | undefined;
-}
-
-export interface AgentRunOptions {
-  signal?: AbortSignal | undefined;
-  threadId?: string | undefined;
-  runId?: string | undefined;
-  /** Tools that the client runs: called without a result, the run ends as `delegated`. */
-  clientTools?: readonly Tool[] | undefined;
-  /** Answers to the questions of the thread's run that was interrupted. */
-  resume?: readonly ResumeEntry[] | undefined;
-  /** The shape of the messages where it is no canonical one: `openai`, `anthropic`, `langgraph` ... */
-  format?: string | undefined;
-  /** Keeps `state` up to date. */
-  saves?: boolean | undefined;
-  /** Called after each step with what is needed to go on from there. */
-  onStep?: ((saved: SavedRun) => void) | undefined;
-  /** Characters of events that are kept for a second reading; default 16 Mi. */
-  keptSize?: number | undefined;
-  /** As of a runtime's calls: how long pieces of a text may wait for those that follow; default 50, 0 for none. */
-  throttleMs?: number | undefined;
-}
-
-/** What a run begins with: a question, a conversation, or the body that an AG-UI client sends. */
-export type AgentInput =
-  | string
-  | readonly GivenMessage[]
-  | (Partial<Omit<RunAgentInput, 'messages'>> & { messages?: readonly GivenMessage[] | undefined });
+export type CreateAgentOptions = AgentOptionsOf<EngineAgent>;
 
 const defaultKeptSize = 1 << 24;
 
@@ -143,7 +56,7 @@ export class EngineAgent {
   readonly #called: EngineAgent[] = [];
 
   constructor(options: CreateAgentOptions) {
-    checkOptions(options, (one) => one instanceof EngineAgent);
+    checkOptions<EngineAgent>(options, (one) => one instanceof EngineAgent);
     const tools = toolList(options.tools);
     for (const one of tools) {
       if (typeof one !== 'string') this.#tools.set(agentToolName(one), one);

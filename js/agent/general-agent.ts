@@ -9,9 +9,9 @@ import type {
   InterventionAudit,
   ModelRuntimeConfig,
 } from '../../types/agent';
-import { askJson } from './ask';
+import { askJson } from '../tool/ask';
 import { DEFAULT_SECURITY_BLACKLIST } from './intervention';
-import { toJson } from './serialize';
+import { toJson } from '../serialize';
 import { countContextTokens } from './vocabulary';
 
 /** What a GeneralChatAgent is made with. */

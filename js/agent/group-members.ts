@@ -1,7 +1,7 @@
 // How the members of a group are put to work: the executors of a supervisor's instructions, and what the
 // supervisor is told where one fails.
 import type { AgentState } from '../../types/agent';
-import type { GroupExecutor, GroupResult } from './group';
+import type { GroupExecutor, GroupResult } from './group-types';
 
 type Payload = Record<string, unknown>;
 

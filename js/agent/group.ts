@@ -4,84 +4,22 @@
 import type { AgentState, AgentStepResult } from '../../types/agent';
 import { onAbort } from '../abort';
 import { MillraceError } from '../errors';
-import { ask } from './ask';
+import { ask } from '../tool/ask';
 import { type Speak, failures, memberExecutors } from './group-members';
+import type {
+  GroupContext,
+  GroupExecutor,
+  GroupExecutorOutput,
+  GroupInstruction,
+  GroupOrchestrationRuntimeConfig,
+  GroupOrchestrationSupervisorConfig,
+  GroupResult,
+  GroupSupervisor,
+} from './group-types';
 import { AgentRuntime } from './runtime';
-import { errorRecord, toJson } from './serialize';
+import { errorRecord, toJson } from '../serialize';
 import { tell } from './step-driver';
-import { within } from './time-limit';
-
-export interface GroupOrchestrationSupervisorConfig {
-  /** Turns of the supervisor; 10 when absent. */
-  maxRounds?: number;
-  supervisorAgentId: string;
-}
-
-/** What an executor did. */
-export interface GroupResult {
-  type: string;
-  payload?: unknown;
-}
-
-export type GroupInstruction =
-  | { type: string; payload: Record<string, unknown>; reason?: string }
-  | { type: 'finish'; reason: string; payload?: undefined };
-
-export interface GroupContext {
-  phase: string;
-  payload?: unknown;
-  operationId?: string | undefined;
-}
-
-export interface GroupExecutorOutput {
-  events: object[];
-  newState: AgentState;
-  /** Of executors for supervisors that decide; the loop ends without one. */
-  result?: GroupResult;
-  /** Of executors for supervisors with a runner. */
-  nextContext?: GroupContext;
-}
-
-export type GroupExecutor = (
-  instruction: GroupInstruction,
-  state: AgentState,
-  options?: { signal: AbortSignal },
-) => Promise<GroupExecutorOutput> | GroupExecutorOutput;
-
-export interface GroupSupervisor {
-  decide?(result: GroupResult, state: AgentState): Promise<GroupInstruction> | GroupInstruction;
-  runner?(context: GroupContext, state: AgentState): Promise<GroupInstruction> | GroupInstruction;
-}
-
-/** Lets one member of a group work. */
-export type CallGroupAgent = (
-  agentId: string,
-  options: {
-    instruction?: string;
-    task?: unknown;
-    disableTools?: boolean;
-    state: AgentState;
-    signal: AbortSignal;
-  },
-) => unknown;
-
-export interface GroupOrchestrationRuntimeConfig {
-  executors?: Record<string, GroupExecutor | undefined>;
-  operationId?: string;
-  getOperation?: (id: string) => {
-    context?: Record<string, unknown>;
-    abortController?: AbortController;
-  };
-  /** Gives the executors of members that are missing. */
-  callAgent?: CallGroupAgent;
-  /** Members at work at a time; 4 when absent. */
-  concurrency?: number;
-  /** Milliseconds for a member or an executor; none when absent. */
-  agentTimeoutMs?: number;
-  signal?: AbortSignal;
-  /** Called for each event of a run as its step ends. */
-  onEvent?: (event: object) => void;
-}
+import { within } from '../tool/time-limit';
 
 /** Decides by rules: each result leads to one instruction. */
 export class GroupOrchestrationSupervisor implements GroupSupervisor {

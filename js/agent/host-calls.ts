@@ -6,9 +6,10 @@ import type { AsyncResource } from 'node:async_hooks';
 import type { Call } from '../model/call';
 import type { AskedTools } from './asked-tools';
 import { isPassing } from './retries';
-import { errorRecord } from './serialize';
-import { answerOf } from './tool-result';
-import { checkedInput, type HostTool } from './tools';
+import { errorRecord } from '../serialize';
+import { answerOf } from '../tool/tool-result';
+import { checkedInput } from '../tool/tool';
+import type { HostTool } from '../tool/types';
 
 /** What the engine asks for. */
 export interface ToolQuestion {

@@ -7,7 +7,7 @@ import type {
   SecurityCheckResult,
 } from '../../types/agent';
 import { checkArgument } from '../value-checks';
-import { ask } from './ask';
+import { ask } from '../tool/ask';
 
 let defaults: SecurityBlacklistConfig | undefined;
 

@@ -6,12 +6,13 @@ import type { MCPFileStore } from '../mcp/attachments';
 import type { MCPClient } from '../mcp/client';
 import { invokeMCPTypePlugin } from '../mcp/plugin';
 import { checkArgument } from '../value-checks';
-import { resultText } from './http-tools';
-import { payloadArguments, toolFailure } from './payload';
-import { type PluginOptions, invokeDefaultTypePlugin } from './plugins';
-import { within } from './time-limit';
-import { resultJson } from './tool-result';
-import { defaultTimeoutMs, type HostTool, checkArguments } from './tools';
+import { resultText } from '../tool/http-tools';
+import { payloadArguments, toolFailure } from '../tool/payload';
+import { type PluginOptions, invokeDefaultTypePlugin } from '../tool/plugins';
+import { within } from '../tool/time-limit';
+import { resultJson } from '../tool/tool-result';
+import { defaultTimeoutMs, checkArguments } from '../tool/tool';
+import type { HostTool } from '../tool/types';
 
 /** What became of a call. */
 export interface ToolInvocation {

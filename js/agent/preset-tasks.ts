@@ -6,8 +6,8 @@ import { MillraceError } from '../errors';
 import { fetchSSE } from '../model/fetch-sse';
 import { ModelRuntime } from '../model/runtime';
 import { callback, checkArgument, checkMember, text as aString } from '../value-checks';
-import { ask } from './ask';
-import type { BuiltinToolResult, Citation } from './builtin-tools';
+import { ask } from '../tool/ask';
+import type { BuiltinToolResult, Citation } from '../tool/builtin-tools';
 import type { PresetTask, PresetTaskInput, PresetTaskName } from './preset-prompts';
 import { presetTasks, supportedLocales } from './preset-prompts';
 

@@ -1,7 +1,7 @@
 // States of runs as callers hand them in.
 import type { AgentRuntimeContext, AgentState } from '../../types/agent';
 import { MillraceError } from '../errors';
-import { toJson } from './serialize';
+import { toJson } from '../serialize';
 
 /** Refuses what is no state at all. */
 export function checkState(state: unknown): void {

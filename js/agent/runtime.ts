@@ -20,11 +20,11 @@ import type {
 import type { NativeAgentStep } from '../addon';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
-import { ask } from './ask';
+import { ask } from '../tool/ask';
 import { chunksOf, retriedChunks } from './model-chunks';
 import { checkState, clone, firstContext } from './run-state';
 import { checkedApprovalMs, type RuntimeConfig, type StepOptions } from './runtime-config';
-import { toJson } from './serialize';
+import { toJson } from '../serialize';
 import {
   type ActionHandler,
   type ActionTools,
@@ -32,7 +32,7 @@ import {
   type StepHost,
   tell,
 } from './step-driver';
-import { within } from './time-limit';
+import { within } from '../tool/time-limit';
 import { type ToolAction, callTool } from './tool-call';
 
 const builtinTypes = [

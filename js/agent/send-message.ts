@@ -7,7 +7,7 @@ import { MillraceError } from '../errors';
 import { foldEvents } from '../runs/fold';
 import type { AgentResult } from './agent-result';
 import type { AgentRun } from './agent-run';
-import type { AgentRunOptions, EngineAgent } from './create-agent';
+import type { AgentRunOptions, RunnableAgent } from './types';
 
 /** A storage that takes whole conversations, as inMemoryStorage() does. */
 export interface MessageStorage extends ChatStorage {
@@ -45,7 +45,7 @@ export interface SentMessage {
  * the next is stored when the answer before it is.
  */
 export async function sendMessage(
-  agent: EngineAgent,
+  agent: RunnableAgent,
   given: SendMessageOptions,
 ): Promise<SentMessage> {
   const { storage, message, onFinish, ...options } = given ?? {};

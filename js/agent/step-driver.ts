@@ -4,7 +4,7 @@ import { onAbort } from '../abort';
 import type { NativeAgentStep } from '../addon';
 import { rethrow } from '../errors';
 import { longestTimer } from '../limits';
-import { type AgentErrorRecord, errorRecord, reviveError, toJson } from './serialize';
+import { type AgentErrorRecord, errorRecord, reviveError, toJson } from '../serialize';
 
 interface Action {
   id: number;

@@ -3,8 +3,8 @@
 import type { AgentTool, ChatToolPayload } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { mayRetry, pauseAfter, retriesOf, type Wait, waitByTimer } from './retries';
-import { within } from './time-limit';
-import { resultJson } from './tool-result';
+import { within } from '../tool/time-limit';
+import { resultJson } from '../tool/tool-result';
 
 /** What the engine asks: which tool, with what, and what its call may change. */
 export interface ToolAction {

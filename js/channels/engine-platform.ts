@@ -1,5 +1,5 @@
 // The channels' platform in Node: the engine's transport, formats and words.
-import { toApiJson } from '../formats';
+import { toApiJson } from './formats';
 import type { TransportOptions } from '../transport/choose';
 import { chooseTransport } from '../transport/choose';
 import { pageIn } from '../transport/said';

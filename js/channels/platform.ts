@@ -1,17 +1,7 @@
 // What differs between Node and pages for the channels of a chat.
 import type { MessageFormat } from '../../types/channels';
 import type { Message } from '../../types/messages';
-
-/** One request, as the channels make them. */
-export interface ChannelRequest {
-  /** Absent means GET. */
-  method?: string | undefined;
-  headers: Record<string, string>;
-  body?: string | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-export type Transport = (url: string, request: ChannelRequest) => Promise<Response>;
+import type { Transport } from '../transport/request';
 
 /** `Options` are those that choose a transport. */
 export interface ChannelPlatform<Options> {

@@ -5,7 +5,8 @@ import { MillraceError } from '../errors';
 import { messageIn } from '../transport/message-of';
 import { checkHeaders } from '../value-checks';
 import { checkFormat, withContentType } from './llm-channel';
-import type { ChannelPlatform, Transport } from './platform';
+import type { Transport } from '../transport/request';
+import type { ChannelPlatform } from './platform';
 import { identityMessageFormat } from './platform';
 
 export interface RestThreadsOptions {

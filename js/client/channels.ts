@@ -4,7 +4,7 @@ import type { LLMChannelOptions } from '../channels/llm-channel';
 import { llmChannel } from '../channels/llm-channel';
 import type { RestStorage, RestThreadsOptions } from '../channels/rest-threads';
 import { restThreads } from '../channels/rest-threads';
-import { htmlPage } from '../html-page';
+import { htmlPage } from './html-page';
 import type { ChatFetchOptions, ChatPlatform } from '../model/chat-fetch';
 import { fetchChat } from '../model/chat-fetch';
 import { listen } from '../signal';

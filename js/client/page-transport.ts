@@ -1,7 +1,8 @@
 // How pages send requests: through fetch.
-import type { ChannelPlatform, Transport } from '../channels/platform';
+import type { ChannelPlatform } from '../channels/platform';
+import type { Transport } from '../transport/request';
 import { MillraceError } from '../errors';
-import { htmlPage } from '../html-page';
+import { htmlPage } from './html-page';
 
 /** Options of everything in a page that sends requests. */
 export interface PageTransportOptions {

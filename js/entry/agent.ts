@@ -10,13 +10,7 @@ export type { CompressionCheck, CompressionOptions } from '../agent/compression'
 export { contextEngineering } from '../agent/context';
 export type { BuiltContext, ContextInput, ContextModelCard } from '../agent/context';
 export { createAgent, EngineAgent } from '../agent/create-agent';
-export type {
-  AgentInput,
-  AgentRunOptions,
-  ApprovePolicy,
-  CreateAgentOptions,
-  SubAgentOptions,
-} from '../agent/create-agent';
+export type { CreateAgentOptions, SubAgentOptions } from '../agent/create-agent';
 export { GeneralChatAgent } from '../agent/general-agent';
 export type { GeneralChatAgentConfig } from '../agent/general-agent';
 export { GroupOrchestrationRuntime, GroupOrchestrationSupervisor } from '../agent/group';
@@ -30,7 +24,7 @@ export type {
   GroupOrchestrationSupervisorConfig,
   GroupResult,
   GroupSupervisor,
-} from '../agent/group';
+} from '../agent/group-types';
 export { DEFAULT_SECURITY_BLACKLIST, InterventionChecker } from '../agent/intervention';
 export type { ShouldInterveneParams } from '../agent/intervention';
 export { AgentRuntime } from '../agent/runtime';
@@ -41,8 +35,9 @@ export type {
   SendMessageOptions,
   SentMessage,
 } from '../agent/send-message';
-export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools';
-export type { AgentToolsEngine } from '../agent/tools';
+export type { AgentInput, AgentRunOptions, ApprovePolicy } from '../agent/types';
+export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools-engine';
+export type { AgentToolsEngine } from '../agent/tools-engine';
 export { pipeAGUI, toAGUIResponse } from '../runs/ag-ui';
 export type { NodeResponse } from '../runs/ag-ui';
 export type { RunOptions, RunSource } from '../runs/run-bytes';

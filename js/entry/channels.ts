@@ -43,7 +43,7 @@ export {
   langGraphMessageFormat,
   openAIConversationMessageFormat,
   openAIMessageFormat,
-} from '../formats';
+} from '../channels/formats';
 export { foldEvents } from '../runs/fold';
 export type { TransportOptions } from '../transport/choose';
 export type { Timeouts } from '../transport/engine';

@@ -10,7 +10,6 @@ export type {
   Unfinished,
 } from '../agent/frost/sessions';
 export { sendMessageTool, staySilentTool } from '../agent/frost/tools';
-export type { MessageHook, SendMessagePart, SendMessagePayload } from '../agent/frost/tools';
 export type {
   ChatProvider,
   ChatRequest,
@@ -24,4 +23,7 @@ export type {
   EngineTool,
   EngineTools,
   EngineUsage,
+  MessageHook,
+  SendMessagePart,
+  SendMessagePayload,
 } from '../agent/frost/types';

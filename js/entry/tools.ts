@@ -1,5 +1,5 @@
 // `millrace/tools`: tools of one's own, built-in tools, OpenAPI and plugins.
-export { builtinTools } from '../agent/builtin-tools';
+export { builtinTools } from '../tool/builtin-tools';
 export type {
   BuiltinToolResult,
   BuiltinToolsOptions,
@@ -9,10 +9,10 @@ export type {
   ReadPageOptions,
   RunProcessOptions,
   WebSearchOptions,
-} from '../agent/builtin-tools';
-export type { HttpToolOptions, HttpToolResult } from '../agent/http-tools';
-export { imageTool } from '../agent/image-tool';
-export type { Attachment, ImageToolOptions } from '../agent/image-tool';
+} from '../tool/builtin-tools';
+export type { HttpToolOptions, HttpToolResult } from '../tool/http-tools';
+export { imageTool } from '../tool/image-tool';
+export type { Attachment, ImageToolOptions } from '../tool/image-tool';
 export { invokeBuiltinTool, invokeTool } from '../agent/invoke';
 export type {
   ToolInvocation,
@@ -20,16 +20,16 @@ export type {
   ToolPayload,
   ToolSources,
 } from '../agent/invoke';
-export { openApiTools } from '../agent/openapi';
-export type { OpenApiOptions } from '../agent/openapi';
-export { invokeDefaultTypePlugin, pluginTools } from '../agent/plugins';
-export type { PluginApi, PluginManifest, PluginOptions } from '../agent/plugins';
+export { openApiTools } from '../tool/openapi';
+export type { OpenApiOptions } from '../tool/openapi';
+export { invokeDefaultTypePlugin, pluginTools } from '../tool/plugins';
+export type { PluginApi, PluginManifest, PluginOptions } from '../tool/plugins';
 export { answerWithSearch } from '../agent/preset-tasks';
 export type {
   ChatSource,
   SearchFallbackOptions,
   SearchFallbackResult,
 } from '../agent/preset-tasks';
-export { tool } from '../agent/tools';
-export type { HostTool, HostTools, NamelessTool, RunnableTool, ToolEffect } from '../agent/tools';
+export { tool } from '../tool/tool';
+export type { HostTool, HostTools, NamelessTool, RunnableTool, ToolEffect } from '../tool/types';
 export type { AddressGuard } from '../transport/engine';

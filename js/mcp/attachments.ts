@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { MCPToolResult } from '../../types/mcp';
 import { messageOf } from '../thrown';
+import { keptAt } from '../tool/kept-file';
 
 /** A file that a tool's result refers to. */
 export interface MCPAttachment {
@@ -24,17 +25,6 @@ interface Block {
   data?: unknown;
   mimeType?: unknown;
   resource?: { blob?: unknown; mimeType?: unknown } | null;
-}
-
-/** Has a file kept and gives its address; throws what `store` throws, also when it gives none. */
-export async function keptAt(
-  store: (file: { id: string; mimeType: string; bytes: Uint8Array }) => unknown,
-  file: { id: string; mimeType: string; bytes: Uint8Array },
-): Promise<string> {
-  const given = await store(file);
-  const url = given instanceof URL ? given.href : given;
-  if (typeof url === 'string' && url !== '' && !url.startsWith('data:')) return url;
-  throw new TypeError('`store` must give the address of what it keeps.');
 }
 
 /** What of a result is kept elsewhere, and what could not be. */

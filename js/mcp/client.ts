@@ -11,7 +11,7 @@ import type {
   MCPToolResult,
 } from '../../types/mcp';
 import { noListener, onAbort, throwIfAborted } from '../abort';
-import type { RunnableTool } from '../agent/tools';
+import type { RunnableTool } from '../tool/types';
 import { MillraceError } from '../errors';
 import { authorizationOf, headersOf } from './authorization';
 import { type ConnectionHost, MCPConnection, type MCPServer } from './connection';

@@ -1,7 +1,7 @@
 // Calls of MCP tools in LobeHub's shape: a payload in, a result record out, that never throws.
 import type { ChatToolPayload } from '../../types/agent';
 import type { MCPContent, MCPToolResult } from '../../types/mcp';
-import { checkedPayload, payloadArguments, toolFailure } from '../agent/payload';
+import { checkedPayload, payloadArguments, toolFailure } from '../tool/payload';
 import { MillraceError } from '../errors';
 import { attachmentsOf, type MCPAttachment, type MCPFileStore } from './attachments';
 import type { MCPClient } from './client';

@@ -1,5 +1,5 @@
 // Several MCP servers at a time, as configuration files name them.
-import type { RunnableTool } from '../agent/tools';
+import type { RunnableTool } from '../tool/types';
 import { MillraceError } from '../errors';
 import { messageOf } from '../thrown';
 import type { MCPAuthorization } from './authorization';

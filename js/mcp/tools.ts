@@ -2,14 +2,13 @@
 import type { HumanInterventionConfig } from '../../types/agent';
 import type { MCPRequestOptions, MCPTool, MCPToolResult } from '../../types/mcp';
 import { addon } from '../addon';
-import { ask } from '../agent/ask';
-import { inEngine } from '../agent/engine-tools';
-import type { HostTool, RunnableTool } from '../agent/tools';
+import { ask } from '../tool/ask';
+import { inEngine } from '../tool/engine-tools';
+import type { HostTool, RunnableTool } from '../tool/types';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
 import { attachmentsOf, type MCPFileStore } from './attachments';
-import type { MCPClient } from './client';
 import { isList } from './reach';
 
 /** Remembers how approved tools were described, so that a changed one is asked for again. */
@@ -92,6 +91,12 @@ export function mcpResultText(result: MCPToolResult, limit?: number): string {
   return addon().mcpResultText(`${json.slice(0, -1)}${structured}}`, limit);
 }
 
+/** What a tool needs of its client. */
+interface ToolCaller {
+  readonly name: string;
+  callTool(name: string, args: object, options: MCPRequestOptions): Promise<MCPToolResult>;
+}
+
 interface Settings extends MCPToolsOptions {
   trusted: boolean;
   /** Fingerprints of tools that this client has shown before. */
@@ -144,7 +149,7 @@ function orPassing(error: unknown): never {
 
 // What a call of a tool gives an agent.
 async function called(
-  client: MCPClient,
+  client: ToolCaller,
   told: MCPTool,
   input: object,
   store: MCPFileStore | undefined,
@@ -172,7 +177,7 @@ async function called(
 
 /** The tools of a list, as an agent takes them. */
 export async function hostTools(
-  client: MCPClient,
+  client: ToolCaller,
   listed: readonly MCPTool[],
   settings: Settings,
 ): Promise<RunnableTool<Record<string, unknown>>[]> {

@@ -1,6 +1,6 @@
 // Sends a chat request and hands what its LobeHub chat stream says to callbacks, in Node and in pages.
 import type { ChatFinishContext, ChatMessageError, ChatStreamChunk } from '../../types/chat-stream';
-import type { ChannelRequest, Transport } from '../channels/platform';
+import type { ChannelRequest, Transport } from '../transport/request';
 import { MillraceError } from '../errors';
 import { noListener, throwIfAborted } from '../signal';
 import { messageOf } from '../thrown';

@@ -2,31 +2,8 @@
 // have sent.
 import { MillraceError } from '../errors';
 import { blamed, recordOf, refusalOf } from './client-errors';
-import type { FactoryInstance } from './factory-options';
+import type { Chunks, CustomClient, FactoryInstance, Given } from './factory-options';
 import type { ModelRuntimeOptions } from './runtime-options';
-
-/** The chunks of an answer as the vendor's stream holds them. */
-export type Chunks = AsyncIterable<unknown> | Iterable<unknown> | ReadableStream<unknown>;
-
-/** What a client gives: chunks, a response, or the answer in one piece, as for `stream: false`. */
-type Given = Chunks | Response | object;
-
-export interface CustomClient {
-  /** Makes the client of a runtime. */
-  createClient: (options: ModelRuntimeOptions & FactoryInstance) => unknown;
-  /**
-   * Sends a chat, with the body that the vendor's API would have got; absent, `fetch` sends it. Everything
-   * else goes by HTTP: the lists of models, embeddings, images, speech, and what fallbacks of other
-   * vendors are asked.
-   */
-  createChatCompletionStream?:
-    | ((
-        client: unknown,
-        body: Record<string, unknown>,
-        call: FactoryInstance & { signal?: AbortSignal },
-      ) => Given | Promise<Given>)
-    | undefined;
-}
 
 const stream = { 'content-type': 'text/event-stream' };
 

@@ -10,13 +10,13 @@ import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/o
 import { MillraceError } from '../errors';
 import type { TransportOptions } from '../transport/choose';
 import { chooseFetch } from '../transport/choose';
-import type { Chunks } from './custom-client';
 import { withSender } from './custom-client';
 import { checkAnthropicFactory, checkOpenAIFactory } from './factory-checks';
 import type { ContextPreFlight } from './factory-hooks';
 import { tooLongFor, withDebug, withMedia } from './factory-hooks';
 import type {
   AnthropicCompatibleOptions,
+  Chunks,
   FactoryHooks,
   FactoryInstance,
   FactoryOptions,

@@ -9,8 +9,8 @@ import type { AGUIEvent } from '../../types/events';
 import type { ChatStreamPayload, ModelHooks } from '../../types/model';
 import type { GenerateObjectOptions, GenerateObjectRequest } from '../../types/objects';
 import type { CostOptions } from '../../types/usage';
-import type { Chunks, CustomClient } from './custom-client';
 import type { ContextPreFlight, DebugOptions, MediaOptions } from './factory-hooks';
+import type { ModelRuntimeOptions } from './runtime-options';
 
 export type PayloadHook = NonNullable<ModelHooks['handlePayload']>;
 export type PricingHook = (payload: ChatStreamPayload) => CostOptions | undefined;
@@ -31,6 +31,29 @@ export interface FactoryInstance {
   baseURL: string;
   /** Asks with the vendor's client, where `customClient` made one. */
   client?: unknown;
+}
+
+/** The chunks of an answer as the vendor's stream holds them. */
+export type Chunks = AsyncIterable<unknown> | Iterable<unknown> | ReadableStream<unknown>;
+
+/** What a client gives: chunks, a response, or the answer in one piece, as for `stream: false`. */
+export type Given = Chunks | Response | object;
+
+export interface CustomClient {
+  /** Makes the client of a runtime. */
+  createClient: (options: ModelRuntimeOptions & FactoryInstance) => unknown;
+  /**
+   * Sends a chat, with the body that the vendor's API would have got; absent, `fetch` sends it. Everything
+   * else goes by HTTP: the lists of models, embeddings, images, speech, and what fallbacks of other
+   * vendors are asked.
+   */
+  createChatCompletionStream?:
+    | ((
+        client: unknown,
+        body: Record<string, unknown>,
+        call: FactoryInstance & { signal?: AbortSignal },
+      ) => Given | Promise<Given>)
+    | undefined;
 }
 
 /** What the options of both factories share. */

@@ -1,8 +1,13 @@
 // The bytes of a run's AG-UI response as the engine writes them: no event becomes an object here.
-import type { Call } from '../model/call';
 import type { Output, Sink, Source } from '../transport/source';
 import type { KeptBytes } from './kept-bytes';
 import { oneOf, type Taker } from './taker';
+
+/** What of a call gives its bytes. */
+interface ByteCall {
+  next(taker: Taker<Output>): void;
+  cancel(): void;
+}
 
 /** Undefined when the run has begun: its events are encoded here. */
 type OpenBytes = (options: Record<string, unknown>) => Source | undefined;
@@ -21,7 +26,7 @@ export function bytesOf(source: object, options: Record<string, unknown>): Sourc
 
 /** One reader's bytes. */
 export class EngineBytes implements Source {
-  readonly #call: Call;
+  readonly #call: ByteCall;
   // Where the events of the run may be read later on.
   readonly #kept: KeptBytes | undefined;
   readonly #done: (left: boolean) => void;
@@ -30,7 +35,7 @@ export class EngineBytes implements Source {
   #left = false;
 
   /** `done` is called once: with true when the reader left before the end. */
-  constructor(call: Call, kept: KeptBytes | undefined, done: (left: boolean) => void) {
+  constructor(call: ByteCall, kept: KeptBytes | undefined, done: (left: boolean) => void) {
     this.#call = call;
     this.#kept = kept;
     this.#done = done;

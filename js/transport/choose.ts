@@ -3,9 +3,9 @@ import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import type { Timeouts } from './engine';
 import { engineFetch } from './engine';
-import type { Transport } from '../channels/platform';
+import type { Transport } from './request';
 
-export type { ChannelRequest, Transport } from '../channels/platform';
+export type { ChannelRequest, Transport } from './request';
 
 /** Options of everything that sends requests. */
 export interface TransportOptions {

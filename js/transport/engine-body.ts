@@ -1,5 +1,12 @@
 // Bodies that the engine's own transport produces, found again by their ReadableStream.
-import type { PipeSpec, Source } from './source';
+import type { PipeKind } from '../addon';
+import type { Source } from './body';
+
+/** What a pipe is made of; see read_pipe_spec in lib/host/pipe.hpp. */
+export interface PipeSpec {
+  kind: PipeKind;
+  options: Record<string, unknown>;
+}
 
 /** The engine's end of a body that nobody has read yet. */
 export interface EngineBody {

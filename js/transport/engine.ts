@@ -6,10 +6,10 @@ import { checkSignal, noListener, onAbort, reasonOf } from '../abort';
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
-import type { EngineBody } from './engine-body';
+import type { EngineBody, PipeSpec } from './engine-body';
 import type { RouteOptions } from './route';
 import { rememberEngineBody } from './engine-body';
-import type { Output, PipeSpec, Sink, Source } from './source';
+import type { Output, Sink, Source } from './source';
 
 /** How long each phase may take, in milliseconds; 0 is no limit. There are no other limits in time. */
 export interface Timeouts {

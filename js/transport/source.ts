@@ -3,22 +3,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { types } from 'node:util';
 
-import type { PipeKind } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
 import { memberOf, messageOf } from '../thrown';
 import type { Output, Source } from './body';
 import { bodyOf, leaveBody } from './body';
-import { engineBodyOf } from './engine-body';
+import { engineBodyOf, type PipeSpec } from './engine-body';
 
 export type { Output, Sink, Source } from './body';
 export { leaveBody } from './body';
-
-/** What a pipe is made of; see read_pipe_spec in lib/host/pipe.hpp. */
-export interface PipeSpec {
-  kind: PipeKind;
-  options: Record<string, unknown>;
-}
 
 /** Takes over the body of `response`. */
 export function openSource(response: Response, spec: PipeSpec): Source {

@@ -1,12 +1,12 @@
 // What an Engine makes of calls and failures, whatever providers and models make of them.
 import type { AgentMessage } from '../../../types/agent';
 import type { ErrorCode } from '../../../types/errors';
-import { checkSignal, onAbort } from '../../abort';
+import { checkSignal } from '../../abort';
 import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
 import { messageOf } from '../../thrown';
-import { ask } from '../ask';
-import { errorRecord } from '../serialize';
+import { ask } from '../../tool/ask';
+import { errorRecord } from '../../serialize';
 import { refusalWords } from './provider';
 import type { ChatResponse, EngineResult, EngineRunOptions, EngineTool } from './types';
 import { sendMessageTool, staySilentTool } from './tools';
@@ -146,15 +146,6 @@ export function unreported({ usage }: ChatResponse): boolean {
   return ![prompt_tokens, completion_tokens, total_tokens].some(
     (count) => Number.isFinite(count) && Number(count) >= 0,
   );
-}
-
-/** Lets go of `work` when the run is cancelled. */
-export function raced<T>(work: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(signal?.reason as Error);
-    if (signal?.aborted) stop();
-    Promise.resolve(work).then(resolve, reject).finally(onAbort(signal, stop));
-  });
 }
 
 /** What a failed call of the model ends the run with. */

@@ -5,9 +5,9 @@ import type { ChatMessage } from '../../../types/model';
 import { throwIfAborted } from '../../abort';
 import { MillraceError } from '../../errors';
 import type { ToolQuestion } from '../host-calls';
-import { errorRecord, toJson } from '../serialize';
-import { resultJson } from '../tool-result';
-import type { HostTool } from '../tools';
+import { errorRecord, toJson } from '../../serialize';
+import { resultJson } from '../../tool/tool-result';
+import type { HostTool } from '../../tool/types';
 import {
   checkAnswer,
   checkConversation,

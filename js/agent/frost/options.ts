@@ -12,9 +12,10 @@ import {
   having,
   text,
 } from '../../value-checks';
-import { refuseTwo, toolsIn } from '../tool-list';
-import { answerOf } from '../tool-result';
-import { checkedInput, type HostTool, inputSchemaOf, policyOf } from '../tools';
+import { refuseTwo, toolsIn } from '../../tool/tool-list';
+import { answerOf } from '../../tool/tool-result';
+import { checkedInput, inputSchemaOf, policyOf } from '../../tool/tool';
+import type { HostTool } from '../../tool/types';
 import { type Body, completionOf, firstChoice } from './provider';
 import { SessionManager } from './sessions';
 import type {

@@ -1,6 +1,6 @@
 // An Engine's rules as the C++ engine reads them (RoundRules in lib/agent/rounds.hpp), with FrostAgent's words.
 import { limitOf } from '../../limits';
-import { agentToolName } from '../tools';
+import { agentToolName } from '../../tool/tool';
 import { resultLimit, silentResult, staySilentTool } from './tools';
 import type { EngineOptions, EngineTool } from './types';
 

@@ -8,7 +8,7 @@ import { errorFromNative, MillraceError } from '../../errors';
 import { type Call, startEngineCall } from '../../model/call';
 import { itemsOf } from '../../transport/batches';
 import { HostQuestions, type ToolQuestion } from '../host-calls';
-import { errorRecord, toJson } from '../serialize';
+import { errorRecord, toJson } from '../../serialize';
 import { tell } from '../step-driver';
 import type { ChatResponse, EngineRetry } from './types';
 

@@ -5,8 +5,8 @@ import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
 import { longestTimer } from '../../limits';
 import { atLeast, callback, type Check, checkValues, count } from '../../value-checks';
-import { ask } from '../ask';
-import { raced } from './answers';
+import { ask } from '../../tool/ask';
+import { raced } from '../../tool/time-limit';
 
 export interface SessionManagerOptions {
   /** Rows kept besides the system row; 20 when absent. */

@@ -1,27 +1,6 @@
 // The tools by which an Engine's model speaks before its answer, or not at all.
 import { deliveryOf } from './dispatcher';
-import type { EngineRunContext, EngineTool } from './types';
-
-/** One message of send_message, its parts checked. */
-export interface SendMessagePayload {
-  messages: SendMessagePart[];
-  session?: string;
-}
-
-export interface SendMessagePart {
-  type: string;
-  text?: string;
-  mention_user_id?: string;
-  message_id?: string;
-  path?: string;
-  url?: string;
-}
-
-/** Delivers a message of the running prompt; `{ delivered: false, error }` or a throw says that it failed. */
-export type MessageHook = (
-  message: SendMessagePayload,
-  context: { runId: string; sessionId?: string; signal: AbortSignal },
-) => unknown;
+import type { EngineRunContext, EngineTool, SendMessagePart, SendMessagePayload } from './types';
 
 /** Bytes of a result that a model may read. */
 export const resultLimit = 65_536;

@@ -3,8 +3,28 @@ import type { AgentMessage } from '../../../types/agent';
 import type { ChatMessage, ChatStreamPayload } from '../../../types/model';
 import type { Dispatcher } from './dispatcher';
 import type { SessionManager } from './sessions';
-import type { HostTool, NamelessTool } from '../tools';
-import type { MessageHook } from './tools';
+import type { HostTool, NamelessTool } from '../../tool/types';
+
+/** One message of send_message, its parts checked. */
+export interface SendMessagePayload {
+  messages: SendMessagePart[];
+  session?: string;
+}
+
+export interface SendMessagePart {
+  type: string;
+  text?: string;
+  mention_user_id?: string;
+  message_id?: string;
+  path?: string;
+  url?: string;
+}
+
+/** Delivers a message of the running prompt; `{ delivered: false, error }` or a throw says that it failed. */
+export type MessageHook = (
+  message: SendMessagePayload,
+  context: { runId: string; sessionId?: string; signal: AbortSignal },
+) => unknown;
 
 /** A tool of an Engine. `execute` gets the arguments and gives what the model reads. */
 export interface EngineTool {

@@ -32,6 +32,18 @@ describe('check-layers', () => {
     ['native/a.cpp', 'double f(const char* s) { return strtod (s, nullptr); }', /strtod asks/],
     ['lib/app/a.cpp', 'f({event::Foreign{type, json}});', /of our own is Foreign/],
     ['lib/encoder/ag_ui.cpp', 'json::Document document;', /the encoder parses JSON/],
+    ['js/errors.ts', "import { a } from './transport/a';", /'base' must not import 'transport'/],
+    ['js/tool/a.ts', "import {\n  a,\n} from '../agent/a';", /'tool' must not import 'agent'/],
+    ['js/model/a.ts', "import type { A } from '../channels/a';", /must not import 'channels'/],
+    ['js/agent/a.ts', "export * from './frost/a';", /'agent' must not import 'agent\/frost'/],
+    ['js/runs/a.ts', "let a: import('../model/a').A;", /'runs' must not import 'model'/],
+    ['js/runs/a.ts', "import '../cli/main';", /'runs' must not import 'cli'/],
+    ['js/cellar/a.ts', '', /its folder has no row/],
+    [
+      'js/model/a.ts',
+      "import type { A } from './a';",
+      /a\.ts -> js\/model\/a\.ts: imports in a circle/,
+    ],
   ])('refuses %s: %s', (path, text, expected) => {
     expect(violations([path, text])).toEqual([expect.stringMatching(expected)]);
   });
@@ -50,8 +62,31 @@ describe('check-layers', () => {
     ['lib/base/a.cpp', 'char f(char c) { return to_lower(c); }  // not std::tolower(c)'],
     ['lib/adapter/a.cpp', 'parts.pass(event::Foreign{type, json});'],
     ['lib/encoder/ag_ui_downgrade.cpp', 'json::Document document;'],
+    ['js/agent/frost/a.ts', "import { a } from '../a';\nimport { b } from '../../../tool/b';"],
+    ['js/index.ts', "export * from './entry/agent';"],
+    ['js/model/a.ts', "import type { A } from '../../../types/agent';\nimport { b } from 'node:fs';"],
+    ['js/tool/a.ts', "// import { a } from '../agent/a';\n/* import '../agent/b'; */"],
   ])('lets through %s: %s', (path, text) => {
     expect(violations([path, text])).toEqual([]);
+  });
+
+  it('refuses imports in a circle, of types as well, once for each knot', () => {
+    const found = violations(
+      ['js/model/c.ts', "import { a } from './a';"],
+      ['js/model/a.ts', "import { b } from './b';"],
+      ['js/model/b.ts', "import type { C } from './c';"],
+      ['js/model/outside.ts', "import { a } from './a';"],
+      ['js/mcp/d.ts', "import type { E } from './e';"],
+      ['js/mcp/e.ts', "export { d } from './d';"],
+    );
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^js\/mcp\/d\.ts -> js\/mcp\/e\.ts -> js\/mcp\/d\.ts: imports in a circle/,
+      ),
+      expect.stringMatching(
+        /^js\/model\/a\.ts -> .*b\.ts -> .*c\.ts -> .*a\.ts: imports in a circle/,
+      ),
+    ]);
   });
 
   it('keeps a private third-party header from leaking through headers of its room', () => {

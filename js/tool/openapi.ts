@@ -9,7 +9,7 @@ import { operationRequest } from './openapi-request';
 import { type Json, objectOf } from './openapi-schema';
 import { wireNames } from './plugins';
 import { allowedOf, namesOfTool, policyOptions, type ToolPolicy } from './tool-policy';
-import type { RunnableTool, ToolEffect } from './tools';
+import type { RunnableTool, ToolEffect } from './types';
 
 type OpenApiTool = RunnableTool<Record<string, unknown>, Promise<HttpToolResult>>;
 

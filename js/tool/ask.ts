@@ -1,7 +1,7 @@
-// The door to the engine's agent room: pure functions by name, plain values in and out.
+// Calls the engine's agent room: pure functions by name, plain values in and out.
 import { addon } from '../addon';
 import { rethrow } from '../errors';
-import { toJson } from './serialize';
+import { toJson } from '../serialize';
 
 const compiled = new Map<string, RegExp | undefined>();
 

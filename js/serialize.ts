@@ -1,6 +1,6 @@
 // Plain values to JSON text: what JSON cannot carry is refused by name, never dropped in silence.
-import { MillraceError } from '../errors';
-import { messageOf } from '../thrown';
+import { MillraceError } from './errors';
+import { messageOf } from './thrown';
 
 /** An error as a state holds it. */
 export interface AgentErrorRecord {

@@ -1,12 +1,12 @@
 // The message formats: canonical messages to one API's messages and back. Each is implemented once,
 // in the engine; the messages cross as JSON text.
-import type { MessageFormat } from '../types/channels';
-import type { Message } from '../types/messages';
-import { addon } from './addon';
-import { MillraceError, rethrow } from './errors';
-import { messageOf } from './thrown';
+import type { MessageFormat } from '../../types/channels';
+import type { Message } from '../../types/messages';
+import { addon } from '../addon';
+import { MillraceError, rethrow } from '../errors';
+import { messageOf } from '../thrown';
 
-export { identityMessageFormat } from './channels/platform';
+export { identityMessageFormat } from './platform';
 
 // Engine's name of each format made here.
 const names = new WeakMap<MessageFormat, string>();

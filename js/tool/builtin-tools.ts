@@ -9,7 +9,7 @@ import { MillraceError, errorFromNative, rethrow } from '../errors';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
 import { inEngine } from './engine-tools';
-import type { RunnableTool, ToolEffect } from './tools';
+import type { RunnableTool, ToolEffect } from './types';
 
 interface Approval {
   /** Whether a person is asked before the call. */

@@ -8,7 +8,7 @@ import type { HttpToolOptions, HttpToolResult } from './http-tools';
 import { failed, httpToolOptions, send } from './http-tools';
 import { payloadArguments } from './payload';
 import { allowedOf, namesOfTool, policyOptions, type ToolPolicy } from './tool-policy';
-import type { RunnableTool } from './tools';
+import type { RunnableTool } from './types';
 
 /** One function of a plugin. */
 export interface PluginApi {

@@ -1,72 +1,15 @@
-// Tools of the host: JavaScript functions with a checked input, as an agent's tools, definitions and
-// manifests.
-import type { ChatTool } from '../../types/model';
+// Tools of the host: JavaScript functions with a checked input, and what an agent's plan says of them.
 import { randomUUID } from 'node:crypto';
 
-import type {
-  Agent,
-  AgentTool,
-  AgentToolContext,
-  HumanInterventionConfig,
-  InstructionExecutor,
-} from '../../types/agent';
-import type { StandardSchema } from '../../types/objects';
-import { addon } from '../addon';
+import type { AgentToolContext, HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { ask } from './ask';
 import { engineToolOf } from './engine-tools';
-import { withRetries } from './retries';
-import { AgentRuntime } from './runtime';
-import type { RuntimeConfig } from './runtime-config';
-import { within } from './time-limit';
-import { refuseSource, refuseTwo, toolsIn } from './tool-list';
-import { resultJson } from './tool-result';
-
-/** What a repeated call may do: it decides whether a call is ever run again. */
-export type ToolEffect = 'read' | 'idempotent' | 'keyed' | 'once';
-
-/** A tool of the host. */
-export interface HostTool<Input = never> {
-  name: string;
-  description?: string | undefined;
-  /** JSON Schema, or a schema of a library that follows Standard Schema. */
-  input?: object | StandardSchema<Input> | undefined;
-  /** `once` when absent. */
-  effect?: ToolEffect | undefined;
-  /** Whether a person is asked before the call; never when absent. */
-  approve?: boolean | HumanInterventionConfig | undefined;
-  /** Milliseconds that one call may take; 5 minutes when absent, 0 for no limit. */
-  timeoutMs?: number | undefined;
-  /** Bytes of its result that a model is shown; 256 Ki when absent. What is longer is cut and says so. */
-  resultLimit?: number | undefined;
-  /**
-   * How often a call is tried again whose error says `retryable: true`; 2 when absent, 5 at most. A
-   * tool of effect `once` never is.
-   */
-  retries?: number | undefined;
-  /** Calls of one turn run one after the other. */
-  ordered?: boolean | undefined;
-  /** So do calls whose argument of this name is equal. */
-  serializeBy?: string | undefined;
-  run(input: Input, context: AgentToolContext): unknown;
-}
-
-/** A tool that can be called by itself, too: `run(input)`. */
-export interface RunnableTool<Input = never, Output = unknown> extends HostTool<Input> {
-  run(input: Input, context?: Partial<AgentToolContext>): Output;
-}
-
-/** A tool whose name is its key in a record of tools. */
-export type NamelessTool<Input = never> = Omit<HostTool<Input>, 'name'> & { name?: undefined };
-
-/** Tools as they are given: a list, or a record or map, whose keys are the names. */
-export type HostTools =
-  | readonly (HostTool | string)[]
-  | Readonly<Record<string, HostTool | NamelessTool>>
-  | ReadonlyMap<string, HostTool | NamelessTool>;
+import { refuseSource, toolsIn } from './tool-list';
+import type { HostTool, HostTools, NamelessTool, RunnableTool, ToolEffect } from './types';
 
 /** Milliseconds that a call may take of a tool that says nothing of it. */
 export const defaultTimeoutMs: number = 5 * 60 * 1000;
@@ -221,74 +164,6 @@ export function toolList(given: HostTools | null | undefined): (HostTool | strin
   return list;
 }
 
-/** What an agent needs of its tools. */
-export interface AgentToolsEngine {
-  /** For Agent.tools. */
-  tools: Record<string, AgentTool>;
-  /** For AgentState.tools: what the model is told. */
-  definitions: ChatTool[];
-  /** For AgentState.toolManifestMap: who has to be asked. */
-  toolManifestMap: Record<string, object>;
-}
-
-/** Makes an agent's tools, definitions and manifests of host tools, sorted by name. */
-export function createAgentToolsEngine(options: {
-  tools: Exclude<HostTools, readonly unknown[]> | readonly HostTool[];
-}): AgentToolsEngine {
-  const made: AgentToolsEngine = { tools: {}, definitions: [], toolManifestMap: {} };
-  const hosts = toolList(options?.tools).map((one) => {
-    if (typeof one !== 'string') return one;
-    throw new MillraceError(
-      'invalid_option',
-      `'${one}' names a tool of the engine: take it from builtinTools().`,
-    );
-  });
-  for (const host of hosts.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (made.tools[host.name]) refuseTwo(host.name);
-    made.tools[host.name] = withRetries(callable(host), host.retries);
-    made.definitions.push({
-      type: 'function',
-      function: {
-        name: host.name,
-        ...(host.description !== undefined && { description: host.description }),
-        parameters: inputSchemaOf(host) ?? { type: 'object', properties: {} },
-      },
-    });
-    addManifest(made.toolManifestMap as Record<string, Manifest>, host);
-  }
-  return made;
-}
-
-interface Manifest {
-  identifier: string;
-  humanIntervention: HumanInterventionConfig;
-  effect: ToolEffect;
-  api: object[];
-}
-
-// A call of `identifier____api` finds its manifest by the identifier, as tools of plugins are named.
-function addManifest(manifests: Record<string, Manifest>, host: HostTool): void {
-  const [identifier = '', name = identifier] = host.name.split('____');
-  const { effect = 'once', ordered, serializeBy } = host;
-  const humanIntervention = policyOf(host.approve);
-  const manifest = (manifests[identifier] ??= { identifier, humanIntervention, effect, api: [] });
-  if (manifest.effect !== effect) manifest.effect = 'once';
-  manifest.api.push({
-    name,
-    humanIntervention,
-    ...(ordered !== undefined && { ordered }),
-    ...(serializeBy !== undefined && { serializeBy }),
-  });
-}
-
-/** The engine's executors for an agent, for runtimes of the host's own. */
-export function createAgentExecutors(
-  agent: Agent,
-  config: RuntimeConfig = {},
-): Record<string, InstructionExecutor> {
-  return { ...new AgentRuntime(agent, { history: 'engine', ...config }).executors };
-}
-
 /** When a person is asked before the tool runs. */
 export function policyOf(approve: HostTool['approve']): HumanInterventionConfig {
   if (approve === undefined || approve === false) return 'never';
@@ -298,38 +173,6 @@ export function policyOf(approve: HostTool['approve']): HumanInterventionConfig 
 /** JSON Schema of the input, where it is known. */
 export function inputSchemaOf({ input }: HostTool): object | undefined {
   return isStandard(input) ? jsonSchemaOf(input, 'give a JSON Schema as `input`') : input;
-}
-
-function callable(host: HostTool): AgentTool {
-  const { name } = host;
-  const limit = limitOf('timeoutMs', host.timeoutMs) ?? defaultTimeoutMs;
-  return async (args: never, context: AgentToolContext) => {
-    const input = await checkArguments(host, args);
-    const value: unknown = await within(
-      (signal) => host.run(input, { ...context, signal }),
-      limit,
-      `The tool ${name} did not answer within ${limit} ms.`,
-      context?.signal,
-    );
-    return asData(value, host);
-  };
-}
-
-// What a model reads of a result is data, whoever gave it.
-function asData(value: unknown, { name, resultLimit: limit }: HostTool): unknown {
-  if (typeof value === 'string') return resultText(value, limit);
-  const { content } = (value ?? {}) as { content?: unknown };
-  if (typeof content === 'string') {
-    return { ...(value as object), content: resultText(content, limit) };
-  }
-  if (value === undefined) return value;
-  const json = resultJson(value, name);
-  const safe = resultText(json, limit);
-  return safe === json ? value : safe;
-}
-
-function resultText(text: string, limit?: number): string {
-  return addon().resultText(text, limit);
 }
 
 /** The input as the tool takes it; throws what is wrong with it. JSON Schemas are the engine's. */

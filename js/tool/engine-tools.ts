@@ -1,6 +1,6 @@
 // Tools that run in the engine: an agent's plan names them there, so that their calls never cross into
 // JavaScript.
-import type { HostTool } from './tools';
+import type { HostTool } from './types';
 
 /** One of a set of builtin tools, or a tool of an MCP client; see lib/app/engine.hpp. */
 export type EngineTool =

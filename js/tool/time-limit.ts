@@ -40,3 +40,12 @@ export async function within<T>(
     settled();
   }
 }
+
+/** Settles as `work` does, or rejects with the reason of `signal` when that aborts first. */
+export function raced<T>(work: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = (): void => reject(signal?.reason as Error);
+    if (signal?.aborted) stop();
+    Promise.resolve(work).then(resolve, reject).finally(onAbort(signal, stop));
+  });
+}

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto';
 import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
-import { keptAt } from '../mcp/attachments';
 import { checkSpelling } from '../known-names';
 import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
-import type { RunnableTool } from './tools';
+import { keptAt } from './kept-file';
+import type { RunnableTool } from './types';
 
 /** A file that an answer refers to. */
 export interface Attachment {

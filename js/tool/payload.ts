@@ -3,7 +3,7 @@
 import { MillraceError } from '../errors';
 import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
-import { errorRecord } from './serialize';
+import { errorRecord } from '../serialize';
 
 /** The payload of a call; throws for what is none. */
 export function checkedPayload<Payload>(payload: Payload): Payload & object {

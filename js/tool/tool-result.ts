@@ -3,7 +3,7 @@ import { types } from 'node:util';
 
 import { MillraceError } from '../errors';
 import { messageOf } from '../thrown';
-import { errorRecord } from './serialize';
+import { errorRecord } from '../serialize';
 
 interface ToolRecord {
   content: string;
