@@ -2,33 +2,28 @@
 // read.
 import { AsyncResource } from 'node:async_hooks';
 
-import type {
-  AgentDecision,
-  AgentInterrupt,
-  AgentRunStatus,
-  SavedRun,
-} from '../../types/agent-run';
-import type { AGUIEvent, Interrupt, ResumeEntry, RunEvent } from '../../types/events';
+import type { AgentInterrupt, AgentRunStatus, SavedRun } from '../../types/agent-run';
+import type { AGUIEvent, ResumeEntry, RunEvent } from '../../types/events';
 import { onAbort } from '../abort';
 import { agUIAdapter } from '../adapters/adapters';
 import { EngineEventReader } from '../adapters/engine-events';
 import { errorFromNative, MillraceError } from '../errors';
-import { meantBy } from '../known-names';
 import type { AgentCall } from '../model/call';
 import { toAGUIResponse } from '../runs/ag-ui';
 import { EngineBytes, rememberBytes } from '../runs/engine-bytes';
 import { eventsOf, isEvent } from '../runs/engine-items';
 import { KeptBytes } from '../runs/kept-bytes';
 import { KeptEvents, tooLong } from '../runs/kept-events';
-import type { RunOptions } from '../runs/run-bytes';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
+import type { RunOptions } from '../runs/run-source';
 import { Wakes } from '../runs/wakes';
 import { itemsOf } from '../transport/batches';
 import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';
 import { type AskedTools, rememberAsked } from './asked-tools';
 import type { AgentResult, AgentResultBase, LimitedResult } from './agent-result';
+import { type AgentDecisions, entriesOf, noAnswer } from './decisions';
 import { HostCalls, type ToolQuestion } from './host-calls';
 import { HostFetches } from './host-fetches';
 import type { HostTool } from '../tool/types';
@@ -370,69 +365,4 @@ function openQuestion(interrupts: readonly AgentInterrupt[]): MillraceError {
     'run_interrupted',
     `The run has no answer yet: ${open.join(', ')}. Read \`interrupts\` of \`result\` and go on with resume().`,
   );
-}
-
-/** Answers to all questions of a run, or by the id of a question or of its call. */
-export type AgentDecisions = boolean | AgentDecision | Record<string, boolean | AgentDecision>;
-
-/** Resume entries for the questions of a run that are answered. */
-export function entriesOf(
-  interrupts: readonly Interrupt[],
-  decisions: AgentDecisions,
-): ResumeEntry[] {
-  const entries: ResumeEntry[] = [];
-  for (const { id, toolCallId } of interrupts) {
-    const decision = decisionFor(decisions, [id, toolCallId]);
-    if (decision === undefined) continue;
-    const payload = typeof decision === 'boolean' ? { approved: decision } : decision;
-    entries.push({ interruptId: id, status: 'resolved', payload });
-  }
-  if (entries.length > 0) return entries;
-  throw noAnswer(mistakeIn(decisions), interrupts);
-}
-
-// What is wrong with decisions that answer nothing.
-function mistakeIn(decisions: AgentDecisions): string {
-  const names = Object.keys(decisions);
-  const half = names.find((name) => details.has(name));
-  if (half !== undefined) {
-    return `${half} alone decides nothing, give { approved: true, editedArgs } or { approved: false, reason }`;
-  }
-  const misspelt = names.find((name) => meantBy(name, decisive) !== undefined);
-  return misspelt === undefined
-    ? 'None of the answers is to an open question'
-    : `\`${misspelt}\` decides nothing. The answer to an approval needs \`approved\`: true or false`;
-}
-
-function noAnswer(reason: string, interrupts: readonly Interrupt[]): MillraceError {
-  const open = interrupts.map(({ id, toolCallId }) => toolCallId ?? id).join(', ');
-  return new MillraceError(
-    'invalid_argument',
-    open === ''
-      ? 'The run asks nothing that could be answered.'
-      : `${reason}; these are open: ${open}.`,
-  );
-}
-
-// What goes with a decision.
-const details = new Set(['editedArgs', 'editedArguments', 'reason']);
-
-const decisive = ['approved', 'value', 'stop'];
-
-function isDecision(given: unknown): given is boolean | AgentDecision {
-  if (typeof given === 'boolean') return true;
-  if (typeof given !== 'object' || given === null) return false;
-  return decisive.some((name) => name in given && typeof (given as never)[name] !== 'object');
-}
-
-function decisionFor(
-  decisions: AgentDecisions,
-  names: readonly (string | undefined)[],
-): boolean | AgentDecision | undefined {
-  if (isDecision(decisions) || 'value' in decisions) return decisions;
-  for (const name of names) {
-    const decision = name === undefined ? undefined : decisions[name];
-    if (decision !== undefined && decision !== null) return decision;
-  }
-  return undefined;
 }

@@ -40,4 +40,4 @@ export { createAgentExecutors, createAgentToolsEngine } from '../agent/tools-eng
 export type { AgentToolsEngine } from '../agent/tools-engine';
 export { pipeAGUI, toAGUIResponse } from '../runs/ag-ui';
 export type { NodeResponse } from '../runs/ag-ui';
-export type { RunOptions, RunSource } from '../runs/run-bytes';
+export type { RunOptions, RunSource } from '../runs/run-source';

@@ -21,6 +21,7 @@ import type { RouteOptions } from '../transport/route';
 import { routeOf } from '../transport/route';
 import { checkCallOptions } from './call-options';
 import { throughFetch } from './capability-fetch';
+import { checkPayload, textOf, wrongPayload } from './capability-payload';
 
 export type Capability = 'models' | 'embeddings' | 'image' | 'speech' | 'pull';
 
@@ -373,33 +374,4 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
     const settled = onAbort(signal, stop);
     if (signal?.aborted) stop();
   });
-}
-
-// What the engine says of a member's value it says better; here is what it could not be asked.
-function checkPayload(method: string, payload: unknown, member?: string): void {
-  if (typeof payload !== 'object' || payload === null) {
-    throw wrongPayload(method, 'an object is wanted');
-  }
-  const { model } = payload as { model?: unknown };
-  if (typeof model !== 'string' || model === '') {
-    throw wrongPayload(method, '`model` must be the name of a model');
-  }
-  if (member !== undefined && (payload as Record<string, unknown>)[member] == null) {
-    throw wrongPayload(method, `\`${member}\` is missing`);
-  }
-}
-
-function wrongPayload(method: string, why: string): MillraceError {
-  return new MillraceError(
-    'invalid_argument',
-    `The payload of ${method}() cannot be sent: ${why}.`,
-  );
-}
-
-function textOf(payload: object): string {
-  try {
-    return JSON.stringify(payload);
-  } catch (cause) {
-    throw new MillraceError('invalid_argument', 'The payload must be plain JSON.', { cause });
-  }
 }

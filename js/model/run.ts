@@ -5,7 +5,7 @@ import type { CallAttempt, CallReport } from '../../types/model';
 import { MillraceError } from '../errors';
 import { toAGUIResponse } from '../runs/ag-ui';
 import { KeptEvents } from '../runs/kept-events';
-import type { RunOptions } from '../runs/run-bytes';
+import type { RunOptions } from '../runs/run-source';
 import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { Taker } from '../runs/taker';

@@ -11,7 +11,7 @@ import type {
   PullPayload,
   SpeechPayload,
 } from '../../types/capabilities';
-import type { ChatStreamPayload, ModelHooks } from '../../types/model';
+import type { ChatStreamPayload } from '../../types/model';
 import type {
   GenerateObjectOptions,
   GenerateObjectRequest,
@@ -22,22 +22,20 @@ import type {
 import type { ProviderName } from '../../types/providers';
 import { MillraceError } from '../errors';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
-import { engine } from '../transport/engine';
 import { checkValues, isRecord } from '../value-checks';
-import type { CallTexts } from './call';
 import { startCall } from './call';
 import { CallItems } from './call-items';
 import { Capabilities } from './capabilities';
 import { checkCallOptions, checkFallback } from './call-options';
+import { type CallHost, callTexts, linkOf, type Own, withDemo } from './call-texts';
 import { chatResponse } from './chat-response';
 import { completionOf } from './completion';
-import { mockedFetch, mockedSettings } from './mock';
+import { mockedFetch } from './mock';
 import type { ObjectHost, ObjectRun } from './object';
 import { generateObject, streamObject } from './object';
 import { checkPayload } from './payload';
 import { ModelRun } from './run';
 import {
-  type CallOptions,
   type ChatOptions,
   checkHooks,
   defaultKeptSize,
@@ -47,24 +45,7 @@ import {
   type StreamOptions,
 } from './runtime-options';
 import type { ProviderSettings } from './settings';
-import {
-  canonicalName,
-  checkOptionNames,
-  checkSettings,
-  engineSettings,
-  splitModel,
-} from './settings';
-
-/** Members of the options that are not settings of the provider. */
-// What a factory adds to the options of a call.
-interface OwnOptions {
-  extraBody?: Record<string, unknown>;
-  apiMode?: string;
-  /** Why the conversation does not fit this provider's model. */
-  tooLong?: string;
-}
-
-type Own = 'fetch' | 'transport' | 'origin' | 'fallback' | 'providers' | keyof ModelHooks;
+import { checkOptionNames, checkSettings, engineSettings } from './settings';
 
 /** The models of one provider. Safe to be used for many calls at a time. */
 export class ModelRuntime {
@@ -115,7 +96,7 @@ export class ModelRuntime {
     checkTimeouts(owner, settings.timeouts);
     this.#settings = withDemo(provider, settings);
     this.provider = checkSettings(provider, this.#settings);
-    for (const one of fallback ?? []) this.#link(one);
+    for (const one of fallback ?? []) linkOf(this.#host, one);
   }
 
   /**
@@ -133,7 +114,7 @@ export class ModelRuntime {
     }
     return [
       { ...engineSettings(this.provider, this.#settings), model },
-      ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one)),
+      ...(fallback ?? this.#own.fallback ?? []).map((one) => linkOf(this.#host, one)),
     ];
   }
 
@@ -180,7 +161,7 @@ export class ModelRuntime {
     }
     const { callback } = options;
     const withEvents = callback !== undefined || this.#hasHooks();
-    const texts = this.#texts(payload, options, {
+    const texts = callTexts(this.#host, payload, options, {
       protocol: protocol === 'lobe' ? 'lobe' : 'ag_ui',
       withEvents,
       keepAliveMs: options.keepAliveMs,
@@ -205,7 +186,7 @@ export class ModelRuntime {
     };
     checkCallOptions('stream()', options);
     const { signal } = options;
-    const texts = this.#texts(payload, { ...options, ...ids }, { protocol: 'events' });
+    const texts = callTexts(this.#host, payload, { ...options, ...ids }, { protocol: 'events' });
     const sender = signal?.aborted ? neverSent : this.#sender('stream', payload);
     const call = startCall(texts, sender);
     const stop = (): void => call.stop();
@@ -309,71 +290,12 @@ export class ModelRuntime {
     return payload.mockResponse === true ? mockedFetch(payload) : chooseFetch(caller, this.#own);
   }
 
+  get #host(): CallHost {
+    return { provider: this.provider, settings: this.#settings, own: this.#own };
+  }
+
   #hasHooks(): boolean {
     return hookNames.some((name) => this.#own[name] !== undefined);
-  }
-
-  #texts(payload: ChatStreamPayload, options: CallOptions, output: object): CallTexts {
-    const { requestHeaders, maxRetries, timeouts, user, fallback } = options;
-    const settings: ProviderSettings = { ...this.#settings };
-    if (requestHeaders) settings.headers = { ...settings.headers, ...requestHeaders };
-    if (maxRetries !== undefined) settings.maxRetries = maxRetries;
-    if (timeouts) settings.timeouts = { ...settings.timeouts, ...timeouts };
-    // Of the factories, which know members of a vendor's own, and which of its APIs has a model.
-    const { extraBody, apiMode, tooLong } = options as OwnOptions;
-    if (extraBody) Object.assign(settings, { extraBody });
-    if (tooLong !== undefined) Object.assign(settings, { tooLong });
-    if (apiMode !== undefined) settings.apiMode = apiMode;
-    const mocked = payload.mockResponse === true;
-    const chain = mocked
-      ? [engineSettings(this.provider, mockedSettings(this.provider))]
-      : [
-          engineSettings(this.provider, settings),
-          ...(fallback ?? this.#own.fallback ?? []).map((one) => this.#link(one, options)),
-        ];
-    const { handlePayload, handleError, handleStream, handleRetry } = this.#own;
-    return {
-      chain: JSON.stringify(chain),
-      payload: textOf(user === undefined ? payload : { ...payload, user }),
-      options: JSON.stringify({
-        ...output,
-        hooks: {
-          payload: handlePayload !== undefined,
-          error: handleError !== undefined,
-          events: handleStream !== undefined,
-          retry: handleRetry !== undefined,
-        },
-        retryAfterFirstToken: options.retryAfterFirstToken,
-        pricing: options.pricingContext,
-        thinkTags: options.thinkTags,
-        throttleMs: options.throttleMs,
-        limits: settings.limits,
-        threadId: options.threadId ?? randomUUID(),
-        runId: options.runId ?? randomUUID(),
-        parentRunId: options.parentRunId,
-        protocolVersion: (options as ChatOptions).protocolVersion,
-      }),
-    };
-  }
-
-  // A fallback has limits of its own, else the runtime's; those of a call go before both.
-  #link(fallback: Fallback, call: Pick<CallOptions, 'maxRetries' | 'timeouts'> = {}): object {
-    const { provider, model, ...given } =
-      typeof fallback === 'string' ? splitModel(fallback) : fallback;
-    const { maxRetries, timeouts, temperatureScale } = this.#settings;
-    const known =
-      canonicalName(provider) === this.provider
-        ? this.#settings
-        : { maxRetries, timeouts, temperatureScale };
-    const named = { ...known, ...this.#own.providers?.[provider], ...given };
-    const retries = call.maxRetries ?? named.maxRetries;
-    const settings = withDemo(provider, {
-      ...named,
-      ...(retries === undefined ? {} : { maxRetries: retries }),
-      ...(call.timeouts ? { timeouts: { ...named.timeouts, ...call.timeouts } } : {}),
-    });
-    checkSettings(provider, settings);
-    return { ...engineSettings(provider, settings), model };
   }
 }
 
@@ -385,25 +307,9 @@ export function createModelRuntime(
   return new ModelRuntime(provider, options);
 }
 
-// The demo model lives in the engine, at an address of its own.
-function withDemo(provider: string, settings: ProviderSettings): ProviderSettings {
-  if (provider !== 'demo' || settings.baseURL !== undefined) return settings;
-  return { ...settings, baseURL: engine().demoModel() };
-}
-
 function isSettings(providers: unknown): boolean {
   return (
     isRecord(providers) &&
     Object.values(providers).every((one) => one === undefined || isRecord(one))
   );
-}
-
-function textOf(payload: ChatStreamPayload): string {
-  try {
-    return JSON.stringify(payload);
-  } catch (cause) {
-    throw new MillraceError('invalid_argument', 'The payload of a chat must be plain JSON.', {
-      cause,
-    });
-  }
 }

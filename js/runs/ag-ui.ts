@@ -3,8 +3,9 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Writable } from 'node:stream';
 
 import { MillraceError } from '../errors';
-import type { RunOptions, RunOut, RunSource } from './run-bytes';
+import type { RunOut } from './run-bytes';
 import { RunBytes } from './run-bytes';
+import type { RunOptions, RunSource } from './run-source';
 
 const headers = {
   'Content-Type': 'text/event-stream',
