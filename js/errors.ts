@@ -5,6 +5,11 @@ import { errorTypeRows, errorTypes } from './error-types';
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
 const marker = Symbol.for('millrace.error');
 
+// Members that are there when they are given.
+const given = [
+  ...(['provider', 'endpoint', 'error', 'status', 'retryAfterMs', 'detail', 'requestId'] as const),
+];
+
 /** What an error says besides its code and message. */
 export interface MillraceErrorDetails {
   /** The HTTP status that the peer answered with. */
@@ -33,10 +38,10 @@ export interface MillraceErrorDetails {
  * `MillraceError.is(error)` recognises one also across realms and copies of the package.
  */
 export class MillraceError extends Error {
-  readonly code: ErrorCode;
-  readonly retryable: boolean;
+  declare readonly code: ErrorCode;
+  declare readonly retryable: boolean;
   /** The class that LobeHub's clients tell errors by, or a name that a hook gave it. */
-  readonly errorType: ErrorType | (string & {});
+  declare readonly errorType: ErrorType | (string & {});
   /** The provider that failed, for failures of models. */
   declare readonly provider?: string;
   /**
@@ -52,19 +57,16 @@ export class MillraceError extends Error {
   declare readonly requestId?: string;
 
   constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined);
-    Object.defineProperty(this, 'name', { value: 'MillraceError', configurable: true });
-    Object.defineProperty(this, marker, { value: true });
-    this.code = code;
-    this.retryable = details.retryable ?? false;
-    this.errorType = details.errorType ?? errorTypes[code];
-    if (details.provider !== undefined) this.provider = details.provider;
-    if (details.endpoint !== undefined) this.endpoint = details.endpoint;
-    if (details.error !== undefined) this.error = details.error;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
-    if (details.detail !== undefined) this.detail = details.detail;
-    if (details.requestId !== undefined) this.requestId = details.requestId;
+    super(message, details);
+    const { retryable = false, errorType = errorTypes[code] } = details;
+    Object.defineProperties(this, {
+      name: { value: 'MillraceError', configurable: true },
+      [marker]: { value: true },
+    });
+    Object.assign(this, { code, retryable, errorType });
+    for (const name of given) {
+      if (details[name] !== undefined) Object.assign(this, { [name]: details[name] });
+    }
   }
 
   /** The number of its class, where LobeHub's has one. */

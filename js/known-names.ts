@@ -17,13 +17,12 @@ function isLike(name: string, letters: number): (known: string) => boolean {
 
 // One letter more, less or other, or two in the other order.
 function isOneEditAway(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
   let same = 0;
   while (same < a.length && a[same] === b[same]) same += 1;
-  const isSwapped = a[same] === b[same + 1] && a[same + 1] === b[same];
-  if (isSwapped && a.slice(same + 2) === b.slice(same + 2)) return true;
-  const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
-  return longer.slice(same + 1) === shorter.slice(same + (a.length === b.length ? 1 : 0));
+  const [left, right] = [a.slice(same), b.slice(same)];
+  const [first = '', second = ''] = left;
+  const others = [left.slice(1), second + first + left.slice(2)];
+  return others.includes(right) || [left, left.slice(1)].includes(right.slice(1));
 }
 
 /** The known name that an unknown one is like. */

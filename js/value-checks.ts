@@ -2,12 +2,12 @@
 // wrong one too late, or never.
 import { MillraceError } from './errors';
 import { checkSpelling } from './known-names';
+import { isRecord } from './plain-values';
+
+export { isRecord } from './plain-values';
 
 /** What a value has to be, in words, and whether it is. */
 export type Check = readonly [wanted: string, isRight: (value: unknown) => boolean];
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const text: Check = ['a string', (value) => typeof value === 'string'];
 export const flag: Check = ['true or false', (value) => typeof value === 'boolean'];
@@ -73,16 +73,18 @@ export function checkMember(
     throw new MillraceError('invalid_argument', `${owner}: ${name} must be ${wanted}.`);
 }
 
+/** Throws `invalid_option` with the sentence when an option of `owner` is not right. */
+export function checkOption(isRight: unknown, owner: string, sentence: string): asserts isRight {
+  if (!isRight) throw new MillraceError('invalid_option', `${owner}: ${sentence}`);
+}
+
 /** Throws for headers that are no object of strings. */
-export function checkHeaders(owner: string, headers: unknown, name = 'headers'): void {
-  if (headers === undefined) return;
+export function checkHeaders(owner: string, headers: unknown = {}, name = 'headers'): void {
   // The pairs of a Headers or of a list would be lost without a word.
-  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
-    throw new MillraceError('invalid_option', `${owner}: ${name} must be an object of strings.`);
-  }
+  const isGroup = isRecord(headers) && !(Symbol.iterator in headers);
+  checkOption(isGroup, owner, `${name} must be an object of strings.`);
   for (const [header, value] of Object.entries(headers)) {
-    if (typeof value === 'string') continue;
-    throw new MillraceError('invalid_option', `${owner}: the header ${header} must be a string.`);
+    checkOption(typeof value === 'string', owner, `the header ${header} must be a string.`);
   }
 }
 

@@ -1,5 +1,6 @@
 // Limits of streams, as adapters take them in Node and in pages.
-import { MillraceError } from '../errors';
+import { isRecord } from '../plain-values';
+import { checkOption } from '../value-checks';
 
 /** Upper bounds; a stream that breaks one ends with an error of the code named. */
 export interface StreamLimits {
@@ -16,14 +17,11 @@ export interface AgUIAdapterOptions {
 }
 
 /** Throws `invalid_option` for what is no limit. */
-export function checkLimits(name: string, limits: unknown): StreamLimits {
-  if (limits === undefined) return {};
-  if (typeof limits !== 'object' || limits === null) {
-    throw new MillraceError('invalid_option', `${name}: limits must be an object.`);
-  }
+export function checkLimits(name: string, limits: unknown = {}): StreamLimits {
+  checkOption(isRecord(limits), name, 'limits must be an object.');
   for (const [key, value] of Object.entries(limits)) {
-    if (Number.isSafeInteger(value) && (value as number) > 0) continue;
-    throw new MillraceError('invalid_option', `${name}: limits.${key} must be a positive integer.`);
+    const isLimit = Number.isSafeInteger(value) && (value as number) > 0;
+    checkOption(isLimit, name, `limits.${key} must be a positive integer.`);
   }
   return limits;
 }

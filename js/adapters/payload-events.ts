@@ -12,6 +12,8 @@ const foreignText = 'Skipping SSE record without an AG-UI event type';
 export class PayloadEventReader implements EventReader {
   #payloads: string[] = [];
   #next = 0;
+  // Of one payload that holds several.
+  #events: AGUIEvent[] = [];
 
   load(output: Output): void {
     this.#payloads = textsOf(output);
@@ -19,60 +21,48 @@ export class PayloadEventReader implements EventReader {
   }
 
   next(): AGUIEvent | undefined {
-    while (this.#next < this.#payloads.length) {
+    while (this.#events.length === 0 && this.#next < this.#payloads.length) {
       throwError(this.#payloads, this.#next);
-      const payload = this.#payloads[this.#next++] as string;
-      const event = this.#read(payload);
-      if (event) return event;
+      this.#events = eventsOfPayload(this.#payloads[this.#next++] as string);
     }
-    return undefined;
-  }
-
-  #read(payload: string): AGUIEvent | undefined {
-    let value: unknown;
-    try {
-      value = JSON.parse(payload);
-    } catch (error) {
-      if (!this.#separate(payload)) console.error(skippedText, error);
-      return undefined;
-    }
-    if (isEvent(value)) return value;
-    const failed = errorRecordOf(value);
-    if (failed) return failed;
-    console.error(foreignText, value);
-    return undefined;
-  }
-
-  // Several records between which the server wrote no blank line are read one by one.
-  #separate(payload: string): boolean {
-    if (!payload.includes('\n')) return false;
-    const lines = payload.split('\n').map((line) => line.trim());
-    const records = lines.filter((line) => line !== '' && line !== sentinel);
-    this.#payloads.splice(this.#next, 0, ...records);
-    return true;
+    return this.#events.shift();
   }
 }
 
+/** The event of a payload, or none; several where the server wrote no blank line between its records. */
+export function eventsOfPayload(payload: string): AGUIEvent[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(payload);
+  } catch (error) {
+    if (payload.includes('\n')) return payload.split('\n').flatMap(eventsOfLine);
+    console.error(skippedText, error);
+    return [];
+  }
+  const event = isEvent(value) ? value : errorRecordOf(value);
+  if (!event) console.error(foreignText, value);
+  return event ? [event] : [];
+}
+
+function eventsOfLine(line: string): AGUIEvent[] {
+  const record = line.trim();
+  return record === '' || record === sentinel ? [] : eventsOfPayload(record);
+}
+
 function isEvent(value: unknown): value is AGUIEvent {
-  if (typeof value !== 'object' || value === null) return false;
-  const { type } = value as { type?: unknown };
-  return typeof type === 'string' && type !== '';
+  const { type } = (value ?? {}) as { type?: unknown };
+  return typeof value === 'object' && typeof type === 'string' && type !== '';
 }
 
 // `{"error": ...}` without a type: a non-empty string, or an object with a message or a code.
 export function errorRecordOf(value: unknown): AGUIEvent | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { error } = value as { error?: unknown };
-  if (typeof error === 'string' && error !== '') return { type: 'RUN_ERROR', message: error };
-  if (typeof error !== 'object' || error === null) return undefined;
-  const { message, code } = error as { message?: unknown; code?: unknown };
-  const hasCode =
-    (typeof code === 'string' && code !== '') || (typeof code === 'number' && code !== 0);
-  const hasMessage = typeof message === 'string' && message !== '';
-  if (!hasMessage && !hasCode) return undefined;
-  const event = {
-    type: 'RUN_ERROR' as const,
-    message: hasMessage ? message : 'Stream error',
-  };
-  return hasCode ? { ...event, code: String(code) } : event;
+  const { error } = Object(value) as { error?: unknown };
+  const { message, code } = Object(typeof error === 'string' ? { message: error } : error) as Json;
+  const isText = typeof message === 'string' && message !== '';
+  const isCode = (typeof code === 'string' || typeof code === 'number') && Boolean(code);
+  if (!isText && !isCode) return undefined;
+  const event = { type: 'RUN_ERROR' as const, message: isText ? message : 'Stream error' };
+  return isCode ? { ...event, code: String(code) } : event;
 }
+
+type Json = Record<string, unknown>;

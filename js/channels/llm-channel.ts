@@ -1,10 +1,11 @@
 // The model channel of a chat, over HTTP, for Node and for pages.
 import type { ChatLLM, MessageFormat, StreamProtocolAdapter } from '../../types/channels';
 import { MillraceError } from '../errors';
-import { checkHeaders } from '../value-checks';
 import { checkSpelling } from '../known-names';
+import { isRecord } from '../plain-values';
 import { randomId } from '../random-id';
 import { checkSignal } from '../signal';
+import { checkHeaders, checkOption } from '../value-checks';
 import type { ChannelPlatform } from './platform';
 import { identityMessageFormat } from './platform';
 
@@ -79,43 +80,34 @@ const names = [
 ];
 
 function checkOptions(options: unknown): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new MillraceError('invalid_option', 'fetchLLM() takes an object of options.');
-  }
-  checkSpelling('fetchLLM', options, names);
-  const { url, streamAdapter, messageFormat, body } = options as Partial<LLMChannelOptions>;
-  if (typeof url !== 'string' || url === '') {
-    throw new MillraceError('invalid_option', 'fetchLLM: url must be a string that is not empty.');
-  }
-  if (typeof streamAdapter === 'function') {
-    const { name } = streamAdapter as { name: string };
-    throw new MillraceError(
-      'invalid_option',
-      `fetchLLM: streamAdapter is a factory. Call it: streamAdapter: ${name || 'adapter'}().`,
-    );
-  }
-  if (typeof streamAdapter?.parse !== 'function') {
-    throw new MillraceError(
-      'invalid_option',
-      'fetchLLM: streamAdapter must be an adapter, for instance agUIAdapter().',
-    );
-  }
-  checkFormat('fetchLLM', messageFormat);
-  if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) {
-    throw new MillraceError('invalid_option', 'fetchLLM: body must be an object.');
-  }
-  checkHeaders('fetchLLM', (options as LLMChannelOptions).headers);
+  const owner = 'fetchLLM';
+  checkOption(isRecord(options), owner, 'it takes an object of options.');
+  checkSpelling(owner, options, names);
+  const { url, streamAdapter, messageFormat, body, headers } =
+    options as Partial<LLMChannelOptions>;
+  checkOption(typeof url === 'string' && url, owner, 'url must be a string that is not empty.');
+  const { name = '', parse } = (streamAdapter ?? {}) as { name?: string; parse?: unknown };
+  checkOption(
+    typeof streamAdapter !== 'function',
+    owner,
+    `streamAdapter is a factory. Call it: streamAdapter: ${name || 'adapter'}().`,
+  );
+  const sentence = 'streamAdapter must be an adapter, for instance agUIAdapter().';
+  checkOption(typeof parse === 'function', owner, sentence);
+  checkFormat(owner, messageFormat);
+  checkOption(body === undefined || isRecord(body), owner, 'body must be an object.');
+  checkHeaders(owner, headers);
 }
 
-export function checkFormat(owner: string, format: unknown): void {
-  if (format === undefined) return;
+export function checkFormat(owner: string, format: unknown = identityMessageFormat): void {
   const { toApi, fromApi } = (format ?? {}) as Partial<MessageFormat>;
-  if (typeof toApi === 'function' && typeof fromApi === 'function') return;
-  throw new MillraceError('invalid_option', `${owner}: messageFormat needs toApi and fromApi.`);
+  const isFormat = typeof toApi === 'function' && typeof fromApi === 'function';
+  checkOption(isFormat, owner, 'messageFormat needs toApi and fromApi.');
 }
 
 /** The headers with a JSON content type, unless they have one in whatever case. */
 export function withContentType(headers: Record<string, string> = {}): Record<string, string> {
-  const given = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  const names = Object.keys(headers).join('\n');
+  const given = /^content-type$/im.test(names);
   return given ? { ...headers } : { 'Content-Type': 'application/json', ...headers };
 }

@@ -1,23 +1,60 @@
 // agUIAdapter of pages.
 import type { StreamAdapter } from '../../types/channels';
-import { EventStream } from '../adapters/event-stream';
-import type { AgUIAdapterOptions } from '../adapters/limits';
+import type { AGUIEvent } from '../../types/events';
+import type { AgUIAdapterOptions, StreamLimits } from '../adapters/limits';
 import { checkLimits } from '../adapters/limits';
-import { PayloadEventReader } from '../adapters/payload-events';
-import { MillraceError } from '../errors';
-import { openPayloads } from './page-source';
+import { eventsOfPayload } from '../adapters/payload-events';
+import { isRecord } from '../plain-values';
+import { bodyOf, leaveBody } from '../transport/body';
+import { checkOption } from '../value-checks';
+import { recordsOf } from './page-source';
+
+const owner = 'agUIAdapter';
 
 /** Reads AG-UI events; each is what JSON.parse makes of its record, unchanged. */
 export function agUIAdapter(options: AgUIAdapterOptions = {}): StreamAdapter {
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    const sentence = 'agUIAdapter() takes an object of options, or nothing.';
-    throw new MillraceError('invalid_option', sentence);
-  }
-  const limits = checkLimits('agUIAdapter', options.limits);
-  const adapter = {
-    parse: (response: Response) =>
-      new EventStream(response, (body) => openPayloads(body, limits), new PayloadEventReader()),
-  };
+  checkOption(isRecord(options), owner, 'it takes an object of options, or nothing.');
+  const limits = checkLimits(owner, options.limits);
+  const adapter = { parse: (response: Response) => eventsOf(response, limits) };
   // parse<Event> only renames the events' type; see StreamAdapter.
   return adapter as StreamAdapter;
+}
+
+// Nothing happens before the first next(). Leaving the loop cancels the body, also while it is read.
+function eventsOf(response: Response, limits: StreamLimits): AsyncIterableIterator<AGUIEvent> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  async function* read(): AsyncGenerator<AGUIEvent, undefined> {
+    reader = bodyOf(response).getReader();
+    for await (const { data } of recordsOf(reader, false, limits)) {
+      for (const event of eventsOfPayload(data)) {
+        // Nothing follows an error of the run.
+        const isLast = event.type === 'RUN_ERROR';
+        if (isLast) leaveBody(reader);
+        yield event;
+        if (isLast) return undefined;
+      }
+    }
+    return undefined;
+  }
+  const events = read();
+  const leave = (reason?: unknown): void => {
+    const body = (response as Response | undefined)?.body;
+    // Left before it began: nobody else is going to read the body.
+    if (reader) leaveBody(reader, reason);
+    else if (body && !body.locked) leaveBody(body, reason);
+  };
+  return {
+    next: () => events.next(),
+    return(value) {
+      leave();
+      return events.return(value as undefined);
+    },
+    throw(error) {
+      leave(error);
+      return events.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }

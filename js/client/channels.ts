@@ -8,7 +8,8 @@ import { htmlPage } from './html-page';
 import type { ChatFetchOptions, ChatPlatform } from '../model/chat-fetch';
 import { fetchChat } from '../model/chat-fetch';
 import { listen } from '../signal';
-import { openRecords } from './page-source';
+import { bodyOf, leaveBody } from '../transport/body';
+import { recordsOf } from './page-source';
 import type { PageTransportOptions } from './page-transport';
 import { pagePlatform, pageTransport } from './page-transport';
 
@@ -40,7 +41,13 @@ export function restStorage(options: RestStorageOptions): RestStorage {
 const chatPlatform: ChatPlatform<Further> = {
   transport: pageTransport,
   names: ['transport', 'origin', 'timeouts'],
-  open: openRecords,
+  open(response) {
+    const reader = bodyOf(response).getReader();
+    return {
+      records: recordsOf(reader, true),
+      cancel: (reason) => leaveBody(reader, reason),
+    };
+  },
   pageIn: htmlPage,
   onAbort: listen,
 };

@@ -3,148 +3,107 @@
 const copyLimit = 16 * 1024 * 1024;
 
 type Json = unknown;
-type Container = Record<string, Json> | Json[];
+type Container = Record<string, Json>;
+
+/** Where a pointer leads; `value` is undefined where nothing is. */
+interface Place {
+  parent: Json;
+  key: string;
+  value: Json;
+}
 
 /** A patched copy of `value`; undefined when the patch is malformed or does not fit. */
 export function patched(value: Json, patch: unknown): Json {
   if (!Array.isArray(patch)) return undefined;
-  const patcher = new Patcher(structuredClone(value));
-  return patch.every((operation) => patcher.apply(operation)) ? patcher.root : undefined;
-}
-
-class Patcher {
-  root: Json;
-  #copied = 0;
-
-  constructor(root: Json) {
-    this.root = root;
-  }
-
-  /** False when the operation does not fit. */
-  apply(operation: unknown): boolean {
-    const { op, path, from, value } = (operation ?? {}) as Record<string, unknown>;
+  // The document is the member "": with it begin the tokens of each pointer.
+  const holder: Container = { '': structuredClone(value) };
+  let copied = 0;
+  const fits = (operation: unknown): boolean => {
+    const { op, path, from, value: given } = Object(operation) as Container;
+    const at = (pointer: unknown): Place | undefined => placeOf(holder, pointer);
+    const source = at(from);
+    const target = at(path);
     switch (op) {
       case 'add':
-        return value !== undefined && this.#insert(path, structuredClone(value));
+        return insert(target, structuredClone(given));
       case 'replace':
-        return value !== undefined && this.#replace(path, structuredClone(value));
+        return target?.value !== undefined && set(target, structuredClone(given));
       case 'remove':
-        return this.#take(path) !== undefined;
-      case 'move':
-        return this.#move(from, path);
+        return take(target, holder) !== undefined;
+      case 'move': {
+        if (String(path).startsWith(`${String(from)}/`)) return false;
+        const taken = take(source, holder);
+        return insert(at(path), taken);
+      }
       case 'copy':
-        return this.#copy(from, path);
+        if (source?.value === undefined) return false;
+        // Copies of copies grow without end.
+        copied += JSON.stringify(source.value).length;
+        return copied <= copyLimit && insert(target, structuredClone(source.value));
       case 'test':
-        return value !== undefined && isSame(this.#find(path), value);
+        return given !== undefined && isSame(target?.value, given);
       default:
         return false;
     }
-  }
+  };
+  return patch.every(fits) ? holder[''] : undefined;
+}
 
-  #move(from: unknown, path: unknown): boolean {
-    if (typeof from !== 'string' || typeof path !== 'string') return false;
-    if (path.startsWith(`${from}/`)) return false;
-    const taken = this.#take(from);
-    return taken !== undefined && this.#insert(path, taken);
-  }
-
-  #copy(from: unknown, path: unknown): boolean {
-    const source = this.#find(from);
-    if (source === undefined) return false;
-    // Copies of copies grow without end.
-    this.#copied += JSON.stringify(source).length;
-    return this.#copied <= copyLimit && this.#insert(path, structuredClone(source));
-  }
-
-  #replace(path: unknown, value: Json): boolean {
-    if (this.#find(path) === undefined) return false;
-    const tokens = tokensOf(path) as string[];
-    const last = tokens.pop();
-    if (last === undefined) this.root = value;
-    else setMember(this.#walk(tokens) as Container, last, value);
-    return true;
-  }
-
-  #insert(path: unknown, value: Json): boolean {
-    const tokens = tokensOf(path);
-    const last = tokens?.pop();
-    if (!tokens) return false;
-    if (last === undefined) {
-      this.root = value;
-      return true;
-    }
-    const parent = this.#walk(tokens);
-    if (Array.isArray(parent)) {
-      const index = last === '-' ? parent.length : indexOf(last, parent.length + 1);
-      if (index !== undefined) parent.splice(index, 0, value);
-      return index !== undefined;
-    }
-    if (!isContainer(parent)) return false;
-    setMember(parent, last, value);
-    return true;
-  }
-
-  #take(path: unknown): Json {
-    const tokens = tokensOf(path);
-    const last = tokens?.pop();
-    if (!tokens || last === undefined) return undefined;
-    const parent = this.#walk(tokens);
-    const target = childOf(parent, last);
-    if (target === undefined) return undefined;
-    if (Array.isArray(parent)) parent.splice(Number(last), 1);
-    else delete (parent as Record<string, Json>)[last];
-    return target;
-  }
-
-  #find(path: unknown): Json {
-    const tokens = tokensOf(path);
-    return tokens && this.#walk(tokens);
-  }
-
-  #walk(tokens: readonly string[]): Json {
-    return tokens.reduce<Json>((at, token) => childOf(at, token), this.root);
-  }
+// By a JSON Pointer (RFC 6901); undefined when it is malformed.
+function placeOf(holder: Container, pointer: unknown): Place | undefined {
+  if (typeof pointer !== 'string' || /^[^/]|~(?![01])/.test(pointer)) return undefined;
+  const parts = pointer.split('/');
+  const tokens = parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const key = tokens.pop() as string;
+  const parent = tokens.reduce<Json>((at, token) => childOf(at, token), holder);
+  return { parent, key, value: childOf(parent, key) };
 }
 
 const isContainer = (value: Json): value is Container =>
   typeof value === 'object' && value !== null;
 
-function childOf(parent: Json, token: string): Json {
-  if (!isContainer(parent)) return undefined;
-  if (!Array.isArray(parent)) return Object.hasOwn(parent, token) ? parent[token] : undefined;
-  const index = indexOf(token, parent.length);
-  return index === undefined ? undefined : parent[index];
+function childOf(parent: Json, key: string): Json {
+  if (Array.isArray(parent)) return parent[indexOf(key, parent.length)];
+  return isContainer(parent) && Object.hasOwn(parent, key) ? parent[key] : undefined;
 }
 
-// As a member of its own, also where the name is one of the prototype's.
-function setMember(parent: Container, token: string, value: Json): void {
+// What a list has no element at is -1.
+const indexOf = (key: string, size: number): number =>
+  /^(?:0|[1-9]\d*)$/.test(key) && Number(key) < size ? Number(key) : -1;
+
+// As a member of its own, also where the name is one of the prototype's. JSON has no undefined.
+function set({ parent, key }: Place, value: Json): boolean {
   const all = { value, enumerable: true, configurable: true, writable: true };
-  Object.defineProperty(parent, token, all);
+  if (value !== undefined) Object.defineProperty(parent, key, all);
+  return value !== undefined;
 }
 
-// The reference tokens of a JSON Pointer (RFC 6901); undefined when it is malformed.
-function tokensOf(pointer: unknown): string[] | undefined {
-  if (typeof pointer !== 'string') return undefined;
-  if (pointer === '') return [];
-  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
-  const parts = pointer.slice(1).split('/');
-  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+function insert(place: Place | undefined, value: Json): boolean {
+  if (!place || !isContainer(place.parent)) return false;
+  const { parent, key } = place;
+  if (!Array.isArray(parent)) return set(place, value);
+  const at = key === '-' ? parent.length : indexOf(key, parent.length + 1);
+  if (at < 0 || value === undefined) return false;
+  parent.splice(at, 0, value);
+  return true;
 }
 
-function indexOf(token: string, size: number): number | undefined {
-  const index = /^(?:0|[1-9]\d*)$/.test(token) ? Number(token) : size;
-  return index < size ? index : undefined;
+// The document itself stays.
+function take(place: Place | undefined, holder: Container): Json {
+  const { parent, key, value } = place ?? ({} as Place);
+  if (value === undefined || parent === holder) return undefined;
+  if (Array.isArray(parent)) parent.splice(Number(key), 1);
+  else delete (parent as Container)[key];
+  return value;
 }
 
 // Equality of JSON values: members in any order.
 function isSame(a: Json, b: Json): boolean {
   if (!isContainer(a) || !isContainer(b)) return a === b;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
   const names = Object.keys(a);
-  if (names.length !== Object.keys(b).length) return false;
-  return names.every(
-    (name) => Object.hasOwn(b, name) && isSame(memberOf(a, name), memberOf(b, name)),
+  return (
+    Array.isArray(a) === Array.isArray(b) &&
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]))
   );
 }
-
-const memberOf = (value: Container, name: string): Json => (value as Record<string, Json>)[name];

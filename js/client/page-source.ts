@@ -1,208 +1,72 @@
-// The outputs of a Response's body in a page: what the engine's pipes "payloads" and "records" give in Node.
+// The records of a Response's body in a page: what the engine's pipes "payloads" and "records" give in Node.
 import { errorRecordOf } from '../adapters/payload-events';
 import { MillraceError } from '../errors';
-import { memberOf } from '../thrown';
-import type { Source } from '../transport/body';
-import { bodyOf, leaveBody } from '../transport/body';
+import { jsonOf } from '../plain-values';
+import { leaveBody } from '../transport/body';
 import type { SseLimits, SseRecord } from './server-sent-events';
 import { SseFraming } from './server-sent-events';
 
-// No record can hold it. An empty record announces an error.
-const terminator = '\r';
-const sentinel = '[DONE]';
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
 const defaultBytes = 8 * 1024 * 1024;
 // Of a body without a record, to find an error that is plain JSON.
 const headBytes = 64 * 1024;
 
-type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']>>;
-
-interface Splitter {
-  feed(bytes: Uint8Array): void;
-  finish(): void;
-  take(): string;
-}
-
-/** The texts of the records, as a PayloadEventReader takes them. */
-export function openPayloads(response: Response, limits: Partial<SseLimits>): Source {
-  return new PageSource(response, new Payloads(limits));
-}
-
-/** Names, ids and texts of the records, as a ChatReader takes them. */
-export function openRecords(response: Response): Source {
-  return new PageSource(response, new NamedRecords());
-}
-
-class PageSource implements Source {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #splitter: Splitter;
-  #ended = false;
-
-  constructor(response: Response, splitter: Splitter) {
-    this.#reader = bodyOf(response).getReader();
-    this.#splitter = splitter;
-  }
-
-  async read(): Promise<string | undefined> {
-    while (!this.#ended) {
-      const { done, value } = await this.#next();
-      const output = this.#split(() => {
-        if (done) this.#splitter.finish();
-        else this.#splitter.feed(value);
-      });
-      if (output !== '') return output;
+/**
+ * The records that say something, then what a body without a record is: an error, or with `isNamed` a record of text.
+ * Leaves the body when it is left.
+ */
+export async function* recordsOf(
+  reader: Reader,
+  isNamed: boolean,
+  limits: Partial<SseLimits> = {},
+): AsyncGenerator<SseRecord, void> {
+  const bounds = { lineBytes: defaultBytes, eventBytes: defaultBytes, ...limits };
+  const framing = new SseFraming(bounds, !isNamed);
+  const decoder = new TextDecoder();
+  // The body for as long as no record was found in it.
+  let head: string | undefined = '';
+  let bytes = 0;
+  try {
+    for (let done = false; !done;) {
+      const result = await reader.read();
+      done = result.done;
+      const chunk = chunkOf(result.value);
+      const text = decoder.decode(chunk, { stream: !done });
+      if (head !== undefined) head += text;
+      // What is not terminated when the stream ends is a record, too.
+      for (const record of framing.feed(done ? `${text}\n\n` : text)) {
+        head = undefined;
+        const data = record.data.trim();
+        if (data !== '' && data !== '[DONE]') yield { ...record, data };
+      }
+      bytes += chunk?.length ?? 0;
+      if (isNamed && head !== undefined && bytes >= defaultBytes) throw tooLong();
+      if (!isNamed && bytes > headBytes) head = undefined;
     }
-    return undefined;
-  }
-
-  async #next(): Promise<Chunk> {
-    try {
-      const result = await this.#reader.read();
-      if (result.done) this.#ended = true;
-      else if (!(result.value instanceof Uint8Array)) throw wrongChunk();
-      return result;
-    } catch (error) {
-      this.#ended = true;
-      throw error;
-    }
-  }
-
-  #split(work: () => void): string {
-    try {
-      work();
-    } catch (error) {
-      void this.cancel();
-      const said = { code: memberOf(error, 'code'), message: memberOf(error, 'message') };
-      return `${this.#splitter.take()}${terminator}${JSON.stringify({ ...said, retry: 'no' })}${terminator}`;
-    }
-    return this.#splitter.take();
-  }
-
-  cancel(reason?: unknown): Promise<void> {
-    this.#ended = true;
-    leaveBody(this.#reader, reason);
-    return Promise.resolve();
+    const data = head === undefined ? undefined : (isNamed ? textIn : errorIn)(head);
+    if (data !== undefined) yield { event: 'text', id: '', data };
+  } finally {
+    leaveBody(reader);
   }
 }
 
-function wrongChunk(): MillraceError {
-  return new MillraceError('invalid_argument', 'The response body must give Uint8Array chunks.');
+function chunkOf(chunk: Uint8Array | undefined): Uint8Array | undefined {
+  if (chunk === undefined || chunk instanceof Uint8Array) return chunk;
+  const sentence = 'The response body must give Uint8Array chunks.';
+  throw new MillraceError('invalid_argument', sentence);
 }
 
-class Payloads implements Splitter {
-  readonly #framing: SseFraming;
-  readonly #head = new Head(headBytes);
-  #out = '';
-
-  constructor({ lineBytes = defaultBytes, eventBytes = defaultBytes }: Partial<SseLimits>) {
-    this.#framing = new SseFraming({
-      lineBytes,
-      eventBytes,
-      completeJson: true,
-      give: ({ data }) => {
-        this.#head.close();
-        this.#give(data.trim());
-      },
-    });
-  }
-
-  feed(bytes: Uint8Array): void {
-    this.#head.add(bytes);
-    this.#framing.feed(bytes);
-  }
-
-  finish(): void {
-    this.#framing.finish();
-    const text = this.#head.text().trim();
-    if (text === '') return;
-    try {
-      const value: unknown = JSON.parse(text);
-      if (errorRecordOf(value)) this.#give(JSON.stringify(value));
-    } catch {
-      // Not JSON, then no error that could be read.
-    }
-  }
-
-  #give(payload: string): void {
-    if (payload !== '' && payload !== sentinel) this.#out += payload + terminator;
-  }
-
-  take(): string {
-    const out = this.#out;
-    this.#out = '';
-    return out;
-  }
+function tooLong(): MillraceError {
+  const sentence = `A body without a record is larger than ${defaultBytes} bytes.`;
+  return new MillraceError('event_too_large', sentence);
 }
 
-class NamedRecords implements Splitter {
-  readonly #framing = new SseFraming({
-    lineBytes: defaultBytes,
-    eventBytes: defaultBytes,
-    completeJson: false,
-    give: (record) => this.#give(record),
-  });
-  readonly #body = new Head(defaultBytes);
-  #out = '';
+// A body of comments alone says nothing.
+const textIn = (head: string): string | undefined =>
+  head.trim() === '' || head.startsWith(':') ? undefined : JSON.stringify(head);
 
-  feed(bytes: Uint8Array): void {
-    this.#body.add(bytes);
-    this.#framing.feed(bytes);
-    if (!this.#body.isFull) return;
-    throw new MillraceError(
-      'event_too_large',
-      `A body without a record is larger than ${defaultBytes} bytes.`,
-    );
-  }
-
-  // A body without a record is one text; one of comments alone says nothing.
-  finish(): void {
-    this.#framing.finish();
-    const text = this.#body.text();
-    if (text.trim() === '' || text.startsWith(':')) return;
-    this.#out += `text\n\n${JSON.stringify(text)}${terminator}`;
-  }
-
-  #give({ event, id, data }: SseRecord): void {
-    this.#body.close();
-    const payload = data.trim();
-    if (payload === '' || payload === sentinel) return;
-    this.#out += `${event}\n${id}\n${payload}${terminator}`;
-  }
-
-  take(): string {
-    const out = this.#out;
-    this.#out = '';
-    return out;
-  }
-}
-
-/** The beginning of a body in which no record was found yet. */
-class Head {
-  readonly #limit: number;
-  #pieces: Uint8Array[] | undefined = [];
-  #bytes = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** Whether the limit is reached without a record. */
-  get isFull(): boolean {
-    return this.#pieces !== undefined && this.#bytes >= this.#limit;
-  }
-
-  add(bytes: Uint8Array): void {
-    if (this.#bytes < this.#limit) this.#pieces?.push(bytes.slice(0, this.#limit - this.#bytes));
-    this.#bytes += bytes.length;
-  }
-
-  close(): void {
-    this.#pieces = undefined;
-  }
-
-  text(): string {
-    if (this.#pieces === undefined || this.#bytes > this.#limit) return '';
-    const decoder = new TextDecoder();
-    const texts = this.#pieces.map((piece) => decoder.decode(piece, { stream: true }));
-    return texts.join('') + decoder.decode();
-  }
-}
+const errorIn = (head: string): string | undefined => {
+  const value = jsonOf(head.trim());
+  return errorRecordOf(value) && JSON.stringify(value);
+};

@@ -1,7 +1,8 @@
 // How pages send requests: through fetch.
 import type { ChannelPlatform } from '../channels/platform';
 import type { Transport } from '../transport/request';
-import { MillraceError } from '../errors';
+import { defined } from '../plain-values';
+import { checkOption } from '../value-checks';
 import { htmlPage } from './html-page';
 
 /** Options of everything in a page that sends requests. */
@@ -24,25 +25,15 @@ export function pageTransport(
   _url: string,
   options: PageTransportOptions,
 ): Transport {
-  const fail = (sentence: string): never => {
-    throw new MillraceError('invalid_option', `${owner}: ${sentence}`);
-  };
-  const { fetch: given, transport } = options;
-  if (given !== undefined && typeof given !== 'function') fail('fetch must be a function.');
-  if (transport !== undefined && transport !== 'fetch') {
-    fail("transport must be 'fetch' in a page.");
-  }
+  const { fetch: given, transport = 'fetch' } = options;
+  const isFunction = given === undefined || typeof given === 'function';
+  checkOption(isFunction, owner, 'fetch must be a function.');
+  checkOption(transport === 'fetch', owner, "transport must be 'fetch' in a page.");
   for (const [name, instead] of Object.entries(nodeOptions)) {
-    if ((options as Record<string, unknown>)[name] === undefined) continue;
-    fail(`the option ${name} is of Node.js; in a page ${instead}.`);
+    const isAbsent = (options as Record<string, unknown>)[name] === undefined;
+    checkOption(isAbsent, owner, `the option ${name} is of Node.js; in a page ${instead}.`);
   }
-  return (url, { method, headers, body, signal }) => {
-    const init: RequestInit = { headers };
-    if (method !== undefined) init.method = method;
-    if (body !== undefined) init.body = body;
-    if (signal !== undefined) init.signal = signal;
-    return given ? given(url, init) : globalThis.fetch(url, init);
-  };
+  return (url, request) => (given ?? globalThis.fetch)(url, defined(request) as RequestInit);
 }
 
 export const pagePlatform: ChannelPlatform<PageTransportOptions> = {

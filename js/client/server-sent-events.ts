@@ -13,168 +13,88 @@ export interface SseRecord {
   data: string;
 }
 
-const lineFeed = 10;
-const carriageReturn = 13;
-const byteOrderMark = [0xef, 0xbb, 0xbf];
+const sizeOf = (text: string): number => new TextEncoder().encode(text).length;
 
-export interface SseOptions extends SseLimits {
+/** Throws `line_too_long` and `event_too_large`; nothing may be fed after that. */
+export class SseFraming {
+  readonly #limits: SseLimits;
   /**
    * A first data line that is a complete JSON document is given at its own line end, since some servers end a record
    * with a single line feed.
    */
-  completeJson: boolean;
-  give(record: SseRecord): void;
-}
-
-/** Throws `line_too_long` and `event_too_large`; nothing may be fed after that. */
-export class SseFraming {
-  readonly #options: SseOptions;
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  // Pieces of a line that is not complete.
-  #carry: Uint8Array[] = [];
-  #carryBytes = 0;
-  #isFirstLine = true;
-  #skipLineFeed = false;
+  readonly #completeJson: boolean;
+  #line = '';
+  #lineBytes = 0;
+  #isAfterReturn = false;
   #event = '';
   #id = '';
-  #data: string[] = [];
+  #data: string | undefined;
   #dataBytes = 0;
 
-  constructor(options: SseOptions) {
-    this.#options = options;
+  constructor(limits: SseLimits, completeJson: boolean) {
+    this.#limits = limits;
+    this.#completeJson = completeJson;
   }
 
-  feed(bytes: Uint8Array): void {
-    let at = this.#skipLineFeed && bytes[0] === lineFeed ? 1 : 0;
-    if (bytes.length > 0) this.#skipLineFeed = false;
-    // Where the next of each kind is, so that none is searched for twice.
-    let feedAt = bytes.indexOf(lineFeed, at);
-    let returnAt = bytes.indexOf(carriageReturn, at);
-    while (feedAt !== -1 || returnAt !== -1) {
-      const isReturn = returnAt !== -1 && (feedAt === -1 || returnAt < feedAt);
-      const end = isReturn ? returnAt : feedAt;
-      const line = this.#line(bytes.subarray(at, end));
-      at = end + 1;
-      if (isReturn && at === bytes.length) this.#skipLineFeed = true;
-      else if (isReturn && bytes[at] === lineFeed) at += 1;
-      const next = bytes[at];
-      this.#take(line, next === lineFeed || next === carriageReturn);
-      if (feedAt !== -1 && feedAt < at) feedAt = bytes.indexOf(lineFeed, at);
-      if (returnAt !== -1 && returnAt < at) returnAt = bytes.indexOf(carriageReturn, at);
-    }
-    // A copy: the chunk is the stream's, which may use its memory again.
-    if (at < bytes.length) this.#keep(bytes.slice(at));
-  }
-
-  /** The stream has ended: what is not terminated is given, too. */
-  finish(): void {
-    const line = this.#line(new Uint8Array());
-    if (line.length > 0) this.#take(line, false);
-    this.#giveHeld();
-  }
-
-  #keep(piece: Uint8Array): void {
-    this.#carryBytes += piece.length;
-    this.#checkLine(this.#carryBytes);
-    this.#carry.push(piece);
-  }
-
-  #checkLine(bytes: number): void {
-    const { lineBytes } = this.#options;
-    if (bytes <= lineBytes) return;
-    throw new MillraceError(
-      'line_too_long',
-      `A line of the stream is longer than ${lineBytes} bytes.`,
-    );
-  }
-
-  #line(end: Uint8Array): Uint8Array {
-    let line = end;
-    if (this.#carryBytes > 0) {
-      this.#keep(end);
-      line = new Uint8Array(this.#carryBytes);
-      let at = 0;
-      for (const piece of this.#carry) {
-        line.set(piece, at);
-        at += piece.length;
+  /** The records that end in this text. */
+  *feed(text: string): Generator<SseRecord, void> {
+    const isSecondHalf = this.#isAfterReturn && text.startsWith('\n');
+    if (text) this.#isAfterReturn = text.endsWith('\r');
+    const pieces = text.slice(Number(isSecondHalf)).split(/\r\n|\r|\n/);
+    for (const [at, piece] of pieces.entries()) {
+      if (at > 0) {
+        const line = this.#line;
+        this.#line = '';
+        this.#lineBytes = 0;
+        if (this.#endsRecord(line)) {
+          const data = this.#data as string;
+          this.#data = undefined;
+          yield { event: this.#event, id: this.#id, data };
+        }
+        if (line === '') this.#event = '';
       }
-      this.#carry = [];
-      this.#carryBytes = 0;
-    } else {
-      this.#checkLine(end.length);
-    }
-    if (!this.#isFirstLine) return line;
-    this.#isFirstLine = false;
-    return byteOrderMark.every((byte, at) => line[at] === byte) ? line.subarray(3) : line;
-  }
-
-  #take(bytes: Uint8Array, blankFollows: boolean): void {
-    if (bytes.length === 0) {
-      this.#giveHeld();
-      this.#event = '';
-      return;
-    }
-    const line = this.#decoder.decode(bytes);
-    const colon = line.indexOf(':');
-    if (colon === 0) return;
-    const name = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    if (name === 'data') {
-      // What stands before the value is ASCII.
-      this.#takeData(value, bytes.length - (line.length - value.length), blankFollows);
-    } else if (name === 'event') {
-      this.#event = value;
-    } else if (name === 'id' && !value.includes('\0')) {
-      this.#id = value;
+      this.#line += piece;
+      this.#lineBytes += sizeOf(piece);
+      check(this.#lineBytes, this.#limits.lineBytes, 'line_too_long', 'A line', 'longer');
     }
   }
 
-  #takeData(value: string, bytes: number, blankFollows: boolean): void {
-    const { eventBytes, completeJson } = this.#options;
-    const isFirst = this.#data.length === 0;
-    this.#dataBytes += bytes + (isFirst ? 0 : 1);
-    if (this.#dataBytes > eventBytes) {
-      throw new MillraceError(
-        'event_too_large',
-        `An event of the stream is larger than ${eventBytes} bytes.`,
-      );
-    }
-    this.#data.push(value);
-    if (isFirst && (blankFollows || (completeJson && looksComplete(value)))) {
-      this.#data = [];
-      this.#dataBytes = 0;
-      this.#options.give({ event: this.#event, id: this.#id, data: value });
-    }
+  #endsRecord(line: string): boolean {
+    const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (name === 'event') this.#event = value;
+    if (name === 'id' && !value.includes('\0')) this.#id = value;
+    if (name !== 'data') return line === '' && this.#data !== undefined;
+    const isFirst = this.#data === undefined;
+    this.#data = isFirst ? value : `${this.#data}\n${value}`;
+    this.#dataBytes = sizeOf(value) + (isFirst ? 0 : this.#dataBytes + 1);
+    check(this.#dataBytes, this.#limits.eventBytes, 'event_too_large', 'An event', 'larger');
+    return isFirst && this.#completeJson && looksComplete(value);
   }
+}
 
-  #giveHeld(): void {
-    if (this.#data.length === 0) return;
-    const data = this.#data.join('\n');
-    this.#data = [];
-    this.#dataBytes = 0;
-    this.#options.give({ event: this.#event, id: this.#id, data });
-  }
+function check(
+  bytes: number,
+  limit: number,
+  code: 'line_too_long' | 'event_too_large',
+  what: string,
+  how: string,
+): void {
+  if (bytes <= limit) return;
+  throw new MillraceError(code, `${what} of the stream is ${how} than ${limit} bytes.`);
 }
 
 // True for an object or an array of JSON whose last bracket is the end of the text.
 function looksComplete(given: string): boolean {
   const text = given.trim();
-  if (text.length < 2 || (text[0] !== '{' && text[0] !== '[')) return false;
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
-    const letter = text[at];
-    if (inString) {
-      if (letter === '\\') at += 1;
-      else if (letter === '"') inString = false;
-    } else if (letter === '"') {
-      inString = true;
-    } else if (letter === '{' || letter === '[') {
-      depth += 1;
-    } else if (letter === '}' || letter === ']') {
-      depth -= 1;
-      if (depth <= 0) return depth === 0 && at + 1 === text.length;
-    }
+    const letter = text[at] as string;
+    if (inString && letter === '\\') at += 1;
+    else if (letter === '"') inString = !inString;
+    else if (!inString && '[{'.includes(letter)) depth += 1;
+    else if (!inString && ']}'.includes(letter)) depth -= 1;
+    if (depth === 0) return at > 0 && at + 1 === text.length;
   }
   return false;
 }

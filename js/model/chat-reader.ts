@@ -4,15 +4,14 @@ import type {
   ChatImageChunk,
   ChatMessageError,
   ChatPart,
-  ChatReasoning,
   ChatStreamChunk,
   Grounding,
   ModelSpeed,
   ModelUsage,
 } from '../../types/chat-stream';
 import { randomId } from '../random-id';
+import { defined, filled } from '../plain-values';
 import { memberOf, messageOf } from '../thrown';
-import { textsOf, throwError } from '../transport/batches';
 import type { TextAnimation, TextChannel } from './text-channel';
 import { makeTextChannel } from './text-channel';
 import type { ToolCallPiece } from './tool-calls';
@@ -24,48 +23,44 @@ export interface ChatReaderTarget {
   error(error: ChatMessageError): void;
 }
 
+/** What another attempt begins anew. */
+interface Answer {
+  reasoning: string;
+  signature?: string | undefined;
+  responseItems: unknown[];
+  calls: ToolCallList;
+  images: ChatImageChunk[];
+}
+
+const begun = (): Answer => ({
+  reasoning: '',
+  responseItems: [],
+  calls: new ToolCallList(),
+  images: [],
+});
+
 type Take = (data: never) => void;
 
-/** Takes the outputs of a "records" pipe. */
+/** Takes the records of an answer. */
 export class ChatReader {
   /** The text so far. */
   output = '';
   #type: ChatFinishContext['type'] = 'done';
-  #reasoning = '';
-  #signature: string | undefined;
-  readonly #responseItems: unknown[] = [];
-  readonly #toolCalls = new ToolCallList();
-  #grounding: Grounding | undefined;
-  #images: ChatImageChunk[] = [];
-  #usage: ModelUsage | undefined;
-  #speed: ModelSpeed | undefined;
+  #answer = begun();
+  readonly #last: { grounding?: Grounding; usage?: ModelUsage; speed?: ModelSpeed } = {};
 
   readonly #target: ChatReaderTarget;
   readonly #animated: boolean;
   readonly #text: TextChannel;
   readonly #thoughts: TextChannel;
-  readonly #takers: Partial<Record<string, Take>>;
 
   constructor(target: ChatReaderTarget, animation: TextAnimation, speed: number) {
     this.#target = target;
     this.#animated = animation !== 'none';
-    this.#text = makeTextChannel(animation, speed, (text) => target.chunk({ type: 'text', text }));
-    this.#thoughts = makeTextChannel(animation, speed, (text) =>
-      target.chunk({ type: 'reasoning', text }),
-    );
-    this.#takers = this.#table();
-  }
-
-  /** Takes an output apart. Throws when the framing failed. */
-  load(output: string): void {
-    const records = textsOf(output);
-    for (let at = 0; at < records.length; at += 1) {
-      throwError(records, at);
-      const record = records[at] as string;
-      const nameEnd = record.indexOf('\n');
-      const idEnd = record.indexOf('\n', nameEnd + 1);
-      this.#take(record.slice(0, nameEnd), record.slice(idEnd + 1));
-    }
+    const channel = (type: 'text' | 'reasoning'): TextChannel =>
+      makeTextChannel(animation, speed, (text) => target.chunk({ type, text }));
+    this.#text = channel('text');
+    this.#thoughts = channel('reasoning');
   }
 
   /** Hands over all text that waits. */
@@ -74,33 +69,28 @@ export class ChatReader {
     this.#text.flush();
   }
 
-  /** The answer ended with an error. */
-  failed(): void {
-    this.#type = 'error';
-  }
-
-  aborted(): void {
-    this.#type = 'abort';
+  /** The answer ended with an error, or before its end. */
+  ended(type: 'error' | 'abort'): void {
+    this.#type = type;
   }
 
   context(): ChatFinishContext {
-    const context: ChatFinishContext = { type: this.#type };
-    const reasoning: ChatReasoning = {};
-    const thoughts =
-      this.#reasoning || this.#responseItems.map(summaryOf).filter(Boolean).join('\n\n');
-    if (thoughts !== '') reasoning.content = thoughts;
-    if (this.#signature !== undefined) reasoning.signature = this.#signature;
-    if (this.#responseItems.length > 0) reasoning.responseItems = this.#responseItems;
-    if (Object.keys(reasoning).length > 0) context.reasoning = reasoning;
-    if (this.#toolCalls.size > 0) context.toolCalls = this.#toolCalls.calls;
-    if (this.#grounding) context.grounding = this.#grounding;
-    if (this.#images.length > 0) context.images = this.#images;
-    if (this.#usage) context.usage = this.#usage;
-    if (this.#speed) context.speed = this.#speed;
-    return context;
+    const { reasoning, signature, responseItems: items, calls, images } = this.#answer;
+    const { grounding, usage, speed } = this.#last;
+    const content = reasoning || items.map(summaryOf).filter(Boolean).join('\n\n') || undefined;
+    return defined({
+      type: this.#type,
+      reasoning: filled(defined({ content, signature, responseItems: filled(items) })),
+      toolCalls: filled(calls.calls),
+      grounding: grounding || undefined,
+      images: filled(images),
+      usage: usage || undefined,
+      speed: speed || undefined,
+    }) as ChatFinishContext;
   }
 
-  #take(name: string, payload: string): void {
+  /** Takes a record: its name and its JSON text. */
+  take(name: string, payload: string): void {
     try {
       this.#takers[name]?.(JSON.parse(payload) as never);
     } catch (error) {
@@ -109,41 +99,57 @@ export class ChatReader {
   }
 
   // What each record does; a record that has no row is a later addition to the protocol.
-  #table(): Partial<Record<string, Take>> {
-    return {
-      text: (data: unknown) => this.#onText(data),
-      reasoning: (data: unknown) => this.#onThought(data),
-      reasoning_signature: (signature: unknown) => this.#onSignature(signature),
-      flagged_reasoning_signature: (signature: unknown) => this.#onSignature(signature),
-      reasoning_response_item: (item: unknown) => void this.#responseItems.push(item),
-      reasoning_part: (part: ChatPart) => this.#onPart('reasoning_part', part),
-      content_part: (part: ChatPart) => this.#onPart('content_part', part),
-      tool_calls: (pieces: ToolCallPiece[]) => this.#onToolCalls(pieces),
-      base64_image: (data: string) => this.#onImage(data),
-      grounding: (grounding: Grounding) => {
-        this.#grounding = grounding;
-        this.#give({ type: 'grounding', grounding });
-      },
-      usage: (usage: ModelUsage) => {
-        this.#usage = usage;
-        this.#give({ type: 'usage', usage });
-      },
-      speed: (speed: ModelSpeed) => {
-        this.#speed = speed;
-        this.#give({ type: 'speed', speed });
-      },
-      stop: (reason: string) => {
-        if (reason === 'abort' && this.#type === 'done') this.#type = 'abort';
-        this.#give({ type: 'stop', reason });
-      },
-      error: (error: ChatMessageError) => {
-        this.failed();
-        this.flush();
-        this.#target.error(error);
-      },
-      data: (data: unknown) => this.#onData(data),
-    };
-  }
+  readonly #takers: Partial<Record<string, Take>> = {
+    text: (data: unknown) => {
+      if (!isText(data)) return;
+      this.#thoughts.flush();
+      this.output += data;
+      this.#text.push(data);
+    },
+    reasoning: (data: unknown) => {
+      if (!isText(data)) return;
+      this.#text.flush();
+      this.#answer.reasoning += data;
+      this.#thoughts.push(data);
+    },
+    reasoning_signature: (signature: unknown) => this.#onSignature(signature),
+    flagged_reasoning_signature: (signature: unknown) => this.#onSignature(signature),
+    reasoning_response_item: (item: unknown) => void this.#answer.responseItems.push(item),
+    reasoning_part: (part: ChatPart) => {
+      if (part.partType === 'text') this.#answer.reasoning += part.content;
+      this.#onPart('reasoning_part', part);
+    },
+    content_part: (part: ChatPart) => {
+      if (part.partType === 'text') this.output += part.content;
+      this.#onPart('content_part', part);
+    },
+    tool_calls: (pieces: ToolCallPiece[]) => {
+      if (!Array.isArray(pieces) || pieces.length === 0) return;
+      const { calls } = this.#answer;
+      const changed = calls.add(pieces);
+      const animation = this.#animated && { isAnimationActives: changed };
+      this.#give({ type: 'tool_calls', tool_calls: calls.calls, ...animation });
+    },
+    base64_image: (data: string) => {
+      const image: ChatImageChunk = { id: `tmp_img_${randomId()}`, data, isBase64: true };
+      const images = [...this.#answer.images, image];
+      this.#answer.images = images;
+      this.#give({ type: 'base64_image', id: image.id, image, images });
+    },
+    grounding: (grounding: Grounding) => this.#keep({ grounding }),
+    usage: (usage: ModelUsage) => this.#keep({ usage }),
+    speed: (speed: ModelSpeed) => this.#keep({ speed }),
+    stop: (reason: string) => {
+      if (reason === 'abort' && this.#type === 'done') this.#type = 'abort';
+      this.#give({ type: 'stop', reason });
+    },
+    error: (error: ChatMessageError) => {
+      this.ended('error');
+      this.flush();
+      this.#target.error(error);
+    },
+    data: (data: unknown) => this.#onData(data),
+  };
 
   // Chunks come in the order of the stream: text that waits goes first.
   #give(chunk: ChatStreamChunk): void {
@@ -151,51 +157,22 @@ export class ChatReader {
     this.#target.chunk(chunk);
   }
 
-  #onText(data: unknown): void {
-    if (typeof data !== 'string' || data === '') return;
-    this.#thoughts.flush();
-    this.output += data;
-    this.#text.push(data);
-  }
-
-  #onThought(data: unknown): void {
-    if (typeof data !== 'string' || data === '') return;
-    this.#text.flush();
-    this.#reasoning += data;
-    this.#thoughts.push(data);
+  #keep(one: { grounding: Grounding } | { usage: ModelUsage } | { speed: ModelSpeed }): void {
+    Object.assign(this.#last, one);
+    this.#give({ type: Object.keys(one)[0], ...one } as ChatStreamChunk);
   }
 
   #onSignature(signature: unknown): void {
     if (typeof signature !== 'string') return;
-    this.#signature = signature;
+    this.#answer.signature = signature;
     this.#give({ type: 'reasoning', signature });
   }
 
-  #onPart(type: 'reasoning_part' | 'content_part', part: ChatPart): void {
-    const { partType, content, mimeType, thoughtSignature } = part;
-    if (partType === 'text' && type === 'content_part') this.output += content;
-    if (partType === 'text' && type === 'reasoning_part') this.#reasoning += content;
-    const chunk: ChatStreamChunk = { type, partType, content };
-    if (mimeType !== undefined) chunk.mimeType = mimeType;
-    if (thoughtSignature !== undefined) chunk.thoughtSignature = thoughtSignature;
-    this.#give(chunk);
-  }
-
-  #onToolCalls(pieces: ToolCallPiece[]): void {
-    if (!Array.isArray(pieces) || pieces.length === 0) return;
-    const isAnimationActives = this.#toolCalls.add(pieces);
-    const tool_calls = this.#toolCalls.calls;
-    this.#give(
-      this.#animated
-        ? { type: 'tool_calls', tool_calls, isAnimationActives }
-        : { type: 'tool_calls', tool_calls },
-    );
-  }
-
-  #onImage(data: string): void {
-    const image: ChatImageChunk = { id: `tmp_img_${randomId()}`, data, isBase64: true };
-    this.#images = [...this.#images, image];
-    this.#give({ type: 'base64_image', id: image.id, image, images: this.#images });
+  #onPart(
+    type: 'reasoning_part' | 'content_part',
+    { partType, content, mimeType, thoughtSignature }: ChatPart,
+  ): void {
+    this.#give(defined({ type, partType, content, mimeType, thoughtSignature }) as ChatStreamChunk);
   }
 
   // The one diagnostic that changes the answer: another attempt begins it anew.
@@ -203,16 +180,14 @@ export class ChatReader {
     const { name, value } = (data ?? {}) as { name?: unknown; value?: { reason?: unknown } };
     if (name !== 'millrace.reset') return;
     const reason = value?.reason;
-    this.#give(typeof reason === 'string' ? { type: 'reset', reason } : { type: 'reset' });
+    this.#give({ type: 'reset', ...(typeof reason === 'string' && { reason }) });
     this.output = '';
-    this.#reasoning = '';
-    this.#signature = undefined;
-    this.#responseItems.length = 0;
-    this.#toolCalls.clear();
-    this.#grounding = undefined;
-    this.#images = [];
+    this.#answer = begun();
+    delete this.#last.grounding;
   }
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 function chunkError(chunk: string, error: unknown): ChatMessageError {
   return {

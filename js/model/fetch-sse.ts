@@ -1,8 +1,10 @@
 // fetchSSE: sends a chat request and hands what its LobeHub chat stream says to callbacks.
 import { onAbort } from '../abort';
 import type { TransportOptions } from '../transport/choose';
+import { textsOf, throwError } from '../transport/batches';
 import { chooseTransport } from '../transport/choose';
 import { pageIn } from '../transport/said';
+import type { Source } from '../transport/source';
 import { openSource } from '../transport/source';
 import type { ChatFetchOptions, ChatPlatform } from './chat-fetch';
 import { fetchChat } from './chat-fetch';
@@ -17,7 +19,10 @@ export interface FetchSSEOptions extends ChatFetchOptions, Further {}
 const platform: ChatPlatform<Further> = {
   transport: chooseTransport,
   names: ['transport', 'origin', 'timeouts'],
-  open: (response) => openSource(response, { kind: 'records', options: {} }),
+  open(response) {
+    const source = openSource(response, { kind: 'records', options: {} });
+    return { records: recordsOf(source), cancel: (reason) => void source.cancel(reason) };
+  },
   pageIn,
   onAbort,
 };
@@ -31,4 +36,17 @@ export function fetchSSE(
   options: FetchSSEOptions = {},
 ): Promise<Response | undefined> {
   return fetchChat(platform, url, options);
+}
+
+// A text of the pipe is the name, the id and the payload of a record, each but the last ended by a line feed.
+async function* recordsOf(source: Source): AsyncGenerator<{ event: string; data: string }, void> {
+  for (let output = await source.read(); output !== undefined; output = await source.read()) {
+    const texts = textsOf(output);
+    for (const [at, text] of texts.entries()) {
+      throwError(texts, at);
+      const nameEnd = text.indexOf('\n');
+      const idEnd = text.indexOf('\n', nameEnd + 1);
+      yield { event: text.slice(0, nameEnd), data: text.slice(idEnd + 1) };
+    }
+  }
 }

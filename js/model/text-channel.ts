@@ -21,119 +21,59 @@ export function makeTextChannel(
   speed: number,
   give: (text: string) => void,
 ): TextChannel {
-  if (animation === 'none') return new ImmediateChannel(give);
-  return animation === 'fadeIn' ? new SteppedChannel(give) : new SmoothChannel(give, speed);
-}
+  let text = '';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const giveUpTo = (end: number): void => {
+    const piece = text.slice(0, end);
+    text = text.slice(end);
+    if (piece) give(piece);
+  };
+  const settled = (): number => text.length - openUnits(text);
+  const giveSettled = (): void => giveUpTo(settled());
+  const later = (work: () => void, ms: number): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      work();
+    }, ms);
+  };
 
-// What every kind shares: text that waits.
-abstract class Waiting implements TextChannel {
-  protected text = '';
-  readonly #give: (text: string) => void;
-
-  constructor(give: (text: string) => void) {
-    this.#give = give;
-  }
-
-  push(text: string): void {
-    this.text += text;
-    this.arrived();
-  }
-
-  flush(): void {
-    this.stop();
-    this.giveUpTo(this.text.length);
-  }
-
-  protected abstract arrived(): void;
-  protected abstract stop(): void;
-
-  protected giveUpTo(end: number): void {
-    if (end <= 0) return;
-    const piece = this.text.slice(0, end);
-    this.text = this.text.slice(end);
-    this.#give(piece);
-  }
-
-  /** Behind the last character that the text to come cannot change. */
-  protected get settled(): number {
-    return this.text.length - openUnits(this.text);
-  }
-}
-
-class ImmediateChannel extends Waiting {
-  protected arrived(): void {
-    this.giveUpTo(this.settled);
-  }
-
-  protected stop(): void {
-    // Nothing runs.
-  }
-}
-
-class SteppedChannel extends Waiting {
-  #timer: NodeJS.Timeout | undefined;
-
-  protected arrived(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.giveUpTo(this.settled);
-    }, flushEveryMs);
-  }
-
-  protected stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-}
-
-/** The more waits, the faster it goes; the speed follows gradually. */
-class SmoothChannel extends Waiting {
-  readonly #startSpeed: number;
-  #speed: number;
-  #lastLength = 0;
-  #lastFrame = 0;
-  #creditMs = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(give: (text: string) => void, startSpeed: number) {
-    super(give);
-    this.#startSpeed = startSpeed;
-    this.#speed = startSpeed;
-  }
-
-  protected arrived(): void {
-    if (this.#timer) return;
-    this.#lastFrame = performance.now();
-    this.#creditMs = 0;
-    this.#schedule();
-  }
-
-  protected stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(() => this.#frame(), frameMs);
-  }
-
-  #frame(): void {
-    this.#timer = undefined;
+  // Of `smooth`: the more waits, the faster it goes; the speed follows gradually.
+  let speedNow = speed;
+  let lastLength = 0;
+  let lastFrame = 0;
+  let creditMs = 0;
+  const frame = (): void => {
     const now = performance.now();
-    this.#creditMs += now - this.#lastFrame;
-    this.#lastFrame = now;
-    const waiting = this.settled;
-    const target = Math.max(this.#startSpeed, waiting);
-    const rate = Math.min(1, 0.005 + 0.0008 * Math.abs(waiting - this.#lastLength));
-    this.#lastLength = waiting;
-    this.#speed += (target - this.#speed) * rate;
-    const count = Math.min(waiting, Math.floor((this.#creditMs * this.#speed) / 1000));
+    creditMs += now - lastFrame;
+    lastFrame = now;
+    const waiting = settled();
+    const rate = Math.min(1, 0.005 + 0.0008 * Math.abs(waiting - lastLength));
+    lastLength = waiting;
+    speedNow += (Math.max(speed, waiting) - speedNow) * rate;
+    const count = Math.min(waiting, Math.floor((creditMs * speedNow) / 1000));
     if (count > 0) {
-      this.#creditMs -= (count * 1000) / this.#speed;
-      this.giveUpTo(Math.min(waiting, graphemeEnd(this.text, count)));
+      creditMs -= (count * 1000) / speedNow;
+      giveUpTo(Math.min(waiting, graphemeEnd(text, count)));
     }
-    if (this.settled > 0) this.#schedule();
-  }
+    if (settled() > 0) later(frame, frameMs);
+  };
+
+  return {
+    push(piece) {
+      text += piece;
+      if (animation === 'none') return giveSettled();
+      if (animation === 'fadeIn') return later(giveSettled, flushEveryMs);
+      if (timer) return;
+      lastFrame = performance.now();
+      creditMs = 0;
+      later(frame, frameMs);
+    },
+    flush() {
+      clearTimeout(timer);
+      timer = undefined;
+      giveUpTo(text.length);
+    },
+  };
 }
 
 /** The end of the grapheme in which the first `count` units end. */
@@ -146,22 +86,10 @@ function graphemeEnd(text: string, count: number): number {
 // joiner with what stands before it, or half of a flag.
 function openUnits(text: string): number {
   const last = text.charCodeAt(text.length - 1);
-  if (Number.isNaN(last) || last < 0x200d) return 0;
+  if (!(last >= 0x200d)) return 0;
   if (last >= 0xd800 && last < 0xdc00) return 1 + openUnits(text.slice(0, -1));
-  if (last === 0x200d) return text.length - lastSegment(text, text.length).index;
-  const segment = lastSegment(text, text.length);
-  return isHalfFlag(segment.segment) ? segment.segment.length : 0;
-}
-
-function lastSegment(text: string, end: number): Intl.SegmentData {
   // A grapheme is short; a long text is not taken apart for it.
-  const from = Math.max(0, end - 64);
-  const tail = text.slice(from, end);
-  const segment = segmenter.segment(tail).containing(tail.length - 1) as Intl.SegmentData;
-  return { ...segment, index: from + segment.index };
-}
-
-function isHalfFlag(grapheme: string): boolean {
-  const point = grapheme.codePointAt(0) ?? 0;
-  return grapheme.length === 2 && point >= 0x1f1e6 && point <= 0x1f1ff;
+  const tail = text.slice(-64);
+  const { segment = '' } = segmenter.segment(tail).containing(tail.length - 1) ?? {};
+  return last === 0x200d || /^[\u{1f1e6}-\u{1f1ff}]$/u.test(segment) ? segment.length : 0;
 }

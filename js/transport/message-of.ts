@@ -1,4 +1,5 @@
 // The sentence in an error that a server answered with.
+import { jsonOf } from '../plain-values';
 
 const limit = 2048;
 
@@ -7,13 +8,7 @@ export function messageIn(
   body: string,
   pageIn: (text: string) => string | undefined,
 ): string | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-  const { error, message } = (value ?? {}) as { error?: unknown; message?: unknown };
+  const { error, message } = (jsonOf(body) ?? {}) as { error?: unknown; message?: unknown };
   const inner = (error as { message?: unknown } | null | undefined)?.message;
   const said = [error, inner, message].find((text) => typeof text === 'string' && text.trim());
   const text = said as string | undefined;
