@@ -66,10 +66,14 @@ function install(tarball, folder) {
 function checkTypes(folder) {
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--noEmit'];
-  const files = readdirSync(join(folder, 'test')).filter((name) => /\.[cm]ts$/.test(name));
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const args = [compiler, ...strict, '--module', 'node16', ...types];
-  must(process.execPath, [...args, ...files.map((name) => join(folder, 'test', name))]);
+  const check = (wanted, ...resolution) => {
+    const files = readdirSync(join(folder, 'test')).filter((name) => wanted.test(name));
+    const paths = files.map((name) => join(folder, 'test', name));
+    must(process.execPath, [compiler, ...strict, ...resolution, ...types, ...paths]);
+  };
+  check(/\.[cm]?ts$/, '--module', 'node16');
+  check(/\.ts$/, '--module', 'commonjs', '--moduleResolution', 'node10');
 }
 
 let passed = 0;
@@ -98,7 +102,9 @@ try {
       '--strict',
     ]),
   );
-  check('types are complete and strict for import and require', () => checkTypes(folder));
+  check('types are complete and strict for import, require and the older resolution', () =>
+    checkTypes(folder),
+  );
   const tests = readdirSync(join(folder, 'test')).filter((name) => /\.test\.[cm]js$/.test(name));
   for (const line of lines) {
     const node = nodeOf(root, line);
