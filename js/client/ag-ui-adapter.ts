@@ -23,9 +23,12 @@ export function agUIAdapter(options: AgUIAdapterOptions = {}): StreamAdapter {
 // Nothing happens before the first next(). Leaving the loop cancels the body, also while it is read.
 function eventsOf(response: Response, limits: StreamLimits): AsyncIterableIterator<AGUIEvent> {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let isLeft = false;
   async function* read(): AsyncGenerator<AGUIEvent, undefined> {
     reader = bodyOf(response).getReader();
     for await (const { data } of recordsOf(reader, false, limits)) {
+      // A body that is cancelled ends in the middle of a record.
+      if (isLeft) return undefined;
       for (const event of eventsOfPayload(data)) {
         // Nothing follows an error of the run.
         const isLast = event.type === 'RUN_ERROR';
@@ -38,6 +41,7 @@ function eventsOf(response: Response, limits: StreamLimits): AsyncIterableIterat
   }
   const events = read();
   const leave = (reason?: unknown): void => {
+    isLeft = true;
     const body = (response as Response | undefined)?.body;
     // Left before it began: nobody else is going to read the body.
     if (reader) leaveBody(reader, reason);

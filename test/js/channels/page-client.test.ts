@@ -238,6 +238,17 @@ describe('the streams of a page', () => {
     }
   });
 
+  it('are left at once, and half a record is none', async () => {
+    const bytes = new TextEncoder().encode('data: {"type":"A"}\n\ndata: {"type":');
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(bytes) });
+    const events = client.agUIAdapter().parse(new Response(body))[Symbol.asyncIterator]();
+    expect((await events.next()).value).toEqual({ type: 'A' });
+    const pending = events.next();
+    await events.return?.();
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(errors).not.toHaveBeenCalled();
+  });
+
   it('end at their limits as the engine ends them', async () => {
     const limits = { lineBytes: 40, eventBytes: 50 };
     for (const body of [
