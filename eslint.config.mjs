@@ -6,7 +6,10 @@ import typescript from 'typescript-eslint';
 
 export default typescript.config(
   {
-    ignores: ['build/', 'dist/', 'prebuilds/', 'coverage/', 'bench/node_modules/', 'test/e2e/app/'],
+    ignores: [
+      ...['build/', 'dist/', 'prebuilds/', 'coverage/', 'test/e2e/app/'],
+      ...['bench/node_modules/', 'test/wires/node_modules/'],
+    ],
   },
   js.configs.recommended,
   {

@@ -1,0 +1,114 @@
+// What the engine makes of a vendor's bytes, and what it sends: over loopback, with the built package.
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+const millrace = require('../../../dist/cjs/index.js');
+const { addon } = require('../../../dist/cjs/addon.js');
+
+const question = { id: 'q', role: 'user', content: 'Ask' };
+const further = { id: 'f', role: 'user', content: 'Go on' };
+
+/** Calls of one wire. `wire` has `provider`, `call` (members of each payload) and `settings` of the runtime. */
+export class Engine {
+  constructor(vendor, wire) {
+    this.vendor = vendor;
+    this.wire = wire;
+  }
+
+  /** An answer as the engine reads it: `{ events, report, request }`. */
+  async read(answer, payload = {}) {
+    const { adapter } = this.wire;
+    if (adapter) return this.parsed(answer, adapter);
+    return this.call([answer], { messages: [question], ...payload });
+  }
+
+  async parsed({ type, bytes, headers }, adapter) {
+    const states = [];
+    const options = { extended: true, ...adapter.options?.(states) };
+    const response = new Response(bytes, { headers: { 'content-type': type, ...headers } });
+    const events = [];
+    for await (const event of millrace[adapter.name](options).parse(response)) events.push(event);
+    return { events, report: { states }, request: undefined };
+  }
+
+  /** A stream whose bytes come in these pieces. */
+  async cut(type, pieces) {
+    const body = new ReadableStream({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(piece);
+        controller.close();
+      },
+    });
+    const response = new Response(body, { headers: { 'content-type': type } });
+    const events = [];
+    const adapter = millrace[this.wire.reads]({ extended: true });
+    for await (const event of adapter.parse(response)) events.push(event);
+    return { events, report: {} };
+  }
+
+  async call(answers, payload, wire = this.wire) {
+    const line = this.vendor.open(answers);
+    const { provider, model, call, settings } = wire;
+    const runtime = millrace.createModelRuntime(provider, {
+      apiKey: 'test-key',
+      maxRetries: 0,
+      circuit: false,
+      ...settings,
+      baseURL: line.url,
+    });
+    const events = [];
+    let report = {};
+    try {
+      const run = runtime.stream(
+        { model, ...call, ...payload },
+        { throttleMs: 0, threadId: 't', runId: 'r' },
+      );
+      for await (const event of run) events.push(event);
+      report = await run.report;
+    } catch (error) {
+      report = { refused: error.code ?? 'unknown', message: error.message, notes: [] };
+    }
+    line.close();
+    return { events, report, request: line.requests.at(-1)?.body };
+  }
+
+  /** The request that follows an answer, with results for the calls that wait for one. */
+  async next({ events }) {
+    const { format, plain, wire = this.wire } = this.wire.next ?? {};
+    if (format)
+      return { request: toApi(format, millrace.foldEvents(events)), report: { notes: [] } };
+    const folded = millrace.foldEvents(events);
+    const answered = new Set(folded.flatMap(({ toolCallId }) => toolCallId ?? []));
+    const results = folded
+      .flatMap(({ toolCalls = [] }) => toolCalls)
+      .filter(({ id }) => !answered.has(id))
+      .map(({ id }) => ({ id: `t${id}`, role: 'tool', toolCallId: id, content: 'Done' }));
+    const messages = [question, ...folded, ...results, further];
+    return this.call([plain ?? wire.plain], { messages, format: 'canonical' }, wire);
+  }
+
+  /** A history in the vendor's shape, read and written again by the format of that name. */
+  history(format, data) {
+    try {
+      return { request: toApi(format, fromApi(format, data)), report: { notes: [] } };
+    } catch (error) {
+      return {
+        request: undefined,
+        report: { refused: error.code, message: error.message, notes: [] },
+      };
+    }
+  }
+
+  /** The request of another vendor for a history in this one's shape. */
+  into(other, format, messages) {
+    return this.call([other.plain], { messages, format }, other);
+  }
+}
+
+export function fromApi(format, data) {
+  return JSON.parse(addon().fromApi(format, JSON.stringify(data)));
+}
+
+export function toApi(format, messages) {
+  return JSON.parse(addon().toApi(format, JSON.stringify(messages)));
+}

@@ -1,0 +1,114 @@
+// The pages of docs/wires/: what becomes of each member of each wire.
+const ends = ['carried', 'passed on', 'named', 'excepted', 'lost'];
+const written = '<!-- Written by npm run test:wires -- --write. Do not edit. -->';
+
+function isOrder(way) {
+  return way.startsWith('order');
+}
+
+function countsOf(rows) {
+  return Object.fromEntries(ends.map((end) => [end, rows.filter((row) => row.end === end).length]));
+}
+
+function table(head, lines) {
+  const rule = head.map((_, at) => (at === 0 ? '---' : '---:'));
+  return [head, rule, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** The page of all wires. */
+export function overview(results) {
+  const lines = results.map(({ name, title, sdk, version, rows }) => {
+    const members = rows.filter(({ way }) => !isOrder(way));
+    const counts = countsOf(members);
+    const orders = rows.filter(({ way, end }) => isOrder(way) && end === 'lost').length;
+    const figures = [members.length, ...ends.map((end) => counts[end]), orders];
+    return [`[${title}](${name}.md)`, `\`${sdk}\` ${version}`, ...figures];
+  });
+  return `# What becomes of each member
+
+${written}
+
+\`npm run test:wires\` reads the types of each vendor's own SDK, sends every member of them through the engine, and finds out
+where it comes out. [How that is done](../internals/wires.md). A member that is sent on several ways counts on each.
+
+- **carried**: it is in a member of an event, of the report or of a request that is documented for it
+- **passed on**: the member itself is kept under its own name, raw
+- **named**: a note or a warning names it
+- **excepted**: it is of no use, for the reason that the page of the wire gives
+- **lost**: nothing of it is left, or it stands where nobody looks for it
+
+${table(['wire', 'SDK', 'members and ways', ...ends, 'orders lost'], lines)}
+`;
+}
+
+/** The page of a wire. */
+export function pageOf({ title, sdk, version, rows, order, cut, counts }) {
+  const ways = [...new Set(rows.map(({ way }) => way))].sort();
+  const perWay = ways.map((way) => {
+    const own = rows.filter((row) => row.way === way);
+    const byEnd = countsOf(own);
+    return [way, own.length, ...ends.map((end) => byEnd[end])];
+  });
+  return `# ${title}
+
+${written}
+
+Types of \`${sdk}\` ${version}. ${counts.instances} instances, ${order.sent ?? 0} answers of two and three parts, ${cut} cuts of a stream.
+
+${table(['way', 'members', ...ends], perWay)}
+
+${groupsOf(rows).map(sectionOf).join('\n\n')}
+`;
+}
+
+function groupsOf(rows) {
+  const groups = new Map();
+  for (const row of rows) {
+    if (isOrder(row.way)) continue;
+    const head = /^[^.[]*/.exec(row.row)[0];
+    const group = groups.get(head) ?? new Map();
+    groups.set(head, group);
+    const member = group.get(row.row) ?? [];
+    group.set(row.row, member);
+    member.push(row);
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function sectionOf([head, members]) {
+  const lines = [...members].map(([name, rows]) => {
+    const short = name.slice(head.length).replace(/^\./, '') || name;
+    return `| \`${short}\` | ${endsOf(rows)} |`;
+  });
+  return [`## ${head}`, '', '| member | what becomes of it |', '| --- | --- |', ...lines].join(
+    '\n',
+  );
+}
+
+// Ways that end alike are told together.
+function endsOf(rows) {
+  const alike = new Map();
+  for (const { way, end, place } of rows) {
+    const where = place ? ` (${end === 'excepted' ? place : `\`${place}\``})` : '';
+    const text = `${end === 'lost' ? '**lost**' : end}${where.replace(/\|/g, '\\|')}`;
+    alike.set(text, [...(alike.get(text) ?? []), way]);
+  }
+  return [...alike].map(([text, ways]) => `${ways.join(', ')}: ${text}`).join('<br>');
+}
+
+/** The members that a page has, as rows. */
+export function membersOfPage(text) {
+  const members = new Set();
+  let head = '';
+  for (const line of text.split('\n')) {
+    if (line.startsWith('## ')) head = line.slice(3);
+    const [, short] = /^\| `([^`]+)` \|/.exec(line) ?? [];
+    if (short !== undefined) members.add(rowOf(head, short));
+  }
+  return members;
+}
+
+function rowOf(head, short) {
+  if (short === head || short.startsWith('[')) return short === head ? head : head + short;
+  return `${head}.${short}`;
+}
