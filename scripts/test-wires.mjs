@@ -16,18 +16,14 @@ const wires = join(root, 'test/wires');
 const pages = join(root, 'docs/wires');
 const reports = join(root, 'build/reports/wires');
 const nodeLine = '24';
+const recordingsFolder = process.env.MILLRACE_RECORDINGS ?? join(root, '../shared/recordings');
+const haveRecordings = existsSync(recordingsFolder);
 
 // The order of the pages.
 const order = [
-  'openai-responses',
-  'anthropic',
-  'openai-chat',
-  'gemini',
-  'bedrock',
-  'cohere',
-  'mistral',
-  'ollama',
-].concat(['interactions', 'langgraph']);
+  ...['openai-responses', 'anthropic', 'openai-chat', 'gemini', 'bedrock', 'cohere', 'mistral'],
+  ...['ollama', 'interactions', 'langgraph', 'encoders', 'recordings'],
+];
 
 const { values } = parseArgs({
   options: {
@@ -78,8 +74,9 @@ function versionOf(sdk) {
 
 async function judge(result) {
   const { compareLost, lostLines, writeLost } = await import('../test/wires/frame/lists.mjs');
+  if (result.rows.length === 0) return result.problems;
   const lines = lostLines(result.rows);
-  if (values.write && result.rows.length > 0) writeLost(result.name, lines);
+  if (values.write) writeLost(result.name, lines);
   const { added, gone } = compareLost(result.name, lines);
   const wrong = result.test?.wrong ?? [];
   return [
@@ -96,8 +93,10 @@ async function judge(result) {
 // The pages of the wires that were sent, and those of the others as they are.
 async function checkPages(results) {
   const { overview, pageOf } = await import('../test/wires/frame/pages.mjs');
-  const made = results.map((result) => [`${result.name}.md`, pageOf(result)]);
-  if (!values.only) made.push(['README.md', overview(results)]);
+  // The recordings are not everybody's, so they have no page.
+  const wired = results.filter(({ name }) => name !== 'recordings');
+  const made = wired.map((result) => [`${result.name}.md`, pageOf(result)]);
+  if (!values.only) made.push(['README.md', overview(wired)]);
   mkdirSync(pages, { recursive: true });
   const stale = made.filter(([name, text]) => {
     const file = join(pages, name);
@@ -128,9 +127,9 @@ async function main() {
   await preparePackages(wires);
   mkdirSync(reports, { recursive: true });
   const node = nodeOf(root, nodeLine);
-  const there = new Set(
-    readdirSync(join(wires, 'vendors')).map((name) => name.replace(/\.mjs$/, '')),
-  );
+  const files = readdirSync(join(wires, 'vendors')).map((name) => name.replace(/\.mjs$/, ''));
+  const there = new Set([...files, 'encoders', ...(haveRecordings ? ['recordings'] : [])]);
+  if (!haveRecordings) console.log(`no recorded answers: ${recordingsFolder} is not there`);
   const wanted = values.only?.split(',') ?? order.filter((name) => there.has(name));
   const open = [...wanted];
   const results = [];
@@ -149,7 +148,7 @@ async function main() {
     const count = (end) => result.rows.filter((row) => row.end === end).length;
     console.log(
       `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${result.title}: ${result.rows.length} members and ways, ` +
-        `${count('lost')} lost, ${result.test?.dropped?.length ?? 0} dropped and named, ${result.seconds} s`,
+        `${count('lost')} lost, ${result.test?.dropped?.length ?? 0} dropped and named, ${result.seconds} s (${result.cpu} s of processor)`,
     );
     for (const problem of problems.slice(0, 60)) console.log(`failed: ${result.name}: ${problem}`);
     if (problems.length > 60) console.log(`... and ${problems.length - 60} more`);

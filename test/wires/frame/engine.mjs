@@ -100,7 +100,8 @@ export class Engine {
   }
 
   /** The request of another vendor for a history in this one's shape. */
-  into(other, format, messages) {
+  into(other, format, data) {
+    const messages = Array.isArray(data) ? data : (data.messages ?? data.contents);
     return this.call([other.plain], { messages, format }, other);
   }
 }

@@ -93,8 +93,7 @@ class Maker {
     if (node.kind === 'object') return this.object(node, row, path, [...above, node]);
     if (node.kind === 'union') return this.union(node, row, path, above);
     if (node.kind === 'array') return this.list(node, row, path, above);
-    if (node.kind === 'map')
-      return { key: this.make(node.item, `${row}.*`, [...path, 'key'], above) };
+    if (node.kind === 'map') return this.map(node, row, path, above);
     if (node.kind === 'const') return node.value;
     if (node.kind === 'enum') return this.valued(row, path, this.preferred(node.values, row));
     return this.marked(node, row, path);
@@ -140,6 +139,11 @@ class Maker {
     if (this.tooDeep(node.item, above)) return [];
     const item = this.make(node.item, `${row}[]`, [...path, 0], above);
     return item === undefined ? [] : [item];
+  }
+
+  map(node, row, path, above) {
+    if (this.tooDeep(node.item, above)) return {};
+    return { key: this.make(node.item, `${row}.*`, [...path, 'key'], above) };
   }
 
   // The value that a plain instance has comes first.

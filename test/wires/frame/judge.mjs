@@ -9,13 +9,19 @@ const ends = ['carried', 'passed on', 'named', 'lost'];
 export class Ends {
   rows = new Map();
 
+  /** `best` are patterns of rows of which the best end counts: numbers that are added to others in some answers. */
+  constructor(best = []) {
+    this.best = best;
+  }
+
   add(way, row, end, place = '') {
     const key = `${way}\t${row}`;
     const known = this.rows.get(key);
     const [worse, same] = known
       ? [ends.indexOf(known.end) - ends.indexOf(end), known.place <= place]
       : [-1];
-    if (worse > 0 || (worse === 0 && same)) return;
+    const isBest = this.best.some((pattern) => pattern.test(row)) && worse !== 0;
+    if (known && (worse > 0 !== isBest || (worse === 0 && same))) return;
     this.rows.set(key, { way, row, end, place });
   }
 
@@ -31,8 +37,8 @@ export function memberOf(row) {
   return names.at(-1).replace(/[[\]]/g, '').split(':')[0];
 }
 
-// Whether a text of the report or a warning names a member.
-function names(texts, row) {
+/** Whether a text of the report or a warning names a member. */
+export function names(texts, row) {
   const member = memberOf(row);
   return texts.some((text) => new RegExp(`(?<![A-Za-z0-9])${member}(?![A-Za-z0-9])`).test(text));
 }
@@ -111,7 +117,9 @@ export function judgePath(ends, way, { row, path }, value, sent, report, marker)
   const found = places.get(marker?.text) ?? places.get(marker?.number);
   if (found)
     return ends.add(way, row, 'lost', `elsewhere: ${found[0].replace(/^report\.sent\[\]\.?/, '')}`);
-  const named = names(notesOf({ report }), row);
+  const named = [row, row.split(/[.[:]/).slice(0, 2).join('.')].some((one) =>
+    names(notesOf({ report }), one),
+  );
   const shown = valueAt(alike[0], path);
   const given = marker ? '' : `${wanted} `;
   const other = shown === undefined ? given.trim() : `${given}became ${short(shown)}`;

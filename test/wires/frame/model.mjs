@@ -124,7 +124,7 @@ class Reader {
     if (bare.flags & flag.Never) return undefined;
     if (type.flags & (flag.Undefined | flag.Never | flag.ESSymbolLike)) return undefined;
     if (bare.getCallSignatures().length > 0) return undefined;
-    return { name: symbol.name, optional: optional || hasUndefined(type), node: this.node(type) };
+    return { name: symbol.name, optional, node: this.node(type) };
   }
 
   union(types, name) {
@@ -158,10 +158,6 @@ class Reader {
 function nullable(enumeration, values) {
   const all = values.includes(null) ? [...enumeration.values, null] : enumeration.values;
   return all.length === 1 ? { kind: 'const', value: all[0] } : { ...enumeration, values: all };
-}
-
-function hasUndefined(type) {
-  return type.isUnion() && type.types.some((one) => one.flags & flag.Undefined);
 }
 
 function literalOf(reader, type) {
@@ -265,4 +261,11 @@ export function splitBy(groups) {
       const members = node.members.filter((member) => names.includes(member.name));
       return { label: name, node: { kind: 'object', name, members } };
     });
+}
+
+/** Whether a type has a value at a path of JSON. `label` names the variant of a union. */
+export function hasPath(node, label, path, { rename = (name) => name } = {}) {
+  const steps = path.map((name) => (typeof name === 'number' ? '[]' : `.${name}`));
+  const first = node.kind === 'union' && variantsOf(node).find((one) => one.label === label)?.node;
+  return reaches([first || node], steps, rename);
 }

@@ -2,6 +2,7 @@
 import { each } from './each.mjs';
 import { instancesOf, markersIn, withValue } from './instances.mjs';
 import { judgePath, notesOf } from './judge.mjs';
+import { boundedNumbers } from './numbers.mjs';
 import { placesOf } from './places.mjs';
 
 const question = { role: 'user', content: 'Ask' };
@@ -15,7 +16,8 @@ export async function parameters(ways) {
   for (const { name, node: inner } of node.members) {
     const wire = given.rename?.(name) ?? name;
     if (given.without?.includes(name)) continue;
-    const rules = ways.rulesOf(given);
+    const own = ways.rulesOf(given);
+    const rules = { ...own, bounded: [...(own.bounded ?? []), ...boundedNumbers] };
     const made = instancesOf(inner, `parameter.${wire}`, rules, ways.markers);
     await each(
       made.filter(({ leaves }) => ways.concerns(leaves)),

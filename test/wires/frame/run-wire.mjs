@@ -1,13 +1,14 @@
 // One wire from beginning to end, in a process of its own:
 //   node run-wire.mjs NAME RESULT_FILE [--seed N]
-import { writeFileSync } from 'node:fs';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { playEncoders } from './encoders.mjs';
 import { exceptionsOf, unseenOf } from './lists.mjs';
 import { cuts, orders } from './order.mjs';
 import { headers, parameters } from './parameters.mjs';
+import { playRecordings } from './recordings.mjs';
 import { selfTest } from './self-test.mjs';
 import { startVendor } from './server.mjs';
 import { eventMembers } from './stream-events.mjs';
@@ -21,13 +22,14 @@ async function wireOf(one) {
   return (await import(join(vendors, `${one}.mjs`))).default;
 }
 
+async function wiresOf() {
+  const names = readdirSync(vendors).filter((found) => !found.endsWith('-stream.mjs'));
+  return Promise.all(names.map((found) => wireOf(found.replace(/\.mjs$/, ''))));
+}
+
 // The other vendors that a history can be sent to.
 async function othersOf(one) {
-  const names = readdirSync(vendors).map((found) => found.replace(/\.mjs$/, ''));
-  const wires = await Promise.all(
-    names.map(async (found) => (await import(join(vendors, `${found}.mjs`))).default),
-  );
-  return wires.filter((wire) => wire?.provider && wire.name !== one);
+  return (await wiresOf()).filter(({ provider, name: other }) => provider && other !== one);
 }
 
 /** Sends everything of a wire. */
@@ -53,7 +55,35 @@ function except(rows, exceptions) {
   }
 }
 
+// What is no wire of a vendor: the encoders, which get the answers of those that are called, and the recordings.
+async function withoutSdk(title, sent) {
+  const started = performance.now();
+  const vendor = await startVendor();
+  const { ends, counts } = await sent(vendor);
+  const rows = ends.list();
+  const exceptions = exceptionsOf(name);
+  except(rows, exceptions);
+  vendor.close();
+  const unused = exceptions.filter(({ used }) => !used);
+  const problems = unused.map(({ rows: row }) => `nothing is lost at the exception ${row}`);
+  const none = { order: {}, cut: 0, test: { dropped: [], wrong: [] } };
+  finish({ name, title, sdk: '@ag-ui/core', rows, problems, counts, ...none }, started);
+}
+
+function finish(result, started) {
+  const seconds = Math.round(performance.now() - started) / 1000;
+  const { user, system } = process.cpuUsage();
+  const cpu = Math.round((user + system) / 100_000) / 10;
+  writeFileSync(file, JSON.stringify({ ...result, seconds, cpu }));
+}
+
 async function main() {
+  if (name === 'encoders') {
+    return withoutSdk('Encoders', async (vendor) => playEncoders(await othersOf(name), vendor));
+  }
+  if (name === 'recordings') {
+    return withoutSdk('Recorded answers', async () => playRecordings(await wiresOf()));
+  }
   const started = performance.now();
   const wire = await wireOf(name);
   const vendor = await startVendor();
@@ -81,21 +111,9 @@ async function main() {
   for (const one of unseen)
     if (!one.used) problems.push(`the SDK shows what is listed as unseen: ${one.rows}`);
   vendor.close();
-  const seconds = Math.round(performance.now() - started) / 1000;
   const { title, sdk } = wire;
-  const result = {
-    name,
-    title,
-    sdk,
-    rows,
-    problems,
-    order,
-    cut,
-    counts: ways.counts,
-    test,
-    seconds,
-  };
-  writeFileSync(file, JSON.stringify(result));
+  const { counts } = ways;
+  return finish({ name, title, sdk, rows, problems, order, cut, counts, test }, started);
 }
 
 await main();

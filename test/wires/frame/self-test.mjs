@@ -21,6 +21,9 @@ export async function selfTest(ways, again, play, seed, count = 6) {
   return { dropped: [...drops].sort(), wrong: [...missed, ...further] };
 }
 
+// Members that say what something is or link it to others.
+const linking = /\.(type|role|name|schema|format|\w*id|\w+Id)$/;
+
 // Members on whose absence nothing else depends.
 function eligibleRows(ways) {
   const { structural = [] } = ways.wire;
@@ -31,7 +34,9 @@ function eligibleRows(ways) {
     else if (!worst.has(row)) worst.set(row, false);
   }
   return [...worst]
-    .filter(([row, isLost]) => !isLost && !structural.some((pattern) => pattern.test(row)))
+    .filter(
+      ([row, isLost]) => !isLost && ![linking, ...structural].some((pattern) => pattern.test(row)),
+    )
     .map(([row]) => row)
     .sort();
 }

@@ -3,19 +3,19 @@
 import { each } from './each.mjs';
 import { Engine } from './engine.mjs';
 import { instancesOf, Markers, markersIn, valuesOf, withValue } from './instances.mjs';
-import { Ends, judgeBack, judgeEvents, judgePath, judgeValues, notesOf } from './judge.mjs';
+import { Ends, judgeBack, judgeEvents, judgePath, judgeValues, names, notesOf } from './judge.mjs';
 import { hasRow, readModel } from './model.mjs';
 import { joinedTexts, placesOf } from './places.mjs';
 
 /** Everything that one wire goes through. `drops` are rows whose member the engine does not get. */
 export class Ways {
-  ends = new Ends();
   refusals = [];
   sdkOnly = new Set();
   counts = { instances: 0, answers: 0, read: 0 };
 
   constructor(wire, vendor, { drops = new Set(), sdk = true } = {}) {
     this.wire = wire;
+    this.ends = new Ends(wire.best);
     this.vendor = vendor;
     this.drops = drops;
     this.checksSdk = sdk;
@@ -226,12 +226,13 @@ export class Ways {
 
   judgeInto(lost, other, leaves, request, report) {
     const places = placesOf({ events: [], report: { request } }, markersIn);
-    const notes = notesOf({ report });
+    // State is noted once a request; a refusal has to name what it refuses.
+    const noted = !report.refused && report.notes?.length > 0;
     for (const { row, marker } of leaves) {
       if (!marker) continue;
       if (!lost.has(row)) lost.set(row, new Set());
       const found = places.has(marker.text) || places.has(marker.number);
-      if (!found && notes.length === 0) lost.get(row).add(other.name);
+      if (!found && !noted && !names(notesOf({ report }), row)) lost.get(row).add(other.name);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Anthropic Messages with its betas: the blocks of an answer, the message around them, the blocks of a request.
 import Anthropic from '@anthropic-ai/sdk';
 
+import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
 const types = `
@@ -71,11 +72,6 @@ function deltaUsage(all) {
   return Object.fromEntries(inDelta.filter((name) => name in all).map((name) => [name, all[name]]));
 }
 
-function halves(text) {
-  const middle = text.length >> 1;
-  return [text.slice(0, middle), text.slice(middle)];
-}
-
 function blockRecords(block, index) {
   const [begun, deltas] = grown(block);
   return [
@@ -136,6 +132,19 @@ function client(url) {
 const inUser = new Set(['image', 'document', 'search_result', 'tool_result', 'container_upload']);
 const inSystem = new Set(['tool_addition', 'tool_removal']);
 
+// A block with what it needs beside it: a result with its call, a thought with the words that it led to.
+function inTurn(block) {
+  if (block.type.includes('thinking')) return [block, said];
+  const [, kind] = /^(\w+)_tool_result$/.exec(block.type) ?? [];
+  if (kind === undefined) return [block];
+  const id = block.tool_use_id;
+  if (kind === 'mcp') {
+    return [{ type: 'mcp_tool_use', id, name: 'look', server_name: 'server', input: {} }, block];
+  }
+  const name = kind === 'tool_search' ? 'tool_search_tool_regex' : kind;
+  return [{ type: 'server_tool_use', id, name, input: {} }, block];
+}
+
 // A history in which a block stands where the API takes it.
 function historyOf(blocks) {
   const [first] = blocks;
@@ -185,6 +194,8 @@ export default {
   types,
   input: 'Input',
   rules: {
+    // Tools are members of the parameters.
+    leaves: [/tool_definition\.definition$/],
     values: [
       [/:(tool_use|server_tool_use|mcp_tool_use)\.input$/, ({ text: words }) => ({ q: words })],
       [/\.(url|source:url\.url)$/, ({ text: words }) => `https://example.com/${words}`],
@@ -199,7 +210,7 @@ export default {
     {
       root: 'block',
       type: 'Block',
-      place: (value) => whole(value.type.includes('thinking') ? [value, said] : [value]),
+      place: (value) => whole(inTurn(value)),
       back: true,
     },
     {
@@ -207,9 +218,15 @@ export default {
       type: 'Whole',
       place: (value) => whole([said], value),
       rules: {
-        without: [/^message\.(content|type|role)$/],
+        without: [/^message\.(content|type|role|stop_details)$/],
         prefer: [[/^message\.stop_reason$/, 'stop_sequence']],
       },
+    },
+    {
+      root: 'refusal',
+      type: 'Whole',
+      place: (value) => whole([said], { ...value, stop_reason: 'refusal' }),
+      rules: { without: [/^refusal\.(?!stop_details\b)/] },
     },
   ],
   kinds: { type: 'Block', root: 'block', place: (values) => whole(values), history: historyOf },
@@ -233,7 +250,12 @@ export default {
   readAnswer: (url) => client(url).beta.messages.create(asked),
   turn: ({ messages = [] }) =>
     blocksOf({ messages: messages.filter(({ role }) => role !== 'user') }),
-  history: { root: 'input', type: 'Input', wrap: (value) => historyOf([value]), turn: blocksOf },
+  history: {
+    root: 'input',
+    type: 'Input',
+    wrap: (value) => historyOf(inTurn(value)),
+    turn: blocksOf,
+  },
   parameters: {
     type: 'Parameters',
     without: ['model', 'messages', 'stream', 'betas'],
@@ -244,6 +266,8 @@ export default {
       ['limit', 'remaining', 'reset'].map((name) => `anthropic-ratelimit-${of}-${name}`),
     ),
   ),
+  // What a compaction used is added.
+  best: [/^message\.usage\./],
   structural: [/\.(id|tool_use_id|name|type)$/],
   carriers: [
     [/:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
@@ -260,6 +284,6 @@ export default {
       /^message\.usage\./,
       /^(RUN_FINISHED\.usage|millrace\.usage\.value|report\.(usage|attempts\[\]\.usage))/,
     ],
-    [/^message\.stop_details\.explanation$/, /^RUN_ERROR\.message$/],
+    [/^refusal\.stop_details\.explanation$/, /^RUN_ERROR\.message$/],
   ],
 };

@@ -7,6 +7,7 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 import { awsMessage } from '../frame/event-stream.mjs';
+import { halves } from '../frame/pieces.mjs';
 
 const types = `
 import type * as B from '@aws-sdk/client-bedrock-runtime';
@@ -53,11 +54,6 @@ function blockRecords(block, contentBlockIndex) {
   ];
 }
 
-function halves(text) {
-  const middle = text.length >> 1;
-  return [text.slice(0, middle), text.slice(middle)];
-}
-
 function grown({
   text,
   reasoningContent: thought,
@@ -92,6 +88,17 @@ function thoughtDeltas({ reasoningText: said, redactedContent }) {
   if (redactedContent) return [{ redactedContent }];
   const deltas = halves(said.text).map((text) => ({ text }));
   return said.signature === undefined ? deltas : [...deltas, { signature: said.signature }];
+}
+
+// A block with what it needs beside it: a call or a result of a tool that ran at Amazon, words behind a thought.
+function inTurn(block) {
+  const { reasoningContent, toolUse, toolResult } = block;
+  if (reasoningContent) return [block, said];
+  if (toolUse?.type)
+    return [block, { toolResult: { toolUseId: toolUse.toolUseId, content: [{ text: 'seen' }] } }];
+  if (!toolResult) return [block];
+  const { toolUseId } = toolResult;
+  return [{ toolUse: { toolUseId, name: 'look', input: {}, type: 'server_tool_use' } }, block];
 }
 
 const type = 'application/vnd.amazon.eventstream';
@@ -170,7 +177,7 @@ export default {
     {
       root: 'block',
       type: 'Block',
-      place: (value) => whole(value.reasoningContent ? [value, said] : [value]),
+      place: (value) => whole(inTurn(value)),
       back: true,
       rules: { without: [inStream] },
     },
@@ -221,7 +228,7 @@ export default {
     {
       root: 'assistant block',
       type: 'Block',
-      wrap: (value) => assistantTurn([value]),
+      wrap: (value) => assistantTurn(inTurn(value)),
       turn: (request) => blocksOf(request, 'assistant'),
       rules: {
         without: [

@@ -1,6 +1,7 @@
 // Cohere chat, version 2: the message of an answer, the response around it, the messages of a request.
 import { CohereClientV2 } from 'cohere-ai';
 
+import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
 const types = `
@@ -69,11 +70,6 @@ function recordsOf({ id, finish_reason, message, usage, logprobs = [] }) {
     records.push({ type: 'tool-call-end', index });
   });
   return [...records, { type: 'message-end', id, delta: { finish_reason, usage } }];
-}
-
-function halves(text) {
-  const middle = text.length >> 1;
-  return [text.slice(0, middle), text.slice(middle)];
 }
 
 const sse = 'text/event-stream';

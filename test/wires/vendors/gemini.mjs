@@ -32,12 +32,10 @@ function candidateOf(parts, more = {}) {
 function recordsOf({ candidates, usageMetadata, modelVersion, responseId, ...rest }) {
   const head = { modelVersion, responseId };
   const records = candidates.flatMap(({ content, index }) =>
-    content.parts
-      .flatMap(pieces)
-      .map((part) => ({
-        candidates: [{ content: { role: content.role, parts: [part] }, index }],
-        ...head,
-      })),
+    content.parts.flatMap(pieces).map((part) => ({
+      candidates: [{ content: { role: content.role, parts: [part] }, index }],
+      ...head,
+    })),
   );
   const ends = candidates.map((candidate) => ({
     ...candidate,
@@ -56,6 +54,14 @@ function pieces(part) {
     ...(thoughtSignature ? { thoughtSignature } : {}),
   };
   return [{ ...(part.thought ? { thought: true } : {}), text: text.slice(0, middle) }, last];
+}
+
+// A part with what it needs beside it: the code of a result, the words that a thought led to.
+function inTurn(part) {
+  if (part.thought) return [part, said];
+  if (!part.codeExecutionResult) return [part];
+  const { id } = part.codeExecutionResult;
+  return [{ executableCode: { id, code: '1', language: 'PYTHON' } }, part];
 }
 
 const sse = 'text/event-stream';
@@ -133,6 +139,7 @@ export default {
   format: 'gemini',
   reads: 'geminiAdapter',
   types,
+  leaves: { Schema: 'any', HttpResponse: 'any' },
   input: 'Part',
   rules: {
     split: { Part: parts },
@@ -156,8 +163,9 @@ export default {
     {
       root: 'part',
       type: 'Part',
-      place: (value) => whole([candidateOf(value.thought ? [value, said] : [value])]),
+      place: (value) => whole([candidateOf(inTurn(value))]),
       back: true,
+      rules: { without: [/^part:functionResponse$/] },
     },
     {
       root: 'candidate',

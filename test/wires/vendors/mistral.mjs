@@ -1,6 +1,7 @@
 // Mistral chat: the message of an answer with its chunks, the completion around it, the messages of a request.
 import { Mistral } from '@mistralai/mistralai';
 
+import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
 const types = `
@@ -50,11 +51,6 @@ function deltasOf({ role, content, tool_calls: calls = [] }) {
   return deltas;
 }
 
-function halves(text) {
-  const middle = text.length >> 1;
-  return [text.slice(0, middle), text.slice(middle)];
-}
-
 const sse = 'text/event-stream';
 const asked = { model: 'mistral-large-latest', messages: [{ role: 'user', content: 'Ask' }] };
 const bytes = (records) => ({
@@ -98,9 +94,11 @@ export default {
       [/tool_calls\[\]\.type$/, ['function']],
     ],
     values: [
+      // Nine letters and digits.
+      [/(tool_calls\[\]\.id|tool_call_id)$/, ({ text }) => `${text}aa`],
       [/\.arguments(:\w+)?$/, ({ text }) => JSON.stringify({ q: text })],
       [
-        /(image_url|document_url|url)(:string)?$/,
+        /\.(image_url|document_url|url)(:string)?$/,
         ({ text }, row) => (row.includes(':object') ? undefined : `https://example.com/${text}`),
       ],
     ],

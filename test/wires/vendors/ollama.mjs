@@ -1,6 +1,8 @@
 // Ollama's own chat: the message of an answer, the response around it, the messages of a request.
 import { Ollama } from 'ollama';
 
+import { halves } from '../frame/pieces.mjs';
+
 const types = `
 import type * as O from 'ollama';
 export type Input = O.Message;
@@ -45,11 +47,6 @@ function recordsOf({ model, created_at, message, logprobs, ...end }) {
   return [...records, { ...head, message: { role, content: '' }, ...end }];
 }
 
-function halves(text = '') {
-  const middle = text.length >> 1;
-  return text === '' ? [] : [text.slice(0, middle), text.slice(middle)];
-}
-
 const bytes = (records) => ({
   type: 'application/x-ndjson',
   bytes: Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join('')),
@@ -84,7 +81,7 @@ export default {
       [/\.function\.arguments$/, ({ text }) => ({ q: text })],
     ],
     prefer: [[/\.done$/, true]],
-    without: [/\.images:list\[\]:bytes/],
+    without: [/\.images:list(\/2|\[\]:bytes)/],
   },
   subjects: [
     {
@@ -125,6 +122,7 @@ export default {
   },
   structural: [/\.(name|role)$/],
   carriers: [
+    [/done_reason$/, /^millrace\.finish\.value\.reason$/],
     [/message\.content$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/message\.thinking$/, /^REASONING_MESSAGE_CONTENT\.delta$/],
     [/tool_calls\[\]\.function\.name$/, /^TOOL_CALL_START\.toolCallName$/],

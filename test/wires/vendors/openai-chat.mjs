@@ -2,6 +2,7 @@
 import OpenAI from 'openai';
 
 import { splitBy } from '../frame/model.mjs';
+import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
 const types = `
@@ -59,11 +60,6 @@ function choiceRecords({ index, message, logprobs, finish_reason }) {
   }));
   if (logprobs) parts[1].logprobs = logprobs;
   return [...parts, { index, delta: {}, finish_reason, logprobs: null }];
-}
-
-function halves(text) {
-  const middle = text.length >> 1;
-  return [text.slice(0, middle), text.slice(middle)];
 }
 
 function deltasOf({

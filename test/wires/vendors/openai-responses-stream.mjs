@@ -1,5 +1,7 @@
 // A stream of OpenAI Responses that says what a whole response says: each item begins, grows and ends.
 
+import { halves } from '../frame/pieces.mjs';
+
 const beginsWith = {
   message: { content: [] },
   reasoning: { summary: [], content: undefined, encrypted_content: undefined },
@@ -54,10 +56,7 @@ class Stream {
   }
 
   grown(name, member, text, place) {
-    const middle = text.length >> 1;
-    for (const delta of [text.slice(0, middle), text.slice(middle)]) {
-      this.say(`response.${name}.delta`, { ...place, delta });
-    }
+    for (const delta of halves(text)) this.say(`response.${name}.delta`, { ...place, delta });
     this.say(`response.${name}.done`, { ...place, [member]: text });
   }
 
@@ -99,8 +98,7 @@ class Stream {
   }
 
   function_call({ arguments: text, name }, place) {
-    const middle = text.length >> 1;
-    for (const delta of [text.slice(0, middle), text.slice(middle)]) {
+    for (const delta of halves(text)) {
       this.say('response.function_call_arguments.delta', { ...place, delta });
     }
     this.say('response.function_call_arguments.done', { ...place, name, arguments: text });
