@@ -1,8 +1,9 @@
 // Every check that needs no run: eslint, TypeScript (strict), the layering rules, names that std has too,
-// generated files, and clang-tidy on the C++ files that differ from the main branch (with --all, or when
-// nothing differs, on the deciding core and the tools, each room as one file) and their includes (with
-// --all, of every file; with --fix, mended).
-//   node scripts/lint.mjs [--all] [--fix] [eslint | types | layers | names | generated | tidy | includes]...
+// words that have another term, generated files, and clang-tidy on the C++ files that differ from the main
+// branch (with --all, or when nothing differs, on the deciding core and the tools, each room as one file)
+// and their includes (with --all, of every file; with --fix, mended).
+//   node scripts/lint.mjs [--all] [--fix]
+//                         [eslint | types | layers | names | terms | generated | tidy | includes]...
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { capture } from './lint/capture.mjs';
 import { checkIncludes } from './lint/includes.mjs';
 import { stdNames } from './lint/std-names.mjs';
+import { checkTerms } from './lint/terms.mjs';
 import { widthFor } from './setup/capacity.mjs';
 import { output } from './setup/report.mjs';
 import { sources } from './sources.mjs';
@@ -141,6 +143,7 @@ const checks = {
     ),
   layers: () => node('scripts/check-layers.mjs'),
   names,
+  terms: () => checkTerms(root),
   tidy: () => tidy(process.argv.includes('--all')),
   includes: () => includes(process.argv.includes('--all'), process.argv.includes('--fix')),
 };

@@ -80,3 +80,41 @@ describe('the check of names', () => {
     ]);
   });
 });
+
+describe('the check of terms', () => {
+  it('finds words in names, CLI texts, error sentences and docs', () => {
+    const cases: [file: string, text: string, words: string[]][] = [
+      ['lib/a.cpp', 'bool is_told = Told::asked_for;', ['told', 'told', 'asked']],
+      ['lib/a.cpp', '// told\nconst char* a = "told", *b = R"(told)";', []],
+      ['test/native/a_test.cpp', 'TEST(Told, TellsOfRows) {}', ['told']],
+      ['js/a.ts', 'const toldBy = `said ${asked}`; // told', ['told', 'asked']],
+      ['js/a.ts', 'part.thoughtSignature = part.thoughts;', ['thoughts']],
+      ['js/cli/a.ts', "write('A person is asked.');", ['A person', 'is asked']],
+      ['docs/a.md', 'Nobody is told of `told`.\n\n```\ntold\n```\n', ['Nobody', 'told']],
+      ['lib/base/errors.def', 'MILLRACE_ERROR(x, 400, no, T, "It says nothing.")', ['says']],
+      ['docs/exports.md', 'told', []],
+      ['test/golden/a.cpp', 'int told;', []],
+    ];
+    const found = evaluate(
+      'terms.mjs',
+      `${JSON.stringify(cases)}.map(([file, text]) => lint.wordsOf(file, text))`,
+    );
+    expect(found).toEqual(cases.map(([, , words]) => words));
+  });
+
+  it('lets counts fall and files move, and reports counts that rise', () => {
+    const cases: [counts: Record<string, number>, problems: number][] = [
+      [{ a: 3, b: 2 }, 0],
+      [{ a: 1 }, 0],
+      [{ a: 3, 'folder/b': 2 }, 0],
+      [{ a: 4, b: 2 }, 1],
+      [{ a: 3, b: 2, c: 1 }, 1],
+      [{ a: 3, 'folder/b': 3 }, 1],
+    ];
+    const found = evaluate(
+      'terms.mjs',
+      `${JSON.stringify(cases)}.map(([counts]) => lint.risen(counts, { a: 3, b: 2 }).length)`,
+    );
+    expect(found).toEqual(cases.map(([, problems]) => problems));
+  });
+});
