@@ -13,21 +13,22 @@ import { chooseModel, modelWithKey } from './model-choice';
 
 const help = `Usage: millrace chat "question" [options]
 
-Asks a model and writes its answer to standard output as it comes; thoughts, usage and cost go to
-standard error. Without a question, or with -, the question is read from standard input.
+Calls a model and streams its answer to standard output; reasoning, usage and cost go to standard error.
+Without a question, or with -, the question is read from standard input.
 
 Options:
   --model <provider:name> openai:..., anthropic:..., ollama:..., or demo:demo, which needs no key;
-                          default: what the environment has a key for
+                          default: the first provider with a key in the environment
   --base-url <url>        address of the model provider
-  --system <text>         instructions for the model
-  --max-tokens <n>        limit of the answer
+  --system <text>         system prompt
+  --max-tokens <n>        token limit of the answer
   --temperature <n>       from 0 to 2
-  --quiet                 neither thoughts nor usage
-  --json                  print one JSON object at the end instead, of an error as well
+  --quiet                 print only the answer, no reasoning or usage
+  --json                  print one JSON object at the end instead, including errors
   --help                  print this
 
-Exit code: 0 when the answer is complete, 1 when it failed or is cut at its limit, 2 for a wrong use, 130 after Ctrl-C.
+Exit code: 0 when the answer is complete, 1 when it failed or reached its limit, 2 for wrong arguments, 130 after
+Ctrl-C.
 `;
 
 const options = {

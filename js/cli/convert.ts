@@ -38,11 +38,11 @@ Converts a recorded stream; without a file, or with -, it reads standard input.
 Options:
   --from <wire>   ${wires.join(', ')}
   --to <target>   ag-ui (server-sent events, the default), messages (a JSON array) or text
-  --lines         the input has one JSON record a line, without the framing of server-sent events
+  --lines         the input has one JSON record per line instead of server-sent events
   --help          print this
 
-Exit code: 0 when the stream was complete, 1 when it ended in an error (which stands in the output,
-and on stderr), 2 for a wrong use.
+Exit code: 0 when the stream was complete, 1 when it ended in an error (printed in the output and on
+stderr), 2 for wrong arguments.
 `;
 
 const options = {

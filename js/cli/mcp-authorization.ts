@@ -218,7 +218,7 @@ export class CommandLineAuthorization {
       const late = (): void =>
         reject(refused(`Nobody authorized the MCP server ${this.#name} in time.`));
       const timer = setTimeout(late, patienceMs);
-      const closed = (): void => reject(refused('The authorization was given up.'));
+      const closed = (): void => reject(refused('The authorization was cancelled.'));
       signal.addEventListener('abort', closed, { once: true });
       if (signal.aborted) closed();
       stop = () => {

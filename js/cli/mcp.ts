@@ -22,29 +22,29 @@ const help = `Usage: millrace mcp test [options] <url>
        millrace mcp test [options] <command> [arguments]
        millrace mcp conformance-client <url>
 
-test connects to an MCP server, prints what it announces and lists its tools, resources and prompts.
-conformance-client is what the protocol's conformance runner starts.
-What follows the command and is no option of test belongs to the command; all that follows -- does.
+test connects to an MCP server, prints its information, and lists its tools, resources and prompts.
+conformance-client is started by the protocol's conformance runner.
+Arguments after the command are passed through, except options of test; after -- all are.
 
 Options of test:
   --call <tool>        call this tool
   --args <json>        its arguments; default {}
   --header <name: value>  send this header; may be repeated
-  --env <NAME=value>   give the command this variable; may be repeated
-  --cwd <folder>       start the command there
-  --protocol <version> speak only this version of the protocol
+  --env <NAME=value>   set this variable for the command; may be repeated
+  --cwd <folder>       working directory of the command
+  --protocol <version> use only this version of the protocol
   --sse                use the transport of 2024-11-05
-  --timeout <ms>       for each request; default 60000
-  --json               print one JSON object, also of a failure
+  --timeout <ms>       limit of each request; default 60000
+  --json               print one JSON object, including errors
   --help               print this
 
-A url that wants an authorization (OAuth) is opened by a person; tokens are kept for the next time:
-  --authorize <how>    print the address to open (default), open it, or never ask
-  --tokens <folder>    where tokens are kept; default ~/.local/state/millrace/mcp; off keeps none
+If a url requires authorization (OAuth), open the printed address; tokens are stored for the next time:
+  --authorize <how>    print the address (default), open a browser, or never
+  --tokens <folder>    folder of OAuth tokens; default ~/.local/state/millrace/mcp; off stores none
   --client-id <id>     a client that was registered by hand; its secret in MCP_CLIENT_SECRET
-  --callback-port <n>  where the browser comes back to; default a free port
-  --scope <scopes>     what to ask for where the server does not say it
-  --issuer <url>       the authorization server that it was registered at
+  --callback-port <n>  port of the redirect; default a free port
+  --scope <scopes>     scopes to request when the server lists none
+  --issuer <url>       authorization server of that client
   --login-host <host>  an authorization server in a private network; may be repeated
 `;
 

@@ -13,13 +13,13 @@ import { tableOf } from './table';
 
 const help = `Usage: millrace models [--provider <id>] [--offline] [--json]
 
-Lists models. A provider whose key is in the environment is asked for its list; of the others those
-are told whose limits and prices are known here, and the usual ones (source "built-in"). Prices are US
-dollars for a million tokens from the vendors' own price lists, never a guess.
+Lists models. Models of providers with a key in the environment are requested from the provider. For other
+providers the built-in list is printed (source "built-in"). Prices are US dollars per million tokens from the
+vendors' own price lists.
 
 Options:
   --provider <id>  of this provider only
-  --offline        ask nobody
+  --offline        print the built-in list only
   --json           print a JSON array, or an object with the error
   --help           print this
 `;

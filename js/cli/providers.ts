@@ -6,8 +6,8 @@ import { tableOf } from './table';
 
 const help = `Usage: millrace providers [--json]
 
-Lists the model providers that Millrace knows: how each is asked, where its key comes from, and
-whether address, wire and authentication were checked against the vendor's documentation.
+Lists the model providers: their wire format, the variables of their keys, and whether address, wire format
+and authentication were checked against the vendor's documentation.
 
 Options:
   --json   print a JSON array

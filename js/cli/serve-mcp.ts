@@ -98,7 +98,7 @@ export async function readMcpFile(
 
 function line({ name, state, tools, error }: McpServerStatus): string {
   if (error) return `MCP server ${name}: ${error.message} (${error.code})`;
-  if (state === 'unauthorized') return `MCP server ${name}: waits for an authorization`;
+  if (state === 'unauthorized') return `MCP server ${name}: waiting for authorization`;
   if (state === 'starting') return `MCP server ${name}: starting`;
   return `MCP server ${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}`;
 }

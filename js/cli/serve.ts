@@ -13,35 +13,36 @@ import { checkSettings, engineSettings, hasKey, providerRows } from '../model/se
 
 const help = `Usage: millrace serve [options]
 
-Answers POST /agent with the AG-UI event stream of an agent, GET /agent/capabilities, POST
-/webapi/chat/<provider> with a LobeHub chat stream from any provider whose key or address the
-environment holds, and GET /health.
+Serves an agent over HTTP: POST /agent (AG-UI event stream), GET /agent/capabilities, POST
+/webapi/chat/<provider> (LobeHub chat stream of any provider whose key or address is in the environment)
+and GET /health.
 
 Options:
-  --port <n>              port to listen on; 0 takes a free one (default 8788)
+  --port <n>              port to listen on; 0 selects a free one (default 8788)
   --host <address>        address to listen on (default 127.0.0.1)
   --model <provider:name> openai:..., anthropic:..., ollama:... or demo:demo
   --base-url <url>        address of the model provider
-  --system <text>         what the model is told first
-  --tools <names>         tools of the engine that the agent has, separated by commas
-  --mcp <file>            MCP servers whose tools the agent has: {"mcpServers": {name: {"command", "args",
+  --system <text>         system prompt
+  --tools <names>         built-in tools of the agent, separated by commas
+  --mcp <file>            MCP servers whose tools the agent gets: {"mcpServers": {name: {"command", "args",
                           "env", "cwd"} or {"type", "url", "headers"}}}
-  --authorize <how>       when such a server wants a person's authorization: print the address to open
-                          (default), open it, or never ask
-  --tokens <folder>       where tokens are kept; default ~/.local/state/millrace/mcp; off keeps none
-  --strict                end when one of them cannot be started; otherwise the others go on
-  --approve <policy>      who is asked before tools run: never, risky (default), always
-  --max-steps <n>         turns of the model with tools, then one last answer (default 32); 0 is no limit
-  --max-output-tokens <n> limit sent to providers that demand one (default 4096)
-  --allow-host <name>     accept this Host header, too; may be repeated
+  --authorize <how>       how to authorize MCP servers (OAuth): print the address (default), open a browser,
+                          or never
+  --tokens <folder>       folder of OAuth tokens; default ~/.local/state/millrace/mcp; off stores none
+  --strict                exit if any MCP server fails to start; default: continue with the others
+  --approve <policy>      which tool calls need approval: never, risky (default), always
+  --max-steps <n>         model turns with tools before the last answer (default 32); 0 is no limit
+  --max-output-tokens <n> output limit for providers that require one (default 4096)
+  --allow-host <name>     also accept this Host header; may be repeated
   --allow-origin <origin> accept requests of pages from this origin; may be repeated
-  --json                  print one JSON line instead of text when the server is ready
+  --json                  print one line of JSON instead of text when the server is ready
   --help                  print this
 
 Environment: MILLRACE_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY,
 ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, OLLAMA_HOST, OLLAMA_MODEL, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE.
-Without --model and without any of these, a demo model inside Millrace answers. It reasons when a
-message contains "reason", calls a tool on "tool", asks before it sends a "postcard", breaks off on "fail" and refuses on "refuse".
+Without --model and without any of these, a built-in demo model answers. Words in a message select what it does:
+"reason" shows reasoning, "tool" calls a tool, "postcard" calls a tool that needs approval, "fail" breaks the
+answer off, "refuse" gives an error status.
 `;
 
 const options = {
