@@ -1,6 +1,6 @@
 // The one error class of the package.
 import type { ErrorCode, ErrorType } from '../types/errors';
-import { errorTypeRows, errorTypes } from './error-types';
+import { errorFixes, errorTypeRows, errorTypes } from './error-types';
 
 // Marks our errors for other copies of this module and other realms, where instanceof fails.
 const marker = Symbol.for('millrace.error');
@@ -34,12 +34,19 @@ export interface MillraceErrorDetails {
 }
 
 /**
- * A failure with a stable code. The message names the cause and the fix.
+ * A failure with a stable code. The message names the cause and the wrong value, `fix` says what to do.
  * `MillraceError.is(error)` recognises one also across realms and copies of the package.
  */
 export class MillraceError extends Error {
+<<<<<<< HEAD
   declare readonly code: ErrorCode;
   declare readonly retryable: boolean;
+=======
+  readonly code: ErrorCode;
+  /** What to do about it: one sentence for all errors of this code, as docs/errors.md lists it. */
+  readonly fix: string;
+  readonly retryable: boolean;
+>>>>>>> c79c4f04 (Give each error code a fix)
   /** The class that LobeHub's clients tell errors by, or a name that a hook gave it. */
   declare readonly errorType: ErrorType | (string & {});
   /** The provider that failed, for failures of models. */
@@ -57,6 +64,7 @@ export class MillraceError extends Error {
   declare readonly requestId?: string;
 
   constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
+<<<<<<< HEAD
     super(message, details);
     const { retryable = false, errorType = errorTypes[code] } = details;
     Object.defineProperties(this, {
@@ -67,6 +75,22 @@ export class MillraceError extends Error {
     for (const name of given) {
       if (details[name] !== undefined) Object.assign(this, { [name]: details[name] });
     }
+=======
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    Object.defineProperty(this, 'name', { value: 'MillraceError', configurable: true });
+    Object.defineProperty(this, marker, { value: true });
+    this.code = code;
+    this.fix = errorFixes[code];
+    this.retryable = details.retryable ?? false;
+    this.errorType = details.errorType ?? errorTypes[code];
+    if (details.provider !== undefined) this.provider = details.provider;
+    if (details.endpoint !== undefined) this.endpoint = details.endpoint;
+    if (details.error !== undefined) this.error = details.error;
+    if (details.status !== undefined) this.status = details.status;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    if (details.detail !== undefined) this.detail = details.detail;
+    if (details.requestId !== undefined) this.requestId = details.requestId;
+>>>>>>> c79c4f04 (Give each error code a fix)
   }
 
   /** The number of its class, where LobeHub's has one. */

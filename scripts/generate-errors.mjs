@@ -9,8 +9,17 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const table = readFileSync(join(root, 'lib/base/errors.def'), 'utf8');
 const rows = [
-  ...table.matchAll(/^MILLRACE_ERROR\((\w+), (\d+), (\w+), (\w+),\s+"((?:[^"\\]|\\.)*)"\)/gm),
-].map(([, code, status, retry, type, sentence]) => ({ code, status, retry, type, sentence }));
+  ...table.matchAll(
+    /^MILLRACE_ERROR\((\w+), (\d+), (\w+), (\w+),\s+"((?:[^"\\]|\\.)*)",\s+"((?:[^"\\]|\\.)*)"\)/gm,
+  ),
+].map(([, code, status, retry, type, sentence, fix]) => ({
+  code,
+  status,
+  retry,
+  type,
+  sentence,
+  fix,
+}));
 const classes = [...table.matchAll(/^MILLRACE_ERROR_TYPE\((\w+), (\d+), (\d+), (\w+)\)/gm)].map(
   ([, type, id, status, retry]) => ({ type, id, status, retry }),
 );
@@ -18,8 +27,8 @@ if (rows.length === 0 || classes.length === 0) throw new Error('no rows in lib/b
 
 const retries = { no: 'fails again', yes: 'may be sent again', later: 'may be sent again later' };
 const members = rows.map(
-  ({ code, status, retry, sentence }) =>
-    `  /** ${sentence} HTTP ${status}; ${retries[retry]}. */\n  ${code}: ${status};\n`,
+  ({ code, status, retry, sentence, fix }) =>
+    `  /** ${sentence} ${fix} HTTP ${status}; ${retries[retry]}. */\n  ${code}: ${status};\n`,
 );
 const types = `// Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit.
 
@@ -36,12 +45,23 @@ ${classes.map(({ type, status }) => `  ${type}: ${status};\n`).join('')}}
 export type ErrorType = keyof ErrorTypeStatuses;
 `;
 
+// As prettier lays out a member that is a text.
+function member(name, text) {
+  const literal = text.includes("'") ? `"${text}"` : `'${text}'`;
+  const line = `  ${name}: ${literal},\n`;
+  return line.length > 101 ? `  ${name}:\n    ${literal},\n` : line;
+}
+
 const lookup = `// Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit.
 import type { ErrorCode, ErrorType } from '../types/errors';
 
 /** The class of each code. */
 export const errorTypes: Readonly<Record<ErrorCode, ErrorType>> = {
 ${rows.map(({ code, type }) => `  ${code}: '${type}',\n`).join('')}};
+
+/** What to do about each code: \`MillraceError.fix\`. */
+export const errorFixes: Readonly<Record<ErrorCode, string>> = {
+${rows.map(({ code, fix }) => member(code, fix)).join('')}};
 
 /** The number and the HTTP status of each class; 0 is no number. */
 export const errorTypeRows: Readonly<Record<ErrorType, { id: number; status: number }>> = {
@@ -59,23 +79,27 @@ function markdownTable(lines) {
 const page = `# Error codes
 
 Every failure has one of these codes: \`MillraceError.code\`, the \`code\` of a \`RUN_ERROR\` event, or \`error.code\` in
-an HTTP answer. Codes never change. The provider's own word for what it says in an answer stands beside the code, in
-\`metadata.millrace.providerCode\` of a model's \`RUN_ERROR\`, also where an agent tells it; an adapter alone (\`parse\`,
-\`toAGUIResponse\`) gives that word as
-the code.
-\`MillraceError.errorType\` is the coarser class that LobeHub's clients know; the second table lists the classes
-with their numbers and the status of LobeHub's chat route.
+an HTTP answer. Codes never change.
+
+\`message\` says what was wrong, with the value or the name of the thing. \`fix\` says what to do, in one sentence for all
+errors of a code: \`MillraceError.fix\`, or \`error.fix\` in an HTTP answer of an agent or of \`millrace serve\`. The
+command line and its logs print it below the message.
+
+The provider's own code is in \`metadata.millrace.providerCode\` of a model's or an agent's \`RUN_ERROR\`; an adapter alone
+(\`parse\`, \`toAGUIResponse\`) gives it as the code. \`MillraceError.errorType\` is the coarser class that LobeHub's clients
+use; the second table lists the classes with their numbers and the status of LobeHub's chat route.
 
 <!-- Written by scripts/generate-errors.mjs from lib/base/errors.def. Do not edit. -->
 
 ${markdownTable([
-  ['code', 'HTTP', 'the same request', 'class', 'meaning'],
-  ...rows.map(({ code, status, retry, type, sentence }) => [
+  ['code', 'HTTP', 'the same request', 'class', 'meaning', 'fix'],
+  ...rows.map(({ code, status, retry, type, sentence, fix }) => [
     `\`${code}\``,
     status,
     retries[retry],
     `\`${type}\``,
     sentence,
+    fix,
   ]),
 ])}
 

@@ -1,8 +1,10 @@
 // Handlers for AG-UI clients: a request with a RunAgentInput in, an AG-UI response out.
 import type { ErrorCode } from '../../types/errors';
 import type { RunAgentInput } from '../../types/events';
+import { errorFixes } from '../error-types';
 import { MillraceError } from '../errors';
 import { jsonOfRequest, refusalStatus } from '../request-body';
+import { shown } from '../shown';
 import type { AgentRun } from './agent-run';
 import type { RunnableAgent } from './types';
 
@@ -85,7 +87,7 @@ function refusal(error: unknown, signal: AbortSignal | undefined): PlainAnswer {
 }
 
 function told(code: ErrorCode, message: string, status: number): PlainAnswer {
-  return { status, body: { error: { code, message } } };
+  return { status, body: { error: { code, message, fix: errorFixes[code] } } };
 }
 
 function statusOf({ code, errorType }: MillraceError): number {
@@ -94,7 +96,10 @@ function statusOf({ code, errorType }: MillraceError): number {
 
 function inputOf(value: unknown): RunAgentInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new MillraceError('invalid_body', 'The request body must be an AG-UI RunAgentInput.');
+    throw new MillraceError(
+      'invalid_body',
+      `The request body must be an AG-UI RunAgentInput, not ${shown(value)}.`,
+    );
   }
   return value as RunAgentInput;
 }

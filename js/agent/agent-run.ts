@@ -158,7 +158,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     this.#byteReaders += 1;
     try {
       yield started;
-      if (!this.#bytes) throw new MillraceError('run_not_kept', tooLong);
+      if (!this.#bytes) throw new MillraceError('replay_unavailable', tooLong);
       const body = ReadableStream.from(this.#bytes.read());
       const answer = new Response(body as ReadableStream<Uint8Array>);
       yield* agUIAdapter().parse<RunEvent>(answer);

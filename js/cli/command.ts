@@ -1,5 +1,7 @@
 // What every command shares: its shape, its options and how it reports an error.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import type { ErrorCode } from '../../types/errors';
+import { errorFixes } from '../error-types';
 import { MillraceError } from '../errors';
 import { messageOf } from '../thrown';
 
@@ -68,8 +70,10 @@ export function exitCodeOf(error: unknown): number {
 /** An error as `--json` tells it. */
 export function toldError(error: unknown): object {
   const cause = error instanceof UsageError ? error.cause : error;
-  const code = MillraceError.is(cause) ? cause.code : 'invalid_option';
-  return { code, message: messageOf(error) };
+  const { code, fix } = MillraceError.is(cause)
+    ? cause
+    : { code: 'invalid_option', fix: errorFixes.invalid_option };
+  return { code, message: messageOf(error), fix };
 }
 
 /** Text of others for the terminal: nothing in it moves the cursor, or turns the direction of writing. */
@@ -77,10 +81,17 @@ export function plain(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '');
 }
 
+/** An error for the terminal or a log: its message and code, and below what to do about it. */
+export function shownError(message: string, code: string | undefined): string {
+  const fix = Object.hasOwn(errorFixes, code ?? '') ? errorFixes[code as ErrorCode] : undefined;
+  const head = plain(code === undefined ? message : `${message} (${code})`);
+  return fix === undefined ? `${head}\n` : `${head}\n  Fix: ${fix}\n`;
+}
+
 /** Writes an error to stderr. Returns the exit code. */
 export function fail(error: unknown): number {
   const cause = error instanceof UsageError ? error.cause : error;
-  const code = MillraceError.is(cause) ? ` (${cause.code})` : '';
-  process.stderr.write(`millrace: ${plain(messageOf(error))}${code}\n`);
+  const code = MillraceError.is(cause) ? cause.code : undefined;
+  process.stderr.write(`millrace: ${shownError(messageOf(error), code)}`);
   return exitCodeOf(error);
 }

@@ -9,7 +9,7 @@ import { addon } from '../addon';
 import type { Output as Piece } from '../transport/source';
 import { openSource } from '../transport/source';
 import type { Command } from './command';
-import { plain, readArgs, UsageError } from './command';
+import { plain, readArgs, shownError, UsageError } from './command';
 
 const wires = [
   'openai-chat',
@@ -225,8 +225,7 @@ export const convert: Command = {
     progress.end();
     await write(output.finish());
     if (output.error === undefined) return 0;
-    const code = output.error.code === undefined ? '' : ` (${output.error.code})`;
-    process.stderr.write(`millrace: ${plain(output.error.message)}${plain(code)}\n`);
+    process.stderr.write(`millrace: ${shownError(output.error.message, output.error.code)}`);
     return 1;
   },
 };

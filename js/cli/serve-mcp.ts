@@ -9,7 +9,7 @@ import { entriesOf, namesCaller, oauthOf, optionsOf } from '../mcp/servers';
 import type { MCPServerEntry } from '../mcp/servers';
 import type { McpServerSettings, McpServerStatus, Server } from '../server';
 import { messageOf } from '../thrown';
-import { UsageError } from './command';
+import { shownError, UsageError } from './command';
 import { type AuthorizationChoice, CommandLineAuthorization } from './mcp-authorization';
 
 /** A server over HTTP that may want an authorization. */
@@ -97,10 +97,10 @@ export async function readMcpFile(
 }
 
 function line({ name, state, tools, error }: McpServerStatus): string {
-  if (error) return `MCP server ${name}: ${error.message} (${error.code})`;
-  if (state === 'unauthorized') return `MCP server ${name}: waiting for authorization`;
-  if (state === 'starting') return `MCP server ${name}: starting`;
-  return `MCP server ${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}`;
+  if (error) return shownError(`MCP server ${name}: ${error.message}`, error.code);
+  if (state === 'unauthorized') return `MCP server ${name}: waiting for authorization\n`;
+  if (state === 'starting') return `MCP server ${name}: starting\n`;
+  return `MCP server ${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}\n`;
 }
 
 const pollMs = 25;
@@ -123,7 +123,7 @@ export function attendMcp(
     if (!one) return;
     if (waiting.has(name) && state !== 'unauthorized' && !refusal) {
       waiting.delete(name);
-      tell(`${line(status)}\n`);
+      tell(line(status));
     }
     if (!refusal || answered.get(name) === refusal.number) return;
     answered.set(name, refusal.number);
@@ -164,7 +164,7 @@ export async function settleMcp(
   const say = (status: McpServerStatus): void => {
     if (told.get(status.name) === status.state) return;
     told.set(status.name, status.state);
-    tell(`${line(status)}\n`);
+    tell(line(status));
   };
   failures.forEach(say);
   if (servers.length === 0) return failures;

@@ -53,7 +53,7 @@ const unread = new FinalizationRegistry<RunCall>((call) => {
  * - `text()`, `object()`, `usage` and `report` wait for the end.
  *
  * Who reads slowly slows the provider down; who reads nothing holds up nothing but the call. A reader
- * that lags behind others by more than is kept gets `run_not_kept`. Leaving
+ * that lags behind others by more than is kept gets `replay_unavailable`. Leaving
  * a loop stops the call when nobody else reads it: no other loop, no `text()`, `object()`, `usage` or
  * `report` that waits. A run that the program holds no longer ends as well.
  */

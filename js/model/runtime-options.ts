@@ -67,7 +67,7 @@ export interface ChatOptions extends CallOptions {
 export interface StreamOptions extends CallOptions {
   /**
    * Characters of output that are kept for a second reading, about ten a token; default 2 Mi. A longer
-   * run can be read once: its beginning is `run_not_kept` then. No text() is longer than this or 2 Mi.
+   * run can be read once: its beginning is `replay_unavailable` then. No text() is longer than this or 2 Mi.
    */
   keptSize?: number | undefined;
 }

@@ -29,10 +29,10 @@ export class KeptBytes {
     this.#wakes.call();
   }
 
-  /** All from the first on; rejects with `run_not_kept`. */
+  /** All from the first on; rejects with `replay_unavailable`. */
   async *read(): AsyncGenerator<Buffer, undefined> {
     for (let at = 0; ;) {
-      if (!this.#chunks) throw new MillraceError('run_not_kept', tooLong);
+      if (!this.#chunks) throw new MillraceError('replay_unavailable', tooLong);
       const chunk = this.#chunks[at];
       if (chunk) {
         at += 1;

@@ -102,7 +102,7 @@ export class KeptEvents {
 
   // For a reader that begins with the chunk.
   readonly #eventsOf = (chunk: Chunk): AGUIEvent[] => {
-    if (chunk.dropped) throw new MillraceError('run_not_kept', tooLong);
+    if (chunk.dropped) throw new MillraceError('replay_unavailable', tooLong);
     if (chunk.events && chunk.gone === 0) return chunk.events;
     const all = chunk.mark ? readAgain(textsOf(chunk), chunk.mark) : [];
     if (chunk.next) return all;

@@ -10,8 +10,8 @@ namespace millrace {
 namespace {
 
 constexpr std::array rows{
-#define MILLRACE_ERROR(code, http_status, retry_class, error_type, sentence) \
-  ErrorRow{#code, http_status, RetryClass::retry_class, ErrorType::error_type, sentence},
+#define MILLRACE_ERROR(code, http_status, retry_class, error_type, sentence, fix) \
+  ErrorRow{#code, http_status, RetryClass::retry_class, ErrorType::error_type, sentence, fix},
 #include "base/errors.def"
 };
 

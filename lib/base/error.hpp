@@ -10,7 +10,7 @@
 namespace millrace {
 
 enum class Errc : std::uint8_t {
-#define MILLRACE_ERROR(code, http_status, retry_class, error_type, sentence) code,
+#define MILLRACE_ERROR(code, http_status, retry_class, error_type, sentence, fix) code,
 #include "base/errors.def"
 };
 
@@ -22,13 +22,14 @@ enum class ErrorType : std::uint8_t {
 
 enum class RetryClass : std::uint8_t { no, yes, later };
 
-// One row of errors.def.
+// One row of errors.def. `fix`: what to do about it, one sentence.
 struct ErrorRow {
   std::string_view code;
   int http_status;
   RetryClass retry;
   ErrorType type;
   std::string_view sentence;
+  std::string_view fix;
 };
 
 // One class of errors.def. `id` is 0 where it has no number.

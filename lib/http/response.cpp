@@ -141,6 +141,7 @@ std::string error_body(const Error& error) {
   std::string inner = "{";
   json::append_member(inner, "code", error.code_name());
   json::append_member(inner, "message", error.message);
+  json::append_member(inner, "fix", row_of(error.code).fix);
   inner.push_back('}');
   std::string out = "{";
   json::append_raw_member(out, "error", inner);

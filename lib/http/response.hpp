@@ -36,7 +36,7 @@ bool has_body(int status);
 void append_chunk(std::string& out, std::string_view bytes);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
-// Shape: {"error":{"code":string,"message":string}}
+// Shape: {"error":{"code":string,"message":string,"fix":string}}
 std::string error_body(const Error& error);
 // The same, or what the route of the request writes instead.
 std::string error_body(const Error& error, const Exchange& exchange);

@@ -83,7 +83,11 @@ describe('agent.nodeHandler', () => {
     expect(response.status).toBe(400);
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await response.json()).toEqual({
-      error: { code, message: expect.stringContaining(message) as string },
+      error: {
+        code,
+        message: expect.stringContaining(message) as string,
+        fix: expect.any(String) as string,
+      },
     });
   });
 

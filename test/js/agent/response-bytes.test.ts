@@ -144,7 +144,7 @@ describe('the bytes of an agent', () => {
     const read = async (): Promise<void> => {
       for await (const event of run) void event;
     };
-    await expect(read()).rejects.toMatchObject({ code: 'run_not_kept' });
+    await expect(read()).rejects.toMatchObject({ code: 'replay_unavailable' });
   });
 
   it('end the run when their reader leaves and nobody waits for it', async () => {

@@ -13,9 +13,13 @@ import {
 } from 'millrace';
 import type { AGUIEvent, ChatStreamChunk, Message } from 'millrace';
 
-import { errorTypeRows, errorTypes } from '../../../js/client/error-types';
+import { errorFixes, errorTypeRows, errorTypes } from '../../../js/client/error-types';
 import * as client from '../../../js/entry/client';
-import { errorTypeRows as allRows, errorTypes as allTypes } from '../../../js/error-types';
+import {
+  errorFixes as allFixes,
+  errorTypeRows as allRows,
+  errorTypes as allTypes,
+} from '../../../js/error-types';
 
 const root = join(__dirname, '../../..');
 
@@ -314,8 +318,13 @@ describe('a bundle', () => {
       expect(code).not.toMatch(/node:|\.node\b|require\(/);
       return gzipSync(code, { level: 9 }).length;
     };
+<<<<<<< HEAD
     expect(sizeOf('{ agUIAdapter, fetchLLM, foldEvents }')).toBeLessThanOrEqual(8 * 1024);
     expect(sizeOf('*')).toBeLessThanOrEqual(11.75 * 1024);
+=======
+    expect(sizeOf('{ agUIAdapter, fetchLLM, foldEvents }')).toBeLessThan(9.5 * 1024);
+    expect(sizeOf('*')).toBeLessThan(14 * 1024);
+>>>>>>> c79c4f04 (Give each error code a fix)
   });
 
   it.each(targets)(
@@ -330,9 +339,10 @@ describe('a bundle', () => {
   );
 });
 
-it('knows the classes of the errors that pages meet', () => {
+it('knows the classes and fixes of the errors that pages meet', () => {
   for (const code of Object.keys(errorTypes) as (keyof typeof errorTypes)[]) {
     expect(errorTypes[code]).toBe(allTypes[code]);
+    expect(errorFixes[code]).toBe(allFixes[code]);
     expect(errorTypeRows[errorTypes[code]]).toEqual(allRows[allTypes[code]]);
   }
 });

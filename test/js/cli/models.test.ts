@@ -172,7 +172,7 @@ describe('millrace chat', () => {
     provider.answer = stream([sse(piece({ content: 'Half' }, 'length'))]);
     const shown = await millrace(['chat', 'Hi?', ...asking(), '--quiet'], { env: key });
     expect([shown.code, shown.out]).toEqual([1, 'Half\n']);
-    expect(shown.err).toMatch(/cut off .*\(output_limit_reached\)\n$/);
+    expect(shown.err).toMatch(/cut off .*\(output_limit_reached\)\n {2}Fix: .+\n$/);
     const told = await millrace(['chat', 'Hi?', ...asking(), '--json'], { env: key });
     expect([told.code, JSON.parse(told.out)]).toMatchObject([
       1,

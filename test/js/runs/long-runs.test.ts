@@ -103,7 +103,7 @@ it('goes on for a reader that waited in the middle', async () => {
 it('keeps no more than it may: the beginning is gone, the text is not', async () => {
   const one = run(1);
   expect(textOf(await read(one))).toBe(whole);
-  await expect(read(one)).rejects.toMatchObject({ code: 'run_not_kept' });
+  await expect(read(one)).rejects.toMatchObject({ code: 'replay_unavailable' });
   expect(await one.text()).toBe(whole);
 });
 

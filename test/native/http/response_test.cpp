@@ -52,7 +52,8 @@ TEST(Response, WritesErrorsAsJson) {
   auto error = millrace::make_error(millrace::Errc::too_many_connections, "Try \"later\".");
   error.retry_after = std::chrono::milliseconds(1200);
   EXPECT_EQ(http::error_body(error),
-            R"({"error":{"code":"too_many_connections","message":"Try \"later\"."}})");
+            R"({"error":{"code":"too_many_connections","message":"Try \"later\".","fix":")"
+            R"(Try again later, or close idle connections."}})");
   const auto headers = http::error_headers(error, {{"Allow", "GET"}});
   EXPECT_EQ(headers.find("Retry-After"), "2");
   EXPECT_EQ(headers.find("Content-Type"), "application/json");

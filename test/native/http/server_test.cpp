@@ -47,7 +47,8 @@ TEST(HttpServer, AnswersUnknownPathsAndMethods) {
   const auto unknown = client.answer();
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.body,
-            R"({"error":{"code":"route_not_found","message":"There is no route /unknown."}})");
+            R"({"error":{"code":"route_not_found","message":"There is no route /unknown.",)"
+            R"("fix":"Check the path: `millrace serve` prints its routes."}})");
   EXPECT_EQ(unknown.header("Content-Type"), "application/json");
 
   client.send("DELETE /count HTTP/1.1\r\nHost: localhost\r\n\r\n");
