@@ -38,15 +38,10 @@ export interface MillraceErrorDetails {
  * `MillraceError.is(error)` recognises one also across realms and copies of the package.
  */
 export class MillraceError extends Error {
-<<<<<<< HEAD
   declare readonly code: ErrorCode;
-  declare readonly retryable: boolean;
-=======
-  readonly code: ErrorCode;
   /** What to do about it: one sentence for all errors of this code, as docs/errors.md lists it. */
-  readonly fix: string;
-  readonly retryable: boolean;
->>>>>>> c79c4f04 (Give each error code a fix)
+  declare readonly fix: string;
+  declare readonly retryable: boolean;
   /** The class that LobeHub's clients tell errors by, or a name that a hook gave it. */
   declare readonly errorType: ErrorType | (string & {});
   /** The provider that failed, for failures of models. */
@@ -64,33 +59,16 @@ export class MillraceError extends Error {
   declare readonly requestId?: string;
 
   constructor(code: ErrorCode, message: string, details: MillraceErrorDetails = {}) {
-<<<<<<< HEAD
     super(message, details);
     const { retryable = false, errorType = errorTypes[code] } = details;
     Object.defineProperties(this, {
       name: { value: 'MillraceError', configurable: true },
       [marker]: { value: true },
     });
-    Object.assign(this, { code, retryable, errorType });
+    Object.assign(this, { code, fix: errorFixes[code], retryable, errorType });
     for (const name of given) {
       if (details[name] !== undefined) Object.assign(this, { [name]: details[name] });
     }
-=======
-    super(message, 'cause' in details ? { cause: details.cause } : undefined);
-    Object.defineProperty(this, 'name', { value: 'MillraceError', configurable: true });
-    Object.defineProperty(this, marker, { value: true });
-    this.code = code;
-    this.fix = errorFixes[code];
-    this.retryable = details.retryable ?? false;
-    this.errorType = details.errorType ?? errorTypes[code];
-    if (details.provider !== undefined) this.provider = details.provider;
-    if (details.endpoint !== undefined) this.endpoint = details.endpoint;
-    if (details.error !== undefined) this.error = details.error;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
-    if (details.detail !== undefined) this.detail = details.detail;
-    if (details.requestId !== undefined) this.requestId = details.requestId;
->>>>>>> c79c4f04 (Give each error code a fix)
   }
 
   /** The number of its class, where LobeHub's has one. */

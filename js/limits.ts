@@ -1,5 +1,6 @@
 // Limits of time and number that users give, as the engine and timers take them.
 import { MillraceError } from './errors';
+import { shown } from './shown';
 
 /** The longest time that a timer of Node waits, in milliseconds; a longer one would end at once. */
 export const longestTimer: number = 2 ** 31 - 1;
@@ -11,7 +12,10 @@ export function limitOf(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (value === Infinity) return 0;
   if (typeof value === 'number' && value >= 0) return Math.ceil(value);
-  throw new MillraceError('invalid_option', `\`${name}\` must be a number of at least 0.`);
+  throw new MillraceError(
+    'invalid_option',
+    `\`${name}\` must be a number of at least 0, not ${shown(value)}.`,
+  );
 }
 
 /** Throws `invalid_option` for what does not say how often something is tried again. */
@@ -20,6 +24,6 @@ export function checkRetries(name: string, value: unknown): void {
   if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostRetries) return;
   throw new MillraceError(
     'invalid_option',
-    `\`${name}\` must be a whole number from 0 to ${mostRetries}.`,
+    `\`${name}\` must be a whole number from 0 to ${mostRetries}, not ${shown(value)}.`,
   );
 }

@@ -29,7 +29,11 @@ export function jsonOf(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
   } catch (cause) {
-    throw new MillraceError('invalid_json', 'The request body is not valid JSON.', { cause });
+    throw new MillraceError(
+      'invalid_json',
+      `The request body is not valid JSON: ${messageOf(cause)}.`,
+      { cause },
+    );
   }
 }
 
@@ -38,7 +42,7 @@ async function bytesOf(request: Request, limit: number): Promise<Buffer> {
   if (request.bodyUsed || body?.locked === true) {
     throw new MillraceError(
       'invalid_argument',
-      'The body of the request was read before it came to the handler. Read a clone() of the request ' +
+      'The body of the request was already read before the handler. Read a clone() of the request ' +
         'there, or give the handler a new Request with the body.',
       { errorType: 'InternalServerError' },
     );

@@ -73,7 +73,7 @@ export function reviveError(record: AgentErrorRecord): Error & AgentErrorRecord 
 function refuse(path: string, what: string): never {
   throw new MillraceError(
     'state_not_serializable',
-    `${path} is ${what}, which JSON cannot carry. Keep plain values only.`,
+    `${path} is ${what}, which JSON cannot represent. Keep plain values only.`,
   );
 }
 

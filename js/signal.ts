@@ -1,5 +1,6 @@
 // What Node and pages do alike with the AbortSignals that users pass.
 import { MillraceError } from './errors';
+import { shown } from './shown';
 
 export type Signal = AbortSignal | null | undefined;
 
@@ -7,7 +8,10 @@ export type Signal = AbortSignal | null | undefined;
 export function checkSignal(owner: string, signal: unknown): void {
   if (signal === undefined || signal === null) return;
   if (typeof (signal as Partial<AbortSignal>).addEventListener === 'function') return;
-  throw new MillraceError('invalid_argument', `${owner}: signal must be an AbortSignal.`);
+  throw new MillraceError(
+    'invalid_argument',
+    `${owner}: signal must be an AbortSignal, not ${shown(signal)}.`,
+  );
 }
 
 /** Why a signal aborted; one of a browser's stand-in, as jsdom has one, may not know. */

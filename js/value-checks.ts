@@ -47,19 +47,28 @@ export function checkValues(
 ): void {
   if (options === undefined || options === null) return;
   if (!isRecord(options))
-    throw new MillraceError('invalid_option', `${owner}: the options must be an object.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: the options must be an object, not ${shown(options)}.`,
+    );
   checkSpelling(owner, options, Object.keys(checks));
   for (const [name, [wanted, isRight]] of Object.entries(checks)) {
     const value = options[name] ?? undefined;
     if (value === undefined || isRight(value)) continue;
-    throw new MillraceError('invalid_option', `${owner}: ${name} must be ${wanted}.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: ${name} must be ${wanted}, not ${shown(value, name)}.`,
+    );
   }
 }
 
 /** Throws for an argument that is no object. */
 export function checkArgument(owner: string, value: unknown, name = 'the argument'): void {
   if (!isRecord(value))
-    throw new MillraceError('invalid_argument', `${owner}: ${name} must be an object.`);
+    throw new MillraceError(
+      'invalid_argument',
+      `${owner}: ${name} must be an object, not ${shown(value, name)}.`,
+    );
 }
 
 /** Throws for an argument that is not what it has to be. */
@@ -70,7 +79,10 @@ export function checkMember(
   [wanted, isRight]: Check,
 ): void {
   if (!isRight(value))
-    throw new MillraceError('invalid_argument', `${owner}: ${name} must be ${wanted}.`);
+    throw new MillraceError(
+      'invalid_argument',
+      `${owner}: ${name} must be ${wanted}, not ${shown(value, name)}.`,
+    );
 }
 
 /** Throws `invalid_option` with the sentence when an option of `owner` is not right. */

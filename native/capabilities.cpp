@@ -37,7 +37,8 @@ Result<Call> call_at(const Napi::CallbackInfo& info) {
   auto options = text_at(info, 2);
   if (!options) return std::move(options).error();
   const auto capability = model::find_capability(name.value());
-  if (!capability) return make_error(Errc::invalid_argument, "There is no such capability.");
+  if (!capability)
+    return make_error(Errc::invalid_argument, "There is no capability '" + name.value() + "'.");
   auto config = model::read_config(settings.value());
   if (!config) return std::move(config).error();
   return Call{*capability, std::move(config).value(), std::move(options).value()};

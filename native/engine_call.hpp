@@ -32,7 +32,8 @@ class EngineCall {
   Engine::StreamId number(std::size_t at) {
     if (!info_[at].IsNumber()) {
       return value_of<Engine::StreamId>(
-          make_error(Errc::invalid_argument, "A stream is named by its number."));
+          make_error(Errc::invalid_argument,
+                     "Argument " + std::to_string(at + 1) + " must be the number of a stream."));
     }
     return static_cast<Engine::StreamId>(info_[at].As<Napi::Number>().Int64Value());
   }

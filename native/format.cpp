@@ -18,8 +18,7 @@ Napi::Value convert_with(const Napi::CallbackInfo& info, Convert convert) {
   if (!json) return raise(info.Env(), json.error());
   const format::Format* found = format::find_format(name.value());
   if (found == nullptr) {
-    return raise(info.Env(), make_error(Errc::unknown_format,
-                                        "No message format is called '" + name.value() + "'."));
+    return raise(info.Env(), format::unknown_format(name.value()));
   }
   const Result<std::string> result = convert(*found, json.value());
   if (!result) return raise(info.Env(), result.error());

@@ -96,7 +96,7 @@ Napi::Value timer(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
 // complete(id, json)
 Napi::Value complete(ModelCallPipe& pipe, const Napi::CallbackInfo& info) {
   if (!info[0].IsNumber()) {
-    return raise(info.Env(), make_error(Errc::invalid_argument, "A question has a number."));
+    return raise(info.Env(), make_error(Errc::invalid_argument, "Argument 1 must be a number."));
   }
   const auto json = text_at(info, 1);
   if (!json) return raise(info.Env(), json.error());

@@ -92,7 +92,7 @@ Napi::Value judge_later(const Napi::CallbackInfo& info) {
       napi_create_async_work(env, nullptr, name, judge, deliver_verdict, judging.get(),
                              &judging->work) != napi_ok ||
       napi_queue_async_work(env, judging->work) != napi_ok) {
-    return raise(env, make_error(Errc::internal, "The environment takes no more work."));
+    return raise(env, make_error(Errc::internal, "The environment accepts no more work."));
   }
   static_cast<void>(judging.release());
   return {env, promise};

@@ -65,7 +65,9 @@ Napi::Value run_tool(const Napi::CallbackInfo& info) {
   if (!call) return call.raised();
   task.tools = call.engine().toolset(toolset);
   if (!task.tools) {
-    return raise(info.Env(), make_error(Errc::invalid_argument, "There is no such set of tools."));
+    return raise(info.Env(),
+                 make_error(Errc::invalid_argument, "There is no set of tools with the number " +
+                                                        std::to_string(toolset) + "."));
   }
   return call.started(call.engine().start(std::move(task), deliver));
 }

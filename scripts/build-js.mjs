@@ -123,7 +123,7 @@ import 'millrace runs in Node.js alone: import millrace/client in pages and edge
 `;
 
 // Modules that pages have in another form.
-const inPages = { 'error-types': 'client/error-types' };
+const inPages = { 'error-types': 'client/error-types', shown: 'client/shown' };
 
 // What pages load: ES modules of their own, since bundlers leave out less of CommonJS.
 function writeClient(typescript, root) {

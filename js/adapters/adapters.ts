@@ -198,15 +198,24 @@ export function mistralAdapter(options: AdapterOptions = {}): StreamAdapter {
 
 function checkOptions(name: string, options: unknown): void {
   if (typeof options === 'object' && options !== null) return;
-  throw new MillraceError('invalid_option', `${name}() takes an object of options, or nothing.`);
+  throw new MillraceError(
+    'invalid_option',
+    `${name}() takes an object of options or nothing, not ${shown(options)}.`,
+  );
 }
 
 function checkCallback<T>(name: string, option: string, value: T): T {
   if (value === undefined || typeof value === 'function') return value;
-  throw new MillraceError('invalid_option', `${name}: ${option} must be a function.`);
+  throw new MillraceError(
+    'invalid_option',
+    `${name}: ${option} must be a function, not ${shown(value)}.`,
+  );
 }
 
 function checkBoolean(name: string, option: string, value: unknown): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value;
-  throw new MillraceError('invalid_option', `${name}: ${option} must be true or false.`);
+  throw new MillraceError(
+    'invalid_option',
+    `${name}: ${option} must be true or false, not ${shown(value)}.`,
+  );
 }

@@ -34,7 +34,7 @@ function checkAgents(agents: unknown, isAgent: (one: unknown) => boolean): void 
   if (!Array.isArray(agents)) {
     throw new MillraceError(
       'invalid_option',
-      'createAgent(): agents must be a list of { name, description, agent }.',
+      `createAgent(): agents must be a list of { name, description, agent }, not ${shown(agents)}.`,
     );
   }
   for (const [index, one] of (agents as Partial<SubAgentOf<unknown>>[]).entries()) {
@@ -42,7 +42,7 @@ function checkAgents(agents: unknown, isAgent: (one: unknown) => boolean): void 
     if (isAgent(one?.agent)) continue;
     throw new MillraceError(
       'invalid_option',
-      `createAgent(): agents[${index}].agent must be an agent that createAgent() made.`,
+      `createAgent(): agents[${index}].agent must be an agent of createAgent(), not ${shown(one?.agent)}.`,
     );
   }
 }
@@ -73,17 +73,23 @@ export function checkOptions<Agent>(
   checkNames('createAgent()', options ?? {}, known, otherWords);
   checkNames('compression', compression ?? {}, ofCompression);
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw new MillraceError('invalid_option', '`concurrency` must be a whole number from 1.');
+    throw new MillraceError(
+      'invalid_option',
+      `\`concurrency\` must be a whole number of at least 1, not ${shown(concurrency)}.`,
+    );
   }
   checkFallback('createAgent', fallback);
   checkAgents(agents, isAgent);
   if (instructions !== undefined && typeof instructions !== 'string') {
-    throw new MillraceError('invalid_option', 'createAgent(): instructions must be a string.');
+    throw new MillraceError(
+      'invalid_option',
+      `createAgent(): instructions must be a string, not ${shown(instructions)}.`,
+    );
   }
   if (typeof model !== 'string' && !(model instanceof ModelRuntime)) {
     throw new MillraceError(
       'invalid_option',
-      "createAgent() needs a model: 'provider:name', or a ModelRuntime.",
+      `createAgent() needs a model: 'provider:name' or a ModelRuntime, not ${shown(model)}.`,
     );
   }
 }

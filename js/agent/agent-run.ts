@@ -18,6 +18,7 @@ import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { RunOptions } from '../runs/run-source';
 import { Wakes } from '../runs/wakes';
+import { shown, shownText } from '../shown';
 import { itemsOf } from '../transport/batches';
 import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';
@@ -229,7 +230,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
     if (typeof decisions !== 'boolean' && (typeof decisions !== 'object' || decisions === null)) {
       throw new MillraceError(
         'invalid_argument',
-        'resume() takes true, false, a decision, or decisions by the id of a question or call.',
+        `resume() takes true, false, a decision, or decisions by the id of an interrupt or call, not ${shown(decisions)}.`,
       );
     }
     const { interrupts = [] } = await this.result;
@@ -237,7 +238,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       return this.#host.goOn(entriesOf(interrupts, decisions), options);
     }
     if (decisions.length > 0) return this.#host.goOn(decisions, options);
-    throw noAnswer('An empty list answers nothing', interrupts);
+    throw noAnswer('The list of answers is empty', interrupts);
   }
 
   // What its readers may do. A failure is told by an event and by `text`, not by a loop.
@@ -283,7 +284,7 @@ export class AgentRun implements AsyncIterable<RunEvent> {
       return { ...base, status, reason, error: errorFromNative(JSON.stringify(limit)) };
     }
     if (status !== 'error') return { ...base, status };
-    this.#failure = new MillraceError('internal', 'The run ended without a word.');
+    this.#failure = new MillraceError('internal', 'The run ended without a result.');
     return { ...base, status, error: this.#failure };
   }
 
@@ -358,11 +359,11 @@ function asError(error: unknown): MillraceError {
 function openQuestion(interrupts: readonly AgentInterrupt[]): MillraceError {
   const open = interrupts.map((one) =>
     one.reason === 'tool_call'
-      ? `${one.metadata.toolName} waits for approval`
-      : `it asks "${one.message}"`,
+      ? `${one.metadata.toolName} is waiting for approval`
+      : `the agent asks "${one.message}"`,
   );
   return new MillraceError(
     'run_interrupted',
-    `The run has no answer yet: ${open.join(', ')}. Read \`interrupts\` of \`result\` and go on with resume().`,
+    `The run has no answer yet: ${open.join(', ')}. Read \`interrupts\` of \`result\` and continue with resume().`,
   );
 }

@@ -10,6 +10,7 @@ import { checkNames } from '../known-names';
 import { startAgentCall } from '../model/call';
 import { ModelRuntime } from '../model/runtime';
 import { splitModel } from '../model/settings';
+import { shown } from '../shown';
 import { engine } from '../transport/engine';
 import type { NodeResponse } from '../runs/ag-ui';
 import { checkValues, milliseconds } from '../value-checks';
@@ -84,7 +85,7 @@ export class EngineAgent {
     if (known !== undefined && known !== one && known.run !== one.run) {
       throw new MillraceError(
         'invalid_option',
-        `Two tools of the agent and the agents that it calls have the name ${name}.`,
+        `The agent and its sub-agents have two different tools with the name '${name}'; rename one.`,
       );
     }
     this.#tools.set(name, one);
@@ -112,7 +113,7 @@ export class EngineAgent {
     if (typeof state !== 'object' || state === null) {
       throw new MillraceError(
         'invalid_argument',
-        'A run goes on from what `state` or `onStep` of an earlier one gave.',
+        `continue() takes what \`state\` or \`onStep\` of an earlier run gave, but its state is ${shown(state)}.`,
       );
     }
     return this.#start(inputOf([], options), options, { state, context: context ?? null });
@@ -152,7 +153,10 @@ export class EngineAgent {
     checkNames('A run', options, ofRun, { abortSignal: 'signal' });
     checkSignal('A run', signal);
     if (onStep !== undefined && typeof onStep !== 'function') {
-      throw new MillraceError('invalid_option', 'A run: onStep must be a function.');
+      throw new MillraceError(
+        'invalid_option',
+        `A run: onStep must be a function, not ${shown(onStep)}.`,
+      );
     }
     checkValues('A run', { throttleMs }, { throttleMs: milliseconds });
     const inputJson = toJson(input, 'input');
@@ -201,7 +205,7 @@ export class EngineAgent {
     if (this.#runtime.choosesSender && this.#runtime.sender('createAgent()') !== send) {
       throw new MillraceError(
         'invalid_option',
-        'An agent and those that it calls are asked through one function: give them the same `fetch` ' +
+        'An agent and its sub-agents must send through the same function: give them the same `fetch` ' +
           'or `transport`.',
       );
     }
@@ -247,7 +251,7 @@ function inputOf(input: AgentInput, options: AgentRunOptions): RunAgentInput {
   } else if (typeof input !== 'object' || input === null) {
     throw new MillraceError(
       'invalid_argument',
-      'A run needs a question, a list of messages, or the body of an AG-UI request.',
+      'A run needs a text, a list of messages, or the body of an AG-UI request.',
     );
   } else {
     given = input as Partial<RunAgentInput>;

@@ -121,13 +121,13 @@ export class GroupOrchestrationRuntime {
     } else {
       throw new MillraceError(
         'invalid_argument',
-        'The supervisor has neither decide() nor runner().',
+        'The supervisor needs a function `decide` or `runner`.',
       );
     }
     if (typeof instruction?.type === 'string') return instruction;
     throw new MillraceError(
       'invalid_instruction',
-      'The supervisor answered with something that is no instruction; return an object with a type.',
+      'The supervisor did not return an instruction; return an object with a `type`.',
     );
   }
 

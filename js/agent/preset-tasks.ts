@@ -94,7 +94,7 @@ function sourceOf({ runtime, url }: Asking, provider: string | undefined): ChatS
   if (provider) return new ModelRuntime(provider, { temperatureScale: 'lobe' });
   throw new MillraceError(
     'invalid_option',
-    'fetchPresetTaskResult: say who answers: give runtime, url, or params.provider.',
+    'fetchPresetTaskResult needs a model: give runtime, url, or params.provider.',
   );
 }
 
@@ -123,7 +123,10 @@ export async function runPresetTask(options: PresetTaskOptions): Promise<string 
   checkArgument('runPresetTask()', options);
   const task: PresetTask = presetTasks[options.task];
   if ((task as PresetTask | undefined) === undefined) {
-    throw new MillraceError('invalid_option', `There is no preset task '${options.task}'.`);
+    throw new MillraceError(
+      'invalid_option',
+      `There is no preset task '${options.task}'; use one of ${Object.keys(presetTasks).join(', ')}.`,
+    );
   }
   checkArgument('runPresetTask()', options.input, 'input');
   const locales = options.locales ?? supportedLocales;

@@ -6,7 +6,10 @@ import { toJson } from '../serialize';
 /** Refuses what is no state at all. */
 export function checkState(state: unknown): void {
   if (typeof state === 'object' && state !== null && !Array.isArray(state)) return;
-  throw new MillraceError('invalid_state', 'The state of the run has no object at the top.');
+  throw new MillraceError(
+    'invalid_state',
+    `The state of the run must be an object, not ${shown(state)}.`,
+  );
 }
 
 /** A copy that shares nothing with the state. */

@@ -13,6 +13,7 @@ import type {
 import { MillraceError } from '../errors';
 import { checkRetries } from '../limits';
 import type { Wait } from './retries';
+import { shown } from '../shown';
 import { callback, checkValues } from '../value-checks';
 
 /** A child run that an instruction asks for. */
@@ -79,5 +80,8 @@ export function checkedApprovalMs({
   if (approvalTimeoutMs === Infinity) return 0;
   if (Number.isFinite(approvalTimeoutMs) && approvalTimeoutMs >= 0)
     return Math.floor(approvalTimeoutMs);
-  throw new MillraceError('invalid_option', 'approvalTimeoutMs must be a number of at least 0.');
+  throw new MillraceError(
+    'invalid_option',
+    `approvalTimeoutMs must be a number of at least 0, not ${shown(approvalTimeoutMs)}.`,
+  );
 }

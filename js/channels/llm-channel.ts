@@ -70,7 +70,7 @@ function checkParams(params: unknown): Params {
   if (typeof params === 'object' && Array.isArray(messages)) return params as Params;
   throw new MillraceError(
     'invalid_argument',
-    'fetchLLM: send() takes { threadId, messages, signal }, and messages is a list.',
+    `fetchLLM: send() takes { threadId, messages, signal }, where messages is a list, not ${shown(messages)}.`,
   );
 }
 

@@ -12,6 +12,7 @@ import type {
 } from '../../types/channels';
 import type { Message, UserMessage } from '../../types/messages';
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 
 /** An artifact that is to be kept; id and time are made where they are missing. */
 export type NewArtifact = Omit<Artifact, 'id' | 'updatedAt'> & Partial<Artifact>;
@@ -141,13 +142,19 @@ class Artifacts implements InMemoryArtifactStorage {
   #positionOf(cursor: string | undefined): number {
     if (cursor === undefined || cursor === '') return 0;
     if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-    throw new MillraceError('invalid_argument', `'${cursor}' is no cursor of this storage.`);
+    throw new MillraceError(
+      'invalid_argument',
+      `'${cursor}' is not a cursor of this storage; pass the one that list() returned.`,
+    );
   }
 }
 
 function limitOf(limit: number): number {
   if (Number.isSafeInteger(limit) && limit > 0) return limit;
-  throw new MillraceError('invalid_argument', 'limit must be a positive integer.');
+  throw new MillraceError(
+    'invalid_argument',
+    `limit must be a positive integer, not ${shown(limit)}.`,
+  );
 }
 
 function summaryOf({ content: _content, ...summary }: Artifact): ArtifactSummary {

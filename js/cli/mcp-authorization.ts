@@ -187,7 +187,7 @@ export class CommandLineAuthorization {
 
   #unasked(server: string): MillraceError {
     return refused(
-      `The MCP server ${this.#name} wants a person to authorize; 'millrace mcp test ${server}' asks one.`,
+      `The MCP server ${this.#name} requires authorization by a user; run 'millrace mcp test ${server}'.`,
     );
   }
 
@@ -197,7 +197,7 @@ export class CommandLineAuthorization {
       return await listenForCallback(callbackPort ?? registered);
     } catch (error) {
       if (callbackPort === undefined && registered !== 0) return listenForCallback(0);
-      throw refused(`The port ${callbackPort} for the way back cannot be listened on.`, error);
+      throw refused(`The callback port ${callbackPort} cannot be opened.`, error);
     }
   }
 
@@ -216,7 +216,7 @@ export class CommandLineAuthorization {
     let stop = (): void => undefined;
     const given = new Promise<never>((_resolve, reject) => {
       const late = (): void =>
-        reject(refused(`Nobody authorized the MCP server ${this.#name} in time.`));
+        reject(refused(`The MCP server ${this.#name} was not authorized in time; try again.`));
       const timer = setTimeout(late, patienceMs);
       const closed = (): void => reject(refused('The authorization was cancelled.'));
       signal.addEventListener('abort', closed, { once: true });

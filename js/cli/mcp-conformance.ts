@@ -110,7 +110,7 @@ async function useEverything(client: MCPClient, context: Context): Promise<void>
 export async function conformanceClient(args: readonly string[]): Promise<number> {
   const [url] = args;
   if (url === undefined || !URL.canParse(url))
-    throw new UsageError('Name the url of the MCP server.');
+    throw new UsageError('Give the url of the MCP server.');
   const {
     MCP_CONFORMANCE_SCENARIO: scenario = '',
     MCP_CONFORMANCE_PROTOCOL_VERSION: protocol,

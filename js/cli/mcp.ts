@@ -222,7 +222,7 @@ function parted(args: readonly string[]): { own: string[]; target: string[] } {
 }
 
 function reachOf(values: OwnValues, [first, ...rest]: string[]): MCPClientOptions {
-  if (first === undefined) throw new UsageError('Name the url or the command of an MCP server.');
+  if (first === undefined) throw new UsageError('Give the url or the command of an MCP server.');
   const timeoutMs = integerOption('timeout', values.timeout, 1, 86_400_000);
   const { protocol = '2025-11-25' } = values;
   if (!protocolVersions.includes(protocol)) {
@@ -235,7 +235,7 @@ function reachOf(values: OwnValues, [first, ...rest]: string[]): MCPClientOption
     ...(timeoutMs !== undefined && { timeoutMs, startMs: timeoutMs }),
   };
   if (isUrl(first)) {
-    if (rest.length > 0) throw new UsageError(`'${rest[0]}' cannot stand behind a url.`);
+    if (rest.length > 0) throw new UsageError(`'${rest[0]}' is not allowed after a url.`);
     const headers = pairs(values.header, ':');
     const type = values.sse === true ? 'sse' : 'http';
     const auth = namesCaller(headers) ? undefined : authorizationOf(first, values);

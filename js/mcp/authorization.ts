@@ -1,5 +1,6 @@
 // How requests to an MCP server are authorized.
 import { MillraceError } from '../errors';
+import { kindOf, shown } from '../shown';
 
 /** Gives the headers of an authorization after a refusal; throws when there is none. */
 export type MCPAuthorizer = (refusal: {
@@ -25,7 +26,7 @@ export async function told<T>(owner: string, authorize: () => T | Promise<T>): P
     if (thrown !== undefined && thrown !== null) throw thrown;
     throw new MillraceError(
       'mcp_unauthorized',
-      `\`authorize\` of ${owner} failed without a reason: it threw ${thrown}, and should throw an Error.`,
+      `\`authorize\` of ${owner} failed without a reason: it threw ${thrown}. Throw an Error.`,
     );
   }
 }
@@ -46,8 +47,8 @@ export function authorizationOf(
     if (typeof given !== 'object' || given === null || !Object.values(given).every(isText)) {
       throw new MillraceError(
         'mcp_unauthorized',
-        '`authorize` of the MCP server gave no headers: it has to give an object of texts, such as ' +
-          "{ Authorization: 'Bearer ...' }.",
+        '`authorize` of the MCP server must return headers as an object of strings, such as ' +
+          `{ Authorization: 'Bearer ...' }, not ${kindOf(given)}.`,
       );
     }
     refused = given['Authorization'];
@@ -64,12 +65,15 @@ export async function headersOf(
   const wrong = (what: string): never => {
     throw new MillraceError('invalid_option', `\`auth\` of an MCP server ${what}.`);
   };
-  if (typeof auth !== 'object') return wrong('must be an object: { type, token } or an OAuth');
+  if (typeof auth !== 'object')
+    return wrong(`must be an object, { type, token } or an OAuth, not ${kindOf(auth)}`);
   if ('authorize' in auth) return (await auth.headers?.(url)) ?? {};
   if (auth.type === 'none') return {};
   const { type, token, accessToken = token } = auth as { [member: string]: unknown };
-  if (type !== 'bearer' && type !== 'oauth2') return wrong('has the type none, bearer or oauth2');
+  if (type !== 'bearer' && type !== 'oauth2')
+    return wrong(`must have the type none, bearer or oauth2, not ${shown(type)}`);
   const sent = type === 'bearer' ? (token ?? accessToken) : accessToken;
-  if (typeof sent !== 'string' || sent === '') return wrong('holds no token');
+  if (typeof sent !== 'string' || sent === '')
+    return wrong(`needs a non-empty string as token, not ${kindOf(sent)}`);
   return { Authorization: `Bearer ${sent}` };
 }

@@ -13,6 +13,7 @@ import type {
 import { noListener, onAbort, throwIfAborted } from '../abort';
 import type { RunnableTool } from '../tool/types';
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import { authorizationOf, headersOf } from './authorization';
 import { type ConnectionHost, MCPConnection, type MCPServer } from './connection';
 import { checkClientOptions, checkReach, type MCPClientOptions, reachOf } from './reach';
@@ -59,7 +60,7 @@ export class MCPClient {
         if (auth) return auth(status, challenge);
         throw new MillraceError(
           'mcp_unauthorized',
-          `The MCP server wants an authorization (HTTP status ${status}); give \`auth\` or headers.`,
+          `The MCP server requires authorization (HTTP status ${status}); give \`auth\` or headers.`,
         );
       },
     };
@@ -366,11 +367,17 @@ interface ToolCallParams {
 
 function toolCall(name: unknown, given: unknown): ToolCallParams | MillraceError {
   if (typeof name !== 'string' || name === '') {
-    return new MillraceError('invalid_argument', 'A call of a tool needs the name of the tool.');
+    return new MillraceError(
+      'invalid_argument',
+      `The name of the tool to call must be a non-empty string, not ${shown(name)}.`,
+    );
   }
   const args = given ?? {};
   if (typeof args === 'object' && !Array.isArray(args)) return { name, arguments: args };
-  return new MillraceError('invalid_argument', `The arguments of ${name} must be an object.`);
+  return new MillraceError(
+    'invalid_argument',
+    `The arguments of ${name} must be an object, not ${shown(args)}.`,
+  );
 }
 
 /** Connects to an MCP server; rejects with a MillraceError that says why it cannot. */

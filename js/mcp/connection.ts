@@ -4,6 +4,7 @@ import { noListener, onAbort, throwIfAborted } from '../abort';
 import type { Addon } from '../addon';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
 import { limitOf } from '../limits';
+import { shown } from '../shown';
 import { engine } from '../transport/engine';
 import { memberOf, messageOf } from '../thrown';
 
@@ -234,9 +235,10 @@ export class MCPConnection {
 function requestText(method: string, params: object): string {
   const wrong = (what: string, cause?: unknown): MillraceError =>
     new MillraceError('invalid_argument', what, { cause });
-  if (typeof method !== 'string' || method === '') throw wrong('A request needs a method.');
+  if (typeof method !== 'string' || method === '')
+    throw wrong(`The method of a request must be a non-empty string, not ${shown(method)}.`);
   if (typeof params !== 'object' || params === null || Array.isArray(params)) {
-    throw wrong(`The parameters of ${method} must be an object.`);
+    throw wrong(`The parameters of ${method} must be an object, not ${shown(params)}.`);
   }
   try {
     return JSON.stringify(params);
@@ -260,7 +262,7 @@ function wishesText(
 // What is left of somebody's time may be less than nothing.
 function timeOf(name: string, value: number | undefined): number | undefined {
   if (value === undefined || !(value < 0)) return limitOf(name, value);
-  throw new MillraceError('tool_timeout', `No time is left for the request: ${name} is negative.`);
+  throw new MillraceError('tool_timeout', `No time is left for the request: ${name} is ${value}.`);
 }
 
 // A listener's failure is not the connection's.

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import { type MCPClient, createMCPClient } from './client';
 import type { MCPCommonOptions } from './reach';
@@ -88,7 +89,7 @@ export class CloudConnector {
       name !== undefined && Object.hasOwn(services, name) ? services[name] : undefined;
     if (!service) {
       const known = Object.keys(services).join(', ');
-      throw new MillraceError('invalid_option', `There is no service '${name}': use ${known}.`);
+      throw new MillraceError('invalid_option', `There is no service '${name}'; use ${known}.`);
     }
     if (typeof apiKey !== 'string' || apiKey.trim() === '') {
       throw new MillraceError('invalid_option', `The service ${name} needs an \`apiKey\`.`);
@@ -103,7 +104,10 @@ export class CloudConnector {
     const { path, body } = this.#service.create;
     const instance = this.#service.read(await this.#ask('POST', path, signal, body(server, user)));
     if (instance.id !== '' && URL.canParse(instance.url)) return instance;
-    throw new MillraceError('mcp_connection_failed', 'The service gave no address of the server.');
+    throw new MillraceError(
+      'mcp_connection_failed',
+      'The answer of the service has no address of the server.',
+    );
   }
 
   /** Whether the user has authorized the instance. */
@@ -117,7 +121,10 @@ export class CloudConnector {
     const { server, user, authorize, signal, ...common } = connection ?? {};
     for (const [name, value] of Object.entries({ server, user })) {
       if (typeof value === 'string' && value !== '') continue;
-      throw new MillraceError('invalid_option', `A connection to a service needs \`${name}\`.`);
+      throw new MillraceError(
+        'invalid_option',
+        `\`${name}\` of a connection must be a non-empty string, not ${shown(value)}.`,
+      );
     }
     const instance = await this.create(server, user, signal);
     if (instance.authorizationUrl !== undefined && !(await this.isReady(instance, signal))) {
@@ -158,7 +165,10 @@ export class CloudConnector {
       }
       if (Date.now() + pollMs > end) {
         if (failure) throw failure;
-        throw new MillraceError('mcp_unauthorized', 'The user did not authorize in time.');
+        throw new MillraceError(
+          'mcp_unauthorized',
+          'The user did not authorize the connection in time; connect again.',
+        );
       }
       await sleep(pollMs, undefined, { signal }).catch(() => throwIfAborted(signal));
     }

@@ -18,7 +18,7 @@ export function checkClient(client: OAuthClientInformation | undefined): void {
   if (issuer === undefined || (typeof issuer === 'string' && URL.canParse(issuer))) return;
   throw new MillraceError(
     'invalid_option',
-    '`client.issuer` of OAuth must be the address of the authorization server that knows the client.',
+    '`client.issuer` of OAuth must be the URL of the authorization server where the client is registered.',
   );
 }
 

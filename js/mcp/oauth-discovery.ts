@@ -53,7 +53,10 @@ export async function fetchJson(fetcher: Fetcher, request: EngineRequest): Promi
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk as Uint8Array, { stream: true });
     if (text.length > longestText) {
-      throw new MillraceError('response_too_large', 'An answer about authorization is too large.');
+      throw new MillraceError(
+        'response_too_large',
+        'The answer to an authorization request is too large.',
+      );
     }
   }
   let json: unknown;
@@ -105,7 +108,7 @@ async function resourceOf(
   const isOne = ({ resource }: Partial<ProtectedResource>): boolean => typeof resource === 'string';
   const found = await first<ProtectedResource>(fetcher, [...new Set(urls)], isOne);
   if (found && !covers(found.resource, server)) {
-    throw refused(`The metadata of the MCP server speaks of another resource, ${found.resource}.`);
+    throw refused(`The metadata of the MCP server is for another resource, ${found.resource}.`);
   }
   return found;
 }
@@ -144,8 +147,8 @@ function issuersOf(resource: ProtectedResource | undefined): string[] {
   const issuers = Array.isArray(named) ? named.filter(isAddress) : [];
   if (issuers.length > 0 || (Array.isArray(named) && named.length === 0)) return issuers;
   throw refused(
-    `The metadata of the MCP server has the \`authorization_servers\` ${shown(named)}, which is no list of ` +
-      'addresses.',
+    `The metadata of the MCP server has the \`authorization_servers\` ${shown(named)}, which is not a list of ` +
+      'URLs.',
   );
 }
 
@@ -159,12 +162,12 @@ function checkEndpoints(metadata: AuthorizationServer): void {
     if (!isAddress(value)) {
       throw refused(
         `The metadata of the authorization server ${metadata.issuer} has the \`${name}\` ${shown(value)}, ` +
-          'which is no address.',
+          'which is not a URL.',
       );
     }
     const { protocol, hostname } = new URL(value);
     if (protocol === 'https:' || isLoopback(hostname)) continue;
-    throw refused(`The \`${name}\` ${value} is not reached over https.`);
+    throw refused(`The \`${name}\` ${value} must use https.`);
   }
 }
 
@@ -188,8 +191,8 @@ function checkPkce({
   throw refused(
     methods
       ? `The authorization server ${issuer} does not support PKCE with S256.`
-      : `The metadata of the authorization server ${issuer} does not say that it supports PKCE, without which MCP ` +
-          'clients must not go on: it has to list `code_challenge_methods_supported: ["S256"]`.',
+      : `The metadata of the authorization server ${issuer} does not announce PKCE, which MCP requires: ` +
+          'it must list `code_challenge_methods_supported: ["S256"]`.',
   );
 }
 

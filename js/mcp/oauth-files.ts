@@ -27,7 +27,7 @@ function parsed(text: string): Partial<Kept> {
  */
 export function fileOAuthStore(folder: string): OAuthStore {
   if (typeof folder !== 'string' || folder === '') {
-    throw new MillraceError('invalid_option', 'fileOAuthStore() needs the name of a folder.');
+    throw new MillraceError('invalid_option', 'fileOAuthStore() needs the path of a folder.');
   }
   // Of one server the last one that was saved is what stays.
   const saving = new Map<string, Promise<void>>();
@@ -35,7 +35,7 @@ export function fileOAuthStore(folder: string): OAuthStore {
     if (!URL.canParse(server)) {
       throw new MillraceError(
         'invalid_argument',
-        `'${server}' is not the address of an MCP server, by which tokens are kept.`,
+        `'${server}' is not the URL of an MCP server; tokens are stored by URL.`,
       );
     }
     const host = new URL(server).hostname.replace(/[^\w.-]/g, '_').slice(0, 100);

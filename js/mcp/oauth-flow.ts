@@ -97,7 +97,7 @@ export async function registered(
   }
   if (!metadata.registration_endpoint) {
     throw refused(
-      `The authorization server ${issuer} registers no clients by itself; register one there and ` +
+      `The authorization server ${issuer} does not register clients dynamically; register one there and ` +
         'give it as `client`.',
     );
   }
@@ -119,7 +119,7 @@ export async function registered(
   if (!answer.ok || typeof client?.client_id !== 'string') {
     const told = withoutSecrets(answer);
     throw refused(
-      `The authorization server ${issuer} refuses the registration${saidIn(told)}.`,
+      `The authorization server ${issuer} rejected the registration${saidIn(told)}.`,
       told.text,
     );
   }
@@ -182,7 +182,7 @@ export async function grantedByPerson(flow: Flow, options: OAuthOptions): Promis
   const tokens = tokensOf(answer, flow);
   if (!tokens)
     throw refused(
-      `The authorization server ${issuer} gives no token${saidIn(answer)}.`,
+      `The authorization server ${issuer} did not return a token${saidIn(answer)}.`,
       answer.text,
     );
   return tokens;
@@ -194,7 +194,7 @@ function tokensOf({ ok, json }: JsonAnswer, { issuer }: Flow): OAuthTokens | und
   const type = ok && tokens ? foreignType(tokens) : undefined;
   if (type !== undefined) {
     throw refused(
-      `The authorization server ${issuer} gives a token of the type ${shown(type)}; only Bearer can be sent.`,
+      `The authorization server ${issuer} returned a token of the type ${shown(type)}; only Bearer is supported.`,
     );
   }
   return ok && isUsable(tokens) ? tokens : undefined;
@@ -230,7 +230,7 @@ async function askForToken(
   const told = withoutSecrets(answer, [secret, code, verifier, token, headers[1]?.[1]]);
   if (answer.status >= 300 && answer.status < 400) {
     throw refused(
-      `The token endpoint ${metadata.token_endpoint} redirects elsewhere, which is not followed.`,
+      `The token endpoint ${metadata.token_endpoint} redirected the request, which is not followed.`,
     );
   }
   const { error } = (answer.json ?? {}) as { error?: unknown };
@@ -248,7 +248,7 @@ function addressOf(given: unknown, redirectUrl: string): URL {
   const address = back ? new URL(text, redirectUrl) : undefined;
   if (address?.searchParams.has('code') || address?.searchParams.has('error')) return address;
   throw refused(
-    '`authorize` of OAuth has to give the whole address that the person was sent back to, with its ' +
+    '`authorize` of OAuth must return the whole URL that the user was redirected to, with its ' +
       '`code` and `state`.',
   );
 }
@@ -258,7 +258,9 @@ function codeOf(back: URL, state: string, { metadata }: Flow): string {
   const { searchParams } = back;
   const iss = searchParams.get('iss');
   if (iss === null && metadata.authorization_response_iss_parameter_supported === true) {
-    throw refused('The authorization server promised to name itself in its answer and did not.');
+    throw refused(
+      'The answer of the authorization server has no `iss`, which its metadata announces.',
+    );
   }
   if (iss !== null && iss !== metadata.issuer) {
     throw refused(`The answer comes from ${iss}, not from ${metadata.issuer}.`);

@@ -82,7 +82,7 @@ export class OAuth {
     if (typeof authorize !== 'function' || !URL.canParse(String(redirectUrl))) {
       throw new MillraceError(
         'invalid_option',
-        'OAuth needs `redirectUrl`, and `authorize` to send a person to the authorization server.',
+        'OAuth needs `redirectUrl`, and a function `authorize` that sends the user to the authorization server.',
       );
     }
     checkClient(options.client);

@@ -9,6 +9,7 @@ import type {
 } from '../../types/mcp';
 import { MillraceError } from '../errors';
 import { limitOf } from '../limits';
+import { kindOf, shown } from '../shown';
 import { type RouteOptions, proxyFromEnvironment, routeOf } from '../transport/route';
 import { version } from '../version';
 import type { MCPAuthorization } from './authorization';
@@ -117,30 +118,35 @@ export function checkReach(who: string, reach: unknown): void {
   const wrong = (what: string): never => {
     throw new MillraceError('invalid_option', `${who} ${what}.`);
   };
-  if (typeof reach !== 'object' || reach === null) return wrong('is described by no object');
+  if (typeof reach !== 'object' || reach === null)
+    return wrong(`must be described by an object, not ${shown(reach)}`);
   const { type, command, url, args, env, cwd, headers, allow, expose, deny } = reach as Record<
     string,
     unknown
   >;
-  if (!isText(command)) wrong('has a command that is no text: its arguments belong in `args`');
+  if (!isText(command))
+    wrong(
+      `has a command that is ${kindOf(command)}, not a string; its arguments belong in \`args\``,
+    );
   // An URL may be one of another realm.
   if (!isText(url) && !isText((url as Partial<URL> | null)?.href ?? 0))
-    wrong('has a url that is no text');
-  if (!command && !url) wrong('has no command and no url');
-  if (command !== undefined && url !== undefined) wrong('has both a command and a url');
+    wrong(`has a url that is ${kindOf(url)}, not a string`);
+  if (!command && !url) wrong('needs a command or a url');
+  if (command !== undefined && url !== undefined)
+    wrong('has both a command and a url; give one of them');
   if (type !== undefined && !transports.includes(type as string)) {
-    wrong(`has the type ${JSON.stringify(type)}: use ${transports.slice(0, 3).join(', ')}`);
+    wrong(`has the unknown type ${JSON.stringify(type)}; use ${transports.slice(0, 3).join(', ')}`);
   }
   if (type !== undefined && (type === 'stdio') !== (command !== undefined)) {
     const other = type === 'stdio' ? 'a url' : 'a command';
-    wrong(`has the type ${type as string}, which ${other} is not`);
+    wrong(`has the type ${type as string}, but ${other}`);
   }
   for (const [key, list] of Object.entries({ args, allow, expose, deny })) {
-    if (!isList(list)) wrong(`has \`${key}\` that are no list of texts`);
+    if (!isList(list)) wrong(`needs a list of strings as \`${key}\`, not ${kindOf(list)}`);
   }
-  if (!isText(cwd)) wrong('has a `cwd` that is no text');
-  if (!areTexts(env)) wrong('has an `env` that does not hold texts');
-  if (!areTexts(headers)) wrong('has `headers` that are no texts');
+  if (!isText(cwd)) wrong(`has a \`cwd\` that is ${kindOf(cwd)}, not a string`);
+  if (!areTexts(env)) wrong('needs an object of strings as `env`');
+  if (!areTexts(headers)) wrong('needs an object of strings as `headers`');
 }
 
 /** The versions that are spoken. */
@@ -195,13 +201,16 @@ export function checkClientOptions(options: object): void {
     }
     const [isOne, what] = check;
     if (isOne(value)) continue;
-    throw new MillraceError('invalid_option', `\`${name}\` of an MCP client must be ${what}.`);
+    throw new MillraceError(
+      'invalid_option',
+      `\`${name}\` of an MCP client must be ${what}, not ${shown(value, name)}.`,
+    );
   }
   const { samplingTools, onSampling } = options as MCPCommonOptions;
   if (samplingTools && !onSampling) {
     throw new MillraceError(
       'invalid_option',
-      '`samplingTools` is for an MCP client with `onSampling`.',
+      '`samplingTools` has an effect only with `onSampling`; give both.',
     );
   }
 }

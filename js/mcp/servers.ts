@@ -1,6 +1,7 @@
 // Several MCP servers at a time, as configuration files name them.
 import type { RunnableTool } from '../tool/types';
 import { MillraceError } from '../errors';
+import { kindOf, shown } from '../shown';
 import { messageOf } from '../thrown';
 import type { MCPAuthorization } from './authorization';
 import { type MCPClient, createMCPClient } from './client';
@@ -69,7 +70,10 @@ function filled(text: string, env: NodeJS.ProcessEnv): string {
     (_all, name: string, other?: string) => {
       const value = env[name] ?? other;
       if (value !== undefined) return value;
-      throw new MillraceError('invalid_option', `The environment has no variable ${name}.`);
+      throw new MillraceError(
+        'invalid_option',
+        `The environment variable ${name} is not set; set it or give a default, \${${name}:-default}.`,
+      );
     },
   );
 }
@@ -85,7 +89,10 @@ function mapped(
 export function entriesOf(config: unknown): [name: string, entry: MCPServerEntry][] {
   const { mcpServers } = (config ?? {}) as Partial<MCPServersConfig>;
   if (typeof mcpServers !== 'object' || mcpServers === null || Array.isArray(mcpServers)) {
-    throw new MillraceError('invalid_option', 'A configuration of MCP servers has `mcpServers`.');
+    throw new MillraceError(
+      'invalid_option',
+      `A configuration of MCP servers needs an object \`mcpServers\`, not ${shown(mcpServers)}.`,
+    );
   }
   return Object.entries(mcpServers).filter(([, entry]) => entry?.disabled !== true);
 }
@@ -124,19 +131,20 @@ export function oauthOf(
   env: NodeJS.ProcessEnv,
 ): MCPEntryOAuth {
   const wrong = (what: string): never => {
-    throw new MillraceError('invalid_option', `The MCP server ${name} has \`oauth\` ${what}.`);
+    throw new MillraceError('invalid_option', `\`oauth\` of the MCP server ${name} ${what}.`);
   };
-  if (typeof oauth !== 'object' || oauth === null) return wrong('that is no object');
+  if (typeof oauth !== 'object' || oauth === null)
+    return wrong(`must be an object, not ${kindOf(oauth)}`);
   const { callbackPort, hosts, ...texts } = oauth;
   const isPort = Number.isInteger(callbackPort) && (callbackPort ?? 0) > 0;
   if (callbackPort !== undefined && !(isPort && callbackPort < 65_536)) {
-    wrong('with a `callbackPort` that is no port');
+    wrong(`needs a port number as \`callbackPort\`, not ${shown(callbackPort)}`);
   }
-  if (!isList(hosts)) wrong('with `hosts` that are no list of texts');
+  if (!isList(hosts)) wrong(`needs a list of strings as \`hosts\`, not ${kindOf(hosts)}`);
   const filledIn = Object.entries(texts).map(([key, text]) => {
     if (!['clientId', 'clientSecret', 'issuer', 'scope'].includes(key))
-      wrong(`with an unknown '${key}'`);
-    if (typeof text !== 'string') wrong(`whose \`${key}\` is no text`);
+      wrong(`has an unknown member '${key}'`);
+    if (typeof text !== 'string') wrong(`needs a string as \`${key}\`, not ${kindOf(text)}`);
     return [key, filled(text, env)];
   });
   return {
@@ -170,7 +178,7 @@ export async function connectMCPServers(
   if (auth !== undefined && typeof auth?.authorize !== 'function') {
     throw new MillraceError(
       'invalid_option',
-      '`auth` of several MCP servers must be an OAuth, or have a function `authorize`: a token is for one.',
+      '`auth` of several MCP servers must be an OAuth, or have a function `authorize`: a token is for one server.',
     );
   }
   const connected = new Map<string, MCPClient>();

@@ -8,6 +8,7 @@ import type { HostTool, RunnableTool } from '../tool/types';
 import { MillraceError, rethrow } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
+import { shown } from '../shown';
 import { attachmentsOf, type MCPFileStore } from './attachments';
 import { isList } from './reach';
 
@@ -80,7 +81,10 @@ const withoutBytes = (key: string, value: unknown): unknown =>
  */
 export function mcpResultText(result: MCPToolResult, limit?: number): string {
   if (typeof result !== 'object' || result === null) {
-    throw new MillraceError('invalid_argument', 'mcpResultText() takes the result of a tool.');
+    throw new MillraceError(
+      'invalid_argument',
+      `mcpResultText() takes the result of a tool, not ${shown(result)}.`,
+    );
   }
   const { content, structuredContent } = result;
   const json = JSON.stringify({ content: content ?? [] }, withoutBytes);
@@ -126,7 +130,7 @@ function checkPromise({ outputSchema }: MCPTool, result: MCPToolResult): void {
   if (wrong === '') return;
   throw new MillraceError(
     'mcp_protocol_error',
-    `The MCP server's result does not follow the schema that it announced: ${wrong}`,
+    `The result of the MCP server's tool does not follow its output schema: ${wrong}`,
   );
 }
 
@@ -157,7 +161,10 @@ async function called(
 ): Promise<unknown> {
   const result = await client.callTool(told.name, input, options).catch(orPassing);
   if (typeof result !== 'object' || result === null) {
-    throw new MillraceError('mcp_protocol_error', `The result of ${told.name} is no object.`);
+    throw new MillraceError(
+      'mcp_protocol_error',
+      `The result of ${told.name} must be an object, not ${shown(result)}.`,
+    );
   }
   const content = mcpResultText(result);
   if (result.isError === true) {
@@ -186,11 +193,17 @@ export async function hostTools(
   const callTimeoutMs = limitOf('callTimeoutMs', settings.callTimeoutMs);
   for (const [name, list] of Object.entries({ expose, allow, deny })) {
     if (!isList(list)) {
-      throw new MillraceError('invalid_option', `\`${name}\` must be a list of texts.`);
+      throw new MillraceError(
+        'invalid_option',
+        `\`${name}\` must be a list of strings, not ${shown(list)}.`,
+      );
     }
   }
   if (store !== undefined && typeof store !== 'function') {
-    throw new MillraceError('invalid_option', '`store` must be a function that keeps a file.');
+    throw new MillraceError(
+      'invalid_option',
+      `\`store\` must be a function that keeps a file, not ${shown(store)}.`,
+    );
   }
   const rules = { server: client.name, trusted, allow, deny, tools: listed };
   const first = described(rules);

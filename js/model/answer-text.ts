@@ -48,7 +48,7 @@ export class AnswerText {
   /** The answer is larger than its limit: nothing is gathered any more, and what was is gone. */
   get tooLarge(): MillraceError | undefined {
     if (this.#size <= this.#limit) return undefined;
-    const sentence = `The answer has more than ${this.#limit} characters. Read its events one by one, or raise keptSize.`;
+    const sentence = `The answer has more than ${this.#limit} characters. Read its events one by one, or raise \`keptSize\`.`;
     return new MillraceError('response_too_large', sentence);
   }
 

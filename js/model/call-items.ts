@@ -165,7 +165,7 @@ function checkAnswer(hook: Question['hook'], answer: unknown): void {
   const given = answer === null ? 'null' : isList ? 'a list' : `a ${typeof answer}`;
   throw new MillraceError(
     'invalid_option',
-    `The hook ${hookNames[hook]} must give ${wanted}, or undefined to leave things as they are; it gave ${given}.`,
+    `The hook ${hookNames[hook]} must return ${wanted}, or undefined to change nothing, not ${given}.`,
   );
 }
 

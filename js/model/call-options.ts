@@ -4,6 +4,7 @@ import { checkSignal } from '../abort';
 import { MillraceError } from '../errors';
 import { checkSpelling } from '../known-names';
 import { checkRetries } from '../limits';
+import { shown } from '../shown';
 import { checkTimeouts } from '../transport/choose';
 import {
   anything,
@@ -66,7 +67,7 @@ export function checkFallback(owner: string, fallback: unknown): void {
   if (Array.isArray(fallback) && fallback.every(isModel)) return;
   throw new MillraceError(
     'invalid_option',
-    `${owner}: fallback must be a list of models, for instance ['openai:gpt-5-mini'].`,
+    `${owner}: fallback must be a list of models, for instance ['openai:gpt-5-mini'], not ${shown(fallback)}.`,
   );
 }
 
@@ -79,12 +80,18 @@ const callbackNames: readonly (keyof ChatCallbacks)[] = [
 function checkCallbacks(owner: string, callback: unknown): void {
   if (callback === undefined) return;
   if (!isRecord(callback)) {
-    throw new MillraceError('invalid_option', `${owner}: callback must be an object of functions.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: callback must be an object of functions, not ${shown(callback)}.`,
+    );
   }
   checkSpelling(`${owner}: callback`, callback, callbackNames);
   for (const name of callbackNames) {
     const value = callback[name] ?? undefined;
     if (value === undefined || typeof value === 'function') continue;
-    throw new MillraceError('invalid_option', `${owner}: callback.${name} must be a function.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: callback.${name} must be a function, not ${shown(value)}.`,
+    );
   }
 }

@@ -15,6 +15,8 @@ import type { ModelHooks } from '../../types/model';
 import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative } from '../errors';
+import { shown } from '../shown';
+import { messageOf } from '../thrown';
 import type { EngineRequest, Timeouts } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
@@ -106,7 +108,10 @@ export class Capabilities {
     checkPayload('embeddings', payload, 'input');
     const texts = typeof payload.input === 'string' ? [payload.input] : payload.input;
     if (!Array.isArray(texts)) {
-      throw wrongPayload('embeddings', '`input` must be a text or a list of texts');
+      throw wrongPayload(
+        'embeddings',
+        `\`input\` must be a text or a list of texts, not ${shown(payload.input)}`,
+      );
     }
     const size = this.#native((native) =>
       native.textsInOneRequest('embeddings', JSON.stringify(this.#own), textOf(payload)),

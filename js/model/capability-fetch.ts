@@ -1,6 +1,7 @@
 // One request of a capability through a fetch function, with the limits that fetch itself has not.
 import { throwIfAborted } from '../abort';
 import { MillraceError } from '../errors';
+import { messageOf } from '../thrown';
 import type { EngineRequest } from '../transport/engine';
 
 /** Fetch sends a key on to wherever it is redirected, so redirects are not followed. */
@@ -26,10 +27,14 @@ export async function throughFetch(
   } catch (cause) {
     throwIfAborted(signal);
     const code = clock?.aborted ? 'total_timeout' : 'connect_failed';
-    throw new MillraceError(code, 'The request through the given fetch failed.', {
-      cause,
-      retryable: true,
-    });
+    throw new MillraceError(
+      code,
+      `The request to ${new URL(request.url).origin} through the given fetch failed: ${messageOf(cause)}`,
+      {
+        cause,
+        retryable: true,
+      },
+    );
   }
 }
 
@@ -40,7 +45,10 @@ function limited(response: Response, limit: number): Response {
     transform(chunk, controller) {
       size += chunk.byteLength;
       if (size <= limit) controller.enqueue(chunk);
-      else controller.error(new MillraceError('response_too_large', 'The answer is too large.'));
+      else
+        controller.error(
+          new MillraceError('response_too_large', `The answer is larger than ${limit} bytes.`),
+        );
     },
   });
   const { status, headers } = response;

@@ -26,7 +26,7 @@ export function checkRouter(router: unknown): void {
   const name = typeof apiType === 'string' ? ` '${apiType}'` : '';
   throw new MillraceError(
     'invalid_option',
-    `createRouterRuntime: the router${name} needs apiType and options.`,
+    `createRouterRuntime: the router${name} needs apiType (a string) and options (an object).`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { ChatStreamPayload } from '../../types/model';
 import { MillraceError } from '../errors';
 import { longestTimer } from '../limits';
 import { jsonOfRequest } from '../request-body';
+import { shown } from '../shown';
 import type { TransportOptions } from '../transport/choose';
 import type { Check } from '../value-checks';
 import { anything, atLeast, callback, checkValues } from '../value-checks';
@@ -127,8 +128,8 @@ class ChatRoute {
     throw new MillraceError(
       'unknown_provider',
       providerRow(provider)
-        ? `The model provider '${provider}' has no settings here.`
-        : `No model provider is called '${provider}'. 'millrace providers' lists them.`,
+        ? `The model provider '${provider}' is not configured on this server; give its settings in \`config\`.`
+        : `There is no model provider '${provider}'. 'millrace providers' lists them.`,
     );
   }
 
@@ -153,7 +154,7 @@ async function providerOf(request: Request, context: RouteContext | undefined): 
   } catch (cause) {
     throw new MillraceError(
       'invalid_argument',
-      `'${name}' is no name of a provider: check its escapes.`,
+      `'${name}' is not the name of a provider: check its percent-encoding.`,
       {
         cause,
       },
@@ -166,7 +167,10 @@ async function payloadOf(request: Request, limit: number): Promise<ChatStreamPay
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as ChatStreamPayload;
   }
-  throw new MillraceError('invalid_body', 'The request body must be a JSON object.');
+  throw new MillraceError(
+    'invalid_body',
+    `The request body must be a JSON object, not ${shown(value)}.`,
+  );
 }
 
 // Clients send null for sampling that they leave to the provider.

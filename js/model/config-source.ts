@@ -1,6 +1,7 @@
 // Where the settings of providers come from: given options, the environment, or a store of the
 // host's own.
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import { addressOf, keyOf } from './environment';
 import type { Environment } from './environment';
 import type { ProviderSettings } from './settings';
@@ -74,5 +75,8 @@ export function firstConfigOf(...sources: ProviderConfigSource[]): ProviderConfi
 export function checkConfigSource(owner: string, source: unknown): void {
   const { settingsOf } = (source ?? {}) as Partial<ProviderConfigSource>;
   if (source === undefined || typeof settingsOf === 'function') return;
-  throw new MillraceError('invalid_option', `${owner}: config needs a function settingsOf.`);
+  throw new MillraceError(
+    'invalid_option',
+    `${owner}: config must be an object with a function settingsOf, not ${shown(source)}.`,
+  );
 }

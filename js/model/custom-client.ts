@@ -1,6 +1,7 @@
 // A vendor's own client in the place of HTTP: what it gives is read as the stream that the vendor would
 // have sent.
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import { blamed, recordOf, refusalOf } from './client-errors';
 import type { Chunks, CustomClient, FactoryInstance, Given } from './factory-options';
 import type { ModelRuntimeOptions } from './runtime-options';
@@ -114,7 +115,7 @@ function wholeOf(given: unknown): object {
   if (typeof given === 'object' && given !== null) return given;
   throw new MillraceError(
     'invalid_option',
-    'createChatCompletionStream must give a Response, chunks as an iterable or a stream, or the answer ' +
-      'in one piece as an object.',
+    'createChatCompletionStream must return a Response, chunks as an iterable or a stream, or the answer ' +
+      `in one piece as an object, not ${shown(given)}.`,
   );
 }

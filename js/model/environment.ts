@@ -42,7 +42,10 @@ export function addressOf({ id }: NamedProvider, env: Environment): string | und
   const value = firstOf(env, [name]) ?? '';
   const url = name === 'OLLAMA_HOST' ? ollamaURL(value) : value;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new MillraceError('invalid_option', `${name} of the environment is no http or https URL.`);
+  throw new MillraceError(
+    'invalid_option',
+    `The environment variable ${name} must be an http or https URL.`,
+  );
 }
 
 /** OLLAMA_HOST may lack scheme and port, and may be the address that Ollama listens on. */

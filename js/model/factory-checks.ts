@@ -1,6 +1,7 @@
 // What the factories are given, checked when a class is made: a hook that is none would be heard of with the first
 // call, or never.
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import type { Check } from '../value-checks';
 import { anything, atLeast, callback, checkHeaders, checkValues } from '../value-checks';
 import { flag, group, isRecord, text } from '../value-checks';
@@ -75,7 +76,7 @@ export function checkOpenAIFactory(options: unknown): void {
   const preFlight = chatCompletion?.contextPreFlight;
   checkValues(`${owner}: chatCompletion.contextPreFlight`, preFlight, ofContext);
   if (isRecord(preFlight) && preFlight['models'] === undefined) {
-    throw new MillraceError('invalid_option', `${owner}: contextPreFlight has no models.`);
+    throw new MillraceError('invalid_option', `${owner}: contextPreFlight needs \`models\`.`);
   }
 }
 
@@ -94,7 +95,10 @@ function checkFactory(
   const { provider, baseURL } = (options ?? {}) as { provider?: unknown; baseURL?: unknown };
   for (const [name, value] of Object.entries({ provider, baseURL })) {
     if (filledText[1](value)) continue;
-    throw new MillraceError('invalid_option', `${owner}: ${name} must be ${filledText[0]}.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: ${name} must be ${filledText[0]}, not ${shown(value)}.`,
+    );
   }
   checkValues(owner, options, { ...ofBoth, ...own });
   for (const [name, checks] of Object.entries(inside)) {

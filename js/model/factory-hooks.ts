@@ -128,7 +128,10 @@ async function dataUriOf(url: string): Promise<string> {
   const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim() ?? '';
   if (!response.ok || !response.body || !/^(image|video)\//.test(type)) {
     leaveBody(response.body);
-    throw refused(url, `it answers ${response.status} with ${type || 'no type'}`);
+    throw refused(
+      url,
+      `its server answered with status ${response.status} and ${type || 'no content type'}`,
+    );
   }
   const body = await response.arrayBuffer().catch((error: unknown) => {
     const tooLarge = MillraceError.is(error, 'response_too_large');

@@ -2,6 +2,7 @@
 // them, what comes of them is told in its words.
 import { MillraceError } from '../errors';
 import { longestTimer } from '../limits';
+import { shown } from '../shown';
 
 /** A request as the engine asks for it; see append_request in lib/host/host_request.hpp. */
 export interface HostRequest {
@@ -32,8 +33,8 @@ export class FetchTransfer {
 
   constructor(send: typeof fetch, request: HostRequest, sink: TransferSink) {
     this.#sink = sink;
-    this.#clock = new TransferClock(request.timeouts, (code) => {
-      this.#end(code, '');
+    this.#clock = new TransferClock(request.timeouts, (code, limit) => {
+      this.#end(code, `${lateness[code]} ${limit} ms.`);
       this.#controller.abort();
     });
     void this.#run(send, request);
@@ -84,7 +85,8 @@ export class FetchTransfer {
       const bytes: unknown = chunk.value;
       const data = typeof bytes === 'string' ? Buffer.from(bytes) : (bytes as Uint8Array);
       size += data.length;
-      if (limit > 0 && size > limit) throw new MillraceError('response_too_large', '');
+      if (limit > 0 && size > limit)
+        throw new MillraceError('response_too_large', `The answer is larger than ${limit} bytes.`);
       this.#sink.data(data);
       if (this.#over) return void reader.cancel().catch(() => undefined);
     }
@@ -107,24 +109,37 @@ async function asked(send: typeof fetch, url: string, init: RequestInit): Promis
   if (typeof (response as Partial<Response> | undefined)?.status === 'number') {
     return response as Response;
   }
-  throw new MillraceError('invalid_option', 'The fetch function gave no Response.');
+  throw new MillraceError(
+    'invalid_option',
+    `The fetch function must return a Response, not ${shown(response)}.`,
+  );
 }
+
+type Late = 'first_byte_timeout' | 'idle_timeout' | 'total_timeout';
+
+const lateness: Readonly<Record<Late, string>> = {
+  first_byte_timeout: 'No answer began within',
+  idle_timeout: 'The answer was silent for',
+  total_timeout: 'The call took longer than',
+};
 
 /** The limits in time that fetch itself has not. */
 class TransferClock {
   readonly #idle: number;
-  readonly #expire: (code: string) => void;
+  readonly #expire: (code: Late, limit: number) => void;
   readonly #total: NodeJS.Timeout | undefined;
   #silence: NodeJS.Timeout | undefined;
 
-  constructor(timeouts: HostRequest['timeouts'], expire: (code: string) => void) {
+  constructor(timeouts: HostRequest['timeouts'], expire: (code: Late, limit: number) => void) {
     const [firstByte, idle, total] = [timeouts?.firstByte, timeouts?.idle, timeouts?.total].map(
       (limit = 0) => Math.min(limit, longestTimer),
     ) as [number, number, number];
     this.#idle = idle;
     this.#expire = expire;
-    if (firstByte > 0) this.#silence = setTimeout(() => expire('first_byte_timeout'), firstByte);
-    if (total > 0) this.#total = setTimeout(() => expire('total_timeout'), total);
+    if (firstByte > 0) {
+      this.#silence = setTimeout(() => expire('first_byte_timeout', firstByte), firstByte);
+    }
+    if (total > 0) this.#total = setTimeout(() => expire('total_timeout', total), total);
   }
 
   pause(): void {
@@ -134,7 +149,7 @@ class TransferClock {
   received(): void {
     clearTimeout(this.#silence);
     if (this.#idle === 0) return;
-    this.#silence = setTimeout(() => this.#expire('idle_timeout'), this.#idle);
+    this.#silence = setTimeout(() => this.#expire('idle_timeout', this.#idle), this.#idle);
   }
 
   end(): void {

@@ -33,7 +33,7 @@ export async function gathered(
       // Leaving the loop ends the call.
       throw new MillraceError(
         'response_too_large',
-        `The answer has more than ${limit} characters, too many for an object.`,
+        `The answer has more than ${limit} characters, too many for an object. Raise \`keptSize\`.`,
       );
     }
   }

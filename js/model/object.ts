@@ -9,6 +9,7 @@ import type {
 } from '../../types/objects';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { shown, shownText } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import type { GatheredAnswer, ObjectRunSource } from './gathered-answer';
 import { gathered, keptSizeOf } from './gathered-answer';
@@ -211,7 +212,7 @@ export class ObjectRun<T = unknown> implements AsyncIterable<DeepPartial<T>> {
     if (typeof result !== 'object' || (result as unknown) === null) {
       throw new MillraceError(
         'invalid_argument',
-        'The validator of the schema gave no result: it must give an object with value or issues.',
+        `The validator of the schema must return an object with value or issues, not ${shown(result)}.`,
       );
     }
     if (!result.issues) return { object: result.value };
@@ -226,9 +227,9 @@ function checkTools({ tools, schema }: GenerateObjectRequest): void {
   throw new MillraceError(
     'invalid_argument',
     schema
-      ? '`schema` and `tools` exclude each other: with a schema the result is an object, with tools their calls. ' +
+      ? '`schema` and `tools` cannot be used together: with a schema the result is an object, with tools their calls. ' +
           'Leave one of them out, or let an agent call the tools first.'
-      : 'streamObject() needs a `schema`; the calls of `tools` are what generateObject() gives.',
+      : 'streamObject() needs a `schema`; use generateObject() for the calls of `tools`.',
   );
 }
 
@@ -289,7 +290,7 @@ function readSchema(given: ObjectSchema | undefined): ReadySchema {
   if (typeof schema !== 'object' || schema === null) {
     throw new MillraceError(
       'invalid_argument',
-      'generateObject() needs `schema`: a JSON Schema or a Standard Schema validator.',
+      `generateObject() needs \`schema\`: a JSON Schema or a Standard Schema validator, not ${shown(schema)}.`,
     );
   }
   const { schema: inner, jsonSchema } = schema as { schema?: unknown; jsonSchema?: unknown };
@@ -342,15 +343,19 @@ function changeSent({ payload }: Plan, change: NonNullable<ObjectChanges['change
 }
 
 function refusedAnswer(answer: string): MillraceError {
-  return new MillraceError('content_filtered', `The model refused to answer: ${answer}`, {
-    detail: answer.slice(0, shownLength),
-  });
+  return new MillraceError(
+    'content_filtered',
+    `The model refused to answer: ${shownText(answer, shownLength)}`,
+    {
+      detail: answer.slice(0, shownLength),
+    },
+  );
 }
 
 function cutAnswer(answer: string): MillraceError {
   return new MillraceError(
     'output_limit_reached',
-    'The answer reached the limit of output tokens before the object was whole. Raise `max_tokens`.',
+    'The answer reached the limit of output tokens before the object was complete. Raise `max_tokens`.',
     { detail: answer.slice(0, shownLength) },
   );
 }

@@ -1,6 +1,7 @@
 // What every payload needs before it goes anywhere.
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 
 // Members of objects, and a word of LobeHub's, that a chat's payload has not.
 const others = new Set(['schema', 'mode', 'name', 'responseApi']);
@@ -14,7 +15,10 @@ export function isPayloadMember(name: string): boolean {
 export function checkModel(payload: unknown): void {
   const { model } = (payload ?? {}) as { model?: unknown };
   if (typeof model !== 'string' || model === '') {
-    throw new MillraceError('invalid_argument', 'The payload needs a model: `model`, a string.');
+    throw new MillraceError(
+      'invalid_argument',
+      `\`model\` of the payload must be the name of a model, not ${shown(model)}.`,
+    );
   }
 }
 
@@ -25,9 +29,12 @@ export function checkPayload(payload: unknown): void {
   if (!Array.isArray(messages)) {
     throw new MillraceError(
       'invalid_argument',
-      'The payload of a chat needs an array of messages.',
+      `\`messages\` of the payload must be a list, not ${shown(messages)}.`,
     );
   }
   if (responseMode === undefined || responseMode === 'stream' || responseMode === 'json') return;
-  throw new MillraceError('invalid_argument', "responseMode must be 'stream' or 'json'.");
+  throw new MillraceError(
+    'invalid_argument',
+    `responseMode must be 'stream' or 'json', not ${shown(responseMode)}.`,
+  );
 }

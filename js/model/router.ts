@@ -20,6 +20,7 @@ import type {
 } from '../../types/objects';
 import { checkSignal, onAbort } from '../abort';
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import { channelsFor, checkRouter, noChannel, stops, tell } from './channels';
 import { checkModel, checkPayload } from './payload';
 import type { ObjectReader } from './routed-object';
@@ -73,11 +74,17 @@ export type RouterRuntimeClass = new (options?: ModelRuntimeOptions) => RouterRu
 export function createRouterRuntime(options: RouterOptions): RouterRuntimeClass {
   const { routers, id } = (options ?? {}) as Partial<RouterOptions>;
   if (!Array.isArray(routers) && typeof routers !== 'function') {
-    throw new MillraceError('invalid_option', 'createRouterRuntime: routers must be a list.');
+    throw new MillraceError(
+      'invalid_option',
+      `createRouterRuntime: routers must be a list, not ${shown(routers)}.`,
+    );
   }
   if (Array.isArray(routers)) routers.forEach(checkRouter);
   if (typeof id !== 'string') {
-    throw new MillraceError('invalid_option', 'createRouterRuntime: id must be a string.');
+    throw new MillraceError(
+      'invalid_option',
+      `createRouterRuntime: id must be a string, not ${shown(id)}.`,
+    );
   }
   return class extends Routed {
     constructor(own: ModelRuntimeOptions = {}) {

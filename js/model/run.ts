@@ -10,6 +10,8 @@ import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { Taker } from '../runs/taker';
 import { Wakes } from '../runs/wakes';
+import { shown } from '../shown';
+import { messageOf } from '../thrown';
 import type { CallBatch } from './call-items';
 import { AnswerText, mostAnswer } from './answer-text';
 
@@ -102,7 +104,7 @@ export class ModelRun implements AsyncIterable<RunEvent> {
     if (protocol !== 'ag-ui') {
       throw new MillraceError(
         'invalid_option',
-        "The response of a run speaks AG-UI; chat(payload, { protocol: 'lobe' }) gives LobeHub's stream.",
+        `response() has no protocol ${shown(protocol)}, only 'ag-ui'; chat(payload, { protocol: 'lobe' }) gives LobeHub's stream.`,
       );
     }
     return toAGUIResponse(this, { threadId, runId, ...options });
@@ -129,10 +131,14 @@ export class ModelRun implements AsyncIterable<RunEvent> {
     try {
       return JSON.parse(withoutFence(json)) as T;
     } catch (cause) {
-      throw new MillraceError('invalid_json', 'The answer of the model is not JSON.', {
-        detail: json.slice(0, shownLength),
-        cause,
-      });
+      throw new MillraceError(
+        'invalid_json',
+        `The answer of the model is not JSON: ${messageOf(cause)}`,
+        {
+          detail: json.slice(0, shownLength),
+          cause,
+        },
+      );
     }
   }
 

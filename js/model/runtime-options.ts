@@ -2,6 +2,7 @@
 import type { ChatCallbacks, ModelHooks } from '../../types/model';
 import type { CostOptions } from '../../types/usage';
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import type { TransportOptions } from '../transport/choose';
 import type { ProviderSettings } from './settings';
 
@@ -82,6 +83,9 @@ export const hookNames = ['handlePayload', 'handleError', 'handleStream', 'handl
 export function checkHooks(hooks: ModelHooks): void {
   for (const name of hookNames) {
     if (hooks[name] === undefined || typeof hooks[name] === 'function') continue;
-    throw new MillraceError('invalid_option', `${name} must be a function.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${name} must be a function, not ${shown(hooks[name])}.`,
+    );
   }
 }

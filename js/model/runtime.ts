@@ -21,6 +21,8 @@ import type {
 } from '../../types/objects';
 import type { ProviderName } from '../../types/providers';
 import { MillraceError } from '../errors';
+import { kindOf, shown } from '../shown';
+import { messageOf } from '../thrown';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
 import { checkValues, isRecord } from '../value-checks';
 import { startCall } from './call';
@@ -63,7 +65,7 @@ export class ModelRuntime {
     if (typeof provider !== 'string' || typeof options !== 'object' || options === null) {
       throw new MillraceError(
         'invalid_argument',
-        "createModelRuntime() takes a provider's id and an object of options.",
+        `createModelRuntime() takes a provider's id and an object of options, not ${shown(provider)} and ${kindOf(options)}.`,
       );
     }
     const {
@@ -108,8 +110,8 @@ export class ModelRuntime {
     if (this.#hasHooks()) {
       throw new MillraceError(
         'invalid_option',
-        'An agent asks its model inside the engine, past the hooks of its runtime: ' +
-          `${hookNames.join(', ')}. AgentRuntime with this runtime as its modelRuntime uses them.`,
+        'An agent calls its model inside the engine, without the hooks of its runtime: ' +
+          `${hookNames.join(', ')}. Use AgentRuntime with this runtime as its modelRuntime.`,
       );
     }
     return [
@@ -157,7 +159,10 @@ export class ModelRuntime {
     if (payload.responseMode === 'json') return this.#completion(payload, options);
     const protocol = options.protocol ?? 'ag-ui';
     if (protocol !== 'ag-ui' && protocol !== 'lobe') {
-      throw new MillraceError('invalid_option', "protocol must be 'ag-ui' or 'lobe'.");
+      throw new MillraceError(
+        'invalid_option',
+        `protocol must be 'ag-ui' or 'lobe', not ${shown(protocol)}.`,
+      );
     }
     const { callback } = options;
     const withEvents = callback !== undefined || this.#hasHooks();

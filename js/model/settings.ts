@@ -175,7 +175,7 @@ export function splitModel(name: string): { provider: string; model: string } {
   }
   throw new MillraceError(
     'invalid_option',
-    `'${name}' is no model. Write provider:model, for instance openai:gpt-5-mini.`,
+    `'${name}' is not a model. Write provider:model, for instance openai:gpt-5-mini.`,
   );
 }
 

@@ -11,6 +11,7 @@ import type {
 import type { Addon } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { shown } from '../shown';
 
 function call<T>(work: (native: Addon) => T): T {
   try {
@@ -22,7 +23,7 @@ function call<T>(work: (native: Addon) => T): T {
 
 function jsonOf(what: string, value: unknown): string {
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);
-  throw new MillraceError('invalid_argument', `${what} must be an object.`);
+  throw new MillraceError('invalid_argument', `${what} must be an object, not ${shown(value)}.`);
 }
 
 /**
@@ -103,7 +104,7 @@ export function modelCard(provider: string, model: string): ModelCard | undefine
   if (typeof provider !== 'string' || typeof model !== 'string') {
     throw new MillraceError(
       'invalid_argument',
-      "modelCard() takes a provider and a model: modelCard('openai', 'gpt-5').",
+      `modelCard() takes a provider and a model, such as modelCard('openai', 'gpt-5'), not ${shown(provider)} and ${shown(model)}.`,
     );
   }
   const json = call((native) => native.modelCard(provider, model));

@@ -69,7 +69,7 @@ function checkResponse(response: unknown): void {
   if ([writeHead, write, end, on].every((method) => typeof method === 'function')) return;
   throw new MillraceError(
     'invalid_argument',
-    'pipeAGUI() writes into a Node response, as node:http gives it; for a web Response use toAGUIResponse().',
+    `pipeAGUI() writes into a Node response of node:http, not ${shown(response)}; for a web Response use toAGUIResponse().`,
   );
 }
 

@@ -203,8 +203,8 @@ const chunkEvents = 512;
 // What a reader may lag behind, however little is kept, in characters.
 const leastLag = 1 << 20;
 export const tooLong: string =
-  'The beginning of the run is not kept any more. Read it once and as fast as others do, or raise ' +
-  'keptSize.';
+  'The run is longer than its replay buffer, so its beginning is gone. Read it once and as fast as others do, ' +
+  'or raise `keptSize`.';
 
 const dropped = { events: undefined, dropped: true };
 

@@ -164,7 +164,10 @@ export class RunBytes implements Sink {
     const { adapter } = this.#options;
     if (!source.ok) throw await refusal(source);
     if (!adapter) {
-      throw new MillraceError('invalid_option', 'A Response needs the option adapter.');
+      throw new MillraceError(
+        'invalid_option',
+        'A run from a Response needs the option adapter, for instance openAIAdapter().',
+      );
     }
     const traits = traitsOf(adapter);
     if (!traits) return openEvents(this.#nativeRun(), adapter.parse(source));

@@ -6,6 +6,7 @@ import type {
 } from '../../types/agent';
 import { noListener, onAbort, throwIfAborted } from '../abort';
 import { MillraceError, errorFromNative, rethrow } from '../errors';
+import { shown } from '../shown';
 import type { AddressGuard } from '../transport/engine';
 import { engine } from '../transport/engine';
 import { inEngine } from './engine-tools';
@@ -148,7 +149,7 @@ function textOf(options: BuiltinToolsOptions): string {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new MillraceError(
       'invalid_option',
-      'The builtin tools are named by an object, such as { calculator: true }.',
+      `The builtin tools must be an object such as { calculator: true }, not ${shown(options)}.`,
     );
   }
   return JSON.stringify(options, (name, value: unknown) => {
@@ -160,7 +161,7 @@ function textOf(options: BuiltinToolsOptions): string {
     if (isData) return value;
     throw new MillraceError(
       'invalid_option',
-      `\`${name}\` of a builtin tool is no option's value.`,
+      `\`${name}\` of a builtin tool must be plain data, not ${shown(value)}.`,
     );
   });
 }

@@ -2,6 +2,7 @@
 import { throwIfAborted } from '../abort';
 import { addon } from '../addon';
 import { MillraceError } from '../errors';
+import { kindOf } from '../shown';
 import type { AddressGuard } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';
@@ -125,7 +126,7 @@ function checkedAuth(given: unknown): Record<string, string> {
   }
   throw new MillraceError(
     'invalid_option',
-    "`auth` gave no headers: it has to give an object of texts, such as { Authorization: 'Bearer ...' }.",
+    `\`auth\` must return headers as an object of strings, such as { Authorization: 'Bearer ...' }, not ${kindOf(given)}.`,
   );
 }
 

@@ -5,6 +5,7 @@ import type { ImagePayload, ImageResult } from '../../types/capabilities';
 import type { HumanInterventionConfig } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { checkSpelling } from '../known-names';
+import { shownText } from '../shown';
 import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
 import { keptAt } from './kept-file';
@@ -76,9 +77,13 @@ async function madeBy(
     return await runtime.createImage(payload);
   } catch (error) {
     if (typeof error === 'object' && error !== null) throw error;
-    throw new MillraceError('tool_failed', `The image was not made: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new MillraceError(
+      'tool_failed',
+      `The image could not be generated: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -88,7 +93,10 @@ async function attachmentOf(
 ): Promise<Attachment> {
   const { imageUrl, width, height } = made ?? {};
   if (typeof imageUrl !== 'string' || imageUrl === '') {
-    throw new MillraceError('no_image_generated', 'The model made no image.');
+    throw new MillraceError(
+      'no_image_generated',
+      'The model returned no image; rephrase the prompt.',
+    );
   }
   const id = randomUUID();
   const image = imageOf(imageUrl);
@@ -107,7 +115,7 @@ function imageOf(url: string): { mimeType: string; bytes: Uint8Array } | undefin
   if (data === undefined) {
     throw new MillraceError(
       'no_image_generated',
-      'The model gave an image that is neither an address of the web nor data.',
+      `The image of the model must be an http or data URL, not ${shownText(url, 40)}.`,
     );
   }
   const bytes = base64 ? Buffer.from(data, 'base64') : Buffer.from(decodeURIComponent(data));
@@ -124,7 +132,7 @@ async function keptOf(
     const reason = messageOf(error);
     throw new MillraceError(
       'tool_failed',
-      `The image was made but could not be kept, so nobody sees it: ${reason}`,
+      `The image was generated, but \`store\` could not keep it: ${reason}`,
       { cause: error },
     );
   }

@@ -1,5 +1,6 @@
 // OpenAPI documents (3.0 and 3.1) as sources of tools: one tool an operation.
 import { MillraceError } from '../errors';
+import { kindOf, shownText } from '../shown';
 import { checkSpelling } from '../known-names';
 import { ask } from './ask';
 import type { HttpToolOptions, HttpToolResult } from './http-tools';
@@ -39,14 +40,17 @@ function documentOf(given: unknown): Json {
     try {
       document = JSON.parse(given);
     } catch {
-      invalid('The document is a text that is no JSON: give it as an object.');
+      invalid('The document is a string but not JSON: give it as an object.');
     }
   }
   if (typeof document !== 'object' || document === null) {
-    invalid('openApiTools() needs `document`: an OpenAPI document as an object.');
+    invalid(
+      `openApiTools() needs \`document\`: an OpenAPI document as an object, not ${kindOf(document)}.`,
+    );
   }
   const { openapi } = document as Json;
-  if (!/^3\.[01]/.test(String(openapi))) invalid('openApiTools() reads OpenAPI 3.0 and 3.1.');
+  if (!/^3\.[01]/.test(String(openapi)))
+    invalid(`openApiTools() reads OpenAPI 3.0 and 3.1, not ${shownText(String(openapi))}.`);
   return document as Json;
 }
 
@@ -95,7 +99,7 @@ function checkReferences({ id, method, lost }: Operation): void {
   const what = method === '' ? `The path ${id} is` : `${id} takes`;
   invalid(
     `${what} ${lost.map((reference) => `'${reference}'`).join(' and ')}, which is not in the document: ` +
-      'bundle its files into one, mend the reference, or leave the operation out with deny or filter.',
+      'bundle its files into one, correct the reference, or leave the operation out with deny or filter.',
   );
 }
 
@@ -105,7 +109,7 @@ function baseOf({ server, id }: Operation, { baseUrl }: OpenApiOptions): string 
   const what = base?.includes('{')
     ? 'a server whose variables have no default'
     : 'no absolute server';
-  return invalid(`The document names ${what} for ${id}: give baseUrl.`);
+  return invalid(`The document has ${what} for ${id}: give baseUrl.`);
 }
 
 function wrongArguments(schema: object, value: unknown): string {

@@ -1,6 +1,7 @@
 // What calls of tools in LobeHub's shape share: arguments as models and hosts give them, and failures as
 // records.
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 import { messageOf } from '../thrown';
 import { resultText } from './http-tools';
 import { errorRecord } from '../serialize';
@@ -8,14 +9,20 @@ import { errorRecord } from '../serialize';
 /** The payload of a call; throws for what is none. */
 export function checkedPayload<Payload>(payload: Payload): Payload & object {
   if (typeof payload === 'object' && payload !== null) return payload;
-  throw new MillraceError('invalid_argument', 'A call of a tool needs its payload, an object.');
+  throw new MillraceError(
+    'invalid_argument',
+    `The payload of a tool call must be an object, not ${shown(payload)}.`,
+  );
 }
 
 /** The arguments of a call: JSON text, mostly; hosts give objects, too, and models nothing at all. */
 export function payloadArguments(given: unknown): object {
   const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
   if (typeof value === 'object' && !Array.isArray(value)) return value;
-  throw new MillraceError('invalid_argument', 'The arguments of a tool must be a JSON object.');
+  throw new MillraceError(
+    'invalid_argument',
+    `The arguments of a tool must be a JSON object, not ${shown(value)}.`,
+  );
 }
 
 function parsed(text: string): unknown {

@@ -1,5 +1,6 @@
 // Tools as users hold them: in a list, a map or a record, written out or made by a class.
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 
 const members = [
   ...['description', 'input', 'parameters', 'effect', 'approve', 'timeoutMs', 'resultLimit'],
@@ -10,7 +11,7 @@ const members = [
 export function refuseTwo(name: string): never {
   throw new MillraceError(
     'invalid_option',
-    `There are two tools called ${name}; clients of one MCP server are told apart by their option \`name\`.`,
+    `There are two tools called ${name}; rename one, or give clients of one MCP server different \`name\`s.`,
   );
 }
 
@@ -20,7 +21,7 @@ export function toolsIn<Tool extends { name?: unknown }>(given: unknown): Tool[]
   if (typeof given !== 'object') {
     throw new MillraceError(
       'invalid_option',
-      '`tools` has to be a list, a map or a record of tools.',
+      `\`tools\` must be a list, a map or a record of tools, not ${shown(given)}.`,
     );
   }
   if (given instanceof Map) return [...(given as Map<string, Tool>)].map(named);

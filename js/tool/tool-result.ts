@@ -48,7 +48,7 @@ export function resultJson(value: unknown, name: string): string {
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
   throw new MillraceError(
     'tool_failed',
-    `The tool ${name} returned a ${kind}, which JSON cannot carry. It has to return text or plain values.`,
+    `The tool ${name} returned a ${kind}, which JSON cannot represent. Return text or plain values.`,
   );
 }
 
@@ -61,7 +61,7 @@ function textOfJson(value: unknown, name: string): string | undefined {
   } catch (cause) {
     throw new MillraceError(
       'tool_failed',
-      `The tool ${name} returned what JSON cannot carry: ${messageOf(cause)}. It has to return text or plain values.`,
+      `The tool ${name} returned a value that JSON cannot represent: ${messageOf(cause)}. Return text or plain values.`,
       { cause },
     );
   }

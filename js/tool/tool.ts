@@ -5,6 +5,7 @@ import type { AgentToolContext, HumanInterventionConfig } from '../../types/agen
 import { MillraceError } from '../errors';
 import { checkNames } from '../known-names';
 import { limitOf } from '../limits';
+import { shown } from '../shown';
 import { isStandard, jsonSchemaOf } from '../standard-schema';
 import { ask } from './ask';
 import { engineToolOf } from './engine-tools';
@@ -82,7 +83,7 @@ function checkTool(given: HostTool | NamelessTool | undefined): void {
   if (typeof given !== 'object' || given === null) {
     throw new MillraceError(
       'invalid_argument',
-      'A tool has to be an object with a function `run`; tool() makes one.',
+      `A tool must be an object with a function \`run\`, as tool() makes it, not ${shown(given)}.`,
     );
   }
   // An instance of a class may have members of its own.
@@ -97,20 +98,20 @@ function checkTool(given: HostTool | NamelessTool | undefined): void {
   if (input !== undefined && (input === null || !/^(object|function)$/.test(typeof input))) {
     throw new MillraceError(
       'invalid_option',
-      `${named}: \`input\` must be a JSON Schema or a Standard Schema validator.`,
+      `${named}: \`input\` must be a JSON Schema or a Standard Schema validator, not ${shown(input)}.`,
     );
   }
   const { type } = (isStandard(input) ? {} : (input ?? {})) as { type?: unknown };
   if (type !== undefined && ![type].flat().includes('object')) {
     throw new MillraceError(
       'invalid_option',
-      `${named}: \`input\` must describe an object; a model gives arguments by name.`,
+      `${named}: \`input\` must have the type object, not ${shown(type)}; a model gives arguments by name.`,
     );
   }
   if (effect !== undefined && !effects.includes(effect)) {
     throw new MillraceError(
       'invalid_option',
-      `${named}: \`effect\` must be one of ${effects.join(', ')}.`,
+      `${named}: \`effect\` must be one of ${effects.join(', ')}, not ${shown(effect)}.`,
     );
   }
   checkApprove(named, given.approve);
@@ -134,7 +135,7 @@ function checkApprove(owner: string, approve: unknown): void {
   if (policies.has(approve) || Array.isArray(approve) || typeof dynamic === 'object') return;
   throw new MillraceError(
     'invalid_option',
-    `${owner}: \`approve\` must be true, false, 'never', 'required', 'always' or a list of rules.`,
+    `${owner}: \`approve\` must be true, false, 'never', 'required', 'always' or a list of rules, not ${shown(approve)}.`,
   );
 }
 
@@ -142,7 +143,7 @@ function checkName(name: string): void {
   if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return;
   throw new MillraceError(
     'invalid_argument',
-    `'${String(name)}' is no name for a tool: use 1 to 64 letters, digits, _ and -.`,
+    `'${String(name)}' is not a valid tool name; use 1 to 64 letters, digits, _ and -.`,
   );
 }
 
@@ -156,7 +157,7 @@ export function toolList(given: HostTools | null | undefined): (HostTool | strin
     if (typeof one.name !== 'string' || one.name === '') {
       throw new MillraceError(
         'invalid_argument',
-        'A tool in a list needs a name; in a record its key is the name.',
+        `A tool in a list needs a \`name\`, not ${shown(one.name)}; in a record its key is the name.`,
       );
     }
     if (!Array.isArray(given)) checkName(one.name);

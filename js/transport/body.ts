@@ -1,5 +1,6 @@
 // The body of a Response, for whoever reads it, in Node and in pages.
 import { MillraceError } from '../errors';
+import { shown } from '../shown';
 
 /** What a pipe gives: text for payloads and events, bytes otherwise. */
 export type Output = string | Uint8Array;
@@ -25,7 +26,10 @@ export interface Source {
 /** The body of `response`, which nobody has read. */
 export function bodyOf(response: Response): ReadableStream<Uint8Array> {
   if (typeof response !== 'object' || response === null) {
-    throw new MillraceError('invalid_argument', 'parse() takes a Response.');
+    throw new MillraceError(
+      'invalid_argument',
+      `parse() takes a Response, not ${shown(response)}.`,
+    );
   }
   const body: unknown = response.body;
   if (body === null || body === undefined) throw new Error('No response body');
@@ -39,7 +43,7 @@ export function bodyOf(response: Response): ReadableStream<Uint8Array> {
   if (response.bodyUsed || stream.locked) {
     throw new MillraceError(
       'response_used',
-      'The response body is already read or locked. Parse each response once, or clone it first.',
+      `The body of the response (status ${response.status}) was already read or is locked. Parse each response once, or clone it first.`,
     );
   }
   return stream;

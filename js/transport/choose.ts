@@ -57,10 +57,16 @@ export function chooseTransport(
 export function chooseFetch(owner: string, options: TransportOptions): typeof fetch | undefined {
   const { fetch: given, transport } = options;
   if (given !== undefined && typeof given !== 'function') {
-    throw new MillraceError('invalid_option', `${owner}: fetch must be a function.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: fetch must be a function, not ${shown(given)}.`,
+    );
   }
   if (transport !== undefined && transport !== 'engine' && transport !== 'fetch') {
-    throw new MillraceError('invalid_option', `${owner}: transport must be 'engine' or 'fetch'.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: transport must be 'engine' or 'fetch', not ${shown(transport)}.`,
+    );
   }
   if (given) return given;
   if (transport !== 'fetch' && (transport !== undefined || !isFetchReplaced())) return undefined;
@@ -94,7 +100,10 @@ function throughFetch(send: typeof fetch, base: string | undefined): Transport {
 
 function checkOrigin(owner: string, origin: unknown): void {
   if (origin === undefined || (typeof origin === 'string' && isHttp(origin))) return;
-  throw new MillraceError('invalid_option', `${owner}: origin must be an http or https URL.`);
+  throw new MillraceError(
+    'invalid_option',
+    `${owner}: origin must be an http or https URL, not ${shown(origin)}.`,
+  );
 }
 
 // The base for relative URLs; undefined when the URL is absolute.
@@ -106,7 +115,10 @@ function baseOf(
 ): string | undefined {
   if (isHttp(url)) return undefined;
   if (/^[a-z][a-z0-9+.-]*:/i.test(url)) {
-    throw new MillraceError('invalid_url', `${owner}: ${urlOption} must be an http or https URL.`);
+    throw new MillraceError(
+      'invalid_url',
+      `${owner}: ${urlOption} must be an http or https URL, not one of ${new URL(url).protocol}.`,
+    );
   }
   if (origin !== undefined) return origin;
   throw new MillraceError(
@@ -125,14 +137,17 @@ function isHttp(url: string): boolean {
 export function checkTimeouts(owner: string, timeouts: unknown): void {
   if (timeouts === undefined) return;
   if (typeof timeouts !== 'object' || timeouts === null) {
-    throw new MillraceError('invalid_option', `${owner}: timeouts must be an object.`);
+    throw new MillraceError(
+      'invalid_option',
+      `${owner}: timeouts must be an object, not ${shown(timeouts)}.`,
+    );
   }
   checkNames(`${owner}: timeouts`, timeouts, timeoutNames);
   for (const [name, value] of Object.entries(timeouts)) {
     if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) continue;
     throw new MillraceError(
       'invalid_option',
-      `${owner}: timeouts.${name} must be a number of milliseconds, 0 or more.`,
+      `${owner}: timeouts.${name} must be a number of milliseconds, 0 or more, not ${shown(value)}.`,
     );
   }
 }

@@ -5,6 +5,7 @@ import { types } from 'node:util';
 
 import { addon } from '../addon';
 import { MillraceError, rethrow } from '../errors';
+import { kindOf } from '../shown';
 import { memberOf, messageOf } from '../thrown';
 import type { Output, Source } from './body';
 import { bodyOf, leaveBody } from './body';
@@ -95,5 +96,8 @@ function bytesOf(chunk: unknown): Uint8Array {
   }
   if (types.isAnyArrayBuffer(chunk)) return new Uint8Array(chunk);
   if (typeof chunk === 'string') return Buffer.from(chunk);
-  throw new MillraceError('invalid_argument', 'The response body must give Uint8Array chunks.');
+  throw new MillraceError(
+    'invalid_argument',
+    `The response body must give Uint8Array chunks, not ${kindOf(chunk)}.`,
+  );
 }

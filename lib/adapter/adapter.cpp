@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> cut_reaso
 // Of DeepSeek, Mistral, OpenRouter, Zhipu and MiniMax.
 constexpr std::string_view context_sentence =
     "The response was cut off because the model's context window is full.";
-constexpr std::string_view failure_sentence = "The provider failed before the answer was whole.";
+constexpr std::string_view failure_sentence = "The provider failed before the answer was complete.";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> failed_reasons{{
     {"error", failure_sentence},
     {"network_error", failure_sentence},

@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view gemini_provider = "google";
 constexpr std::size_t arguments_limit_bytes = 16UL * 1024 * 1024;
 
-constexpr std::string_view call_sentence = "The model made a tool call that cannot be read.";
-constexpr std::string_view image_sentence = "The model made no image.";
+constexpr std::string_view call_sentence = "The model returned a tool call that is not valid.";
+constexpr std::string_view image_sentence = "The model returned no image.";
 constexpr std::string_view unknown_sentence = "The provider stopped the response.";
 
 // Finish reasons that mean the answer is not whole.

@@ -5,17 +5,16 @@
 
 #include "adapter/usage.hpp"
 #include "base/error.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::adapter {
 namespace {
 
-constexpr std::string_view unreadable_sentence =
-    "The answer of the provider cannot be read: its `content` has to be a text or a list of parts.";
 constexpr std::string_view silent_sentence =
-    "The answer of the provider has neither a text nor a call that can be run.";
+    "The answer of the provider has neither a text nor a valid tool call.";
 
 constexpr std::string_view crowded_sentence =
-    "The answer of the provider has more than 1024 choices beside its own.";
+    "The answer of the provider has more than 1024 choices besides its own.";
 
 // Groq and Moonshot have places of their own for the counts, where the answer ends.
 json::Value usage_of(const json::Value& record, const json::Value& choice, bool finished) {
@@ -159,7 +158,10 @@ void OpenAiChat::on_message(const json::Value& message, const Given& before, boo
   only_message_ = choices_ == 1;
   const json::Value content = message["content"];
   if (only_message_ && !content.is_nothing() && !content.is_string() && !content.is_array()) {
-    return services_.parts.fail(row_of(Errc::provider_error).code, unreadable_sentence);
+    return services_.parts.fail(
+        row_of(Errc::provider_error).code,
+        "The `content` of the provider's answer must be a string or a list of parts, not " +
+            shown_value(content) + ".");
   }
   if (speaks) on_delta(message, given);
   if (!has_calls) {

@@ -10,6 +10,7 @@
 
 #include "agent/history.hpp"
 #include "agent/provider_rows.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -88,7 +89,8 @@ class Builder {
 
   Result<Tree> build() {
     if (!input_["messages"].is_array()) {
-      return make_error(Errc::invalid_argument, "`messages` must be a list of rows.");
+      return make_error(Errc::invalid_argument, "`messages` must be a list of messages, not " +
+                                                    shown_value(input_["messages"]) + ".");
     }
     const Tree& agent = input_["agent"];
     for (const std::string_view member : {"model", "provider"}) {
@@ -100,7 +102,7 @@ class Builder {
                                       [](const Tree& row) { return is_role(row, "system"); });
     if (is_empty) {
       return make_error(Errc::invalid_argument,
-                        "There is nothing to answer: the messages hold no row but the system's.");
+                        "`messages` has only system messages; add a message of the user.");
     }
     payload_.set("messages", std::move(rows));
     add_tools();

@@ -11,6 +11,7 @@
 #include "agent/approval/intervention.hpp"
 #include "agent/approval/waiting.hpp"
 #include "agent/state.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -61,8 +62,9 @@ Result<void> check_members(const Tree& decision) {
       "reason", "value",      "result",    "success"};
   for (const auto& [name, value] : decision.members()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return make_error(Errc::invalid_argument, "A decision has no member '" + std::string(name) +
-                                                  "'; arguments are changed with editedArguments.");
+    return make_error(Errc::invalid_argument,
+                      "A decision has no member '" + std::string(name) +
+                          "'; use editedArguments to change the arguments.");
   }
   return {};
 }
@@ -89,7 +91,9 @@ class Decision {
         std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.action == action; });
     if (row == rows.end()) {
       return make_error(Errc::invalid_argument,
-                        "There is no decision '" + std::string(action) + "'.");
+                        "There is no action '" + std::string(action) +
+                            "'; use approve, approve_all, reject, reject_and_continue, stop, "
+                            "answer or tool_result.");
     }
     MILLRACE_TRY(check_members(decision_));
     MILLRACE_TRY((this->*row->apply)());
@@ -121,7 +125,8 @@ class Decision {
     const Tree& shown = decision_["arguments"];
     if (shown.is_string() && shown.string() != call["arguments"].string()) {
       return make_error(Errc::approval_mismatch,
-                        "The approval is for other arguments than call '" + id + "' has.");
+                        "The approved arguments differ from those of call '" + id +
+                            "'; use editedArguments to change them.");
     }
     Tree* approval = approval_list::find_in(state_, "pendingApprovals", "toolCallId", id);
     if (approval != nullptr) MILLRACE_TRY(approval_list::check_time(*approval, id, now_ms_));
@@ -134,7 +139,8 @@ class Decision {
       const bool is_text = edited.is_string() && written.ok() && written.value().is_object();
       if (!is_text && !edited.is_object()) {
         return make_error(Errc::invalid_argument,
-                          "editedArguments must be an object, or the JSON text of one.");
+                          "editedArguments must be an object, or the JSON text of one, not " +
+                              shown_value(edited) + ".");
       }
       const std::string text = edited.is_string() ? std::string(edited.string()) : edited.to_json();
       MILLRACE_TRY(check_call_arguments(state_, call, text));
@@ -197,7 +203,8 @@ class Decision {
   Result<void> approve_all() {
     const Tree calls = state_["pendingToolsCalling"];
     if (calls.items().empty()) {
-      return make_error(Errc::approval_answered, "No call waits for approval.");
+      return make_error(Errc::approval_answered,
+                        "No call is waiting for approval: its approvals were already answered.");
     }
     Tree payload = Tree::object();
     for (const Tree& call : calls.items()) {
@@ -276,7 +283,8 @@ class Decision {
     const bool prompt = state_["pendingHumanPrompt"].is_object();
     const bool select = state_["pendingHumanSelect"].is_object();
     if (!prompt && !select) {
-      return make_error(Errc::approval_answered, "No question waits for an answer.");
+      return make_error(Errc::approval_answered,
+                        "No question is waiting for an answer: it was already answered.");
     }
     const Tree& value = decision_["value"];
     if (select) MILLRACE_TRY(check_choice(value));
@@ -317,7 +325,12 @@ class Decision {
                          [&](const Tree& option) { return option["value"] == *choice; });
     };
     if ((!several && chosen.size() != 1) || !std::all_of(chosen.begin(), chosen.end(), offered)) {
-      return make_error(Errc::invalid_argument, "The answer is not one of the options offered.");
+      return make_error(
+          Errc::invalid_argument,
+          "The answer " +
+              (value.is_string() ? shown_value(value) : value.to_json().substr(0, shown_bytes)) +
+              " is not one of the options that were offered; answer with the `value` of " +
+              (several ? "some of them." : "one of them."));
     }
     return {};
   }

@@ -174,7 +174,8 @@ Result<Tree> answer(std::string_view name, const Tree& question, const Surroundi
                                  [&](const Function& r) { return r.name == name; });
   if (row == functions.end()) {
     return make_error(Errc::invalid_argument,
-                      "The agent room has no function '" + std::string(name) + "'.");
+                      "There is no agent function '" + std::string(name) +
+                          "'; use the addon and the JavaScript of one version.");
   }
   return row->handler(question, around);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -85,7 +86,9 @@ Result<Tree> host_chunk(std::string_view json) {
   }
   const Tree& message = answer["message"];
   if (!message.is_object()) {
-    return make_error(Errc::provider_error, "The host's model gave no message.");
+    return make_error(Errc::provider_error,
+                      "The result of the host's model has no object `message`, but " +
+                          shown_value(message) + ".");
   }
   Tree chunk = Tree::object();
   chunk.set("content", host_text_of(message["content"]));

@@ -12,6 +12,7 @@
 #include "agent/message_rows.hpp"
 #include "agent/state.hpp"
 #include "base/json_canonical.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -28,8 +29,9 @@ Result<void> check_status(const Tree& entry) {
   const std::string_view status = entry["status"].string();
   if (entry["status"].is_null() || status == "resolved" || status == "cancelled") return {};
   return make_error(Errc::invalid_argument,
-                    "The answer to question '" + std::string(entry["interruptId"].string()) +
-                        "' has an unknown status; use resolved or cancelled.");
+                    "The answer to interrupt '" + std::string(entry["interruptId"].string()) +
+                        "' has the unknown status " + shown_value(entry["status"]) +
+                        "; use resolved or cancelled.");
 }
 
 Result<void> check_answer_members(const Tree& payload) {
@@ -134,13 +136,13 @@ class Answers {
   Result<void> answer(const Tree& question, const Tree& entry) {
     const std::string id(question["id"].string());
     if (!known_.insert(id).second) {
-      return make_error(Errc::approval_answered, "The question '" + id + "' is answered twice.");
+      return make_error(Errc::approval_answered,
+                        "The interrupt '" + id + "' is answered twice; answer it once.");
     }
     if (question["expiresAtMs"].integer_or(0) < now_ms_ &&
         entry["status"].string() != "cancelled") {
-      return make_error(Errc::approval_answered, "The question '" + id +
-                                                     "' was not answered in time; it can only be "
-                                                     "cancelled.");
+      return make_error(Errc::approval_answered,
+                        "The interrupt '" + id + "' has expired; it can only be cancelled.");
     }
     MILLRACE_TRY(check_status(entry));
     if (stopped_) return {};
@@ -184,8 +186,10 @@ class Answers {
     const bool stops = payload["stop"].is_true();
     if (!cancelled && !stops && !approved.is_true() &&
         approved.type() != json::Type::boolean_false) {
-      return make_error(Errc::invalid_argument,
-                        "The answer to an approval needs `approved`: true or false.");
+      return make_error(Errc::invalid_argument, "The answer to the approval of call '" +
+                                                    std::string(call_id) +
+                                                    "' needs `approved`: true or false, not " +
+                                                    shown_value(approved) + ".");
     }
     MILLRACE_TRY(check_answer_members(payload));
     MILLRACE_TRY(compare(call_id, question, payload));
@@ -219,7 +223,7 @@ class Answers {
         shown.is_null() || (call != nullptr && given == parsed((*call)["arguments"].string()));
     if (same_call && same_hash && same_arguments) return {};
     return make_error(Errc::approval_mismatch,
-                      "The answer is not about call '" + std::string(call_id) +
+                      "The answer does not match call '" + std::string(call_id) +
                           "' as it was shown; use editedArgs to change its arguments.");
   }
 

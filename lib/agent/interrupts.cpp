@@ -106,7 +106,7 @@ Tree open_interrupts(Tree& state, std::int64_t now_ms, IdSource& ids) {
 }
 
 std::string stray_sentence(std::string_view interrupt_id) {
-  return "No question '" + std::string(interrupt_id) + "' waits for an answer in this thread.";
+  return "No interrupt '" + std::string(interrupt_id) + "' is pending in this thread.";
 }
 
 bool must_be_kept(const Tree& state) {

@@ -6,6 +6,7 @@
 
 #include "agent/state.hpp"
 #include "agent/tokens.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -78,7 +79,8 @@ Result<RoundRules> RoundRules::from(const Tree& rules) {
   made.most = rules["most"].integer_or(0);
   if (made.most < 1) {
     return make_error(Errc::invalid_option,
-                      "`rounds.most` of the agent must be a whole number of at least 1.");
+                      "`rounds.most` of the agent must be a whole number of at least 1, not " +
+                          shown_value(rules["most"]) + ".");
   }
   made.most_tokens = rules["mostTokens"].integer_or(0);
   made.silent_tool = rules["silence"]["tool"].string();
@@ -108,7 +110,7 @@ Result<void> check_room(const Tree& messages, const Tree& tools, const RoundRule
   if (tokens <= rules.most_tokens) return {};
   return make_error(Errc::context_window_exceeded,
                     "The conversation has about " + std::to_string(tokens) + " tokens; " +
-                        std::to_string(rules.most_tokens) + " are allowed.");
+                        std::to_string(rules.most_tokens) + " are allowed. Shorten it.");
 }
 
 }  // namespace millrace::agent

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/shown.hpp"
 #include "base/tool_joint.hpp"
 
 namespace millrace::agent {
@@ -68,9 +69,10 @@ void modernize(Tree& state) {
   }
 }
 
-Error wrong(std::string_view path, std::string_view expected) {
-  std::string message("The state of the run has no ");
-  message.append(expected).append(" at ").append(path).append(".");
+Error wrong(std::string_view path, std::string_view expected, const Tree& given) {
+  std::string message("`");
+  message.append(path).append("` of the state must be a ").append(expected);
+  message.append(", not ").append(shown_value(given)).append(".");
   return make_error(Errc::invalid_state, std::move(message));
 }
 
@@ -80,33 +82,35 @@ struct Rule {
   std::string_view expected;
 };
 
-constexpr std::array rules{Rule{"operationId", Type::string, "text"},
+constexpr std::array rules{Rule{"operationId", Type::string, "string"},
                            Rule{"messages", Type::array, "list"},
                            Rule{"stepCount", Type::number, "number"},
                            Rule{"maxSteps", Type::number, "number"},
-                           Rule{"toolManifestMap", Type::object, "object"},
-                           Rule{"usage", Type::object, "object"},
-                           Rule{"cost", Type::object, "object"},
-                           Rule{"costLimit", Type::object, "object"},
+                           Rule{"toolManifestMap", Type::object, "JSON object"},
+                           Rule{"usage", Type::object, "JSON object"},
+                           Rule{"cost", Type::object, "JSON object"},
+                           Rule{"costLimit", Type::object, "JSON object"},
                            Rule{"pendingToolsCalling", Type::array, "list"},
-                           Rule{"interruption", Type::object, "object"},
-                           Rule{"userInterventionConfig", Type::object, "object"},
+                           Rule{"interruption", Type::object, "JSON object"},
+                           Rule{"userInterventionConfig", Type::object, "JSON object"},
                            Rule{"securityBlacklist", Type::array, "list"},
-                           Rule{"toolCallRepeatGuard", Type::object, "object"}};
+                           Rule{"toolCallRepeatGuard", Type::object, "JSON object"}};
 
 Result<void> check(const Tree& state) {
   for (const Rule& rule : rules) {
     const Tree& value = state[rule.member];
-    if (!value.is_null() && value.type() != rule.type) return wrong(rule.member, rule.expected);
+    if (!value.is_null() && value.type() != rule.type)
+      return wrong(rule.member, rule.expected, value);
   }
   const auto& messages = state["messages"].items();
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (!messages[i].is_object()) return wrong("messages[" + std::to_string(i) + "]", "object");
+    if (!messages[i].is_object())
+      return wrong("messages[" + std::to_string(i) + "]", "message", messages[i]);
   }
   const Tree& status = state["status"];
   if (!status.is_null() &&
       std::find(statuses.begin(), statuses.end(), status.string()) == statuses.end()) {
-    return wrong("status", "known status");
+    return wrong("status", "known status", status);
   }
   return {};
 }
@@ -210,7 +214,7 @@ bool is_complete(const Tree& state) {
 }  // namespace
 
 Result<Tree> load_state(Tree state, const Tree& before, std::int64_t now_ms) {
-  if (!state.is_object()) return wrong("the top", "object");
+  if (!state.is_object()) return wrong("state", "JSON object", state);
   modernize(state);
   MILLRACE_TRY(check(state));
   if (is_complete(state)) return state;

@@ -115,8 +115,9 @@ void Routes::on_chat(http::Request&& request, Response response) {
             Errc::unknown_provider,
             row == nullptr
                 ? "There is no model provider \"" + said + "\": `millrace providers` lists them."
-                : "The server was started without a key of the provider " + said +
-                      ": set its environment variable (`millrace providers` names it)."),
+                : "The server has no key for the provider \"" + said +
+                      "\": set its environment variable (`millrace providers` names it) "
+                      "and start the server again."),
         name);
   }
   auto body = std::make_shared<const std::string>(std::move(request.body));

@@ -43,7 +43,7 @@ Result<net::Header> read_header(const json::Value& pair) {
   if (!bytes) {
     return make_error(Errc::invalid_argument,
                       "The value of the header " + header.name +
-                          " contains a character beyond Latin-1: encode it, for instance with "
+                          " contains a character outside Latin-1: encode it, for instance with "
                           "encodeURIComponent.");
   }
   header.value = std::move(*bytes);

@@ -181,7 +181,7 @@ class McpServers::Connection final : public mcp::ClientHost,
     }
     loop_.post([client = client_, status] {
       client->refuse_authorization(make_error(
-          Errc::mcp_unauthorized, "The MCP server wants an authorization (HTTP status " +
+          Errc::mcp_unauthorized, "The MCP server requires authorization (HTTP status " +
                                       std::to_string(status) + "): give it in `headers`."));
     });
   }

@@ -9,14 +9,18 @@
 #include "app/agent_server.hpp"
 #include "base/json.hpp"
 #include "base/json_tree.hpp"
+#include "base/shown.hpp"
+#include "base/spelling.hpp"
 #include "host/mcp_stream.hpp"
 
 namespace millrace::app {
 namespace {
 
-Error wrong_option(std::string_view key, std::string_view expected) {
-  return make_error(Errc::invalid_option,
-                    "`" + std::string(key) + "` must be " + std::string(expected) + ".");
+// A key may be a secret: of what is not even a string, the kind is shown.
+Error wrong_option(std::string_view key, std::string_view expected, const json::Value& given) {
+  const std::string shown = key == "apiKey" ? kind_of(given) : shown_value(given);
+  return make_error(Errc::invalid_option, "`" + std::string(key) + "` must be " +
+                                              std::string(expected) + ", not " + shown + ".");
 }
 
 using Reader = Result<void> (*)(AgentServerOptions&, std::string_view, const json::Value&);
@@ -24,7 +28,7 @@ using Reader = Result<void> (*)(AgentServerOptions&, std::string_view, const jso
 template <std::string AgentServerOptions::*member>
 Result<void> read_text(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
-  if (!value.is_string()) return wrong_option(key, "a string");
+  if (!value.is_string()) return wrong_option(key, "a string", value);
   options.*member = value.string();
   return {};
 }
@@ -32,9 +36,9 @@ Result<void> read_text(AgentServerOptions& options, std::string_view key,
 template <std::vector<std::string> AgentServerOptions::*member>
 Result<void> read_list(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
-  if (!value.is_array()) return wrong_option(key, "an array of strings");
+  if (!value.is_array()) return wrong_option(key, "an array of strings", value);
   for (const json::Value item : value.items()) {
-    if (!item.is_string()) return wrong_option(key, "an array of strings");
+    if (!item.is_string()) return wrong_option(key, "an array of strings", item);
     (options.*member).emplace_back(item.string());
   }
   return {};
@@ -44,16 +48,16 @@ template <std::int64_t AgentServerOptions::*member>
 Result<void> read_count(AgentServerOptions& options, std::string_view key,
                         const json::Value& value) {
   const auto count = value.integer();
-  if (!count || *count < 0) return wrong_option(key, "an integer of at least 0");
+  if (!count || *count < 0) return wrong_option(key, "an integer of at least 0", value);
   options.*member = *count;
   return {};
 }
 
 Result<void> read_providers(AgentServerOptions& options, std::string_view key,
                             const json::Value& value) {
-  if (!value.is_array()) return wrong_option(key, "an array of objects");
+  if (!value.is_array()) return wrong_option(key, "an array of objects", value);
   for (const json::Value item : value.items()) {
-    if (!item.is_object()) return wrong_option(key, "an array of objects");
+    if (!item.is_object()) return wrong_option(key, "an array of objects", item);
     options.providers.push_back(item.to_json());
   }
   return {};
@@ -62,9 +66,10 @@ Result<void> read_providers(AgentServerOptions& options, std::string_view key,
 // Shape: [{"name": string, "settings": what read_mcp_client reads, "asksHost"?: boolean,
 // "trusted"?: boolean, and the other members that mcp::read_rules reads}].
 Result<void> read_mcp(AgentServerOptions& options, std::string_view key, const json::Value& value) {
-  if (!value.is_array()) return wrong_option(key, "an array of objects");
+  if (!value.is_array()) return wrong_option(key, "an array of objects", value);
   for (const json::Value item : value.items()) {
-    if (item["name"].string().empty()) return wrong_option(key, "an array of objects with a name");
+    if (item["name"].string().empty())
+      return wrong_option(key, "an array of objects with a name", item);
     auto client = host::read_mcp_client(item["settings"].to_json());
     if (!client) return std::move(client).error();
     json::Tree rules(item);
@@ -79,7 +84,7 @@ Result<void> read_port(AgentServerOptions& options, std::string_view key,
                        const json::Value& value) {
   const auto port = value.integer();
   if (!port || *port < 0 || *port > std::numeric_limits<std::uint16_t>::max()) {
-    return wrong_option(key, "a port number from 0 to 65535");
+    return wrong_option(key, "a port number from 0 to 65535", value);
   }
   options.port = static_cast<std::uint16_t>(*port);
   return {};
@@ -111,6 +116,12 @@ constexpr std::array<Row, 18> rows{{
     {"drainMs", read_count<&AgentServerOptions::drain_ms>},
 }};
 
+std::vector<std::string_view> known_options() {
+  std::vector<std::string_view> known;
+  for (const Row& row : rows) known.push_back(row.key);
+  return known;
+}
+
 }  // namespace
 
 Result<AgentServerOptions> read_server_options(std::string_view text) {
@@ -124,7 +135,8 @@ Result<AgentServerOptions> read_server_options(std::string_view text) {
       if (row.key == key) found = &row;
     }
     if (found == nullptr) {
-      return make_error(Errc::invalid_option, "There is no option `" + std::string(key) + "`.");
+      return make_error(Errc::invalid_option, "There is no option `" + std::string(key) + "`. " +
+                                                  advice(key, known_options()));
     }
     MILLRACE_TRY(found->read(options, key, value));
   }

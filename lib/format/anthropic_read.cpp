@@ -329,7 +329,8 @@ void AnthropicReader::keep(const json::Value& block, std::string_view kind) {
 Result<Messages> read_anthropic(const json::Value& data, IdSource& ids) {
   const json::Value turns = data.is_array() ? data : data["messages"];
   if (!turns.is_array()) {
-    return not_a_list("an array of messages, or an object with `messages` and perhaps `system`");
+    return not_a_list("an array of messages, or an object with `messages` and perhaps `system`",
+                      data);
   }
   AnthropicReader reader(ids);
   reader.read_system(data["system"]);

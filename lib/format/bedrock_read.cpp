@@ -152,7 +152,8 @@ class BedrockReader {
 Result<Messages> read_bedrock_converse(const json::Value& data, IdSource& ids) {
   const json::Value turns = data.is_array() ? data : data["messages"];
   if (!turns.is_array()) {
-    return not_a_list("an array of messages, or an object with `messages` and perhaps `system`");
+    return not_a_list("an array of messages, or an object with `messages` and perhaps `system`",
+                      data);
   }
   BedrockReader reader(ids);
   reader.read_system(data["system"]);

@@ -188,7 +188,7 @@ void write_cohere(JsonBuilder& out, std::span<const Message> messages) {
 }
 
 Result<Messages> read_cohere(const json::Value& data, IdSource& ids) {
-  if (!data.is_array()) return not_a_list("an array of messages");
+  if (!data.is_array()) return not_a_list("an array of messages", data);
   CohereReader reader(ids);
   for (const json::Value value : data.items()) reader.read(value);
   return reader.take();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shown.hpp"
 #include "format/anthropic.hpp"
 #include "format/bedrock_converse.hpp"
 #include "format/cohere.hpp"
@@ -46,6 +47,14 @@ const Format* find_format(std::string_view name) {
   const auto* row = std::find_if(table.begin(), table.end(),
                                  [&](const Format& f) { return same_name(f.name, name); });
   return row == table.end() ? nullptr : row;
+}
+
+Error unknown_format(std::string_view name) {
+  std::string names;
+  for (const Format& row : formats()) names.append(names.empty() ? "" : ", ").append(row.name);
+  std::replace(names.begin(), names.end(), '_', '-');
+  return make_error(Errc::unknown_format, "There is no message format " + shown_text(name) +
+                                              "; use one of " + names + ".");
 }
 
 Result<std::string> to_api(const Format& format, std::string_view messages_json,

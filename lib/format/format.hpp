@@ -28,6 +28,9 @@ std::span<const Format> formats();
 // The format of this name, '-' and '_' being the same, or nullptr.
 const Format* find_format(std::string_view name);
 
+// unknown_format that lists the formats.
+Error unknown_format(std::string_view name);
+
 // Canonical messages (JSON text of an array) -> the API's data (JSON text). Lone surrogates are
 // kept for JavaScript, or replaced when the text goes to a provider.
 // Errors: invalid_json, json_too_deep, invalid_messages.

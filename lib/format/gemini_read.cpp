@@ -264,7 +264,7 @@ Result<Messages> read_gemini(const json::Value& data, IdSource& ids) {
   const json::Value turns = data.is_array() ? data : data["contents"];
   if (!turns.is_array()) {
     return not_a_list(
-        "an array of contents, or an object with `contents` and perhaps `systemInstruction`");
+        "an array of contents, or an object with `contents` and perhaps `systemInstruction`", data);
   }
   GeminiReader reader(ids);
   reader.read_system(data["systemInstruction"]);

@@ -256,7 +256,7 @@ Result<Messages> read_langgraph(const json::Value& data, IdSource& ids) {
     list = state.is_array() ? state : (state.is_object() ? state : data)["messages"];
   }
   if (!list.is_array()) {
-    return not_a_list("an array of messages, or a thread's state with `values.messages`");
+    return not_a_list("an array of messages, or a thread's state with `values.messages`", data);
   }
   Messages messages;
   messages.reserve(list.size());

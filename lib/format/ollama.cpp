@@ -166,7 +166,7 @@ void write_ollama(JsonBuilder& out, std::span<const Message> messages) {
 }
 
 Result<Messages> read_ollama(const json::Value& data, IdSource& ids) {
-  if (!data.is_array()) return not_a_list("an array of messages");
+  if (!data.is_array()) return not_a_list("an array of messages", data);
   OllamaReader reader(ids);
   for (const json::Value value : data.items()) reader.read(value);
   return reader.take();

@@ -323,7 +323,7 @@ void ItemReader::keep(const json::Value& item) {
 
 Result<Messages> read_openai_conversation(const json::Value& data, IdSource& ids) {
   const json::Value list = data.is_array() ? data : data["data"];
-  if (!list.is_array()) return not_a_list("an array of items, or a list object with `data`");
+  if (!list.is_array()) return not_a_list("an array of items, or a list object with `data`", data);
   ItemReader reader(ids);
   for (const json::Value item : list.items()) reader.read(item);
   return reader.take();

@@ -240,7 +240,7 @@ void ChatReader::read_other(Message& message, const json::Value& value) {
 }  // namespace
 
 Result<Messages> read_openai(const json::Value& data, IdSource& ids) {
-  if (!data.is_array()) return not_a_list("an array of messages");
+  if (!data.is_array()) return not_a_list("an array of messages", data);
   ChatReader reader(ids);
   for (const json::Value item : data.items()) reader.read(item);
   return reader.take();

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "base/shown.hpp"
 #include "message/parts.hpp"
 
 namespace millrace::format {
 
-Error not_a_list(std::string_view accepted) {
+Error not_a_list(std::string_view accepted, const json::Value& given) {
+  const bool lacks_it = given.is_object() && accepted.find(" or ") != accepted.npos;
   return make_error(Errc::invalid_messages,
-                    std::string("The data must be ").append(accepted) + ".");
+                    "The data must be " + std::string(accepted) + ", not " +
+                        (lacks_it ? "an object without it" : shown_value(given)) + ".");
 }
 
 std::string id_of(const json::Value& message, IdSource& ids) {

@@ -13,7 +13,7 @@
 namespace millrace::format {
 
 // The error for data that has no list of messages.
-Error not_a_list(std::string_view accepted);
+Error not_a_list(std::string_view accepted, const json::Value& given);
 
 // The stored id, or a new one.
 std::string id_of(const json::Value& message, IdSource& ids);

@@ -4,6 +4,7 @@
 
 #include "adapter/wires.hpp"
 #include "base/json_depth.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::host {
 namespace {
@@ -29,7 +30,8 @@ Result<void> AgUiRun::push(std::string_view events_json) {
   auto parsed = document_.parse(events_json);
   if (!parsed) return std::move(parsed).error();
   if (!parsed.value().is_array()) {
-    return make_error(Errc::invalid_argument, "The events must be a JSON array.");
+    return make_error(Errc::invalid_argument,
+                      "The events must be a JSON array, not " + shown_value(parsed.value()) + ".");
   }
   for (const json::Value event : parsed.value().items()) {
     if (parts_.failed()) break;
@@ -43,8 +45,8 @@ void AgUiRun::finish() {
   if (has_other_ && !has_event_ && !parts_.failed()) {
     return fail(
         row_of(Errc::not_a_stream).code,
-        "Nothing that the source gave is an AG-UI event. A stream of another kind becomes one "
-        "through its adapter: give its Response and the option `adapter`.");
+        "None of the values of the source is an AG-UI event. Convert a stream of another kind by "
+        "its adapter: give its Response and the option `adapter`.");
   }
   if (!parts_.failed()) {
     adapter_->on_end();

@@ -50,6 +50,11 @@ bool is_of_the_loop(const event::Body& body) {
 
 // Which limit ended the run, and how far it was passed.
 Error error_of_limit(Errc code, const Tree& state) {
+  const std::int64_t longest = state["limits"]["maxDurationMs"].integer_or(0);
+  if (code == Errc::timeout && longest > 0) {
+    return make_error(code, "The run reached its time limit of " + std::to_string(longest) +
+                                " ms; `result` has the answer so far.");
+  }
   const auto reached = agent::reached_limit(state);
   if (!reached || reached->reason != row_of(code).code) return make_error(code);
   return make_error(code, reached->detail + ". `result` has the answer so far.");

@@ -71,8 +71,9 @@ bool HostSender::complete(std::uint64_t id, std::string_view json) {
     const std::string_view code = answer["done"].string();
     std::optional<Error> error;
     if (!answer["done"].is_string()) {
-      error =
-          make_error(Errc::connection_lost, "What the host told of its transfer is unreadable.");
+      error = make_error(Errc::connection_lost,
+                         "The end of the host's transfer is not a string; end it with the name of "
+                         "an error or ''.");
     } else if (!code.empty()) {
       error = make_error(code_of(code), std::string(answer["message"].string()));
     }

@@ -7,6 +7,7 @@
 
 #include "base/error_json.hpp"
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "host/option_numbers.hpp"
 #include "model/provider/route.hpp"
 #include "os/event_loop.hpp"
@@ -31,18 +32,23 @@ Result<void> read_program(const json::Value& value, mcp::ClientOptions& options)
   process.program = value["command"].string();
   process.directory = value["cwd"].string();
   if (const json::Value given = value["args"]; !given.is_nothing() && !given.is_array()) {
-    return make_error(Errc::invalid_option, "`args` of an MCP server must be a list of texts.");
+    return make_error(
+        Errc::invalid_option,
+        "`args` of an MCP server must be a list of strings, not " + kind_of(given) + ".");
   }
   for (const json::Value argument : value["args"].items()) {
     if (!argument.is_string()) {
-      return make_error(Errc::invalid_option, "The arguments of an MCP server must be strings.");
+      return make_error(Errc::invalid_option,
+                        "`args` of an MCP server must be a list of strings, but one is " +
+                            kind_of(argument) + ".");
     }
     process.arguments.emplace_back(argument.string());
   }
   for (const json::Member variable : value["env"].members()) {
     if (!variable.value.is_string()) {
-      return make_error(Errc::invalid_option,
-                        "The environment of an MCP server must consist of strings.");
+      return make_error(Errc::invalid_option, "`env." + std::string(variable.key) +
+                                                  "` of an MCP server must be a string, not " +
+                                                  kind_of(variable.value) + ".");
     }
     process.environment.emplace_back(variable.key, variable.value.string());
   }
@@ -51,7 +57,10 @@ Result<void> read_program(const json::Value& value, mcp::ClientOptions& options)
   bool is_bad = holds_nul(process.program) || holds_nul(process.directory);
   for (const auto& argument : process.arguments) is_bad = is_bad || holds_nul(argument);
   for (const auto& [name, text] : process.environment) is_bad = is_bad || holds_nul(text);
-  if (is_bad) return make_error(Errc::invalid_option, "A text for a program holds a NUL.");
+  if (is_bad)
+    return make_error(Errc::invalid_option, "The command, arguments and environment of " +
+                                                shown_text(process.program) +
+                                                " must not contain a NUL character.");
   return {};
 }
 
@@ -59,7 +68,9 @@ Result<void> read_address(const json::Value& value, mcp::ClientOptions& options)
   options.http.url = value["url"].string();
   for (const json::Member header : value["headers"].members()) {
     if (!header.value.is_string()) {
-      return make_error(Errc::invalid_option, "The headers of an MCP server must be texts.");
+      return make_error(Errc::invalid_option, "The header " + shown_text(header.key) +
+                                                  " of an MCP server must be a string, not " +
+                                                  kind_of(header.value) + ".");
     }
     mcp::HttpField& field = options.http.headers.emplace_back();
     field.name = header.key;
@@ -86,7 +97,9 @@ Result<mcp::ClientOptions> read_mcp_client(std::string_view json) {
   const bool has_command = value["command"].filled_string().has_value();
   const bool has_url = value["url"].filled_string().has_value();
   if (has_command == has_url) {
-    return make_error(Errc::invalid_option, "An MCP server needs either a command or a url.");
+    return make_error(Errc::invalid_option,
+                      has_url ? "An MCP server has both `command` and `url`; give one of them."
+                              : "An MCP server needs `command` or `url`.");
   }
   MILLRACE_TRY(has_command ? read_program(value, options) : read_address(value, options));
   if (const json::Value client = value["client"]; client.is_object()) {

@@ -22,7 +22,7 @@ Result<model::ModelProtocol> read_protocol(std::string_view name) {
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == name; });
   if (row != rows.end()) return row->second;
-  return make_error(Errc::invalid_option, "No protocol is called '" + std::string(name) +
+  return make_error(Errc::invalid_option, "There is no protocol '" + std::string(name) +
                                               "'. Use 'events', 'ag_ui' or 'lobe'.");
 }
 

@@ -156,7 +156,9 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
   const auto* row =
       std::find_if(kinds.begin(), kinds.end(), [&](const auto& r) { return r.first == kind; });
   if (row == kinds.end()) {
-    return make_error(Errc::invalid_option, "No pipe is called '" + std::string(kind) + "'.");
+    return make_error(Errc::invalid_option,
+                      "There is no pipe '" + std::string(kind) +
+                          "'; use the addon and the JavaScript of one version.");
   }
   spec.kind = row->second;
   json::Document document;
@@ -172,8 +174,9 @@ Result<PipeSpec> read_pipe_spec(std::string_view kind, std::string_view options_
   if (!needs_wire(spec.kind)) return spec;
   spec.wire = adapter::find_wire(options["wire"].string());
   if (spec.wire == nullptr) {
-    return make_error(Errc::unknown_wire,
-                      "No adapter reads the wire '" + std::string(options["wire"].string()) + "'.");
+    return make_error(Errc::unknown_wire, "There is no adapter for the wire '" +
+                                              std::string(options["wire"].string()) +
+                                              "'; use one of docs/adapters.md.");
   }
   return spec;
 }

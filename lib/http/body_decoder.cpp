@@ -37,6 +37,11 @@ Error bad_chunk(std::string message) {
 
 }  // namespace
 
+Error oversized_body(std::uint64_t limit) {
+  return make_error(Errc::body_too_large,
+                    "The request body is larger than " + std::to_string(limit) + " bytes.");
+}
+
 BodyDecoder::BodyDecoder(Framing framing, std::uint64_t content_length, const BodyLimits& limits)
     : limits_(limits), state_(State::size), counted_(framing == Framing::sized) {
   if (counted_) {
@@ -49,7 +54,7 @@ BodyDecoder::BodyDecoder(Framing framing, std::uint64_t content_length, const Bo
 
 Result<std::size_t> BodyDecoder::feed(std::string_view bytes, std::string& body) {
   if (counted_ && body.size() + remaining_ > limits_.body_bytes) {
-    return make_error(Errc::body_too_large);
+    return oversized_body(limits_.body_bytes);
   }
   std::size_t at = 0;
   while (at < bytes.size() && state_ != State::done) {
@@ -113,7 +118,7 @@ Result<void> BodyDecoder::on_extension(char c) {
     return bad_chunk("The chunk extensions are longer than the limit; leave them out.");
   }
   if (!class_of(c).visible && c != ' ' && c != '\t') {
-    return bad_chunk("A chunk extension has a character that is not visible ASCII.");
+    return bad_chunk("A chunk extension has a character that is not visible ASCII; leave it out.");
   }
   return {};
 }
@@ -124,7 +129,7 @@ Result<void> BodyDecoder::end_size() {
     state_ = State::trailer;
     return {};
   }
-  if (remaining_ > limits_.body_bytes - total_) return make_error(Errc::body_too_large);
+  if (remaining_ > limits_.body_bytes - total_) return oversized_body(limits_.body_bytes);
   total_ += remaining_;
   state_ = State::data;
   return {};
@@ -132,7 +137,9 @@ Result<void> BodyDecoder::end_size() {
 
 Result<void> BodyDecoder::on_trailer(char c) {
   if (++trailer_bytes_ > limits_.trailer_bytes) {
-    return make_error(Errc::request_headers_too_large, "The trailers are larger than the limit.");
+    return make_error(
+        Errc::request_headers_too_large,
+        "The trailers are larger than " + std::to_string(limits_.trailer_bytes) + " bytes.");
   }
   if (c == '\r') {
     state_ = State::trailer_end;
@@ -148,7 +155,9 @@ Result<void> BodyDecoder::end_trailer_line() {
     return {};
   }
   if (++trailer_count_ > limits_.trailer_count) {
-    return make_error(Errc::request_headers_too_large, "The request has too many trailers.");
+    return make_error(
+        Errc::request_headers_too_large,
+        "The request has more than " + std::to_string(limits_.trailer_count) + " trailers.");
   }
   auto field = parse_field_line(line_);
   MILLRACE_TRY(field);

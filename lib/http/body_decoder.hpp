@@ -20,6 +20,9 @@ struct BodyLimits {
   std::size_t trailer_count = 32;
 };
 
+// Errors: body_too_large names the limit.
+Error oversized_body(std::uint64_t limit);
+
 // Chunk extensions and trailers are checked and dropped: nothing in a trailer is worth the risk
 // that it is taken for a header.
 class BodyDecoder {

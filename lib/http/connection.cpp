@@ -170,15 +170,15 @@ void Connection::on_head(bool body_has_come) {
   if (match.handler == nullptr && head.method == "OPTIONS") return answer_options(match.allow);
   if (match.handler == nullptr) {
     return answer_error(
-        make_error(Errc::method_not_allowed,
-                   "The route " + shown(head.path) + " answers " + match.allow + " only."),
+        make_error(Errc::method_not_allowed, "The route " + shown(head.path) + " does not allow " +
+                                                 shown(head.method) + "; use " + match.allow + "."),
         {{"Allow", match.allow}}, keep_alive);
   }
   if (auto coding = check_coding(head); !coding) {
     return answer_error(coding.error(), {{"Accept-Encoding", std::string(identity)}}, keep_alive);
   }
   if (head.content_length > context_->options.body.body_bytes) {
-    return refuse(make_error(Errc::body_too_large));
+    return refuse(oversized_body(context_->options.body.body_bytes));
   }
   incoming_->handler = match.handler;
   if (head.framing == Framing::none) return dispatch();
@@ -235,6 +235,7 @@ void Connection::dispatch() {
       std::make_shared<ResponseStream>(shared_from_this(), std::move(incoming->exchange));
   response_ = stream;
   RequestHead& head = incoming->head;
+  const std::string route = head.path;
   try {
     (*incoming->handler)(
         Request{std::move(head.method), std::move(head.target), std::move(head.path),
@@ -242,7 +243,8 @@ void Connection::dispatch() {
                 remote_address_},
         stream);
   } catch (...) {
-    const Error failure = make_error(Errc::internal, "The handler of the route failed.");
+    const Error failure =
+        make_error(Errc::internal, "The handler of the route " + shown(route) + " failed.");
     if (!stream->send_error(failure) && stream->is_open()) close();
   }
 }

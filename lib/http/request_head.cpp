@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "http/syntax.hpp"
 
 namespace millrace::http {
@@ -36,6 +37,11 @@ Error bad_length(std::string message) {
   return make_error(Errc::invalid_body_length, std::move(message));
 }
 
+Error long_target(std::size_t limit) {
+  return make_error(Errc::target_too_long,
+                    "The request target is longer than " + std::to_string(limit) + " bytes.");
+}
+
 // Takes the next line with its CRLF off `rest`.
 std::optional<std::string_view> take_line(std::string_view& rest) {
   const std::size_t end = rest.find("\r\n");
@@ -54,10 +60,11 @@ Result<int> parse_version(std::string_view text) {
                           (number.size() == 1 ||
                            (number.size() == 3 && number[1] == '.' && is_digits(number.substr(2))));
   if (is_version) {
-    return make_error(Errc::http_version_not_supported,
-                      "The server speaks HTTP/1.1 and HTTP/1.0 only.");
+    return make_error(
+        Errc::http_version_not_supported,
+        "The server does not support " + shown_text(text) + "; use HTTP/1.1 or HTTP/1.0.");
   }
-  return bad_line("The request line must end with 'HTTP/1.1' and nothing behind it.");
+  return bad_line("The request line must end with 'HTTP/1.1', not " + shown_text(text) + ".");
 }
 
 Result<void> parse_request_line(std::string_view line, const HeadLimits& limits,
@@ -65,20 +72,23 @@ Result<void> parse_request_line(std::string_view line, const HeadLimits& limits,
   const std::size_t first = line.find(' ');
   const std::string_view method = line.substr(0, first);
   if (!is_token(method)) {
-    return bad_line("The method has a character that methods may not have.");
+    return bad_line("The method " + shown_text(method) +
+                    " has a character that is not allowed in a method.");
   }
   if (first == line.npos) {
-    return bad_line("The request line must be 'METHOD target HTTP/1.1'.");
+    return bad_line("The request line must be 'METHOD target HTTP/1.1', not " + shown_text(line) +
+                    ".");
   }
   const std::string_view rest = line.substr(first + 1);
   const std::size_t second = rest.find(' ');
   const std::string_view target = rest.substr(0, second);
-  if (target.size() > limits.target_bytes) return make_error(Errc::target_too_long);
+  if (target.size() > limits.target_bytes) return long_target(limits.target_bytes);
   if (target.empty() || second == rest.npos) {
     return bad_line("The request line must be 'METHOD target HTTP/1.1' with single spaces.");
   }
   if (!is_visible(target) || target.find('#') != target.npos) {
-    return bad_line("The request target has a character that must be percent-encoded.");
+    return bad_line("The request target " + shown_text(target) +
+                    " has a character that must be percent-encoded.");
   }
   auto version = parse_version(rest.substr(second + 1));
   MILLRACE_TRY(version);
@@ -122,8 +132,8 @@ Result<void> check_host(const Headers& headers) {
     return make_error(Errc::invalid_host, "The Host header is missing or empty.");
   }
   if (!parse_authority(*host)) {
-    return make_error(Errc::invalid_host,
-                      "The Host header is not a host name with an optional port.");
+    return make_error(Errc::invalid_host, "The Host header " + shown_text(*host) +
+                                              " is not a host name with an optional port.");
   }
   return {};
 }
@@ -140,14 +150,16 @@ Result<void> parse_target(RequestHead& head) {
     rest.remove_prefix(scheme.size());
     const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
     if (!equal_ignoring_case(authority, head.headers.find("Host").value_or(""))) {
-      return make_error(Errc::invalid_host,
-                        "The request target names another host than the Host header.");
+      return make_error(Errc::invalid_host, "The request target names the host " +
+                                                shown_text(authority) +
+                                                ", but the Host header names another.");
     }
     rest.remove_prefix(authority.size());
     if (rest.empty()) rest = "/";
   }
   if (!rest.starts_with('/')) {
-    return bad_line("The request target must be a path that begins with '/'.");
+    return bad_line("The request target " + shown_text(head.target) +
+                    " must be a path that begins with '/'.");
   }
   const std::size_t mark = rest.find('?');
   head.path = rest.substr(0, mark);
@@ -160,7 +172,7 @@ Result<void> check_transfer_coding(std::string_view coding, int minor_version) {
     return bad_length("HTTP/1.0 has no Transfer-Encoding; send a Content-Length.");
   }
   if (equal_ignoring_case(coding, "chunked")) return {};
-  return bad_length("Transfer-Encoding must be one 'chunked'.");
+  return bad_length("Transfer-Encoding must be one 'chunked', not " + shown_text(coding) + ".");
 }
 
 Result<void> decide_framing(RequestHead& head) {
@@ -176,7 +188,8 @@ Result<void> decide_framing(RequestHead& head) {
   }
   if (length) {
     if (!is_digits(*length) || length->size() > longest_length_digits) {
-      return bad_length("Content-Length must be one decimal number.");
+      return bad_length("Content-Length must be one decimal number, not " + shown_text(*length) +
+                        ".");
     }
     for (const char c : *length) {
       head.content_length = head.content_length * 10 + static_cast<std::uint64_t>(c - '0');
@@ -191,7 +204,9 @@ Result<void> decide_expectation(RequestHead& head) {
   const auto expectation = head.headers.find("Expect");
   if (!expectation || head.minor_version == 0) return {};
   if (!equal_ignoring_case(*expectation, "100-continue")) {
-    return make_error(Errc::expectation_failed, "The only expectation met is 100-continue.");
+    return make_error(Errc::expectation_failed, "The server does not support the expectation " +
+                                                    shown_text(*expectation) +
+                                                    ", only 100-continue.");
   }
   head.expects_continue = head.framing != Framing::none;
   return {};
@@ -211,7 +226,10 @@ void decide_persistence(RequestHead& head) {
 }  // namespace
 
 Result<void> HeadScanner::check_byte(char c) const {
-  if (at_ >= limits_.head_bytes) return make_error(Errc::request_headers_too_large);
+  if (at_ >= limits_.head_bytes)
+    return make_error(
+        Errc::request_headers_too_large,
+        "The request head is larger than " + std::to_string(limits_.head_bytes) + " bytes.");
   if (c == '\n') {
     if (after_return_) return {};
     return make_error(line_ == 0 ? Errc::invalid_request_line : Errc::invalid_header,
@@ -219,14 +237,14 @@ Result<void> HeadScanner::check_byte(char c) const {
   }
   if (after_return_) {
     return make_error(line_ == 0 ? Errc::invalid_request_line : Errc::invalid_header,
-                      "A CR stands alone; it may only be part of a CR LF.");
+                      "A CR is not followed by LF; lines of the head end with CR LF.");
   }
   if (c != '\r' && !class_of(c).field_value) {
     return make_error(line_ == 0 ? Errc::invalid_request_line : Errc::invalid_header,
                       "The request head has a control character.");
   }
   if (line_ == 0 && line_bytes_ > limits_.target_bytes + request_line_overhead) {
-    return make_error(Errc::target_too_long);
+    return long_target(limits_.target_bytes);
   }
   return {};
 }
@@ -245,7 +263,7 @@ Result<std::size_t> HeadScanner::scan(std::string_view bytes) {
     } else if (line_ > 0) {
       return at_ + 1;
     } else if (std::exchange(skipped_empty_line_, true)) {
-      return bad_line("More than one empty line stands before the request line.");
+      return bad_line("More than one empty line precedes the request line.");
     }
   }
   return std::size_t{0};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "http/syntax.hpp"
 
 namespace millrace::http {
@@ -87,13 +88,15 @@ std::string date_now() {
 
 Result<void> check_response(int status, const Headers& headers) {
   if (status < lowest_status || status > highest_status) {
-    return make_error(Errc::invalid_argument, "A response status must be from 200 to 599.");
+    return make_error(Errc::invalid_argument, "A response status must be from 200 to 599, not " +
+                                                  std::to_string(status) + ".");
   }
   for (const Header& field : headers) {
     if (!is_token(field.name) || !is_field_value(field.value)) {
       return make_error(Errc::invalid_argument,
-                        "A response header has a name or value with a character that headers may "
-                        "not have, such as a line break.");
+                        "The response header " + shown_text(field.name) +
+                            " has a character in its name or value that headers must not have, "
+                            "such as a line break.");
     }
     for (const std::string_view name : server_fields) {
       if (equal_ignoring_case(field.name, name)) {

@@ -17,11 +17,11 @@ ResponseStream::~ResponseStream() {
     return;
   }
   exchange_.keep_alive = false;
-  (void)send_error(make_error(Errc::internal, "The handler of the route gave no answer."));
+  (void)send_error(make_error(Errc::internal, "The handler of the route ended without an answer."));
 }
 
 Result<void> ResponseStream::check_start(int status, const Headers& headers) const {
-  if (closed_) return make_error(Errc::connection_lost, "The client is gone.");
+  if (closed_) return make_error(Errc::connection_lost, "The client closed the connection.");
   if (connection_ == nullptr || started_) {
     return make_error(Errc::internal, "The response was already begun.");
   }

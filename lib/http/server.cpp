@@ -184,7 +184,9 @@ void Server::State::admit(const std::shared_ptr<Connection>& connection) {
   context.connections.insert(connection);
   if (open == 0) tick();
   if (open < limit) return connection->start();
-  Error error = make_error(Errc::too_many_connections);
+  Error error =
+      make_error(Errc::too_many_connections, "The server already has " + std::to_string(limit) +
+                                                 " connections, which is its limit.");
   error.retry_after = std::chrono::seconds(1);
   connection->refuse(error);
 }
@@ -260,7 +262,8 @@ Server::~Server() {
 }
 
 Result<std::uint16_t> Server::listen(ServerOptions options, Router router) {
-  if (state_) return make_error(Errc::internal, "The server listens already; make another one.");
+  if (state_)
+    return make_error(Errc::internal, "The server is already listening; create another one.");
   tcp::acceptor acceptor(loop_.context());
   if (const auto error = open_acceptor(acceptor, loop_.context(), options)) {
     return listen_error(options, error);

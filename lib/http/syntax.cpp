@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/shown.hpp"
+
 namespace millrace::http {
 namespace {
 
@@ -105,17 +107,20 @@ bool list_contains(std::string_view list, std::string_view element) {
 Result<FieldLine> parse_field_line(std::string_view line) {
   if (line.starts_with(' ') || line.starts_with('\t')) {
     return make_error(Errc::invalid_header,
-                      "A header line begins with a space; folded headers are not accepted.");
+                      "The header line " + shown_text(line, 40) +
+                          " begins with a space; folded headers are not accepted.");
   }
   const std::size_t colon = line.find(':');
   if (colon == line.npos) {
-    return make_error(Errc::invalid_header, "A header line has no colon; write 'name: value'.");
+    return make_error(Errc::invalid_header, "The header line " + shown_text(line, 40) +
+                                                " has no colon; send 'name: value'.");
   }
   const std::string_view name = line.substr(0, colon);
   if (!is_token(name)) {
     return make_error(Errc::invalid_header,
-                      "A header name is empty or has a character that names may not have, such as "
-                      "a space before the colon.");
+                      "The header name " + shown_text(name, 40) +
+                          " is empty or has a character that is not allowed, such as "
+                          "a space before the colon.");
   }
   const std::string_view value = line.substr(colon + 1);
   if (!is_field_value(value)) {

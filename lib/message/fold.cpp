@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/shown.hpp"
+
 namespace millrace::message {
 namespace {
 
@@ -80,7 +82,8 @@ Result<void> Folder::feed(std::string_view events_json) {
   const auto events = document.parse(events_json);
   if (!events) return events.error();
   if (!events.value().is_array()) {
-    return make_error(Errc::invalid_argument, "The events must be an array of AG-UI events.");
+    return make_error(Errc::invalid_argument, "The events must be an array of AG-UI events, not " +
+                                                  shown_value(events.value()) + ".");
   }
   for (const json::Value event : events.value().items()) feed(event);
   return {};

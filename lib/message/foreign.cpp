@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/shown.hpp"
 #include "message/json_builder.hpp"
 #include "message/parts.hpp"
 
@@ -107,7 +108,8 @@ Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::st
   const std::string_view type = part["type"].string();
   Media media;
   if (type == "text" || (part["type"].is_nothing() && part["text"].is_string())) {
-    if (!part["text"].is_string()) return wrong(where, ".text must be a string.");
+    if (!part["text"].is_string())
+      return wrong(where, ".text must be a string, not " + shown_value(part["text"]) + ".");
     if (part["type"].is_nothing()) {
       write_text_part(out, part["text"].string());
     } else {
@@ -132,12 +134,12 @@ Result<void> write_part(JsonBuilder& out, const json::Value& part, const std::st
   }
   if (row != media_parts.end() || is_media(type)) {
     return wrong(where,
-                 " says in none of the known ways where its bytes are: give `source` with "
+                 " has no known source of its bytes: give `source` with "
                  "`type` data, url or file, `value`, and `mimeType`.");
   }
   return wrong(where, " has the type \"" + redacted(type, 64) +
-                          "\", which no model is told. Known are text, image, audio, video and "
-                          "document; messages of a provider's own shape take `format`.");
+                          "\", which is not supported. Use text, image, audio, video or "
+                          "document, or give `format` for messages in a provider's own shape.");
 }
 
 Result<void> write_parts(JsonBuilder& out, const json::Value& parts, const std::string& where,

@@ -238,8 +238,8 @@ bool is_paired(std::span<const Message> messages) {
 
 Result<void> check_history(std::span<const Message> messages) {
   constexpr std::array<std::string_view, 4> wrongs{
-      " answers no open tool call: ", " does not stand behind its tool call: ",
-      " has a tool call without result: ", " has two tool calls of one id: "};
+      " answers no open tool call: ", " does not follow its tool call: ",
+      " has a tool call without result: ", " has two tool calls with one id: "};
   Plan plan(messages);
   if (plan.changes().empty()) return {};
   const Change& change = plan.changes().front();

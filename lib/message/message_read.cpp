@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/shown.hpp"
 #include "message/message.hpp"
 
 namespace millrace::message {
@@ -46,7 +47,10 @@ std::string further_members(const json::Value& object,
 Result<void> read_text(std::string& out, const json::Value& value, std::string_view where,
                        std::string_view member) {
   if (value.is_nothing()) return {};
-  if (!value.is_string()) return wrong(where, std::string(member).append(" must be a string."));
+  if (!value.is_string())
+    return wrong(
+        where,
+        std::string(member).append(" must be a string, not ").append(shown_value(value)) + ".");
   out = value.string();
   return {};
 }
@@ -70,14 +74,16 @@ void read_own_metadata(Metadata& out, const json::Value& own) {
 
 Result<void> read_metadata(Metadata& out, const json::Value& value, std::string_view where) {
   if (value.is_nothing()) return {};
-  if (!value.is_object()) return wrong(where, ".metadata must be an object.");
+  if (!value.is_object())
+    return wrong(where, ".metadata must be an object, not " + shown_value(value) + ".");
   out.merge(value);
   return {};
 }
 
 Result<ToolCall> read_call(const json::Value& value, std::string_view where) {
   const json::Value function = value["function"];
-  if (!function.is_object()) return wrong(where, ".function must be an object.");
+  if (!function.is_object())
+    return wrong(where, ".function must be an object, not " + shown_value(function) + ".");
   ToolCall call;
   MILLRACE_TRY(read_text(call.id, value["id"], where, ".id"));
   MILLRACE_TRY(read_text(call.name, function["name"], where, ".function.name"));
@@ -96,7 +102,8 @@ Result<ToolCall> read_call(const json::Value& value, std::string_view where) {
 
 Result<void> read_calls(Message& out, const json::Value& calls, std::string_view where) {
   if (calls.is_nothing()) return {};
-  if (!calls.is_array()) return wrong(where, ".toolCalls must be an array.");
+  if (!calls.is_array())
+    return wrong(where, ".toolCalls must be an array, not " + shown_value(calls) + ".");
   out.tool_calls.reserve(calls.size());
   for (const json::Value item : calls.items()) {
     const std::string place =
@@ -118,8 +125,9 @@ Result<void> read_content(Message& out, const json::Value& content, std::string_
   } else if (content.is_object() && is_activity) {
     out.content = {Content::Kind::object, content.to_json(json::Surrogates::keep)};
   } else {
-    return wrong(where, is_activity ? ".content must be an object."
-                                    : ".content must be a string or an array of content parts.");
+    const std::string expected =
+        is_activity ? "an object" : "a string or an array of content parts";
+    return wrong(where, ".content must be " + expected + ", not " + shown_value(content) + ".");
   }
   return {};
 }
@@ -128,7 +136,8 @@ Result<Role> read_role(const json::Value& value, std::string_view where) {
   if (const auto role = role_named(value.string())) return *role;
   return wrong(where,
                ".role must be one of user, assistant, system, developer, tool, reasoning and "
-               "activity.");
+               "activity, not " +
+                   shown_value(value) + ".");
 }
 
 }  // namespace
@@ -178,7 +187,8 @@ void Metadata::merge(const json::Value& object) {
 }
 
 Result<Message> read_message(const json::Value& value, std::string_view where) {
-  if (!value.is_object()) return wrong(where, " must be an object.");
+  if (!value.is_object())
+    return wrong(where, " must be an object, not " + shown_value(value) + ".");
   const auto role = read_role(value["role"], where);
   if (!role) return role.error();
   Message message;
@@ -204,7 +214,8 @@ Result<Message> read_message(const json::Value& value, std::string_view where) {
 
 Result<Messages> read_messages(const json::Value& array) {
   if (!array.is_array()) {
-    return make_error(Errc::invalid_messages, "The messages must be an array of messages.");
+    return make_error(Errc::invalid_messages,
+                      "The messages must be an array of messages, not " + shown_value(array) + ".");
   }
   Messages messages;
   messages.reserve(array.size());

@@ -95,9 +95,8 @@ bool is_translated(const AddressBytes& address) {
 }
 
 Error blocked(const Url& url, std::string_view why) {
-  return make_error(Errc::address_blocked, url.origin() +
-                                               " may not be reached: " + std::string(why) +
-                                               ". Name it in `allow` if it is meant to be.");
+  return make_error(Errc::address_blocked, url.origin() + " is not allowed: " + std::string(why) +
+                                               ". Add it to `allow` if the request is intended.");
 }
 
 struct Place {
@@ -144,7 +143,7 @@ Result<AddressBytes> parse_address(std::string_view text) {
   if (inet_pton(AF_INET6, terminated.c_str(), bytes.data()) == 1) return bytes;
   std::array<std::uint8_t, 4> ipv4{};
   if (inet_pton(AF_INET, terminated.c_str(), ipv4.data()) == 1) return mapped(ipv4.data());
-  return make_error(Errc::invalid_argument, "'" + terminated + "' is no numeric address.");
+  return make_error(Errc::invalid_argument, "'" + terminated + "' is not a numeric address.");
 }
 
 std::string_view special_purpose(const AddressBytes& address) {
@@ -244,25 +243,25 @@ Result<void> AddressGuard::check_url(const Url& url) const {
   const std::string_view place =
       std::string_view(url.text).substr(authority, url.text.find('/', authority) - authority);
   if (place.find_first_of("%\\@") != std::string_view::npos) {
-    return blocked(url, "its address has a zone or a name that not everybody reads the same way");
+    return blocked(url, "its host has a zone or a name that resolvers read differently");
   }
   if (names(url)) return {};
   if (allows_written(url)) return {};
   if (https_only_ && url.scheme != "https") return blocked(url, "only https: is allowed");
   if (std::find(ports_.begin(), ports_.end(), url.port) == ports_.end()) {
-    return blocked(url, "its port is none of those that are allowed");
+    return blocked(url, "its port " + url.port + " is not on the allow list");
   }
   if (is_numeric(url.host)) return check_address(url, url.host);
   const std::string host = without_dot(url.host);
   if (host.starts_with('.') || host.ends_with('.') || host.find("..") != std::string::npos) {
-    return blocked(url, "its name has an empty part");
+    return blocked(url, "its host has an empty label");
   }
   if (ends_in_number(host)) return blocked(url, "its host is a number in an unusual notation");
   const bool is_private =
       host.find('.') == std::string::npos ||
       std::any_of(private_suffixes.begin(), private_suffixes.end(),
                   [&](std::string_view suffix) { return is_below(host, suffix); });
-  if (is_private) return blocked(url, "its name is one of a private network");
+  if (is_private) return blocked(url, "its host is a name of a private network");
   // Whether the list holds its addresses is known when they are.
   return {};
 }
@@ -277,7 +276,7 @@ Result<void> AddressGuard::check_bytes(const Url& url, const AddressBytes& bytes
   if (holds(bytes, url.port)) return {};
   const std::string_view block = special_purpose(bytes);
   if (!block.empty()) return blocked(url, "its address is one of " + std::string(block));
-  if (allowed_only_) return blocked(url, "only what is named may be reached");
+  if (allowed_only_) return blocked(url, "only the hosts in `allow` are allowed");
   return {};
 }
 

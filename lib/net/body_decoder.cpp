@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "base/shown.hpp"
 #include "net/request_rules.hpp"
 
 namespace millrace::net {
@@ -41,6 +42,7 @@ class Inflater final : public BodyDecoder {
  private:
   Result<void> open(char first);
   bool begin_member(std::string_view& input);
+  [[nodiscard]] Error corrupt(std::string_view what) const;
 
   Coding coding_;
   z_stream stream_{};
@@ -59,6 +61,13 @@ Result<void> Inflater::open(char first) {
   }
   is_open_ = true;
   return {};
+}
+
+Error Inflater::corrupt(std::string_view what) const {
+  const std::string name = coding_ == Coding::gzip ? "gzip" : "deflate";
+  return make_error(
+      Errc::decompression_failed,
+      "The compressed body (" + name + ") could not be decoded: " + std::string(what) + ".", what);
 }
 
 // After a member another may follow; anything else there is padding and ignored.
@@ -94,8 +103,7 @@ Result<std::string_view> Inflater::next(std::string_view& input, std::span<char>
     if (state == Z_STREAM_END) {
       is_member_ended_ = true;
     } else if (state != Z_OK && !(state == Z_BUF_ERROR && input.empty())) {
-      return make_error(Errc::decompression_failed, {},
-                        stream_.msg != nullptr ? stream_.msg : "corrupt data");
+      return corrupt(stream_.msg != nullptr ? stream_.msg : "corrupt data");
     } else if (input.empty()) {
       break;
     }
@@ -106,7 +114,7 @@ Result<std::string_view> Inflater::next(std::string_view& input, std::span<char>
 Result<void> Inflater::finish() {
   if (!is_open_ || is_member_ended_) return {};
   return make_error(Errc::stream_truncated,
-                    "The compressed body ended in the middle: the answer is not complete.");
+                    "The compressed body ended early; the answer is not complete.");
 }
 
 }  // namespace
@@ -117,8 +125,8 @@ Result<std::unique_ptr<BodyDecoder>> BodyDecoder::for_encoding(std::string_view 
   });
   if (row == codings.end()) {
     return make_error(Errc::unsupported_encoding,
-                      "The body has a content encoding other than gzip or deflate: ask the server "
-                      "for one of them in Accept-Encoding.",
+                      "The body has the content encoding " + shown_text(content_encoding) +
+                          "; request gzip or deflate in Accept-Encoding.",
                       content_encoding);
   }
   if (row->coding == Coding::identity) return std::unique_ptr<BodyDecoder>();

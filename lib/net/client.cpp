@@ -227,7 +227,9 @@ void Client::State::run(TransferId id, const os::Addresses& addresses) {
   if (is_ready) driver_.prepare(entry->transfer->easy());
   entry->is_running = is_ready && driver_.add(entry->transfer->easy());
   if (!entry->is_running) {
-    tell_later(drop(id), make_error(Errc::internal, "No memory to start the request."));
+    tell_later(drop(id),
+               make_error(Errc::internal,
+                          "There is no memory to start the request; make fewer calls at a time."));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shown.hpp"
+
 namespace millrace::net {
 namespace {
 
@@ -57,11 +59,12 @@ void strip(std::string& value) {
 Result<void> check_header(Header& header) {
   if (!is_token(header.name)) {
     return make_error(Errc::invalid_argument,
-                      "A header name is empty or contains a character that names cannot contain.");
+                      "The header name " + shown_text(header.name) +
+                          " is empty or contains a character that is not allowed in a name.");
   }
   if (is_one_of(refused, header.name)) {
     return make_error(Errc::invalid_argument,
-                      "The header " + header.name + " cannot be set: leave it out.");
+                      "The header " + header.name + " is set by the engine; leave it out.");
   }
   strip(header.value);
   if (!is_field_value(header.value)) {
@@ -73,16 +76,18 @@ Result<void> check_header(Header& header) {
 
 Result<void> check_sizes(const Request& request) {
   if (request.limits.header_bytes > most_header_bytes) {
-    return make_error(Errc::invalid_argument, "The limit of the response headers is larger than " +
-                                                  std::to_string(most_header_bytes) + " bytes.");
+    return make_error(Errc::invalid_argument, "The limit of the response headers is " +
+                                                  std::to_string(request.limits.header_bytes) +
+                                                  " bytes; it must be at most " +
+                                                  std::to_string(most_header_bytes) + ".");
   }
   std::size_t bytes = request.url.size();
   for (const Header& header : request.headers) bytes += header.name.size() + header.value.size();
   if (bytes <= most_request_head_bytes) return {};
-  return make_error(Errc::invalid_argument,
-                    "The URL and the headers of the request are larger than " +
-                        std::to_string(most_request_head_bytes) +
-                        " bytes: send what is long in the body.");
+  return make_error(Errc::invalid_argument, "The URL and the headers of the request have " +
+                                                std::to_string(bytes) + " bytes, more than " +
+                                                std::to_string(most_request_head_bytes) +
+                                                "; send long data in the body.");
 }
 
 }  // namespace
@@ -125,7 +130,8 @@ bool has_one_length(const std::vector<Header>& headers) {
 
 Result<void> check_request(Request& request) {
   if (!is_token(request.method) || is_one_of(refused_methods, request.method)) {
-    return make_error(Errc::invalid_argument, "The method cannot be used: give an HTTP method.");
+    return make_error(Errc::invalid_argument, "The method " + shown_text(request.method) +
+                                                  " is not supported; use another HTTP method.");
   }
   if (request.has_body && request.method == "HEAD") {
     return make_error(Errc::invalid_argument, "A HEAD request cannot have a body.");
@@ -136,7 +142,9 @@ Result<void> check_request(Request& request) {
     const bool is_length = same_name(header.name, "content-length");
     if (is_length && header.value != std::to_string(request.body.size())) {
       return make_error(Errc::invalid_argument,
-                        "The header Content-Length differs from the body: leave it out.");
+                        "The header Content-Length is " + shown_text(header.value) +
+                            ", but the body has " + std::to_string(request.body.size()) +
+                            " bytes; leave it out.");
     }
   }
   std::erase_if(request.headers,

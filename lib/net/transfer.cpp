@@ -46,9 +46,9 @@ Result<void> Transfer::prepare() {
 
 Result<void> Transfer::follow() {
   if (hop_ >= request_.max_redirects) {
-    return make_error(Errc::too_many_redirects, url_.origin() + " redirects again after " +
-                                                    std::to_string(hop_) +
-                                                    " redirects, which is the limit.");
+    return make_error(Errc::too_many_redirects,
+                      url_.origin() + " redirects again after " + std::to_string(hop_) +
+                          " redirects, which is the limit; use the final address.");
   }
   auto next = follow_location(url_, location_);
   if (!next) return std::move(next).error();
@@ -70,9 +70,10 @@ Result<void> Transfer::permit_url() const {
   if (!request_.guard) return {};
   if (has_proxy() && !request_.guard->trusts_proxy()) {
     return make_error(Errc::address_blocked,
-                      "A guarded request cannot go through a proxy, which looks up names itself: "
-                      "leave out the proxy, or set `trustsProxy` when it refuses private "
-                      "addresses.");
+                      "The request to " + url_.origin() +
+                          " must not use a proxy, which would resolve the host itself; "
+                          "leave out the proxy, or set `trustsProxy` if the proxy rejects private "
+                          "addresses.");
   }
   return request_.guard->check_url(url_);
 }
@@ -174,7 +175,7 @@ std::string Transfer::timeout_sentence(Errc code) const {
       " within " + std::to_string(deadlines_.limit_of(code).count()) + " ms: ";
   switch (code) {
     case Errc::connect_timeout:
-      return "No connection to " + origin + (uses_proxy() ? " by way of the proxy" : "") + within +
+      return "No connection to " + origin + (uses_proxy() ? " through the proxy" : "") + within +
              (uses_proxy() ? "check the proxy, " : "check ") +
              "the address and the network, or raise the connect timeout.";
     case Errc::first_byte_timeout:
@@ -194,9 +195,10 @@ bool Transfer::guarded(Work work) {
   try {
     work();
   } catch (const std::exception& thrown) {
-    fail(make_error(Errc::internal, "The handling of the response failed.", thrown.what()));
+    fail(make_error(Errc::internal, "The response of " + url_.origin() + " could not be handled.",
+                    thrown.what()));
   } catch (...) {
-    fail(make_error(Errc::internal, "The handling of the response failed."));
+    fail(make_error(Errc::internal, "The response of " + url_.origin() + " could not be handled."));
   }
   return !is_stopped();
 }
@@ -333,10 +335,10 @@ void Transfer::deliver(std::string_view decoded) {
 }
 
 Error Transfer::too_large() const {
-  return make_error(Errc::response_too_large, "The response of " + url_.origin() +
-                                                  " is larger than " +
-                                                  std::to_string(request_.limits.decoded_bytes) +
-                                                  " bytes: raise the limit if it is meant to be.");
+  return make_error(Errc::response_too_large,
+                    "The response of " + url_.origin() + " is larger than " +
+                        std::to_string(request_.limits.decoded_bytes) +
+                        " bytes; raise `limits.decodedBytes` if such a response is intended.");
 }
 
 }  // namespace millrace::net

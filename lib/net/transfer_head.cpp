@@ -85,7 +85,7 @@ void Transfer::head_complete() {
   }
   if (status_ == switching_protocols) {
     fail(make_error(Errc::protocol_error,
-                    url_.origin() + " switched to another protocol without being asked."));
+                    url_.origin() + " switched to another protocol, which was not requested."));
     return;
   }
   if (status_ < first_final_status) {

@@ -133,10 +133,10 @@ Errc refined(Errc error, const TransportFailure& failure) {
 
 std::string proxy_sentence(int status, const std::string& origin, bool is_reached = false) {
   constexpr int authentication_required = 407;
-  std::string text = "The proxy on the way to " + origin;
+  std::string text = "The proxy for " + origin;
   if (status == 0 && is_reached) {
     return text.append(
-        " ended the connection without passing it on: check its address and that "
+        " closed the connection without forwarding it: check its address and that "
         "it is a proxy.");
   }
   if (status == 0) return text.append(" cannot be reached: check its address.");
@@ -149,7 +149,7 @@ std::string proxy_sentence(int status, const std::string& origin, bool is_reache
 
 // What is trusted is said by the caller, or by the process' environment.
 std::string tls_sentence(const TransportFailure& failure, const std::string& origin) {
-  std::string text = "The TLS connection to " + origin + " was refused. ";
+  std::string text = "The TLS connection to " + origin + " was rejected. ";
   const bool is_other_name = has(failure.detail, "subject name") && has(failure.detail, "match");
   if (is_other_name) return text.append("Its certificate is for another name: check the address.");
   if (has(failure.detail, "certificate has expired")) {
@@ -168,7 +168,7 @@ std::string tls_sentence(const TransportFailure& failure, const std::string& ori
 }
 
 std::string protocol_sentence(const std::string& origin) {
-  return origin + " does not speak HTTP correctly.";
+  return origin + " sent an invalid HTTP response.";
 }
 
 std::string header_sentence(const std::string& origin, std::size_t limit) {
@@ -183,7 +183,7 @@ std::string transfer_coding_sentence(const std::string& origin) {
 std::string sentence(Errc error, const TransportFailure& failure, const std::string& origin) {
   switch (error) {
     case Errc::connect_failed:
-      return "No connection to " + origin + ": check that the server runs and can be reached.";
+      return "No connection to " + origin + ": check that the server is running and reachable.";
     case Errc::proxy_failed: {
       const bool is_unreachable =
           failure.code == CURLE_COULDNT_CONNECT || failure.code == CURLE_COULDNT_RESOLVE_PROXY;
@@ -193,7 +193,7 @@ std::string sentence(Errc error, const TransportFailure& failure, const std::str
       return proxy_sentence(is_refusal ? failure.connect_status : 0, origin, is_reached);
     }
     case Errc::connect_timeout:
-      return "The connection to " + origin + (failure.has_proxy ? " by way of the proxy" : "") +
+      return "The connection to " + origin + (failure.has_proxy ? " through the proxy" : "") +
              " was not made in time.";
     case Errc::connection_lost:
       return failure.is_in_head

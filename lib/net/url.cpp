@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "net/curl_handles.hpp"
 
 namespace millrace::net {
@@ -132,28 +133,35 @@ Result<Url> read(const CurlUrl& url, std::string_view written, Errc code) {
   Url out;
   out.scheme = lower(part(url, CURLUPART_SCHEME));
   if (out.scheme != "http" && out.scheme != "https") {
-    return make_error(code, "The URL's scheme is \"" + out.scheme + "\": use http or https.");
+    return make_error(code, "The scheme of the URL is '" + out.scheme + "'; use http or https.");
   }
   out.host = lower(part(url, CURLUPART_HOST));
   if (out.host.starts_with('[') && out.host.ends_with(']')) {
     out.host = out.host.substr(1, out.host.size() - 2);
   }
-  if (out.host.empty()) return make_error(code, "The URL has no host.");
+  if (out.host.empty())
+    return make_error(code, "The URL " + shown_address(written) +
+                                " has no host; give an absolute http or https URL.");
   if (std::any_of(out.host.begin(), out.host.end(), [](char c) { return (c & 0x80) != 0; })) {
-    return make_error(code, "The URL's host is not ASCII: write it in its punycode form (xn--).");
+    return make_error(
+        code, "The host " + shown_text(out.host) + " is not ASCII; give its punycode form (xn--).");
   }
   if (out.host == "." || out.host.ends_with("..")) {
-    return make_error(code, "The URL's host ends in an empty part: leave out the dots behind it.");
+    return make_error(code, "The host " + shown_text(out.host) +
+                                " ends in an empty label; remove the dots at its end.");
   }
   if (is_address_with_dot(out.host, written)) {
-    return make_error(code, "The URL's host is a number with a dot behind it: leave out the dot.");
+    return make_error(code, "The host " + shown_text(out.host) +
+                                " is a number that ends with a dot; remove the dot.");
   }
   drop_dot_of_localhost(url, out.host);
   const std::string text = canonical(part(url, CURLUPART_URL));
   const bool is_set = curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
   out.port = part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
   out.text = part(url, CURLUPART_URL);
-  if (!is_set || out.port.empty() || out.text.empty()) return make_error(code);
+  if (!is_set || out.port.empty() || out.text.empty()) {
+    return make_error(code, "The URL " + shown_address(written) + " is not valid.");
+  }
   return out;
 }
 
@@ -182,19 +190,22 @@ bool ends_in_number(std::string_view host) {
 Result<Url> parse_url(std::string_view text) {
   if (has_control_bytes(text) || text.find(' ') != std::string_view::npos) {
     return make_error(Errc::invalid_url,
-                      "The URL contains a space or control character: percent-encode it.");
+                      "The URL " + shown_address(text) +
+                          " contains a space or control character; percent-encode it.");
   }
   const CurlUrl url(curl_url());
   const CURLUcode failed = curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(),
                                         CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE);
   if (failed != CURLUE_OK) {
-    return make_error(Errc::invalid_url,
-                      "The URL cannot be read: give an absolute http or https URL.",
-                      curl_url_strerror(failed));
+    return make_error(
+        Errc::invalid_url,
+        "The URL " + shown_address(text) + " is not valid; give an absolute http or https URL.",
+        curl_url_strerror(failed));
   }
   if (!part(url, CURLUPART_USER).empty() || !part(url, CURLUPART_PASSWORD).empty()) {
     return make_error(Errc::invalid_url,
-                      "The URL contains credentials: send them in an Authorization header.");
+                      "The URL " + shown_address(text) +
+                          " contains credentials; send them in an Authorization header.");
   }
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
   return read(url, text, Errc::invalid_url);
@@ -210,17 +221,19 @@ Result<Url> follow_location(const Url& base, std::string_view location) {
       curl_url_set(url.get(), CURLUPART_URL, std::string(location).c_str(),
                    CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE) == CURLUE_OK;
   if (!is_readable) {
-    return make_error(Errc::protocol_error, base.origin() + " redirected to an unreadable URL.");
+    return make_error(Errc::protocol_error, base.origin() + " redirected to an invalid URL, " +
+                                                shown_address(location) + ".");
   }
   curl_url_set(url.get(), CURLUPART_USER, nullptr, 0);
   curl_url_set(url.get(), CURLUPART_PASSWORD, nullptr, 0);
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
   auto next = read(url, location, Errc::protocol_error);
   if (next && base.scheme == "https" && next.value().scheme == "http") {
-    return make_error(Errc::protocol_error,
-                      base.origin() +
-                          " redirected from https: to http:, where everybody on the way "
-                          "can read along: it is not followed.");
+    return make_error(
+        Errc::protocol_error,
+        base.origin() +
+            " redirected from https: to http:, which is not encrypted; the redirect was "
+            "not followed.");
   }
   return next;
 }

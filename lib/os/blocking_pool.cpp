@@ -87,7 +87,8 @@ Result<BlockingPool::Ticket> BlockingPool::run(Work work) {
   const std::lock_guard lock(state_->mutex);
   auto& queue = state_->queue;
   if (queue.size() >= max_waiting_) {
-    return make_error(Errc::too_much_work, "Calls that wait for the system fill all places.");
+    return make_error(Errc::too_much_work, "The queue of the thread pool is full (" +
+                                               std::to_string(max_waiting_) + " waiting).");
   }
   queue.push_back({++last_ticket_, std::move(work)});
   if (state_->idle < queue.size() && state_->threads < max_threads_) {
@@ -98,7 +99,9 @@ Result<BlockingPool::Ticket> BlockingPool::run(Work work) {
     } catch (const std::system_error& failure) {
       if (state_->threads == 0) {
         queue.pop_back();
-        return make_error(Errc::too_much_work, "No thread could be started.", failure.what());
+        return make_error(Errc::too_much_work,
+                          "The system could not start a thread; make fewer calls at a time.",
+                          failure.what());
       }
       // One that runs takes it.
     }

@@ -12,6 +12,7 @@
 #include <deque>
 #include <span>
 
+#include "base/shown.hpp"
 #include "os/event_loop.hpp"
 #include "os/process_launch.hpp"
 #include "os/watcher.hpp"
@@ -131,10 +132,10 @@ struct Process::State : std::enable_shared_from_this<Process::State> {
       case WatcherReport::Kind::started: program_pid = report.value; return;
       case WatcherReport::Kind::failed_directory:
         exit.not_started =
-            start_error(program, "the folder '" + directory + "' cannot be entered", report.value);
+            start_error(program, "its folder '" + directory + "' cannot be opened", report.value);
         return;
       case WatcherReport::Kind::failed_exec:
-        exit.not_started = start_error(program, "the system refuses to run it", report.value);
+        exit.not_started = start_error(program, "the system cannot run it", report.value);
         return;
       case WatcherReport::Kind::ended:
         if (WIFEXITED(report.value)) exit.code = WEXITSTATUS(report.value);
@@ -252,18 +253,20 @@ Result<std::unique_ptr<Process>> Process::start(EventLoop& loop, const ProcessOp
                                                 std::shared_ptr<ProcessHandler> handler) {
   const std::string path = find_program(options);
   if (path.empty()) {
-    return start_error(options.program, "it is not on the PATH that it is given", 0);
+    return start_error(options.program, "it is not on its PATH", 0);
   }
   for (const auto& [name, value] : options.environment) {
     if (name.empty() || name.find('=') != std::string::npos) {
-      return make_error(Errc::invalid_option, "A variable of the environment has no valid name.");
+      return make_error(Errc::invalid_option, "The environment variable " + shown_text(name) +
+                                                  " of '" + options.program +
+                                                  "' has no valid name.");
     }
   }
   reap_left_watchers();
   Ends ends;
-  if (!ends.open()) return start_error(options.program, "no pipe can be made", errno);
+  if (!ends.open()) return start_error(options.program, "no pipe can be created", errno);
   const pid_t watcher = launch(options, path, ends);
-  if (watcher < 0) return start_error(options.program, "no process can be made", errno);
+  if (watcher < 0) return start_error(options.program, "no process can be created", errno);
   ends.status.write.reset();
 
   auto state = std::make_shared<State>(loop, options, std::move(handler));
@@ -292,7 +295,8 @@ Result<void> Process::write(std::string bytes) {
   if (!state_->input.is_open()) return state_->input_closed();
   if (state_->unwritten_bytes + bytes.size() > state_->most_unwritten_bytes) {
     return make_error(Errc::event_too_large,
-                      "'" + state_->program + "' does not read what it is sent.");
+                      "'" + state_->program + "' does not read its standard input: " +
+                          std::to_string(state_->most_unwritten_bytes) + " bytes are waiting.");
   }
   if (bytes.empty()) return {};
   bytes.erase(0, state_->write_now(bytes));

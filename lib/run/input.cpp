@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/json_depth.hpp"
+#include "base/shown.hpp"
 #include "format/format.hpp"
 #include "message/body_size.hpp"
 #include "message/foreign.hpp"
@@ -26,7 +27,8 @@ Error wrong_body(const std::string& what) {
 Result<std::string> optional_text(const json::Value& body, std::string_view key) {
   const json::Value value = body[key];
   if (value.is_nothing()) return std::string();
-  if (!value.is_string()) return wrong_body("`" + std::string(key) + "` must be a string");
+  if (!value.is_string())
+    return wrong_body("`" + std::string(key) + "` must be a string, not " + shown_value(value));
   return std::string(value.string());
 }
 
@@ -35,7 +37,7 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
                                   IdSource& ids) {
   if (messages.is_nothing()) return wrong_body("`messages` is missing");
   if (!messages.is_array() && !messages.is_object()) {
-    return wrong_body("`messages` must be an array");
+    return wrong_body("`messages` must be an array, not " + shown_value(messages));
   }
   if (options.verbatim) return messages.to_json(json::Surrogates::keep);
   MILLRACE_TRY(message::check_size(messages));
@@ -43,16 +45,7 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
   const bool is_canonical = format_name.empty() || format_name == "canonical";
   const format::Format* format =
       format::find_format(is_canonical ? std::string_view("identity") : format_name);
-  if (format == nullptr) {
-    std::string names;
-    for (const format::Format& row : format::formats()) {
-      names.append(names.empty() ? "" : ", ").append(row.name);
-      std::replace(names.begin(), names.end(), '_', '-');
-    }
-    return make_error(Errc::unknown_format, "There is no message format \"" +
-                                                std::string(format_name) + "\". Use one of " +
-                                                names + ".");
-  }
+  if (format == nullptr) return format::unknown_format(format_name);
   if (format->name != "identity") {
     return format::from_api(*format, messages.to_json(json::Surrogates::keep), ids);
   }
@@ -66,7 +59,7 @@ Result<std::string> read_messages(const json::Value& messages, const InputOption
 // name, and the name of a call tells whose it is.
 Result<std::string> read_tools(const json::Value& tools) {
   if (tools.is_nothing()) return std::string();
-  if (!tools.is_array()) return wrong_body("`tools` must be an array");
+  if (!tools.is_array()) return wrong_body("`tools` must be an array, not " + shown_value(tools));
   MILLRACE_TRY(message::check_tool_count(tools));
   std::set<std::string_view> names;
   for (const json::Value tool : tools.items()) {
@@ -74,7 +67,7 @@ Result<std::string> read_tools(const json::Value& tools) {
         (tool["function"].is_object() ? tool["function"] : tool)["name"].string();
     if (name.empty()) return wrong_body("`tools` must consist of objects with a `name`");
     if (!names.insert(name).second) {
-      return wrong_body("`tools` holds `" + std::string(name) + "` twice");
+      return wrong_body("`tools` has `" + std::string(name) + "` twice");
     }
   }
   return tools.size() > 0 ? tools.to_json() : std::string();
@@ -83,7 +76,8 @@ Result<std::string> read_tools(const json::Value& tools) {
 // What the client's page knows, as a system message of its own.
 Result<std::string> context_message(const json::Value& context, IdSource& ids) {
   if (context.is_nothing() || (context.is_array() && context.size() == 0)) return std::string();
-  if (!context.is_array()) return wrong_body("`context` must be an array");
+  if (!context.is_array())
+    return wrong_body("`context` must be an array, not " + shown_value(context));
   std::string text;
   for (const json::Value entry : context.items()) {
     if (!entry.is_object() || !entry["description"].is_string() || !entry["value"].is_string()) {
@@ -108,7 +102,7 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   auto parsed = document.parse(text);
   if (!parsed) return std::move(parsed).error();
   const json::Value& body = parsed.value();
-  if (!body.is_object()) return wrong_body("it is not an object");
+  if (!body.is_object()) return wrong_body("it is " + shown_value(body));
 
   AgentInput input;
   const std::array<std::pair<std::string_view, std::string*>, 4> texts{{
@@ -130,10 +124,11 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   input.tools_json = std::move(tools).value();
 
   const json::Value resume = body["resume"];
-  if (!resume.is_nothing() && !resume.is_array()) return wrong_body("`resume` must be an array");
+  if (!resume.is_nothing() && !resume.is_array())
+    return wrong_body("`resume` must be an array, not " + shown_value(resume));
   if (resume.size() > most_answers) {
     return make_error(Errc::body_too_large, "The request answers " + std::to_string(resume.size()) +
-                                                " questions; at most " +
+                                                " interrupts; at most " +
                                                 std::to_string(most_answers) +
                                                 " can be answered at once.");
   }
@@ -147,7 +142,8 @@ Result<AgentInput> read_agent_input(std::string_view text, const InputOptions& o
   const bool is_empty = input.messages_json == "[]";
   const bool goes_on = options.has_state || !input.resume_json.empty();
   // Instructions say how to answer, not what is asked: a model would be paid for nothing.
-  if (is_empty && !goes_on && context.value().empty()) return wrong_body("`messages` is empty");
+  if (is_empty && !goes_on && context.value().empty())
+    return wrong_body("`messages` is empty; add a message of the user");
   if (!context.value().empty() && !(is_empty && goes_on)) {
     input.messages_json.insert(1, is_empty ? context.value() : context.value() + ",");
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "base/spelling.hpp"
 #include "model/call/chain.hpp"
 #include "model/usage/cards.hpp"
@@ -31,9 +32,10 @@ class Described final : public tool::Tool {
   tool::Spec spec_;
 };
 
-Error wrong(std::string_view member, std::string_view expected) {
+Error wrong(std::string_view member, std::string_view expected, const Tree& given) {
   return make_error(Errc::invalid_option, "`" + std::string(member) + "` of the agent must be " +
-                                              std::string(expected) + ".");
+                                              std::string(expected) + ", not " +
+                                              shown_value(given) + ".");
 }
 
 Result<tool::Spec> read_spec(const Tree& given) {
@@ -43,7 +45,7 @@ Result<tool::Spec> read_spec(const Tree& given) {
   if (given["parameters"].is_object()) spec.parameters = given["parameters"].to_json();
   if (given["effect"].is_string()) {
     const auto effect = tool::find_effect(given["effect"].string());
-    if (!effect) return wrong("tools.effect", "read, idempotent, keyed or once");
+    if (!effect) return wrong("tools.effect", "read, idempotent, keyed or once", given["effect"]);
     spec.effect = *effect;
   }
   if (!given["approve"].is_null()) spec.approve = given["approve"].to_json();
@@ -81,7 +83,7 @@ Result<void> add_tools(AgentPlan& plan, const Tree& given, const ToolSources& so
     const std::string name = spec.value().name;
     if (const Tree& engine = item["engine"]; engine.is_object()) {
       auto found = sources.find ? sources.find(engine, std::move(spec).value()) : nullptr;
-      if (!found) return wrong("tools.engine", "the name of a tool of this engine");
+      if (!found) return wrong("tools.engine", "the name of a tool of this engine", engine["name"]);
       MILLRACE_TRY(plan.tools.add(std::move(found)));
       if (!engine["set"].is_null()) plan.tool_sets.emplace(name, engine.to_json());
       continue;
@@ -112,7 +114,8 @@ Result<void> check_limit(const LimitRow& row, const Tree& value) {
   if (fits) return {};
   return wrong("limits." + std::string(row.name),
                std::string(row.whole ? "a whole number" : "a number") + " of at least " +
-                   std::to_string(row.least));
+                   std::to_string(row.least),
+               value);
 }
 
 Error unknown_limit(std::string_view name) {
@@ -182,7 +185,9 @@ Result<void> add_agents(AgentPlan& plan, const Tree& agents, const ToolSources& 
                         std::size_t depth) {
   for (const Tree& item : agents.items()) {
     if (depth >= deepest_plan) {
-      return make_error(Errc::invalid_option, "Sub-agents may be nested 4 deep.");
+      return make_error(Errc::invalid_option,
+                        "The agent '" + std::string(item["name"].string()) +
+                            "' is nested too deep: sub-agents may be nested 4 deep.");
     }
     SubAgent agent;
     agent.name = item["name"].string();
@@ -231,8 +236,9 @@ Result<void> check_budget(const AgentPlan& plan) {
   if (plan.state["costLimit"].is_null()) return {};
   const auto model = unpriced_model(plan);
   if (!model) return {};
-  return make_error(Errc::invalid_option, "`limits.maxCost` cannot be kept: no price of " + *model +
-                                              " is known. Give `limits.maxTokens` instead.");
+  return make_error(Errc::invalid_option, "`limits.maxCost` cannot be enforced: the price of " +
+                                              *model +
+                                              " is unknown. Give `limits.maxTokens` instead.");
 }
 
 // Members that a vendor alone knows are let through; one that is misspelt would be lost.
@@ -251,7 +257,7 @@ Result<void> check_parameters(const Tree& parameters) {
 
 Result<std::shared_ptr<const AgentPlan>> read_plan(const Tree& given, const ToolSources& sources,
                                                    std::size_t depth) {
-  if (!given.is_object()) return wrong("plan", "an object");
+  if (!given.is_object()) return wrong("plan", "an object", given);
   auto plan = std::make_shared<AgentPlan>();
   MILLRACE_TRY(read_model(*plan, given));
   MILLRACE_TRY(check_parameters(given["payload"]));
@@ -326,7 +332,8 @@ Result<Approve> read_approve(std::string_view name) {
   const auto* row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == name; });
   if (row != rows.end()) return row->second;
-  return make_error(Errc::invalid_option, "`approve` must be tools, risky, always or never.");
+  return make_error(Errc::invalid_option, "`approve` must be tools, risky, always or never, not " +
+                                              shown_text(name) + ".");
 }
 
 Result<tool::Registry> agent_tools(const tool::Surroundings& around) {

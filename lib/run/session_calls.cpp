@@ -5,6 +5,7 @@
 #include "agent/message_rows.hpp"
 #include "agent/state.hpp"
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "run/children.hpp"
 #include "run/session.hpp"
 
@@ -172,7 +173,8 @@ void AgentSession::call_tool(std::uint64_t action, const Tree& payload) {
   // A name in parts would be decided about under one tool and run as another.
   if (found == plan_->tools.entries().end() || call["identifier"].string() != name ||
       call["apiName"].string() != name) {
-    return refuse(action, make_error(Errc::tool_not_found, "There is no tool of this name."));
+    return refuse(action, make_error(Errc::tool_not_found,
+                                     "There is no tool called " + shown_text(name) + "."));
   }
   const std::string_view arguments = call["arguments"].string();
   if (!plan_->unchecked.contains(name)) {

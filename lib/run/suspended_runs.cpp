@@ -7,6 +7,7 @@
 #include "agent/message_rows.hpp"
 #include "agent/state.hpp"
 #include "base/sha256.hpp"
+#include "base/shown.hpp"
 #include "base/tool_joint.hpp"
 
 namespace millrace::run {
@@ -89,9 +90,10 @@ Result<AgentTask> finish_task(AgentTask task, const AgentInput& input) {
     for (const Tree& tool : tools.value().items()) {
       const std::string name = name_of_client_tool(tool);
       if (name.find(tool_joint) == std::string::npos) continue;
-      return make_error(Errc::invalid_body,
-                        "The tool `" + name + "` has " + std::string(tool_joint) +
-                            " in its name, which parts a plugin's name from its function's.");
+      return make_error(
+          Errc::invalid_body,
+          "The tool `" + name + "` has " + std::string(tool_joint) +
+              " in its name, which separates a plugin from its function; rename the tool.");
     }
     task.client_tools = std::move(tools).value();
   }
@@ -184,12 +186,16 @@ Error SuspendedRuns::nothing_waits(const Tree& resume) const {
     const std::string_view id = entry["interruptId"].string();
     if (answered_ids_.contains(id)) {
       return make_error(Errc::approval_answered,
-                        "The question '" + std::string(id) + "' was answered before.");
+                        "The interrupt '" + std::string(id) + "' was already answered.");
     }
   }
+  const std::string_view first =
+      resume.items().empty() ? std::string_view() : resume.items().front()["interruptId"].string();
+  const std::string named = first.empty() ? std::string() : " " + shown_text(first);
   return make_error(Errc::approval_mismatch,
-                    "No question waits for an answer in this thread; it may have expired, or the "
-                    "conversation went on without an answer.");
+                    "No interrupt" + named +
+                        " is pending in this thread; it may have expired, or the "
+                        "conversation was continued without an answer.");
 }
 
 void SuspendedRuns::note_answered(const Tree& resume, const std::vector<std::string>& strays) {
@@ -214,7 +220,8 @@ Result<AgentTask> SuspendedRuns::go_on(Runs::iterator run, const AgentInput& inp
   if (run->tools != tools_asked(state.value(), plan)) {
     return make_error(
         Errc::approval_mismatch,
-        "The question is of another agent, or its tool is not the one that was shown.");
+        "The pending interrupt belongs to an agent with other tools; answer it with the agent that "
+        "asked, without changes to its tools.");
   }
   MILLRACE_TRY(check_edits(state.value(), resume, plan));
   auto answered = agent::take_answers(std::move(state).value(), resume, rows.value(), now_ms, ids);

@@ -23,7 +23,7 @@ bool is_old_draft(std::string_view uri) {
 }  // namespace
 
 Error schema_error(const std::string& pointer, std::string_view keyword, std::string_view what) {
-  std::string message("The schema cannot be used: `");
+  std::string message("The JSON Schema is not valid: `");
   message.append(keyword).append("` at \"").append(pointer).append("\" ").append(what);
   return make_error(Errc::invalid_schema, message.append("."));
 }
@@ -145,10 +145,11 @@ Result<void> Compiler::resolve(const Reference& reference) {
     if (program_.resources[i].uri == uri) found = i;
   }
   if (found == program_.resources.size()) {
-    return make_error(Errc::invalid_schema,
-                      "The reference \"" + reference.target +
-                          "\" leads out of the schema. Put what it means into `$defs`; nothing is "
-                          "fetched.");
+    return make_error(
+        Errc::invalid_schema,
+        "The reference \"" + reference.target +
+            "\" points outside the schema, and nothing is fetched. Put its target into "
+            "`$defs`.");
   }
   auto node = node_at(found, fragment, reference.target);
   if (!node) return std::move(node).error();
@@ -162,7 +163,8 @@ Result<NodeId> Compiler::node_at(std::uint32_t resource, std::string_view fragme
                                  const std::string& target) {
   const auto nothing = [&] {
     return make_error(Errc::invalid_schema,
-                      "The reference \"" + target + "\" leads to nothing in the schema.");
+                      "The reference \"" + target +
+                          "\" points to nothing in the schema. Add its target to `$defs`.");
   };
   if (!fragment.empty() && fragment.front() != '/') {
     const auto& anchors = program_.resources[resource].anchors;

@@ -64,7 +64,7 @@ Result<std::vector<Violation>> Evaluation::run(const json::Value& value) {
 bool Evaluation::check(NodeId id, const json::Value& value, Evaluated* evaluated) {
   if (stopped() || spend(node_work)) return false;
   if (++depth_ > limits_.depth) {
-    stop("The schema nests deeper than the limit, or refers to itself without an end.");
+    stop("The schema is nested deeper than the limit, or refers to itself without an end.");
   }
   const Node& node = program_.nodes[id];
   if (node.refuses && wants_more()) {
@@ -176,14 +176,16 @@ bool Evaluation::fail_at(std::string_view step, const Check& check, std::string 
 
 bool Evaluation::spend(std::size_t work) {
   work_ += work;
-  if (work_ > limits_.work) stop("Checking the value against the schema costs too much.");
+  if (work_ > limits_.work)
+    stop("Validating the value against the schema needs more than " + std::to_string(limits_.work) +
+         " steps.");
   return stopped();
 }
 
 bool Evaluation::matches(const Pattern& pattern, std::string_view text) {
   if (spend(pattern_work + text.size() * std::max<std::size_t>(pattern.cost(), 1))) return false;
   const auto found = pattern.found_in(text);
-  if (!found) stop("A pattern of the schema takes too many steps on a text of the value.");
+  if (!found) stop("A pattern of the schema needs too many steps on a text of the value.");
   return found.value_or(false);
 }
 

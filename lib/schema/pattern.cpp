@@ -362,7 +362,7 @@ Result<Pattern> Pattern::compile(std::string_view source, Syntax syntax) {
     const auto translated = translation.run();
     if (!translated) {
       if (syntax == Syntax::schema) return Pattern(nullptr);
-      return refused("it has a construct that is not known here");
+      return refused("it has an unsupported construct");
     }
     compiled->regex.assign(*translated, Regex::perl);
     compiled->syntax = syntax;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "base/shown.hpp"
 #include "base/utf8.hpp"
 #include "tool/builtin/html_references.hpp"
 #include "tool/builtin/html_text.hpp"
@@ -217,9 +218,9 @@ Result<void> TextDecoder::convert(bool is_last, std::string& out) {
       // A character at the end may have been cut off with the rest of the answer.
       const std::size_t tail = utf8::unfinished_tail(held_);
       if (!utf8::is_valid(std::string_view(held_).substr(0, held_.size() - tail))) {
-        return make_error(Errc::unsupported_media_type, "The answer is written in the charset '" +
-                                                            label_.substr(0, 40) +
-                                                            "', which cannot be read.");
+        return make_error(Errc::unsupported_media_type,
+                          "The answer has the charset " + shown_text(label_, 40) +
+                              ", which is not supported; request UTF-8.");
       }
       read_utf8(is_last, out);
       return {};

@@ -11,12 +11,12 @@ Result<void> Registry::add(std::shared_ptr<Tool> tool) {
   if (!is_tool_name(spec.name)) {
     return make_error(
         Errc::invalid_option,
-        "'" + spec.name + "' is no name for a tool: use 1 to 64 letters, digits, _ and -.");
+        "'" + spec.name + "' is not a valid tool name; use 1 to 64 letters, digits, _ and -.");
   }
   if (tools_.contains(spec.name)) {
     return make_error(Errc::invalid_option,
                       "There are two tools called " + spec.name +
-                          "; clients of one MCP server are told apart by their option `name`.");
+                          "; rename one, or give clients of one MCP server different `name`s.");
   }
   auto parameters = schema::Schema::compile(spec.parameters);
   if (!parameters) return std::move(parameters).error();

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../../types/errors';
 import { checkSignal } from '../../abort';
 import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
+import { shown } from '../../shown';
 import { messageOf } from '../../thrown';
 import { ask } from '../../tool/ask';
 import { errorRecord } from '../../serialize';
@@ -58,7 +59,7 @@ export function checkAnswer(message: AgentMessage): void {
   if (!isText && (content ?? undefined) !== undefined) {
     throw new MillraceError(
       'provider_error',
-      'The answer of the provider cannot be read: its `content` has to be a text or a list of parts.',
+      `The \`content\` of the provider's answer must be a string or a list of parts, not ${shown(content)}.`,
     );
   }
   const calls: unknown[] = Array.isArray(made) ? made : [];
@@ -68,14 +69,14 @@ export function checkAnswer(message: AgentMessage): void {
   if (says || isNothing) return;
   throw new MillraceError(
     'provider_error',
-    'The answer of the provider has neither a text nor a call that can be run.',
+    'The answer of the provider has neither a text nor a valid tool call.',
   );
 }
 
 /** Throws when a prompt is no text. */
 export function checkPrompt(prompt: unknown): void {
   if (typeof prompt === 'string') return;
-  throw new MillraceError('invalid_argument', 'A prompt has to be a string.');
+  throw new MillraceError('invalid_argument', `A prompt must be a string, not ${shown(prompt)}.`);
 }
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
@@ -93,14 +94,20 @@ const ofRun = ['signal', 'onMessage', 'onRetry'];
 export function runOptions(given: unknown): EngineRunOptions {
   if (given === undefined || given === null) return {};
   if (typeof given !== 'object') {
-    throw new MillraceError('invalid_option', 'The options of a run have to be an object.');
+    throw new MillraceError(
+      'invalid_option',
+      `The options of a run must be an object, not ${shown(given)}.`,
+    );
   }
   checkNames('A run', given, ofRun, { abortSignal: 'signal', sendHook: 'onMessage' });
   const { signal, onMessage, onRetry } = given as EngineRunOptions;
   checkSignal('A run', signal);
   for (const [name, hook] of Object.entries({ onMessage, onRetry })) {
     if (!hook || typeof hook === 'function') continue;
-    throw new MillraceError('invalid_option', `\`${name}\` has to be a function.`);
+    throw new MillraceError(
+      'invalid_option',
+      `\`${name}\` must be a function, not ${shown(hook)}.`,
+    );
   }
   return {
     ...(signal && { signal }),
@@ -114,21 +121,21 @@ export function checkConversation(messages: unknown, systemPrompt: string): void
   if (!Array.isArray(messages)) {
     throw new MillraceError(
       'invalid_messages',
-      'runMessages() takes a list of messages; run() takes a text.',
+      `runMessages() takes a list of messages, not ${shown(messages)}; run() takes a text.`,
     );
   }
   const wrong = messages.findIndex((row: unknown) => !isMessage(row));
   if (wrong >= 0) {
     throw new MillraceError(
       'invalid_messages',
-      `messages[${wrong}] is no message: it needs a role (${roles.join(', ')}) and content.`,
+      `messages[${wrong}] is not a message: it needs a role (${roles.join(', ')}) and content.`,
     );
   }
   // FrostAgent lets a model speak to its system prompt alone.
   if (messages.length > 0 || systemPrompt !== '') return;
   throw new MillraceError(
     'invalid_messages',
-    'There is nothing to ask: the list of messages is empty and there is no system prompt.',
+    'The list of messages is empty and there is no system prompt; give one of them.',
   );
 }
 

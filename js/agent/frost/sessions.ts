@@ -4,6 +4,7 @@ import type { AgentMessage } from '../../../types/agent';
 import { MillraceError } from '../../errors';
 import { checkNames } from '../../known-names';
 import { longestTimer } from '../../limits';
+import { shown, shownText } from '../../shown';
 import { atLeast, callback, type Check, checkValues, count } from '../../value-checks';
 import { ask } from '../../tool/ask';
 import { raced } from '../../tool/time-limit';
@@ -69,7 +70,7 @@ export function checkSession(id: unknown): void {
   if (typeof id === 'string' && id !== '') return;
   throw new MillraceError(
     'invalid_argument',
-    'The id of a session has to be a string that is not empty.',
+    `The id of a session must be a non-empty string, not ${shown(id)}.`,
   );
 }
 
@@ -175,12 +176,15 @@ export class SessionManager {
     signal?: AbortSignal,
   ): Promise<T> {
     if (this.#closed) {
-      throw new MillraceError('invalid_state', 'The session manager is closed.');
+      throw new MillraceError(
+        'invalid_state',
+        `The session manager is closed; the prompt for session ${shownText(id)} was not run.`,
+      );
     }
     const session = this.#open(id);
     const { maxQueued } = this.#options;
     if (session.queued > maxQueued) {
-      const sentence = `More than ${maxQueued} prompts would wait in the session ${id}.`;
+      const sentence = `The queue of the session ${id} is full (maxQueued ${maxQueued}).`;
       throw new MillraceError('too_much_work', sentence, { retryable: true });
     }
     session.queued += 1;

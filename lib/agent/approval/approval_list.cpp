@@ -30,12 +30,12 @@ Tree* find_in(Tree& state, std::string_view list, std::string_view member, std::
 
 Error answered(std::string_view id) {
   return make_error(Errc::approval_answered,
-                    "The approval of call '" + std::string(id) + "' was answered before.");
+                    "The approval of call '" + std::string(id) + "' was already answered.");
 }
 
 Error unknown(std::string_view id) {
   return make_error(Errc::approval_mismatch,
-                    "No call '" + std::string(id) + "' waits for approval.");
+                    "No call '" + std::string(id) + "' is waiting for approval.");
 }
 
 Result<void> check_time(const Tree& approval, std::string_view id, std::int64_t now_ms) {
@@ -43,15 +43,15 @@ Result<void> check_time(const Tree& approval, std::string_view id, std::int64_t 
   if (until <= 0 || now_ms <= until) return {};
   return make_error(Errc::approval_answered,
                     "The approval of call '" + std::string(id) +
-                        "' did not come in time; the call can only be refused. approvalTimeoutMs "
-                        "of the runtime sets how long a call may wait.");
+                        "' has expired; the call can only be rejected. Raise approvalTimeoutMs of "
+                        "the runtime to wait longer.");
 }
 
 Result<void> check_shown(const Tree& approval, const Tree& call) {
   if (equal_in_constant_time(approval["hash"].string(), hash_of(call))) return {};
   return make_error(Errc::approval_mismatch,
                     "The arguments of call '" + std::string(call["id"].string()) +
-                        "' are not those that were shown; approve it with editedArguments.");
+                        "' differ from those that were shown; approve it with editedArguments.");
 }
 
 void drop_pending(Tree& state, std::string_view id) {

@@ -112,7 +112,9 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, Window wind
   bool helped = false;
   std::string group;
   if (summary && summary->empty()) {
-    error = error_tree(make_error(Errc::provider_error, "The model gave an empty summary."));
+    error = error_tree(
+        make_error(Errc::provider_error,
+                   "The model returned an empty summary; the conversation was not compressed."));
   } else if (summary) {
     group = new_id();
     made = Tree::array();
@@ -130,7 +132,8 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, Window wind
       made = messages;
       error = error_tree(
           make_error(Errc::provider_error,
-                     "The summary is not shorter than what it sums up; it is not used."));
+                     "The summary of " + std::to_string(summary->size()) +
+                         " bytes is not shorter than the messages it replaces; it was discarded."));
     }
   }
   if (!error.is_null()) {

@@ -70,9 +70,10 @@ Result<Tree> StepMachine::batch_of(const Tree& calls) {
   }
   if (batch.is_null()) return batch;
   if (bound != calls.items().size()) {
-    return make_error(Errc::invalid_instruction,
-                      "The calls of one request_human_approve are of several batches; ask for each "
-                      "batch on its own.");
+    return make_error(
+        Errc::invalid_instruction,
+        "The calls of one request_human_approve belong to several batches; return one "
+        "instruction for each batch.");
   }
   batch.set("toolCallIds", Tree::array());
   for (const Tree& call : calls.items()) batch.at("toolCallIds").push(call["id"]);

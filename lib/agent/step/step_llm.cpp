@@ -108,7 +108,7 @@ void StepMachine::call_llm(const Tree& instruction) {
   if (!options_.lean && !rows.empty() && std::all_of(rows.begin(), rows.end(), is_prompt)) {
     return fail_step(
         error_tree(make_error(Errc::invalid_messages,
-                              "A call_llm holds nothing but system messages: give it a message "
+                              "The messages of call_llm are only system messages; add a message "
                               "of the user.")));
   }
   set_status(state_, Status::running);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/state.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::agent {
 
@@ -170,16 +171,16 @@ void StepMachine::take_instructions(Tree answer) {
     list.push_back(std::move(answer));
   }
   if (list.empty()) {
-    return fail_step(error_tree(
-        make_error(Errc::invalid_instruction,
-                   "The agent answered with an empty list; return a `finish` to end the run.")));
+    return fail_step(error_tree(make_error(
+        Errc::invalid_instruction,
+        "The agent returned an empty list of instructions; return a `finish` to end the run.")));
   }
   for (Tree& instruction : list) {
     if (!instruction.is_object() || !instruction["type"].is_string()) {
       return fail_step(error_tree(make_error(
-          Errc::invalid_instruction,
-          "The agent answered with " + instruction.to_json().substr(0, 80) +
-              ", which is no instruction; return an object with a type, or a list of them.")));
+          Errc::invalid_instruction, "The agent returned " + shown_text(instruction.to_json()) +
+                                         ", which is not an instruction; return an object with a "
+                                         "`type`, or a list of them.")));
     }
     instruction = modern_batch(instruction);
     finish_seen_ = finish_seen_ || instruction["type"].string() == "finish";
@@ -261,8 +262,9 @@ void StepMachine::run_custom(const Tree& instruction) {
 bool StepMachine::has_state(const Tree& result) {
   if (result["newState"].is_object()) return true;
   fail_step(error_tree(
-      make_error(Errc::invalid_state,
-                 "An executor gave no newState; return { events, newState, nextContext? }.")));
+      make_error(Errc::invalid_state, "`newState` of the executor's result is " +
+                                          shown_value(result["newState"]) +
+                                          "; return { events, newState, nextContext? }.")));
   return false;
 }
 

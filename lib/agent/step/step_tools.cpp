@@ -47,8 +47,8 @@ void StepMachine::call_tool(const Tree& instruction) {
   if (!call["apiName"].is_string() || call["apiName"].string().empty()) {
     return fail_step(error_tree(make_error(
         Errc::invalid_instruction,
-        "A call_tool names no tool: give payload.toolCalling { id, identifier, apiName, arguments "
-        "}.")));
+        "The instruction call_tool has no tool name: give payload.toolCalling { id, identifier, "
+        "apiName, arguments }.")));
   }
   start_tools({std::move(call)}, payload, true);
 }

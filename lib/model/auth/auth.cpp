@@ -95,7 +95,8 @@ Result<void> add_token(net::Request& request, const ProviderConfig& config,
                        const Credential& credential) {
   if (credential.token.empty()) {
     return make_error(Errc::authentication_failed,
-                      "The provider " + config.id + " needs a token, and none was exchanged.");
+                      "The provider " + config.id +
+                          " needs an access token, but none was obtained; check its credentials.");
   }
   request.headers.push_back({"Authorization", "Bearer " + credential.token});
   return {};
@@ -144,8 +145,9 @@ Result<Token> read_token(const ProviderConfig& config, int status, std::string_v
   constexpr int ok = 200;
   if (status != ok) {
     Error error = make_error(Errc::authentication_failed,
-                             "The provider " + config.id + " exchanged no token: it answered " +
-                                 std::to_string(status) + ".",
+                             "The provider " + config.id +
+                                 " did not return an access token: it answered with status " +
+                                 std::to_string(status) + ". Check the credentials.",
                              body);
     error.upstream_status = status;
     return error;

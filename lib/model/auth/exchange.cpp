@@ -52,7 +52,9 @@ std::string header(const json::Value& account) {
 }
 
 Error no_token() {
-  return make_error(Errc::authentication_failed, "The answer to the token request has no token.");
+  return make_error(Errc::authentication_failed,
+                    "The answer to the token request has no access token; check the credentials "
+                    "and `token_uri`.");
 }
 
 }  // namespace
@@ -60,7 +62,8 @@ Error no_token() {
 Result<net::Request> vertex_token_request(const ProviderConfig& config, const Credential& with) {
   json::Document document;
   const auto account = document.parse(config.credentials_json);
-  if (!account || !account.value().is_object()) return invalid_account("they are no JSON object");
+  if (!account || !account.value().is_object())
+    return invalid_account("they are not a JSON object");
   const json::Value value = account.value();
   const auto key = value["private_key"].filled_string();
   if (!key || !value["client_email"].filled_string()) {

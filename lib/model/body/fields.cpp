@@ -86,9 +86,9 @@ std::string with_given(std::string made, const Draft& draft, std::string_view me
 }
 
 Error not_supported(const Draft& draft, std::string_view sentence) {
-  return make_error(
-      Errc::capability_not_supported,
-      "The provider " + draft.config.id + " cannot answer this: " + std::string(sentence));
+  return make_error(Errc::capability_not_supported,
+                    "The provider " + draft.config.id +
+                        " does not support this request: " + std::string(sentence));
 }
 
 }  // namespace millrace::model

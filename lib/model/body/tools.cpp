@@ -132,7 +132,7 @@ Result<void> check_tools(const Draft& draft) {
     return make_error(Errc::tool_limit_exceeded, std::to_string(payload.tools.size()) +
                                                      " tools are more than the " +
                                                      std::to_string(most) + " that the provider " +
-                                                     draft.config.id + " takes.");
+                                                     draft.config.id + " accepts. Offer fewer.");
   }
   const ToolChoice& choice = payload.tool_choice;
   const bool demands =
@@ -143,7 +143,7 @@ Result<void> check_tools(const Draft& draft) {
   });
   if (known) return {};
   return make_error(Errc::invalid_body, choice.name.empty()
-                                            ? "`tool_choice` demands a tool, but there are none."
+                                            ? "`tool_choice` requires a tool, but `tools` is empty."
                                             : "`tool_choice` names \"" + choice.name +
                                                   "\", which is not among the tools.");
 }

@@ -19,7 +19,7 @@ Result<CallChain> read_chain(std::string_view json) {
     chain.push_back({std::move(config).value(), std::string(item["model"].string())});
   }
   if (chain.empty()) {
-    return make_error(Errc::invalid_option, "A model call needs at least one provider.");
+    return make_error(Errc::invalid_option, "The list of models is empty: give at least one.");
   }
   return CallChain(std::move(chain));
 }

@@ -70,7 +70,7 @@ Result<void> CircuitStore::enter(const ProviderConfig& config, std::size_t key, 
       Errc::circuit_open,
       "The provider " + config.id + " failed " + std::to_string(config.circuit.failures) +
           " times in " + seconds_text(config.circuit.window) + " (last: " + circuit.last_error +
-          ") and is not asked for another " + seconds_text(left) + ".",
+          "); calls to it are paused for another " + seconds_text(left) + ".",
       circuit.last_error);
   error.retry_after = left;
   return error;

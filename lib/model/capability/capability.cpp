@@ -278,9 +278,10 @@ std::string segments_of(std::string_view text) {
 Result<json::Value> parse_answer(json::Document& document, const CapabilityAnswer& answer) {
   auto parsed = document.parse(answer.body);
   if (parsed) return parsed.value();
-  return make_error(Errc::provider_error,
-                    "The provider's answer is not JSON. Check `baseURL`: it may lead to a page.",
-                    answer.body.substr(0, 200));
+  return make_error(
+      Errc::provider_error,
+      "The provider's answer is not JSON. Check `baseURL`: it may be the address of a web page.",
+      answer.body.substr(0, 200));
 }
 
 Error missing_member(std::string_view name, std::string_view what) {

@@ -256,7 +256,8 @@ Result<CapabilityResult> read_embeddings(const Value& options, const CapabilityA
                       answer.body.substr(0, 200));
   }
   if (!std::all_of(vectors.begin(), vectors.end(), is_vector)) {
-    return make_error(Errc::provider_error, "The provider's embeddings are not lists of numbers.",
+    return make_error(Errc::provider_error,
+                      "The embeddings that the provider returned are not lists of numbers.",
                       answer.body.substr(0, 200));
   }
   JsonBuilder out;

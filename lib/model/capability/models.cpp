@@ -243,7 +243,8 @@ Result<CapabilityResult> read_models(const Value&, const CapabilityAnswer& answe
     if (!list.is_array() && parsed.value()[key].is_array()) list = parsed.value()[key];
   }
   if (!list.is_array()) {
-    return make_error(Errc::provider_error, "The provider's answer holds no list of models.",
+    return make_error(Errc::provider_error,
+                      "The provider's answer has no list of models. Check `baseURL`.",
                       answer.body.substr(0, 200));
   }
   JsonBuilder out;

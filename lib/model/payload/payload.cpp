@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "message/body_size.hpp"
 #include "model/payload/cache_marks.hpp"
 #include "model/payload/payload_messages.hpp"
@@ -126,7 +127,7 @@ Result<void> check_words(const json::Value& root) {
   for (const std::string_view member : {"system", "prompt"}) {
     if (!root[member].is_string() && !root[member].is_array()) continue;
     return invalid_member(member,
-                          "is no member of a chat: say it in `messages`, a system prompt "
+                          "is not a member of a chat: put it into `messages`, a system prompt "
                           "with the role system");
   }
   return {};
@@ -136,33 +137,35 @@ Result<void> read_scalars(const json::Value& root, ChatPayload& payload) {
   for (const NumberMember& member : number_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
-    if (!value.is_number()) return invalid_member(member.name, "must be a number");
+    if (!value.is_number()) return invalid_member(member.name, "must be a number", value);
     payload.*member.field = value.number();
   }
   for (const IntegerMember& member : integer_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
     const auto number = value.integer();
-    if (!number) return invalid_member(member.name, "must be a whole number");
+    if (!number) return invalid_member(member.name, "must be a whole number", value);
     if (*number == -1 && member.has_no_limit) continue;
     if (*number < member.least) {
-      return invalid_member(member.name, "must be " + std::to_string(member.least) + " or more");
+      return invalid_member(member.name, "must be " + std::to_string(member.least) + " or more",
+                            value);
     }
     auto& field = payload.*member.field;
-    if (field && *field != *number) return invalid_member(member.name, "contradicts `max_tokens`");
+    if (field && *field != *number)
+      return invalid_member(member.name, "differs from `max_tokens`; give one of them");
     field = number;
   }
   for (const TextMember& member : text_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
-    if (!value.is_string()) return invalid_member(member.name, "must be a string");
+    if (!value.is_string()) return invalid_member(member.name, "must be a string", value);
     payload.*member.field = value.string();
   }
   for (const FlagMember& member : flag_members) {
     const json::Value value = root[member.name];
     if (value.is_nothing()) continue;
     if (!value.is(json::Type::boolean_true) && !value.is(json::Type::boolean_false)) {
-      return invalid_member(member.name, "must be true or false");
+      return invalid_member(member.name, "must be true or false", value);
     }
     payload.*member.field = value.is_true();
   }
@@ -175,9 +178,10 @@ Result<void> read_stop(const json::Value& stop, ChatPayload& payload) {
     payload.stop.emplace_back(stop.string());
     return {};
   }
-  if (!stop.is_array()) return invalid_member("stop", "must be a string or a list of strings");
+  if (!stop.is_array())
+    return invalid_member("stop", "must be a string or a list of strings", stop);
   for (const json::Value text : stop.items()) {
-    if (!text.is_string()) return invalid_member("stop", "must be a string or a list of strings");
+    if (!text.is_string()) return invalid_member("stop", "must be a list of strings", text);
     payload.stop.emplace_back(text.string());
   }
   return {};
@@ -194,7 +198,8 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
   } else if (type == "json_schema") {
     const json::Value wanted = format["json_schema"];
     if (!wanted["schema"].is_object()) {
-      return invalid_member("response_format.json_schema.schema", "must be a JSON Schema");
+      return invalid_member("response_format.json_schema.schema", "must be a JSON Schema",
+                            wanted["schema"]);
     }
     out.kind = Kind::json_schema;
     out.name = wanted["name"].filled_string().value_or("answer");
@@ -203,7 +208,7 @@ Result<void> read_response_format(const json::Value& format, ResponseFormat& out
     if (!wanted["strict"].is_nothing()) out.strict = wanted["strict"].is_true();
   } else {
     return invalid_member("response_format.type",
-                          "must be \"text\", \"json_object\" or \"json_schema\"");
+                          "must be \"text\", \"json_object\" or \"json_schema\"", format["type"]);
   }
   return {};
 }
@@ -221,12 +226,12 @@ Result<void> read_effort(const json::Value& root, Reasoning& out) {
     // Groq's word for what Qwen does unasked.
     if (value.is_nothing() || level == "default") continue;
     if (std::find(effort_names.begin(), effort_names.end(), level) == effort_names.end()) {
-      return invalid_member(name,
-                            "must be none, minimal, low, medium, high, xhigh, max or default");
+      return invalid_member(name, "must be none, minimal, low, medium, high, xhigh, max or default",
+                            value);
     }
     if (!out.effort.empty() && out.effort != level) {
-      return invalid_member(name,
-                            "contradicts another effort of the same payload (" + out.effort + ")");
+      return invalid_member(name, "differs from another effort of the same payload (" + out.effort +
+                                      "); give one of them");
     }
     out.effort = level;
   }
@@ -239,7 +244,8 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
   if (const auto type = thinking["type"].filled_string()) {
     constexpr std::array<std::string_view, 3> types{"enabled", "disabled", "adaptive"};
     if (std::find(types.begin(), types.end(), *type) == types.end()) {
-      return invalid_member("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"");
+      return invalid_member("thinking.type", "must be \"enabled\", \"disabled\" or \"adaptive\"",
+                            thinking["type"]);
     }
     out.type = *type;
   }
@@ -266,7 +272,8 @@ Result<void> read_reasoning(const json::Value& root, Reasoning& out) {
 
 Result<void> read_api_mode(ChatPayload& payload) {
   if (payload.api_mode.empty() || is_api_mode(payload.api_mode)) return {};
-  return invalid_member("apiMode", api_modes);
+  return make_error(Errc::invalid_body, "`apiMode` " + std::string(api_modes) + ", not " +
+                                            shown_text(payload.api_mode) + ".");
 }
 
 void read_flags(const json::Value& root, ChatPayload& payload) {
@@ -315,11 +322,14 @@ void read_extra(const json::Value& root, ChatPayload& payload) {
 
 // All members but the messages.
 Result<ChatPayload> read_rest(const json::Value& root) {
-  if (!root.is_object()) return make_error(Errc::invalid_body, "The payload must be an object.");
+  if (!root.is_object())
+    return make_error(Errc::invalid_body,
+                      "The payload must be an object, not " + shown_value(root) + ".");
   ChatPayload payload;
   MILLRACE_TRY(check_words(root));
   MILLRACE_TRY(read_scalars(root, payload));
-  if (payload.model.empty()) return invalid_member("model", "must name a model");
+  if (payload.model.empty())
+    return invalid_member("model", "must be the name of a model", root["model"]);
   MILLRACE_TRY(read_api_mode(payload));
   MILLRACE_TRY(read_stop(root["stop"], payload));
   if (payload.stop.empty()) MILLRACE_TRY(read_stop(root["stop_sequences"], payload));
@@ -354,7 +364,8 @@ Result<ChatPayload> read_payload(std::string_view text, IdSource& ids) {
   payload.value().cache_marks =
       (root["format"].string().empty() && has_cache_marks(root["messages"])) ||
       std::any_of(tools.begin(), tools.end(), has_cache_mark);
-  if (payload.value().messages.empty()) return invalid_member("messages", "must hold a message");
+  if (payload.value().messages.empty())
+    return invalid_member("messages", "is empty: add a message");
   return payload;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/shown.hpp"
 #include "format/format.hpp"
 #include "format/openai.hpp"
 #include "message/parts.hpp"
@@ -290,14 +291,14 @@ constexpr std::array<std::string_view, 9> part_types{"text",        "input_text"
 
 Error unknown_word(const std::string& where, std::string_view what, std::string_view word,
                    std::span<const std::string_view> known) {
-  constexpr std::size_t shown_bytes = 64;
+  constexpr std::size_t most = 64;
   std::string list;
   for (const std::string_view one : known) {
     list.append(list.empty() ? "" : ", ").append(one);
   }
   return make_error(Errc::invalid_messages, where + " has the unknown " + std::string(what) +
-                                                " \"" + redacted(word, shown_bytes) +
-                                                "\". Known are " + list + ".");
+                                                " \"" + redacted(word, most) + "\". Known are " +
+                                                list + ".");
 }
 
 // True for AG-UI's messages, as folded events are: they name what OpenAI's name otherwise.
@@ -341,8 +342,9 @@ Result<void> check_message(const json::Value& message, const std::string& where)
   if (role != "user") return {};
   const json::Value content = message["content"];
   if (!content.is_string() && !content.is_array()) {
-    return make_error(Errc::invalid_messages,
-                      where + ".content must be a string or a list of parts.");
+    return make_error(
+        Errc::invalid_messages,
+        where + ".content must be a string or a list of parts, not " + shown_value(content) + ".");
   }
   std::size_t at = 0;
   for (const json::Value part : content.items()) {
@@ -356,20 +358,22 @@ Result<void> check_message(const json::Value& message, const std::string& where)
 Result<Messages> read_payload_messages(const json::Value& messages, std::string_view format,
                                        IdSource& ids) {
   if (!messages.is_array()) {
-    return make_error(Errc::invalid_messages, "`messages` must be an array.");
+    return make_error(Errc::invalid_messages,
+                      "`messages` must be an array, not " + shown_value(messages) + ".");
   }
   if (format == "canonical") return message::read_messages(messages);
   if (!format.empty()) {
     const format::Format* row = format::find_format(format);
-    if (row == nullptr) return make_error(Errc::unknown_format);
+    if (row == nullptr) return format::unknown_format(format);
     return row->read(messages, ids);
   }
   if (is_canonical(messages)) return message::read_messages(messages);
   std::size_t at = 0;
   for (const json::Value message : messages.items()) {
     if (!message.is_object() || !message["role"].is_string()) {
-      return make_error(Errc::invalid_messages,
-                        "messages[" + std::to_string(at) + "] must be an object with a `role`.");
+      return make_error(Errc::invalid_messages, "messages[" + std::to_string(at) +
+                                                    "] must be an object with a `role`, not " +
+                                                    shown_value(message) + ".");
     }
     MILLRACE_TRY(check_message(message, "messages[" + std::to_string(at) + "]"));
     ++at;

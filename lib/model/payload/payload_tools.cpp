@@ -5,13 +5,16 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/shown.hpp"
 #include "message/body_size.hpp"
 #include "model/schema/tool_schema.hpp"
 
 namespace millrace::model {
 
-Error invalid_member(std::string_view member, std::string_view must) {
-  return make_error(Errc::invalid_body, "`" + std::string(member) + "` " + std::string(must) + ".");
+Error invalid_member(std::string_view member, std::string_view must, const json::Value& given) {
+  std::string message = "`" + std::string(member) + "` " + std::string(must);
+  if (given.exists()) message.append(", not ").append(shown_value(given));
+  return make_error(Errc::invalid_body, message.append("."));
 }
 
 namespace {
@@ -77,7 +80,7 @@ void read_tool_members(const json::Value& value, std::string_view type, Tool& to
 
 // OpenAI's tools, AG-UI's and Anthropic's look alike; anything else is the provider's own.
 Result<Tool> read_tool(const json::Value& value) {
-  if (!value.is_object()) return invalid_member("tools", "must be an array of objects");
+  if (!value.is_object()) return invalid_member("tools", "must be an array of objects", value);
   const auto type = value["type"].filled_string();
   const json::Value function = inside(value, type.value_or("function"));
   const auto name = function["name"].filled_string();
@@ -85,7 +88,7 @@ Result<Tool> read_tool(const json::Value& value) {
   const bool own = type && *type != "function" && *type != "custom";
   if (own || !name) {
     if (type ? *type == "function" : !is_named_by_member(value)) {
-      return invalid_member("tools", "holds an entry without a name");
+      return invalid_member("tools", "has an entry without a name; give each tool a `name`");
     }
     tool.raw = value.to_json();
     return tool;
@@ -118,7 +121,8 @@ Result<Tool> read_tool(const json::Value& value) {
 Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
   if (tools.is_nothing()) return {};
   if (!tools.is_array()) {
-    return invalid_member("tools", "must be an array of { type: 'function', function: { name } }");
+    return invalid_member("tools", "must be an array of { type: 'function', function: { name } }",
+                          tools);
   }
   MILLRACE_TRY(message::check_tool_count(tools));
   std::unordered_set<std::string> names;
@@ -127,7 +131,8 @@ Result<void> read_tools(const json::Value& tools, ChatPayload& payload) {
     if (!tool) return std::move(tool).error();
     const std::string& name = tool.value().name;
     const bool repeated = !name.empty() && !names.insert(name).second;
-    if (repeated) return invalid_member("tools", "holds \"" + name + "\" twice");
+    if (repeated)
+      return invalid_member("tools", "has \"" + name + "\" twice; rename one of the two");
     payload.tools.push_back(std::move(tool).value());
   }
   return {};
@@ -160,7 +165,8 @@ Result<void> read_tool_choice(const json::Value& choice, ToolChoice& out) {
     return invalid_member(
         "tool_choice",
         "must be \"none\", \"auto\", \"required\" or { type: 'function', function: { "
-        "name } }");
+        "name } }",
+        choice);
   }
   out.kind = row->kind;
   return {};

@@ -10,7 +10,7 @@
 namespace millrace::model {
 
 // An error that names a member: "`member` must ...".
-Error invalid_member(std::string_view member, std::string_view must);
+Error invalid_member(std::string_view member, std::string_view must, const json::Value& given = {});
 
 // Reads the array of tools in OpenAI's, AG-UI's or Anthropic's spelling.
 // Errors: invalid_body, json_too_deep.

@@ -264,7 +264,9 @@ Result<ChatRequest> build_chat(const ProviderConfig& config, const ChatPayload& 
   note_repairs(messages, ids, to_claude ? message::Strays::told_by_user : message::Strays::dropped,
                chat.notes);
   drop_silent(messages, config.quirks, chat.notes);
-  if (messages.empty()) return make_error(Errc::invalid_body, "The messages say nothing.");
+  if (messages.empty())
+    return make_error(Errc::invalid_body,
+                      "`messages` has no content to send: add a text, an image or a file.");
   if (keeps_prompt_apart(chat.dialect)) let_user_ask(messages, chat.notes);
   MILLRACE_TRY(check_context(config, payload, chat.model, messages));
   if (to_claude) fill_empty_results(messages);
@@ -314,7 +316,7 @@ Result<net::Request> build_request(const ProviderConfig& config, const Endpoint&
   const std::string_view pattern = config.own_base_url ? config.base_url : row.base_url;
   if (pattern.empty()) {
     return make_error(Errc::invalid_option,
-                      "The provider " + config.id + " has no address of its own: give `baseURL`.");
+                      "The provider " + config.id + " has no default address: give `baseURL`.");
   }
   const std::string model = deployment_of(config, endpoint.model, {});
   auto base = expand(pattern, config, model);

@@ -216,7 +216,7 @@ Result<Way> way_to(const ProviderConfig& config, const ChatPayload& payload) {
   if (pattern.empty() || (config.own_base_url && !is_relative)) pattern = config.base_url;
   if (pattern.empty()) {
     return make_error(Errc::invalid_option,
-                      "The provider " + config.id + " has no address of its own: give `baseURL`.");
+                      "The provider " + config.id + " has no default address: give `baseURL`.");
   }
   auto base = expand(pattern, config, deployment_of(config, payload.model, payload.deployment));
   if (!base) return std::move(base).error();

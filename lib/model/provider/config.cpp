@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "base/spelling.hpp"
 #include "model/provider/address.hpp"
 #include "model/provider/api_mode.hpp"
@@ -85,9 +86,14 @@ Result<void> read_keys(const json::Value& root, ProviderConfig& config) {
     }
     return {};
   }
-  if (!value.is_array()) return invalid_setting("apiKey", "must be a string or a list of strings");
+  if (!value.is_array()) {
+    return invalid_setting("apiKey", "must be a string or a list of strings", kind_of(value));
+  }
   for (const json::Value key : value.items()) {
-    if (!key.is_string()) return invalid_setting("apiKey", "must be a string or a list of strings");
+    if (!key.is_string()) {
+      return invalid_setting("apiKey", "must be a string or a list of strings",
+                             "a list with " + kind_of(key));
+    }
     if (const auto text = json::trim(key.string()); !text.empty()) {
       config.api_keys.emplace_back(text);
     }
@@ -107,7 +113,7 @@ std::string joined(const json::Value& list) {
 
 // A vendor that is not in the table, or one that changes a row of it.
 Result<void> read_custom(const json::Value& custom, ProviderConfig& config) {
-  if (!custom.is_object()) return invalid_setting("custom", "must be an object");
+  if (!custom.is_object()) return invalid_setting("custom", "must be an object", kind_of(custom));
   auto made = std::make_shared<CustomRow>();
   if (config.provider != nullptr) made->row = *config.provider;
   Provider& row = made->row;
@@ -118,12 +124,15 @@ Result<void> read_custom(const json::Value& custom, ProviderConfig& config) {
   if (const auto path = custom["path"].filled_string()) row.path = made->keep(*path);
   if (const auto name = custom["dialect"].filled_string()) {
     const auto dialect = find_dialect(*name);
-    if (!dialect) return invalid_setting("custom.dialect", "names no dialect");
+    if (!dialect)
+      return invalid_setting("custom.dialect", "must be the name of a dialect", shown_text(*name));
     row.dialect = *dialect;
   }
   if (const auto name = custom["auth"].filled_string()) {
     const auto auth = find_auth(*name);
-    if (!auth) return invalid_setting("custom.auth", "names no way to authenticate");
+    if (!auth)
+      return invalid_setting("custom.auth", "must be the name of an authentication",
+                             shown_text(*name));
     row.auth = *auth;
   }
   if (!custom["keyNames"].is_nothing()) row.key_names = made->keep(joined(custom["keyNames"]));
@@ -138,7 +147,7 @@ Result<void> read_custom(const json::Value& custom, ProviderConfig& config) {
 Result<void> read_api_mode(const json::Value& root, std::string& mode) {
   MILLRACE_TRY(read_text_setting(root, "apiMode", mode));
   if (mode.empty() || is_api_mode(mode)) return {};
-  return invalid_setting("apiMode", api_modes);
+  return invalid_setting("apiMode", api_modes, shown_text(mode));
 }
 
 Result<void> read_base_url(const json::Value& root, ProviderConfig& config) {
@@ -146,8 +155,9 @@ Result<void> read_base_url(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_text_setting(root, "baseURL", url));
   if (url.empty()) return {};
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
-    return make_error(Errc::invalid_url,
-                      "The base URL of " + config.id + " must begin with http:// or https://.");
+    return make_error(Errc::invalid_url, "`baseURL` of " + config.id +
+                                             " must begin with http:// or https://, not " +
+                                             shown_address(url) + ".");
   }
   config.base_url = without_tail(std::move(url), row_of(config.provider->dialect).tails);
   config.own_base_url = true;
@@ -210,7 +220,8 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   MILLRACE_TRY(read_timeouts(root, config.timeouts));
   MILLRACE_TRY(read_size(root["limits"], "headerBytes", config.limits.header_bytes));
   if (config.limits.header_bytes > net::most_header_bytes) {
-    return invalid_setting("limits.headerBytes", "must be at most 98,304 (96 KiB)");
+    return invalid_setting("limits.headerBytes", "must be at most 98304 (96 KiB)",
+                           std::to_string(config.limits.header_bytes));
   }
   MILLRACE_TRY(read_size(root["limits"], "decodedBytes", config.limits.decoded_bytes));
   MILLRACE_TRY(read_quirks(root["quirks"], config.quirks));
@@ -234,7 +245,8 @@ Result<void> read_rest(const json::Value& root, ProviderConfig& config) {
   constexpr int most_retries = 100;
   const auto number = retries.integer();
   if (!number || *number < 0 || *number > most_retries) {
-    return invalid_setting("maxRetries", "must be a number from 0 to 100");
+    return invalid_setting("maxRetries", "must be a whole number from 0 to 100",
+                           shown_value(retries));
   }
   config.max_retries = static_cast<int>(*number);
   return {};
@@ -264,7 +276,9 @@ Result<ProviderConfig> read_config(std::string_view text) {
   if (!parsed) return std::move(parsed).error();
   const json::Value root = parsed.value();
   const auto id = root["provider"].filled_string();
-  if (!id) return invalid_setting("provider", "must name a provider");
+  if (!id)
+    return invalid_setting("provider", "must be the name of a provider",
+                           shown_value(root["provider"]));
   ProviderConfig config;
   config.provider = find_provider(*id);
   config.id = config.provider != nullptr ? std::string(config.provider->id) : std::string(*id);
@@ -287,7 +301,7 @@ Result<ModelName> read_model_name(std::string_view text) {
   if (model.empty()) {
     return make_error(Errc::invalid_option,
                       "The model \"" + std::string(text) +
-                          "\" names no model. Write provider:model, for example "
+                          "\" has no model name. Write provider:model, for example "
                           "openai:gpt-4o-mini.");
   }
   return ModelName{std::string(provider->id), std::string(model)};

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 
+#include "base/shown.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -27,7 +29,8 @@ Result<void> read_count(const json::Value& object, std::string_view name, std::i
   const auto number = value.integer();
   if (!number || *number < 1 || *number > most) {
     return invalid_setting("circuit." + std::string(name),
-                           "must be a number from 1 to " + std::to_string(most));
+                           "must be a whole number from 1 to " + std::to_string(most),
+                           shown_value(value));
   }
   out = *number;
   return {};
@@ -35,15 +38,16 @@ Result<void> read_count(const json::Value& object, std::string_view name, std::i
 
 }  // namespace
 
-Error invalid_setting(std::string_view option, std::string_view must) {
-  return make_error(Errc::invalid_option,
-                    "`" + std::string(option) + "` " + std::string(must) + ".");
+Error invalid_setting(std::string_view option, std::string_view must, std::string_view given) {
+  std::string message = "`" + std::string(option) + "` " + std::string(must);
+  if (!given.empty()) message.append(", not ").append(given);
+  return make_error(Errc::invalid_option, message.append("."));
 }
 
 Result<void> read_text_setting(const json::Value& root, std::string_view name, std::string& out) {
   const json::Value value = root[name];
   if (value.is_nothing()) return {};
-  if (!value.is_string()) return invalid_setting(name, "must be a string");
+  if (!value.is_string()) return invalid_setting(name, "must be a string", kind_of(value));
   out = json::trim(value.string());
   return {};
 }
@@ -51,10 +55,14 @@ Result<void> read_text_setting(const json::Value& root, std::string_view name, s
 Result<void> read_headers(const json::Value& root, std::vector<net::Header>& headers) {
   const json::Value value = root["headers"];
   if (value.is_nothing()) return {};
-  if (!value.is_object()) return invalid_setting("headers", "must be an object of strings");
+  if (!value.is_object()) {
+    return invalid_setting("headers", "must be an object of strings", kind_of(value));
+  }
   for (const auto& [name, text] : value.members()) {
     if (text.is_nothing()) continue;
-    if (!text.is_string()) return invalid_setting("headers", "must be an object of strings");
+    if (!text.is_string()) {
+      return invalid_setting("headers." + std::string(name), "must be a string", kind_of(text));
+    }
     headers.push_back({std::string(name), std::string(text.string())});
   }
   return {};
@@ -64,9 +72,14 @@ Result<void> read_pairs(const json::Value& root, std::string_view name,
                         std::vector<std::pair<std::string, std::string>>& out) {
   const json::Value value = root[name];
   if (value.is_nothing()) return {};
-  if (!value.is_object()) return invalid_setting(name, "must be an object of strings");
+  if (!value.is_object()) {
+    return invalid_setting(name, "must be an object of strings", kind_of(value));
+  }
   for (const auto& [key, text] : value.members()) {
-    if (!text.is_string()) return invalid_setting(name, "must be an object of strings");
+    if (!text.is_string()) {
+      return invalid_setting(std::string(name).append(".").append(key), "must be a string",
+                             kind_of(text));
+    }
     out.emplace_back(key, text.string());
   }
   return {};
@@ -76,14 +89,18 @@ Result<void> read_timeouts(const json::Value& root, net::Timeouts& timeouts) {
   const json::Value value = root["timeouts"];
   if (value.is_nothing()) return {};
   if (!value.is_object()) {
-    return invalid_setting("timeouts", "must be an object { connect, firstByte, idle, total }");
+    return invalid_setting("timeouts", "must be an object { connect, firstByte, idle, total }",
+                           shown_value(value));
   }
   for (const auto& [name, time] : value.members()) {
     const bool known = std::any_of(time_options.begin(), time_options.end(),
                                    [&, given = std::string_view(name)](const TimeOption& option) {
                                      return option.name == given;
                                    });
-    if (!known) return invalid_setting("timeouts." + std::string(name), "is unknown");
+    if (!known) {
+      return invalid_setting("timeouts." + std::string(name),
+                             "is unknown; use connect, firstByte, idle or total");
+    }
   }
   for (const TimeOption& option : time_options) {
     const json::Value time = value[option.name];
@@ -91,7 +108,8 @@ Result<void> read_timeouts(const json::Value& root, net::Timeouts& timeouts) {
     const auto ms = time.integer();
     if (!ms || *ms < 0) {
       return invalid_setting("timeouts." + std::string(option.name),
-                             "must be milliseconds, 0 for no limit");
+                             "must be a number of milliseconds, or 0 for no limit",
+                             shown_value(time));
     }
     timeouts.*option.field = milliseconds(*ms);
   }
@@ -104,7 +122,7 @@ Result<void> read_size(const json::Value& object, std::string_view name, std::si
   const auto number = value.integer();
   if (!number || *number < 0) {
     return invalid_setting("limits." + std::string(name),
-                           "must be a number of bytes, 0 for no limit");
+                           "must be a number of bytes, or 0 for no limit", shown_value(value));
   }
   out = static_cast<std::size_t>(*number);
   return {};
@@ -113,7 +131,8 @@ Result<void> read_size(const json::Value& object, std::string_view name, std::si
 Result<void> read_quirks(const json::Value& value, Quirks& quirks) {
   if (value.is_nothing()) return {};
   if (!value.is_object())
-    return invalid_setting("quirks", "must be an object { name: true | false }");
+    return invalid_setting("quirks", "must be an object { name: true | false }",
+                           shown_value(value));
   for (const auto& [name, on] : value.members()) {
     const auto quirk = find_quirk(name);
     if (!quirk) return invalid_setting("quirks." + std::string(name), "is unknown");
@@ -129,7 +148,8 @@ Result<void> read_circuit(const json::Value& value, CircuitPolicy& policy) {
     return {};
   }
   if (!value.is_object()) {
-    return invalid_setting("circuit", "must be false or an object { failures, windowMs, pauseMs }");
+    return invalid_setting("circuit", "must be false or an object { failures, windowMs, pauseMs }",
+                           shown_value(value));
   }
   constexpr std::int64_t most_failures = 1000;
   constexpr std::int64_t most_milliseconds = 3'600'000;

@@ -14,8 +14,8 @@
 
 namespace millrace::model {
 
-// invalid_option: "`option` must."
-Error invalid_setting(std::string_view option, std::string_view must);
+// invalid_option: "`option` must, not given."; of a secret, `given` is only its kind.
+Error invalid_setting(std::string_view option, std::string_view must, std::string_view given = {});
 
 // Errors: invalid_option names the member, for all of these.
 Result<void> read_text_setting(const json::Value& root, std::string_view name, std::string& out);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shown.hpp"
+
 namespace millrace::model {
 namespace {
 
@@ -38,7 +40,7 @@ Result<void> check_proxy(std::string_view option, std::string_view address) {
 
 Result<void> read_route_text(const json::Value& value, std::string_view option, std::string& into) {
   if (!is_given(value)) return {};
-  if (!value.is_string()) return invalid_route(option, "must be a string");
+  if (!value.is_string()) return invalid_route(option, "must be a string, not " + kind_of(value));
   into = value.string();
   return {};
 }
@@ -46,7 +48,7 @@ Result<void> read_route_text(const json::Value& value, std::string_view option, 
 Result<void> read_pem(const json::Value& value, std::string_view option, std::string& into) {
   MILLRACE_TRY(read_route_text(value, option, into));
   if (!into.empty() && into.find("-----BEGIN ") == std::string::npos) {
-    return invalid_route(option, "must be PEM text, which begins with -----BEGIN");
+    return invalid_route(option, "must be PEM text, which has a line -----BEGIN ...-----");
   }
   return {};
 }
@@ -91,11 +93,11 @@ Result<std::shared_ptr<const net::Route>> read_route(const json::Value& options)
   MILLRACE_TRY(read_pem(options["key"], "key", route->key));
   MILLRACE_TRY(read_route_text(options["passphrase"], "passphrase", route->key_password));
   if (!route->key.empty() && route->certificate.empty()) {
-    return invalid_route("key", "needs the option cert beside it");
+    return invalid_route("key", "also needs the option cert");
   }
   const json::Value http2 = options["http2"];
   if (is_given(http2) && !http2.is_true() && !http2.is(json::Type::boolean_false)) {
-    return invalid_route("http2", "must be true or false");
+    return invalid_route("http2", "must be true or false, not " + shown_value(http2));
   }
   route->http2 = http2.is_true();
   return std::shared_ptr<const net::Route>(std::move(route));

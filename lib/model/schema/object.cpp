@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/shown.hpp"
 #include "message/json_builder.hpp"
 #include "model/body/answer_schema.hpp"
 #include "model/body/bedrock_makers.hpp"
@@ -151,7 +152,8 @@ Result<void> choose(Plan& plan, const ModeRow& row, std::string_view wanted,
                     const std::string& schema) {
   constexpr std::array<std::string_view, 5> known = {"", "auto", "schema", "tool", "json"};
   if (std::find(known.begin(), known.end(), wanted) == known.end()) {
-    return make_error(Errc::invalid_option, "`mode` must be auto, schema, tool or json.");
+    return make_error(Errc::invalid_option,
+                      "`mode` must be auto, schema, tool or json, not " + shown_text(wanted) + ".");
   }
   plan.schema = schema;
   const bool free = wanted.empty() || wanted == "auto";
@@ -310,7 +312,9 @@ Result<std::string> plan_object(const ProviderConfig& config, std::string_view r
   const Value request = parsed.value();
   const Value schema = request["schema"];
   if (!schema.is_object()) {
-    return make_error(Errc::invalid_body, "`schema` must be a JSON Schema, an object.");
+    return make_error(
+        Errc::invalid_body,
+        "`schema` must be a JSON Schema, which is an object, not " + shown_value(schema) + ".");
   }
   const bool wrapped = needs_wrapping(schema);
   auto said = with_null_types(wrapped ? wrapped_schema(schema) : schema.to_json());

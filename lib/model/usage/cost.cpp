@@ -301,8 +301,9 @@ Result<std::optional<ChatCost>> compute_chat_cost(const PriceCard& card, const M
   const bool cached = usage[Tokens::input_cached].value_or(0) > 0;
   const bool is_split = usage[Tokens::input_cache_miss] || tells_cached_text(usage);
   if (cached && !is_split && has_unit(card, "textInput")) {
-    return make_error(Errc::invalid_argument,
-                      "The usage has inputCachedTokens, but no inputCacheMissTokens.");
+    return make_error(Errc::invalid_argument, "The usage has inputCachedTokens " +
+                                                  std::to_string(*usage[Tokens::input_cached]) +
+                                                  ", but no inputCacheMissTokens; give both.");
   }
   const bool mixed = cached && !usage[Tokens::input_cached_audio] &&
                      usage[Tokens::input_audio].value_or(0) > 0 && has_unit(card, "audioInput");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/read_float.hpp"
+#include "base/shown.hpp"
 
 namespace millrace::model {
 namespace {
@@ -117,13 +118,17 @@ Result<MediaWork> read_media_work(const json::Value& value) {
   MediaWork work;
   const std::string_view kind = value["kind"].string();
   if (kind != "image" && kind != "video") {
-    return make_error(Errc::invalid_argument, "`kind` must be \"image\" or \"video\".");
+    return make_error(Errc::invalid_argument, "`kind` must be \"image\" or \"video\", not " +
+                                                  shown_value(value["kind"]) + ".");
   }
   work.kind = kind == "image" ? Kind::image : Kind::video;
   work.count = value["count"].integer().value_or(1);
   work.tokens = value["tokens"].integer();
   if (work.count < 0 || work.tokens.value_or(0) < 0) {
-    return make_error(Errc::invalid_argument, "Counts of media must not be negative.");
+    return make_error(Errc::invalid_argument,
+                      "`count` and `tokens` must not be negative; they are " +
+                          std::to_string(work.count) + " and " +
+                          std::to_string(work.tokens.value_or(0)) + ".");
   }
   const json::Value params = value["params"];
   const auto width = params["width"].number();

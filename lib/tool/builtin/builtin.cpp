@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "os/blocking_pool.hpp"
 #include "tool/fetch.hpp"
 #include "tool/policy.hpp"
@@ -70,7 +71,8 @@ Result<void> check_members(const Row& row, const Tree& wish) {
   const bool is_wish = wish.is_null() || wish.is_object() || wish == Tree::flag(wish.is_true());
   if (!is_wish) {
     return make_error(Errc::invalid_option,
-                      quoted(row.name) + " must be true, false or an object of options.");
+                      quoted(row.name) + " must be true, false or an object of options, not " +
+                          shown_value(wish) + ".");
   }
   for (const auto& [name, value] : wish.members()) {
     const std::string wanted = "," + std::string(name) + ",";
@@ -80,8 +82,8 @@ Result<void> check_members(const Row& row, const Tree& wish) {
     for (std::size_t at = 0; (at = known.find(',', at)) != std::string::npos; at += 2) {
       known.insert(at + 1, " ");
     }
-    return make_error(Errc::invalid_option, quoted(row.name) + " has no option " + quoted(name) +
-                                                ": there are " + known + ".");
+    return make_error(Errc::invalid_option,
+                      quoted(row.name) + " has no option " + quoted(name) + "; use " + known + ".");
   }
   return {};
 }
@@ -90,8 +92,8 @@ Error unknown_option(std::string_view name) {
   std::string known;
   for (const Row& row : rows) known.append(known.empty() ? "" : ", ").append(row.name);
   return make_error(Errc::invalid_option, "There is no builtin tool '" + std::string(name) +
-                                              "': there are " + known +
-                                              ", and the lists allow, expose and deny.");
+                                              "'; use " + known +
+                                              ", or the lists allow, expose and deny.");
 }
 
 }  // namespace
@@ -133,7 +135,8 @@ std::unique_ptr<RunningTool> FetchingTool::start(ToolCall call, std::shared_ptr<
 Result<Registry> make_builtin_tools(const Tree& options, const Surroundings& around) {
   if (!options.is_object()) {
     return make_error(Errc::invalid_option,
-                      "The builtin tools are named by an object, such as { calculator: true }.");
+                      "The builtin tools must be an object such as { calculator: true }, not " +
+                          shown_value(options) + ".");
   }
   Registry registry;
   for (const auto& [name, wish] : options.members()) {

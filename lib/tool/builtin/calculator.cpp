@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/read_float.hpp"
+#include "base/shown.hpp"
 #include "base/utf8.hpp"
 
 namespace millrace::tool {
@@ -102,7 +103,8 @@ class Reader {
     if (!error_ && at_ < text_.size()) fail_here();
     if (error_) return *error_;
     if (!std::isfinite(value)) {
-      return make_error(Errc::invalid_argument, "The result is no finite number.");
+      return make_error(Errc::invalid_argument,
+                        "The result of " + shown_text(text_) + " is not a finite number.");
     }
     return value;
   }
@@ -178,7 +180,7 @@ class Reader {
       skip_blanks();
       if (at_ >= text_.size() || std::string_view("),*/%^").find(text_[at_]) != text_.npos) {
         fail(
-            "% is the remainder of a division and wants a second number; write 5 percent as 5/100");
+            "% is the remainder of a division and needs a second number; write 5 percent as 5/100");
       }
       return true;
     }
@@ -332,7 +334,8 @@ class Reader {
 
 Result<std::string> calculate(std::string_view expression) {
   if (expression.size() > expression_limit) {
-    return make_error(Errc::invalid_argument, "The expression is longer than 1,000 bytes.");
+    return make_error(Errc::invalid_argument,
+                      "The expression is longer than 1,000 bytes; split it.");
   }
   const auto value = Reader(expression).read();
   if (!value) return value.error();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "base/utf8.hpp"
 #include "tool/builtin/builtin.hpp"
 #include "tool/builtin/folder.hpp"
@@ -24,7 +25,9 @@ ToolOutcome read_file(const Folder& folder, std::size_t most, const Tree& argume
   if (!part) return failed(part.error());
   std::string_view text = part.value().text;
   if (text.find('\0') != std::string_view::npos) {
-    return failed(make_error(Errc::invalid_argument, "The file holds no text."));
+    return failed(
+        make_error(Errc::invalid_argument,
+                   "The file " + shown_text(arguments["path"].string()) + " is not a text file."));
   }
   text.remove_suffix(utf8::unfinished_tail(text));
   std::string content = result_text(text, most * 2);

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/shown.hpp"
+
 namespace millrace::tool {
 namespace {
 
@@ -40,8 +42,9 @@ class Descriptor {
 Error failed_at(std::string_view path, int reason) {
   const std::string shown(path.substr(0, 200));
   if (reason == ELOOP || reason == ENOTDIR) {
-    return make_error(Errc::invalid_argument,
-                      "'" + shown + "' leads through a link or a file, which is not followed.");
+    return make_error(
+        Errc::invalid_argument,
+        "'" + shown + "' leads through a symbolic link or a file, which is not followed.");
   }
   return make_error(Errc::invalid_argument,
                     "'" + shown + "': " + std::generic_category().message(reason) + ".");
@@ -51,7 +54,9 @@ Error failed_at(std::string_view path, int reason) {
 Result<std::vector<std::string>> parts_of(std::string_view path) {
   constexpr std::size_t path_limit = 4'096;
   if (path.size() > path_limit || path.find('\0') != std::string_view::npos) {
-    return make_error(Errc::invalid_argument, "The path is too long or holds a zero byte.");
+    return make_error(Errc::invalid_argument, "The path " + shown_text(path) + " is longer than " +
+                                                  std::to_string(path_limit) +
+                                                  " bytes or contains a NUL character.");
   }
   std::vector<std::string> parts;
   while (!path.empty()) {
@@ -60,7 +65,7 @@ Result<std::vector<std::string>> parts_of(std::string_view path) {
     if (part.empty() || part == ".") continue;
     if (part == "..") {
       return make_error(Errc::invalid_argument,
-                        "A path must not hold '..': name the file from the root.");
+                        "A path must not contain '..'; give the path from the root.");
     }
     parts.emplace_back(part);
   }
@@ -99,7 +104,7 @@ Result<struct stat> regular(const Descriptor& file, std::string_view path) {
   if (fstat(file.get(), &facts) != 0) return failed_at(path, errno);
   if (!S_ISREG(facts.st_mode)) {
     return make_error(Errc::invalid_argument,
-                      "'" + std::string(path.substr(0, 200)) + "' is no regular file.");
+                      "'" + std::string(path.substr(0, 200)) + "' is not a regular file.");
   }
   return facts;
 }

@@ -4,14 +4,17 @@
 #include <cmath>
 #include <utility>
 
+#include "base/shown.hpp"
+
 namespace millrace::tool {
 namespace {
 
 using json::Tree;
 
-Error wrong(std::string_view member, std::string_view expected) {
-  return make_error(Errc::invalid_option,
-                    "`" + std::string(member) + "` must be " + std::string(expected) + ".");
+// A text may be a secret, such as a key: of what is none, the kind is shown.
+Error wrong(std::string_view member, std::string_view expected, const std::string& given) {
+  return make_error(Errc::invalid_option, "`" + std::string(member) + "` must be " +
+                                              std::string(expected) + ", not " + given + ".");
 }
 
 bool is_flag(const Tree& value) {
@@ -42,14 +45,15 @@ bool read_dynamic(Tree& dynamic) {
 
 Result<bool> read_flag(const Tree& options, std::string_view member) {
   const Tree& value = options[member];
-  if (!value.is_null() && !is_flag(value)) return wrong(member, "true or false");
+  if (!value.is_null() && !is_flag(value))
+    return wrong(member, "true or false", shown_value(value));
   return value.is_true();
 }
 
 Result<std::string> read_text(const Tree& options, std::string_view member,
                               std::string_view otherwise) {
   const Tree& value = options[member];
-  if (!value.is_null() && !value.is_string()) return wrong(member, "a text");
+  if (!value.is_null() && !value.is_string()) return wrong(member, "a string", kind_of(value));
   return std::string(value.is_null() ? otherwise : value.string());
 }
 
@@ -60,7 +64,9 @@ Result<std::vector<std::string>> read_names(const Tree& options, std::string_vie
       list.is_null() ||
       (list.is_array() && std::all_of(list.items().begin(), list.items().end(),
                                       [](const Tree& item) { return item.is_string(); }));
-  if (!is_list) return wrong(member, "a list of texts");
+  if (!is_list)
+    return wrong(member, "a list of strings",
+                 list.is_array() ? list.to_json().substr(0, shown_bytes) : shown_value(list));
   for (const Tree& item : list.items()) names.emplace_back(item.string());
   return names;
 }
@@ -70,7 +76,8 @@ Result<std::int64_t> read_number(const Tree& options, std::string_view member,
   const Tree& value = options[member];
   if (value.is_null()) return bounds.otherwise;
   const double number = std::ceil(value.number_or(0));
-  if (!value.is_number() || number < 1) return wrong(member, "a number of at least 1");
+  if (!value.is_number() || number < 1)
+    return wrong(member, "a number of at least 1", shown_value(value));
   return number < static_cast<double>(bounds.most) ? static_cast<std::int64_t>(number)
                                                    : bounds.most;
 }
@@ -83,12 +90,13 @@ Result<std::shared_ptr<const net::AddressGuard>> read_guard(const Tree& options)
   read.allow = std::move(allow).value();
   const Tree& ports = options["ports"];
   if (!ports.is_null()) {
-    if (!ports.is_array()) return wrong("ports", "a list of numbers");
+    if (!ports.is_array()) return wrong("ports", "a list of numbers", shown_value(ports));
     read.ports.clear();
     for (const Tree& port : ports.items()) {
       const std::int64_t number = port.integer_or(0);
       if (number < 1 || number > last_port) {
-        return make_error(Errc::invalid_option, "`ports` must hold numbers from 1 to 65535.");
+        return wrong("ports", "a list of numbers from 1 to 65535",
+                     ports.to_json().substr(0, shown_bytes));
       }
       read.ports.push_back(static_cast<std::uint16_t>(number));
     }
@@ -117,7 +125,8 @@ Result<void> read_approve(const Tree& options, Spec& spec) {
   if (!is_known) {
     return wrong("approve",
                  "true, false, never, required, always, a list of rules with a `policy`, or "
-                 "{ dynamic: { type, default } }");
+                 "{ dynamic: { type, default } }",
+                 shown_value(approve));
   }
   spec.approve = policy.to_json();
   return {};

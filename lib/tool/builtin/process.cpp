@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "os/event_loop.hpp"
 #include "os/process.hpp"
 #include "os/timer.hpp"
@@ -137,11 +138,15 @@ Result<Rules> read_rules(const Tree& options, const Surroundings& around) {
   rules.options.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
   const Tree& environment = options["environment"];
   if (!environment.is_null() && !environment.is_object()) {
-    return make_error(Errc::invalid_option, "`environment` must be an object of texts.");
+    return make_error(Errc::invalid_option, "`environment` must be an object of strings, not " +
+                                                kind_of(environment) + ".");
   }
   for (const auto& [name, value] : environment.members()) {
     if (!value.is_string() || name.empty() || name.view().find('=') != std::string_view::npos) {
-      return make_error(Errc::invalid_option, "`environment` must hold names and texts.");
+      return make_error(Errc::invalid_option,
+                        "The variable " + shown_text(name) +
+                            " of `environment` must have a valid name and a string, not " +
+                            kind_of(value) + ".");
     }
     auto& list = rules.options.environment;
     std::erase_if(list, [&, wanted = std::string_view(name)](const auto& one) {
@@ -175,8 +180,9 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
     os::ProcessOptions wanted = rules.options;
     for (const Tree& word : arguments["argv"].items()) {
       if (word.string().find('\0') != std::string_view::npos) {
-        host->finished(failed(
-            make_error(Errc::invalid_argument, "An argument of a program cannot hold a NUL.")));
+        host->finished(
+            failed(make_error(Errc::invalid_argument, "The argument " + shown_text(word.string()) +
+                                                          " must not contain a NUL character.")));
         return nullptr;
       }
       wanted.arguments.emplace_back(word.string());
@@ -187,9 +193,9 @@ Result<Tools> make_run_process(const Tree& options, const Surroundings& around) 
     const bool is_known = !programs || std::find(programs->begin(), programs->end(),
                                                  wanted.program) != programs->end();
     if (wanted.program.empty() || !is_known) {
-      host->finished(failed(make_error(Errc::program_not_allowed, "The program '" + wanted.program +
-                                                                      "' is none of those that may "
-                                                                      "be run.")));
+      host->finished(failed(make_error(
+          Errc::program_not_allowed,
+          "The program " + shown_text(wanted.program) + " is not on the allow list of the tool.")));
       return nullptr;
     }
     auto run = std::make_shared<Run>(rules, std::move(host));

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "tool/builtin/builtin.hpp"
 #include "tool/builtin/html_text.hpp"
 #include "tool/fetch.hpp"
@@ -32,7 +33,8 @@ Result<Web> read_web(const Tree& options, const Surroundings& around) {
   const auto bytes = read_number(options, "maxBytes", {standard_bytes, most_bytes + 1});
   if (!bytes) return bytes.error();
   if (bytes.value() > most_bytes) {
-    return make_error(Errc::invalid_option, "`maxBytes` must be 1 to 64 MiB.");
+    return make_error(Errc::invalid_option, "`maxBytes` must be from 1 to 67108864 (64 MiB), not " +
+                                                shown_value(options["maxBytes"]) + ".");
   }
   const auto timeout = read_number(options, "timeoutMs", {standard_timeout, longest_time});
   if (!timeout) return timeout.error();
@@ -95,7 +97,8 @@ Result<std::vector<std::string>> read_methods(const Tree& options) {
   for (const std::string& method : methods.value()) {
     if (std::find(known.begin(), known.end(), method) == known.end()) {
       return make_error(Errc::invalid_option,
-                        "`methods` must hold GET, HEAD, POST, PUT, PATCH or DELETE.");
+                        "`methods` must be a list of GET, HEAD, POST, PUT, PATCH or DELETE; " +
+                            shown_text(method) + " is none of them.");
     }
   }
   if (methods.value().empty()) methods.value().emplace_back("GET");

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/shown.hpp"
 #include "tool/builtin/builtin.hpp"
 #include "tool/builtin/html_text.hpp"
 #include "tool/fetch.hpp"
@@ -175,14 +176,15 @@ Result<Service> read_service(const Tree& options, const Provider& provider) {
   if (!net::parse_url(service.url)) {
     return make_error(Errc::invalid_option,
                       "`url` must be the address of the search service, such as "
-                      "http://localhost:8888.");
+                      "http://localhost:8888, not " +
+                          shown_address(url.value()) + ".");
   }
   auto key = read_text(options, "apiKey");
   if (!key) return std::move(key).error();
   service.key = std::move(key).value();
   if (service.key.empty() && provider.name != "searxng") {
-    return make_error(Errc::invalid_option,
-                      "`apiKey` is missing: " + std::string(provider.name) + " needs one.");
+    return make_error(Errc::invalid_option, "`apiKey` is missing: give the API key of " +
+                                                std::string(provider.name) + ".");
   }
   constexpr std::int64_t most_results = 20;
   const auto most = read_number(options, "maxResults", {service.most, most_results});
@@ -214,7 +216,8 @@ Result<Tools> make_web_search(const Tree& options, const Surroundings& around) {
   const auto* provider = std::find_if(providers.begin(), providers.end(),
                                       [&](const Provider& row) { return row.name == name; });
   if (provider == providers.end()) {
-    return make_error(Errc::invalid_option, "`provider` must be searxng, tavily or brave.");
+    return make_error(Errc::invalid_option,
+                      "`provider` must be searxng, tavily or brave, not " + shown_text(name) + ".");
   }
   auto service = read_service(options, *provider);
   if (!service) return std::move(service).error();

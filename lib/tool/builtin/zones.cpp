@@ -204,7 +204,8 @@ std::filesystem::path zone_file(std::filesystem::path folder, std::string_view z
 }
 
 Error unreadable() {
-  return make_error(Errc::invalid_argument, "The time zone's file cannot be read.");
+  return make_error(Errc::invalid_argument,
+                    "The file of the time zone cannot be read; install the package tzdata again.");
 }
 
 }  // namespace

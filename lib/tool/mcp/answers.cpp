@@ -12,7 +12,8 @@ namespace {
 using json::Tree;
 
 Error wrong(std::string_view what) {
-  return make_error(Errc::invalid_argument, "The answer is not valid: " + std::string(what) + ".");
+  return make_error(Errc::invalid_argument,
+                    "The answer to the MCP server is not valid: " + std::string(what) + ".");
 }
 
 void fill_in_defaults(const Tree& schema, Tree& result) {

@@ -27,7 +27,7 @@ Error transport_error(const Error& error, bool is_opening) {
   if (!is_unmade && error.code != Errc::connection_lost) return error;
   const bool is_lost = !is_unmade && !is_opening;
   return make_error(is_lost ? Errc::mcp_session_lost : Errc::mcp_connection_failed,
-                    is_lost ? error.message + " Whether the call had an effect is not known."
+                    is_lost ? error.message + " The call may have had an effect."
                             : "The MCP server cannot be reached: " + error.message,
                     error.detail);
 }
@@ -37,7 +37,7 @@ std::string what_is_wrong(std::string_view body) {
   if (json::trim(body).empty()) return "The MCP server's answer is empty.";
   json::Document document;
   return document.parse(body) ? "The MCP server's answer belongs to no request."
-                              : "The MCP server's answer is no JSON.";
+                              : "The MCP server's answer is not JSON.";
 }
 
 }  // namespace
@@ -299,8 +299,8 @@ void HttpLink::post_done(std::unique_ptr<Leg> leg, std::optional<Error> error, T
   fail(*leg, leg->reading == Reading::json && !error
                  ? make_error(Errc::mcp_protocol_error, what_is_wrong(leg->body), leg->body)
                  : make_error(Errc::mcp_session_lost,
-                              "The MCP server's answer ended before it was complete; whether the "
-                              "call had an effect is not known.",
+                              "The MCP server's answer ended before it was complete; the "
+                              "call may have had an effect.",
                               error ? error->message : std::string()));
 }
 
@@ -320,9 +320,10 @@ void HttpLink::stream_done(std::unique_ptr<Leg> leg, std::optional<Error> error,
   if (leg->purpose == Purpose::resume && !host_.waits_for(leg->message.id)) return;
   // 405 says that there is no such stream; anything else may pass.
   if (leg->status == 405 || leg->status == 404 || leg->status == 400) {
-    return fail(*leg, make_error(Errc::mcp_session_lost,
-                                 "The MCP server cannot go on with the answer; whether the call "
-                                 "had an effect is not known."));
+    return fail(
+        *leg, make_error(Errc::mcp_session_lost,
+                         "The MCP server cannot resume the answer (HTTP status " +
+                             std::to_string(leg->status) + "); the call may have had an effect."));
   }
   try_again(std::move(leg), std::move(error), now);
 }
@@ -330,8 +331,8 @@ void HttpLink::stream_done(std::unique_ptr<Leg> leg, std::optional<Error> error,
 void HttpLink::try_again(std::unique_ptr<Leg> leg, std::optional<Error> error, TimePoint now) {
   if (leg->attempts >= options_.most_attempts || is_closing_) {
     return fail(*leg, make_error(Errc::mcp_session_lost,
-                                 "The MCP server's answer ended and cannot be taken up again; "
-                                 "whether the call had an effect is not known.",
+                                 "The MCP server's answer ended and could not be resumed; "
+                                 "the call may have had an effect.",
                                  error ? error->message : std::string()));
   }
   milliseconds wait = options_.first_wait * (1 << std::min(leg->attempts, 10));

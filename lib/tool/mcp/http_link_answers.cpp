@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/ascii.hpp"
+#include "base/shown.hpp"
 #include "tool/mcp/http_link.hpp"
 #include "tool/mcp/http_link_leg.hpp"
 
@@ -126,8 +127,9 @@ bool HttpLink::redirect(LegId id, Leg& leg, const std::vector<HttpField>& header
     const auto dropped = take(id);
     host_.abandon(id);
     Error error = make_error(Errc::mcp_connection_failed,
-                             "The MCP server redirects elsewhere, which is not followed; use the "
-                             "address that it redirects to.",
+                             "The MCP server redirects to " +
+                                 shown_address(find_header(headers, "location")) +
+                                 ", which is not followed; use that address if you trust it.",
                              find_header(headers, "location"));
     error.upstream_status = dropped->status;
     fail(*dropped, std::move(error));
@@ -216,9 +218,10 @@ void HttpLink::on_post_head(LegId id, Leg& leg, const std::vector<HttpField>& he
   } else if (message.kind == MessageKind::request && !is_legacy_) {
     const auto dropped = take(id);
     host_.abandon(id);
-    fail(*dropped,
-         make_error(Errc::mcp_protocol_error,
-                    "The MCP server's answer is neither JSON nor an event stream.", type));
+    fail(*dropped, make_error(Errc::mcp_protocol_error,
+                              "The MCP server's answer has the type " + shown_text(type) +
+                                  "; it must be JSON or an event stream.",
+                              type));
   }
 }
 
@@ -297,7 +300,8 @@ void HttpLink::on_endpoint(std::string_view address) {
   post_url_ = within_origin(options_.url, address);
   if (post_url_.empty()) {
     return host_.broken(make_error(
-        Errc::mcp_protocol_error, "The MCP server names an address of another origin to post to."));
+        Errc::mcp_protocol_error,
+        "The MCP server gives an endpoint of another origin, " + shown_address(address) + "."));
   }
   std::deque<Outgoing> waiting;
   waiting.swap(unaddressed_);

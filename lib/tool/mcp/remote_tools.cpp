@@ -252,9 +252,9 @@ Result<std::vector<RemoteTool>> remote_tools(const Tree& listed, const ToolRules
   }
   if (shown.size() > most_tools) {
     return make_error(Errc::tool_limit_exceeded,
-                      "The MCP server lists " + std::to_string(shown.size()) + " tools and " +
-                          std::to_string(most_tools) +
-                          " are taken: choose some of them with `allow` or `deny`.");
+                      "The MCP server lists " + std::to_string(shown.size()) +
+                          " tools, more than " + std::to_string(most_tools) +
+                          "; choose some of them with `allow` or `deny`.");
   }
   std::vector<RemoteTool> tools;
   std::set<std::string> names;

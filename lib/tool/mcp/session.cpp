@@ -169,7 +169,7 @@ void Session::refuse(QuestionId id, std::int64_t code, std::string_view message,
     send_text(MessageKind::error, {}, error_text(question.id_json, code, message));
     return rearm_beside(question, now);
   }
-  settle(question.call, make_error(Errc::mcp_error, "The server's question was not answered: " +
+  settle(question.call, make_error(Errc::mcp_error, "The server's request was not answered: " +
                                                         std::string(message)));
 }
 
@@ -257,7 +257,7 @@ void Session::session_lost(RequestId id, std::string_view words, TimePoint now) 
   if (id != 0 && id == opening_) {
     return fail_opening(
         make_error(Errc::mcp_connection_failed,
-                   "The MCP server does not know the session that it has just given."));
+                   "The MCP server does not know the session that it has just created."));
   }
   const auto at = requests_.find(id);
   if (at == requests_.end()) return;
@@ -267,7 +267,7 @@ void Session::session_lost(RequestId id, std::string_view words, TimePoint now) 
   call.request = 0;
   if (call.was_resent) {
     return settle(call_id, make_error(Errc::mcp_session_lost,
-                                      "The MCP server refused the call in a new session as well: " +
+                                      "The MCP server rejected the call in a new session, too: " +
                                           redacted(words, 1000)));
   }
   call.was_resent = true;
@@ -362,7 +362,7 @@ void Session::expire(CallId id, TimePoint now) {
       is_total ? call.ask.total : call.ask.timeout.value_or(options_.call_timeout);
   if (call.request != 0) send_cancelled(call.request, "timeout");
   const std::string what = call.waits_for_open
-                               ? "The connection to the MCP server was not open again for "
+                               ? "The connection to the MCP server was not reopened for "
                                : "The MCP server did not answer ";
   settle(id, make_error(Errc::tool_timeout, what + call.ask.method + " within " +
                                                 std::to_string(limit.count()) + " ms."));

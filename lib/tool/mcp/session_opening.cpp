@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shown.hpp"
 #include "tool/mcp/session.hpp"
 
 namespace millrace::mcp {
@@ -80,7 +81,9 @@ void Session::on_opening_result(const json::Value& result, TimePoint now) {
     }();
     if (!is_spoken) {
       return fail_opening(make_error(Errc::mcp_protocol_error,
-                                     "The MCP server does not speak protocol version 2026-07-28.",
+                                     "The MCP server supports the protocol versions " +
+                                         versions.to_json().substr(0, 200) +
+                                         ", but not 2026-07-28.",
                                      versions.to_json()));
     }
     const json::Value server = result["_meta"]["io.modelcontextprotocol/serverInfo"];
@@ -91,10 +94,11 @@ void Session::on_opening_result(const json::Value& result, TimePoint now) {
     version_ = result["protocolVersion"].string();
     if (std::find(handshake_versions.begin(), handshake_versions.end(), version_) ==
         handshake_versions.end()) {
-      return fail_opening(make_error(Errc::mcp_protocol_error,
-                                     "The MCP server answered with a protocol version that is not "
-                                     "known; 2024-11-05 to 2025-11-25 and 2026-07-28 are.",
-                                     version_));
+      return fail_opening(make_error(
+          Errc::mcp_protocol_error,
+          "The MCP server answered with the unsupported protocol version " + shown_text(version_) +
+              "; supported are 2024-11-05 to 2025-11-25 and 2026-07-28.",
+          version_));
     }
     if (const json::Value server = result["serverInfo"]) {
       json::append_raw_member(info, "serverInfo", server.to_json());
@@ -152,7 +156,7 @@ void Session::on_opening_error(const json::Value& error) {
   }
   Error refusal = make_error(
       Errc::mcp_connection_failed,
-      "The MCP server refused the connection: " + redacted(said.message, 500), error.to_json());
+      "The MCP server rejected the connection: " + redacted(said.message, 500), error.to_json());
   // Servers without a handshake refuse it with whatever code their checks come to first.
   // Source: Model Context Protocol 2026-07-28, basic/versioning and basic/transports (2026-09).
   if (may_turn && !version_corrected_) {

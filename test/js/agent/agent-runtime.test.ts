@@ -57,7 +57,7 @@ it('goes on when a reader of events throws, and surfaces each throw once', async
 
 it.each([undefined, null, 5, []])('answers no question about %p', async (state: any) => {
   const runtime = new AgentRuntime(scripted({}));
-  expect(() => runtime.interrupt(state, 'x')).toThrow('no object at the top');
+  expect(() => runtime.interrupt(state, 'x')).toThrow('must be an object, not');
   await expect(runtime.resume(state)).rejects.toMatchObject({ code: 'invalid_state' });
   const approved = runtime.approveToolCall(state, { id: 'c1' } as any);
   await expect(approved).rejects.toMatchObject({ code: 'invalid_state' });

@@ -255,7 +255,7 @@ describe('builtin tools', () => {
     expect(await read('/odd')).toMatchObject({
       success: false,
       error: { type: 'unsupported_media_type' },
-      content: expect.stringContaining("the charset 'x-odd', which cannot be read") as string,
+      content: expect.stringContaining("the charset 'x-odd', which is not supported") as string,
     });
   });
 

@@ -129,7 +129,7 @@ describe('a run', () => {
     });
     expect(resultsOf(await eventsOf(agent.run('2 + 3?')))).toEqual(['5']);
     expect(() => createAgent({ model: 'demo:demo', tools: [{ run: () => 1 }] as never })).toThrow(
-      'needs a name',
+      'needs a `name`',
     );
     expect(() => createAgent({ model: 'demo:demo', tools: 'time' as never })).toThrow(
       'a list, a map or a record',
@@ -1197,7 +1197,10 @@ describe('createAgent', () => {
     [{ model: 'openai:m', agents: [{ name: 'a', agent: {} }] }, /agents\[0\].agent must be/],
     [{ model: 'openai:m', agents: [{ inheritMessage: true }] }, /no member 'inheritMessage'/],
     [{ model: 'openai:m', tools: [{ name: 'x', input: 5, run }] }, /`input` must be/],
-    [{ model: 'openai:m', tools: [{ name: 'x', input: { type: 'string' }, run }] }, /an object/],
+    [
+      { model: 'openai:m', tools: [{ name: 'x', input: { type: 'string' }, run }] },
+      /must have the type object, not 'string'/,
+    ],
     [{ model: 'openai:m', tools: [{ name: 'x', effect: 'reed', run }] }, /`effect` must be one of/],
   ])('refuses %j', async (options, expected) => {
     model = await startModel([]);

@@ -146,7 +146,7 @@ describe('an agent with a fetch function', () => {
     const agents = [{ name: 'helper', description: 'Helps.', agent: child }];
     for (const provider of [{ apiKey: 'k' }, { apiKey: 'k', transport: 'engine' as const }]) {
       const parent = createAgent({ model: 'openai:m', provider, agents });
-      expect(() => parent.run('x')).toThrow('are asked through one function');
+      expect(() => parent.run('x')).toThrow('must send through the same function');
     }
   });
 

@@ -251,7 +251,8 @@ describe('a body that cannot be read', () => {
       {
         error: {
           code: 'invalid_argument',
-          message: expect.stringContaining('was read before') as string,
+          message: expect.stringContaining('was already read before') as string,
+          fix: expect.stringContaining('Pass') as string,
         },
       },
     ]);

@@ -441,7 +441,7 @@ describe('HTTP tools', () => {
       const tool = imageTool({ runtime, model: 'm', store: () => '' });
       await expect(run(tool, { prompt: 'a cat' })).rejects.toMatchObject({
         code: 'tool_failed',
-        message: `The image was not made: ${String(thrown)}`,
+        message: `The image could not be generated: ${String(thrown)}`,
       });
     });
 
@@ -453,9 +453,9 @@ describe('HTTP tools', () => {
     });
 
     it.each([
-      ['AAECAwQFBgcICQ==', /neither/],
-      ['file:///etc/passwd', /neither/],
-      ['javascript:alert(1)', /neither/],
+      ['AAECAwQFBgcICQ==', /must be an http or data URL/],
+      ['file:///etc/passwd', /must be an http or data URL/],
+      ['javascript:alert(1)', /must be an http or data URL/],
     ])('takes %s for no image', async (imageUrl, expected) => {
       const runtime = { createImage: async () => ({ imageUrl }) };
       const tool = imageTool({ runtime, model: 'm', store: () => 'https://x.example/1' });
@@ -481,7 +481,7 @@ describe('HTTP tools', () => {
         () => imageUrl,
         () => Promise.reject(new Error('full')),
       ]) {
-        await expect(run(made(bad), { prompt: 'a cat' })).rejects.toThrow(/could not be kept/);
+        await expect(run(made(bad), { prompt: 'a cat' })).rejects.toThrow(/could not keep it/);
       }
     });
 

@@ -223,7 +223,7 @@ describe('the bounds of a run', () => {
 describe('a budget in dollars', () => {
   const limits = { maxCost: 1 };
   it('is refused where a price is not known', () => {
-    const refused = /`limits.maxCost` cannot be kept: no price of openai:my-own is known/;
+    const refused = /`limits.maxCost` cannot be enforced: the price of openai:my-own is unknown/;
     const provider = { apiKey: 'k' };
     expect(() => createAgent({ model: 'openai:my-own', provider, limits })).toThrow(refused);
     const agent = createAgent({ model: 'openai:my-own', provider });
@@ -390,10 +390,10 @@ describe('answers', () => {
     [null, /takes true, false/],
     ['yes', /takes true, false/],
     [undefined, /takes true, false/],
-    [{}, /None of the answers is to an open question; these are open: c0/],
-    [{ other: true }, /these are open: c0/],
-    [[], /empty list answers nothing; these are open: c0/],
-    [{ editedArguments: { n: 1 } }, /give \{ approved: true, editedArgs \}.*these are open: c0/],
+    [{}, /No decision was given; pending are: c0/],
+    [{ other: true }, /'other' match no pending interrupt; pending are: c0/],
+    [[], /list of answers is empty; pending are: c0/],
+    [{ editedArguments: { n: 1 } }, /give \{ approved: true, editedArgs \}.*pending are: c0/],
   ])('of %j are refused', async (answer: any, message) => {
     const { agent } = await agentOf([calls('pay')], { tools: [pay([])] });
     const run = agent.run('pay');
@@ -403,7 +403,7 @@ describe('answers', () => {
 
   it('to a run that asks nothing are refused', async () => {
     const { agent } = await agentOf([{ text: 'hi' }]);
-    await expect(agent.run('x').resume(true)).rejects.toThrow(/asks nothing/);
+    await expect(agent.run('x').resume(true)).rejects.toThrow(/no pending interrupt/);
   });
 
   it('count for the tools that were shown, not for others of the same name', async () => {

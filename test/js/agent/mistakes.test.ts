@@ -71,7 +71,7 @@ describe('the text of a run that waits for a person', () => {
     const run = agent.run('Mail Ada.');
     await expect(run.text()).rejects.toMatchObject({
       code: 'run_interrupted',
-      message: expect.stringContaining('send_mail waits for approval') as string,
+      message: expect.stringContaining('send_mail is waiting for approval') as string,
     });
     expect(await (await run.resume(true)).text()).toBe('Sent.');
   });
@@ -208,7 +208,7 @@ describe('what a tool throws', () => {
     const { agent, model } = await agentOf(lookUp, { tools: [failing(() => ({ n: 1n }))] });
     await agent.run('Look it up.').result;
     expect(model.asked[1]?.messages.at(-1)?.content).toMatch(
-      /The tool look_up returned what JSON cannot carry: .*BigInt/,
+      /The tool look_up returned a value that JSON cannot represent: .*BigInt/,
     );
   });
 });

@@ -394,7 +394,7 @@ describe('the adapters of the providers that OpenUI does not know', () => {
     async (name, adapter, body) => {
       const events = await read(adapter(), body.slice(0, body.length / 2));
       expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR' });
-      expect(() => adapter({ onUsage: 1 })).toThrow(`${name}: onUsage must be a function.`);
+      expect(() => adapter({ onUsage: 1 })).toThrow(`${name}: onUsage must be a function, not 1.`);
     },
   );
 });

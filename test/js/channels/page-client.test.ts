@@ -318,13 +318,8 @@ describe('a bundle', () => {
       expect(code).not.toMatch(/node:|\.node\b|require\(/);
       return gzipSync(code, { level: 9 }).length;
     };
-<<<<<<< HEAD
     expect(sizeOf('{ agUIAdapter, fetchLLM, foldEvents }')).toBeLessThanOrEqual(8 * 1024);
     expect(sizeOf('*')).toBeLessThanOrEqual(11.75 * 1024);
-=======
-    expect(sizeOf('{ agUIAdapter, fetchLLM, foldEvents }')).toBeLessThan(9.5 * 1024);
-    expect(sizeOf('*')).toBeLessThan(14 * 1024);
->>>>>>> c79c4f04 (Give each error code a fix)
   });
 
   it.each(targets)(

@@ -123,7 +123,7 @@ describe('restStorage()', () => {
     answer.body = 'hello';
     const error = await failureOf(storage().listThreads());
     expect(MillraceError.is(error, 'invalid_json')).toBe(true);
-    expect(error.message).toContain('did not answer with JSON');
+    expect(error.message).toContain('is not JSON');
   });
 
   it('replaces a stored message', async () => {

@@ -82,7 +82,7 @@ describe('a session that takes no prompt', () => {
     const sessionManager = new SessionManager({ maxQueued: 0 });
     const engine = new Engine({ provider: scripted(), sessionManager });
     const first = engine.runWithSession('s', 'a');
-    expect(await engine.runWithSession('s', 'b')).toEqual(wrong('too_much_work', /wait/));
+    expect(await engine.runWithSession('s', 'b')).toEqual(wrong('too_much_work', /is full/));
     expect((await first).status).toBe('completed');
   });
 

@@ -122,9 +122,9 @@ describe('the environment', () => {
   });
 });
 
-const silent = 'The answer of the provider has neither a text nor a call that can be run.';
+const silent = 'The answer of the provider has neither a text nor a valid tool call.';
 const unreadable =
-  'The answer of the provider cannot be read: its `content` has to be a text or a list of parts.';
+  "The `content` of the provider's answer must be a string or a list of parts, not 5.";
 
 describe('an answer without words', () => {
   it.each([
@@ -476,11 +476,11 @@ describe('calls and tools that misbehave', () => {
   });
 
   it.each([
-    [{}, /neither a text nor a call/],
-    [{ content: 5 }, /`content` has to be a text/],
-    [{ content: { text: 'x' } }, /`content` has to be a text/],
-    [{ content: '', tool_calls: [null] }, /neither a text nor a call/],
-    [{ content: null, tool_calls: [{ id: 'x' }] }, /neither a text nor a call/],
+    [{}, /neither a text nor a valid tool call/],
+    [{ content: 5 }, /`content` of the provider.s answer must be a string/],
+    [{ content: { text: 'x' } }, /`content` of the provider.s answer must be a string/],
+    [{ content: '', tool_calls: [null] }, /neither a text nor a valid tool call/],
+    [{ content: null, tool_calls: [{ id: 'x' }] }, /neither a text nor a valid tool call/],
   ])('end the run with an error where an answer is %j', async (message, told) => {
     const chat = async (): Promise<never> => ({ message }) as never;
     expect(await new Engine({ provider: { chat } }).run('x')).toMatchObject({

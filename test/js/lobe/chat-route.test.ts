@@ -124,7 +124,7 @@ describe('createChatRoute', () => {
       { errorType: 'NoAvailableProvider', body: { provider: 'nobody' } },
     ]);
     const unset = (await (await route(post(payload, 'groq'))).json()) as object;
-    expect(JSON.stringify(unset)).toContain('has no settings here');
+    expect(JSON.stringify(unset)).toContain('is not configured on this server');
     const odd = await route(new Request('http://x/webapi/chat/%E0%A4%A', { method: 'POST' }));
     expect([odd.status, await odd.json()]).toMatchObject([400, { errorType: 'BadRequest' }]);
     const keyless = createChatRoute({ config: configFromEnvironment({}), transport: 'engine' });
@@ -221,7 +221,9 @@ describe('createChatRoute', () => {
     const response = await route(request);
     expect([response.status, await response.json()]).toMatchObject([
       500,
-      { body: { error: { message: expect.stringContaining('was read before') as string } } },
+      {
+        body: { error: { message: expect.stringContaining('was already read before') as string } },
+      },
     ]);
     expect(provider.calls).toHaveLength(0);
   });

@@ -246,7 +246,7 @@ describe('millrace mcp test', () => {
   it('asks nobody, keeps nothing, and opens the address, as it is told', async () => {
     const never = run(['mcp', 'test', '--authorize', 'never', guarded.url]);
     expect(await never.code).toBe(1);
-    expect(never.told.err).toMatch(/wants a person to authorize.*mcp_unauthorized/s);
+    expect(never.told.err).toMatch(/requires authorization by a user.*mcp_unauthorized/s);
     expect(guarded.asked).toEqual([]);
 
     const place = startableFolder();
@@ -387,7 +387,7 @@ describe('connectMCPServers', () => {
     expect(Object.keys(servers.failures).sort()).toEqual(['__proto__', 'a']);
     expect(servers.failures['a']).toMatchObject({
       code: 'invalid_option',
-      message: 'The MCP server a is described by no object.',
+      message: 'The MCP server a must be described by an object, not null.',
     });
     await servers.close();
   });

@@ -172,7 +172,7 @@ describe('an MCP client of a program', () => {
     for (const tool of ['form', 'form', 'sample', 'roots']) {
       expect(JSON.parse(await textOf(client, tool))).toMatchObject({
         code: -32603,
-        message: expect.stringContaining('The answer is not valid') as string,
+        message: expect.stringContaining('The answer to the MCP server is not valid') as string,
       });
     }
   });

@@ -195,7 +195,7 @@ describe('OAuth', () => {
     const guard = { allow: [hostOf(server.url)] };
     await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
-      message: expect.stringContaining('is not reached over https') as string,
+      message: expect.stringContaining('must use https') as string,
     });
     expect(asked).not.toContain('/register');
   });
@@ -214,7 +214,7 @@ describe('OAuth', () => {
     await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
       message: expect.stringMatching(
-        /^http:\/\/127.* may not be reached.*`guard: \{ allow: \[...\] \}` of the OAuth/,
+        /^http:\/\/127.* is not allowed.*`guard: \{ allow: \[...\] \}` of the OAuth/,
       ) as string,
     });
     expect(asked).toEqual([]);
@@ -247,23 +247,23 @@ describe('OAuth', () => {
     [
       'authorization servers that are no addresses',
       { authorization_servers: ['not a url'] },
-      'the `authorization_servers` ["not a url"], which is no list of addresses',
+      'the `authorization_servers` ["not a url"], which is not a list of URLs',
     ],
     [
       'authorization servers that are no list',
       { authorization_servers: 'https://login.example' },
       'the `authorization_servers` "https://login.example", which',
     ],
-    ['a path', { token_endpoint: '/token' }, 'the `token_endpoint` "/token", which is no address'],
+    ['a path', { token_endpoint: '/token' }, 'the `token_endpoint` "/token", which is not a URL'],
     [
       'a script',
       { authorization_endpoint: 'javascript:alert(1)' },
-      'the `authorization_endpoint` "javascript:alert(1)", which is no address',
+      'the `authorization_endpoint` "javascript:alert(1)", which is not a URL',
     ],
     [
       'a registration over http',
       { registration_endpoint: 'http://login.example/register' },
-      'The `registration_endpoint` http://login.example/register is not reached over https',
+      'The `registration_endpoint` http://login.example/register must use https',
     ],
   ])('names what is wrong with %s in the metadata', async (_what, words, message) => {
     const { server } = await protectedServer(() => words);
@@ -277,12 +277,12 @@ describe('OAuth', () => {
     [
       'OAuth metadata without PKCE',
       { code_challenge_methods_supported: undefined },
-      'does not say',
+      'does not announce',
     ],
     [
       'a discovery document of OpenID Connect without PKCE',
       { code_challenge_methods_supported: undefined, is_oidc: true },
-      'does not say that it supports PKCE',
+      'does not announce PKCE',
     ],
     [
       'a text in the place of its methods',
@@ -361,7 +361,7 @@ describe('OAuth', () => {
     }));
     await expect(connect(server.url)).rejects.toMatchObject({
       code: 'mcp_unauthorized',
-      message: expect.stringContaining(`gives no token${words}`) as string,
+      message: expect.stringContaining(`did not return a token${words}`) as string,
     });
   });
 
@@ -421,7 +421,7 @@ describe('OAuth', () => {
     const guard = { allow: [hostOf(server.url), hostOf(authorization.url)] };
     await expect(connect(elsewhere(server.url), { guard })).rejects.toMatchObject({
       code: 'mcp_unauthorized',
-      message: expect.stringContaining('may not be reached') as string,
+      message: expect.stringContaining('is not allowed') as string,
     });
     expect(asked).toEqual(expected);
   });
@@ -432,7 +432,7 @@ describe('OAuth', () => {
     }));
     await expect(connect(server.url)).rejects.toMatchObject({
       code: 'mcp_unauthorized',
-      message: expect.stringContaining('redirects elsewhere') as string,
+      message: expect.stringContaining('redirected the request') as string,
     });
   });
 

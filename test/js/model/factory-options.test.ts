@@ -52,7 +52,7 @@ describe('a factory', () => {
       'useResponseModels must be a list of strings and patterns',
     ],
     [chat({ contextPreFlight: { models: [{}] } }), 'contextPreFlight: models must be a list'],
-    [chat({ contextPreFlight: {} }), 'contextPreFlight has no models'],
+    [chat({ contextPreFlight: {} }), 'contextPreFlight needs `models`'],
     [{ chatCompletion: 5 }, 'chatCompletion must be an object'],
     [{ responses: { handlePayload: 1 } }, 'responses: handlePayload must be a function'],
     [object({ handleSchema: 1 }), 'generateObject: handleSchema must be a function'],

@@ -33,7 +33,7 @@ const wrong: [options: object, message: string][] = [
   [{ fallback: [{ provider: 'openai' }] }, 'fallback must be a list of models'],
   [{ providers: 5 }, 'providers must be an object of settings'],
   [{ headers: new Headers({ a: 'b' }) }, 'headers must be an object of strings'],
-  [{ limits: { headerBytes: 98_305 } }, '`limits.headerBytes` must be at most 98,304'],
+  [{ limits: { headerBytes: 98_305 } }, '`limits.headerBytes` must be at most 98304'],
 ];
 
 it.each(wrong)('refuses %j', (options, message) => {

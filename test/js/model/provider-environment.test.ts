@@ -77,7 +77,7 @@ describe('an address in the environment', () => {
     for (const wrong of ['localhost:8000', 'ftp://box/v1', 'not an address']) {
       process.env['OPENAI_BASE_URL'] = wrong;
       expect(() => createModelRuntime('openai')).toThrow(
-        'OPENAI_BASE_URL of the environment is no http or https URL.',
+        'The environment variable OPENAI_BASE_URL must be an http or https URL.',
       );
     }
   });

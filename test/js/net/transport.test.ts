@@ -445,10 +445,14 @@ describe('wrong options', () => {
 
   it.each([
     ['no options', undefined, /takes an object/],
-    ['no url', { ...good, url: undefined }, /url must be a string/],
+    ['no url', { ...good, url: undefined }, /url must be a non-empty string/],
     ['a bare factory', { ...good, streamAdapter: openAIAdapter }, /Call it.*openAIAdapter\(\)/],
     ['no adapter', { ...good, streamAdapter: {} }, /streamAdapter must be an adapter/],
-    ['half a format', { ...good, messageFormat: { toApi: () => 0 } }, /messageFormat needs/],
+    [
+      'half a format',
+      { ...good, messageFormat: { toApi: () => 0 } },
+      /messageFormat must be an object with toApi and fromApi/,
+    ],
     ['a header that is no text', { ...good, headers: { a: 1 } }, /header a must be a string/],
     [
       'headers that are a Headers',

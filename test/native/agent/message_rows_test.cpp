@@ -63,9 +63,10 @@ TEST(AgentRows, NamesTheRowThatIsWrong) {
   EXPECT_NE(reads(R"({"content":"x"})").find("messages[1].role must be"), std::string::npos);
   EXPECT_NE(reads(R"({"role":"tool","content":"x"})").find("messages[1].toolCallId is missing"),
             std::string::npos);
-  EXPECT_EQ(reads(R"({"role":"user","content":"x","id":5})"), "messages[1].id must be a string.");
+  EXPECT_EQ(reads(R"({"role":"user","content":"x","id":5})"),
+            "messages[1].id must be a string, not 5.");
   EXPECT_EQ(reads(R"({"role":"assistant","tool_calls":[{"id":"c"}]})"),
-            "messages[1].toolCalls[0].function must be an object.");
+            "messages[1].toolCalls[0].function must be an object, not nothing.");
   EXPECT_EQ(reads("7"), read(tree(R"([{"role":"user","content":"Hi"},{}])")));
 }
 

@@ -82,18 +82,18 @@ TEST(Foreign, NamesWhatCannotBeRead) {
   const std::string unknown = adopted(
       R"([{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"c"}]}])");
   EXPECT_TRUE(unknown.starts_with(
-      R"(invalid_messages: messages[1].content[0] has the type "tool-call", which no model)"))
+      R"(invalid_messages: messages[1].content[0] has the type "tool-call", which is not supported)"))
       << unknown;
   for (const std::string_view part :
        {R"({"type":"image","image":"AAAA"})", R"({"type":"file","data":"x"})",
         R"({"type":"image","source":{"type":"nope","value":"x"}})",
         R"({"type":"image_url","image_url":{}})", R"({"type":"video","source":{}})"}) {
     const std::string told = adopted(user(part));
-    EXPECT_TRUE(told.starts_with("invalid_messages: messages[0].content[0] says in none"))
+    EXPECT_TRUE(told.starts_with("invalid_messages: messages[0].content[0] has no known source"))
         << part << told;
   }
   EXPECT_EQ(adopted(user(R"({"type":"text"})")),
-            "invalid_messages: messages[0].content[0].text must be a string.");
+            "invalid_messages: messages[0].content[0].text must be a string, not nothing.");
 }
 
 TEST(Foreign, LeavesCanonicalMessagesAlone) {

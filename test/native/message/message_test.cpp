@@ -25,14 +25,15 @@ std::string again(std::string_view json) {
 }  // namespace
 
 TEST(Message, NamesWhatIsWrongAndWhere) {
-  EXPECT_EQ(error_of("{}"), "invalid_messages: The messages must be an array of messages.");
-  EXPECT_EQ(error_of("[1]"), "invalid_messages: messages[0] must be an object.");
+  EXPECT_EQ(error_of("{}"),
+            "invalid_messages: The messages must be an array of messages, not an object.");
+  EXPECT_EQ(error_of("[1]"), "invalid_messages: messages[0] must be an object, not 1.");
   EXPECT_EQ(error_of(R"([{"role":"user","id":1}])"),
-            "invalid_messages: messages[0].id must be a string.");
+            "invalid_messages: messages[0].id must be a string, not 1.");
   EXPECT_EQ(error_of(R"([{"role":"assistant","toolCalls":{}}])"),
-            "invalid_messages: messages[0].toolCalls must be an array.");
+            "invalid_messages: messages[0].toolCalls must be an array, not an object.");
   EXPECT_EQ(error_of(R"([{"role":"tool","toolCallId":"c","error":true}])"),
-            "invalid_messages: messages[0].error must be a string.");
+            "invalid_messages: messages[0].error must be a string, not true.");
 }
 
 TEST(Message, KeepsOrderAndUnknownMembers) {

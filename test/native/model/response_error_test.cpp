@@ -358,5 +358,12 @@ TEST(ResponseError, EveryClassOfAProvidersErrorHasACode) {
   EXPECT_FALSE(code_of_type("Nonsense"));
 }
 
+TEST(ResponseError, ARejectedCopilotTokenHasItsOwnCode) {
+  const Error error =
+      error_of_provider(make_error(Errc::authentication_failed, "bad token t9"), "githubcopilot");
+  EXPECT_EQ(error.code_name(), "invalid_copilot_token");
+  EXPECT_NE(error.message.find("bad token t9"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::model

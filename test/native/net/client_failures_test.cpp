@@ -63,7 +63,7 @@ void expect_sentence(const Error& error, const std::string& origin) {
       EXPECT_EQ(error.retry(), RetryClass::yes);
       break;
     case Errc::protocol_error:
-      EXPECT_EQ(message, origin + " does not speak HTTP correctly.");
+      EXPECT_EQ(message, origin + " sent an invalid HTTP response.");
       EXPECT_EQ(error.retry(), RetryClass::no);
       break;
     case Errc::headers_too_large:

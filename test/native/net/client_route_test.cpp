@@ -157,8 +157,8 @@ TEST(ClientRoute, NamesTheProxyThatBreaksBeforeItPassesATunnelOn) {
             over_https("http://me:hidden@127.0.0.1:" + std::to_string(proxy.port())));
     EXPECT_EQ(recorder->outcome(), "proxy_failed") << answer;
     EXPECT_TRUE(
-        recorder->error().message.starts_with("The proxy on the way to "
-                                              "https://nowhere.invalid ended"))
+        recorder->error().message.starts_with("The proxy for "
+                                              "https://nowhere.invalid closed"))
         << recorder->error().message;
     EXPECT_EQ(recorder->error().message.find("hidden"), std::string::npos);
   }
@@ -192,7 +192,7 @@ TEST(ClientRoute, TellsAProxyThatHangs) {
       std::make_shared<const Route>(over_https("http://127.0.0.1:" + std::to_string(proxy.port())));
   const auto recorder = rig.start(request);
   EXPECT_EQ(recorder->outcome(), "connect_timeout");
-  EXPECT_NE(recorder->error().message.find("by way of the proxy"), std::string::npos)
+  EXPECT_NE(recorder->error().message.find("through the proxy"), std::string::npos)
       << recorder->error().message;
 }
 

@@ -81,13 +81,14 @@ TEST(TransportErrors, BlameTheProxyUntilItHasAnswered) {
     std::string_view end;
   };
   for (const Tunnel& one : {
-           Tunnel{CURLE_RECV_ERROR, "Proxy CONNECT aborted", 0, "ended the connection"},
-           Tunnel{CURLE_RECV_ERROR, "Proxy CONNECT aborted", 200, "ended the connection"},
-           Tunnel{CURLE_RECV_ERROR, "CONNECT tunnel failed, response 0", 0, "ended the connection"},
+           Tunnel{CURLE_RECV_ERROR, "Proxy CONNECT aborted", 0, "closed the connection"},
+           Tunnel{CURLE_RECV_ERROR, "Proxy CONNECT aborted", 200, "closed the connection"},
+           Tunnel{CURLE_RECV_ERROR, "CONNECT tunnel failed, response 0", 0,
+                  "closed the connection"},
            Tunnel{CURLE_COULDNT_CONNECT, "CONNECT tunnel failed, response 0", 0,
-                  "ended the connection"},
-           Tunnel{CURLE_RECV_ERROR, "CONNECT response too large", 200, "ended the connection"},
-           Tunnel{CURLE_WEIRD_SERVER_REPLY, "Nul byte in header", 200, "ended the connection"},
+                  "closed the connection"},
+           Tunnel{CURLE_RECV_ERROR, "CONNECT response too large", 200, "closed the connection"},
+           Tunnel{CURLE_WEIRD_SERVER_REPLY, "Nul byte in header", 200, "closed the connection"},
            Tunnel{CURLE_RECV_ERROR, "CONNECT tunnel failed, response 403", 403, "status 403"},
            Tunnel{CURLE_COULDNT_CONNECT, "CONNECT tunnel failed, response 403", 403, "status 403"},
            Tunnel{CURLE_WEIRD_SERVER_REPLY, "Unsupported Content-Length value", 403, "status 403"},

@@ -31,7 +31,7 @@ bool is_left_out(std::string_view file) {
 }
 
 bool leads_elsewhere(const Error& error) {
-  return error.message.find("leads out of the schema") != std::string::npos;
+  return error.message.find("points outside the schema") != std::string::npos;
 }
 
 struct Outcome {

@@ -100,9 +100,9 @@ TEST(TextDecoder, NamesACharsetThatCannotBeRead) {
   EXPECT_EQ(decoded("\xC3\xBC", "text/plain; charset=x-odd"), "\u00FC");
   EXPECT_EQ(decoded("\xC3\xBC\xC3", "text/plain; charset=x-odd"), "\u00FC\uFFFD");
   EXPECT_EQ(decoded("a\xFC z", "text/plain; charset=x-odd"),
-            "The answer is written in the charset 'x-odd', which cannot be read.");
+            "The answer has the charset 'x-odd', which is not supported; request UTF-8.");
   EXPECT_EQ(decoded("<meta charset=hz-gb-2312>\xFC z"),
-            "The answer is written in the charset 'hz-gb-2312', which cannot be read.");
+            "The answer has the charset 'hz-gb-2312', which is not supported; request UTF-8.");
 }
 
 // Errors, crashes and endless loops aside: whatever comes is valid UTF-8, in whatever pieces.

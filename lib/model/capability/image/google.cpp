@@ -94,7 +94,9 @@ Result<CapabilityResult> read_gemini(const Value& options, const CapabilityAnswe
   constexpr std::array<std::string_view, 5> stopped = {
       "SAFETY", "IMAGE_SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION"};
   if (std::find(stopped.begin(), stopped.end(), reason) != stopped.end()) {
-    return make_error(Errc::content_filtered, {}, reason);
+    return make_error(
+        Errc::content_filtered,
+        "The provider's safety filter stopped the image (" + std::string(reason) + ").", reason);
   }
   return no_image(answer);
 }

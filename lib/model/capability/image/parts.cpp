@@ -108,12 +108,13 @@ Result<std::vector<Picture>> pictures_of(const Value& params) {
 
 Result<std::string_view> prompt_of(const Value& options) {
   const auto prompt = options["params"]["prompt"].filled_string();
-  if (!prompt) return missing_member("params.prompt", "what the image shall show");
+  if (!prompt) return missing_member("params.prompt", "a description of the image");
   return *prompt;
 }
 
 Error words_only() {
-  return missing_member("params.imageUrl", "left out: this vendor makes images from words only");
+  return missing_member("params.imageUrl",
+                        "left out: this provider generates images from text only");
 }
 
 // "1024x768", from `size` or width and height; "" when neither is given.
@@ -157,7 +158,8 @@ CapabilityResult again_at(std::string_view url, int after_ms) {
 }
 
 Error failed_work(std::string_view why) {
-  return make_error(Errc::provider_error, "The provider could not make the image.", why);
+  return make_error(Errc::provider_error,
+                    "The provider could not generate the image; `detail` has its message.", why);
 }
 
 CapabilityResult image_result(const Found& found, const Value& options, const Value& usage,

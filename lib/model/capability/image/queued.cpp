@@ -124,10 +124,15 @@ Result<CapabilityResult> read_bfl(const Value& options, const CapabilityAnswer& 
     return image_result({sample, {}, false, {}}, options, {});
   }
   if (status == "Request Moderated" || status == "Content Moderated") {
-    return make_error(Errc::content_filtered, {}, status);
+    return make_error(
+        Errc::content_filtered,
+        "The provider's safety filter stopped the image (" + std::string(status) + ").", status);
   }
   if (status == "Error" || status == "Failed" || status == "Task not found") {
-    return make_error(Errc::provider_error, "The provider could not make the image.", answer.body);
+    return make_error(
+        Errc::provider_error,
+        "The provider could not generate the image; its status is " + std::string(status) + ".",
+        answer.body);
   }
   CapabilityResult result;
   result.poll_url = again;

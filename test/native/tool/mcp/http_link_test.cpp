@@ -298,7 +298,7 @@ TEST(McpHttpLink, TellsACutJsonAnswerFromOneThatIsNone) {
   for (const auto& [body, error, expected] :
        {std::tuple("{\"jsonrpc\":", true, "mcp_session_lost"),
         std::tuple("", true, "mcp_session_lost"),
-        std::tuple("{nope", false, "mcp_protocol_error The MCP server's answer is no JSON."),
+        std::tuple("{nope", false, "mcp_protocol_error The MCP server's answer is not JSON."),
         std::tuple("", false, "mcp_protocol_error The MCP server's answer is empty."),
         std::tuple("{}", false,
                    "mcp_protocol_error The MCP server's answer belongs to no request.")}) {

@@ -102,7 +102,7 @@ TEST(McpSession, TellsTheFirstRefusalWhereDiscoveryFailsToo) {
     EXPECT_EQ(rig.take(), "failed mcp_connection_failed\n");
     return rig.failure;
   };
-  const std::string told = "The MCP server refused the connection: a licence is missing";
+  const std::string told = "The MCP server rejected the connection: a licence is missing";
   EXPECT_EQ(plays([](SessionRig& rig) {
               rig.receive(R"({"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}})");
             }),
