@@ -332,6 +332,7 @@ TEST(PartTracker, LimitsTheArgumentsOfACall) {
   EXPECT_FALSE(bench.parts.failed());
   bench.parts.tool_args("k", "4");
   EXPECT_NE(bench.collector.lines.back().find("tool_arguments_too_large"), std::string::npos);
+  EXPECT_NE(bench.collector.lines.back().find("larger than 3 bytes"), std::string::npos);
 }
 
 TEST(PartTracker, LimitsThePartsOfAnAnswer) {

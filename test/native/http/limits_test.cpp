@@ -33,6 +33,7 @@ TEST(HttpLimits, RefusesAHeadThatTakesTooLong) {
   const auto answer = client.answer();
   EXPECT_EQ(answer.status, 408);
   EXPECT_NE(answer.body.find("\"request_timeout\""), std::string::npos);
+  EXPECT_NE(answer.body.find("within 500 ms"), std::string::npos) << answer.body;
   EXPECT_TRUE(client.sees_end());
 }
 
@@ -106,6 +107,8 @@ TEST(HttpLimits, RefusesConnectionsAboveTheLimit) {
     EXPECT_EQ(answer.status, 503);
     EXPECT_EQ(answer.header("Retry-After"), "1");
     EXPECT_NE(answer.body.find("\"too_many_connections\""), std::string::npos);
+    EXPECT_NE(answer.body.find("2 connections"), std::string::npos) << answer.body;
+    EXPECT_NE(answer.body.find("\"fix\":\"Try again later"), std::string::npos) << answer.body;
   }
   first.close();
   second.close();

@@ -359,6 +359,7 @@ TEST(Client, AHandlerThatThrowsEndsItsOwnTransferOnly) {
   thrower->after_data = [] { throw std::runtime_error("handler"); };
   rig.start(request, thrower);
   EXPECT_EQ(thrower->outcome(), "internal");
+  EXPECT_NE(thrower->error().message.find("http://127.0.0.1:"), std::string::npos);
   EXPECT_EQ(rig.get(server.url("/"))->outcome(), "ok");
 }
 
@@ -438,6 +439,7 @@ TEST(Client, DestroyingItEndsLiveTransfers) {
   rig.on_loop([&] { rig.client().cancel(id); });
   rig.destroy_client();
   EXPECT_EQ(streaming->outcome(), "engine_closed");
+  EXPECT_EQ(streaming->error().message, "The engine is closed.");
   EXPECT_EQ(looking_up->outcome(), "engine_closed");
   EXPECT_EQ(cancelled->outcome(), "cancelled");
   EXPECT_EQ(late, 0U);
