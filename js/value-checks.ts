@@ -3,6 +3,7 @@
 import { MillraceError } from './errors';
 import { checkSpelling } from './known-names';
 import { isRecord } from './plain-values';
+import { shown } from './shown';
 
 export { isRecord } from './plain-values';
 

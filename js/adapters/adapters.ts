@@ -12,6 +12,7 @@ import { EngineEventReader } from './engine-events';
 import type { EventReader } from './event-stream';
 import { EventStream } from './event-stream';
 import { PayloadEventReader } from './payload-events';
+import { shown } from '../shown';
 
 export interface AdapterOptions {
   /** Called with the tokens that the provider reports. */

@@ -4,6 +4,7 @@ import { checkNames } from '../known-names';
 import { checkFallback } from '../model/call-options';
 import { ModelRuntime } from '../model/runtime';
 import type { AgentOptionsOf, SubAgentOf } from './types';
+import { shown } from '../shown';
 
 const known: readonly (keyof AgentOptionsOf<unknown>)[] = [
   'model',

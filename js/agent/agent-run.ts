@@ -18,7 +18,7 @@ import type { ReadRun } from '../runs/run-reader';
 import { RunReader } from '../runs/run-reader';
 import type { RunOptions } from '../runs/run-source';
 import { Wakes } from '../runs/wakes';
-import { shown, shownText } from '../shown';
+import { shown } from '../shown';
 import { itemsOf } from '../transport/batches';
 import type { Source } from '../transport/source';
 import type { HostRequest } from '../model/fetch-transfer';

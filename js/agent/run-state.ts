@@ -2,6 +2,7 @@
 import type { AgentRuntimeContext, AgentState } from '../../types/agent';
 import { MillraceError } from '../errors';
 import { toJson } from '../serialize';
+import { shown } from '../shown';
 
 /** Refuses what is no state at all. */
 export function checkState(state: unknown): void {

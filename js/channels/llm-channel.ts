@@ -8,6 +8,7 @@ import { checkSignal } from '../signal';
 import { checkHeaders, checkOption } from '../value-checks';
 import type { ChannelPlatform } from './platform';
 import { identityMessageFormat } from './platform';
+import { shown } from '../shown';
 
 export interface LLMChannelOptions<Adapter extends StreamProtocolAdapter = StreamProtocolAdapter> {
   /** Where the messages go: POST. */

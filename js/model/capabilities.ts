@@ -16,7 +16,6 @@ import type { NativeRequest } from '../addon';
 import { addon } from '../addon';
 import { MillraceError, errorFromNative } from '../errors';
 import { shown } from '../shown';
-import { messageOf } from '../thrown';
 import type { EngineRequest, Timeouts } from '../transport/engine';
 import { engineFetch } from '../transport/engine';
 import type { RouteOptions } from '../transport/route';

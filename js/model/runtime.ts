@@ -22,7 +22,6 @@ import type {
 import type { ProviderName } from '../../types/providers';
 import { MillraceError } from '../errors';
 import { kindOf, shown } from '../shown';
-import { messageOf } from '../thrown';
 import { checkTimeouts, chooseFetch } from '../transport/choose';
 import { checkValues, isRecord } from '../value-checks';
 import { startCall } from './call';

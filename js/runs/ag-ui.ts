@@ -6,6 +6,7 @@ import { MillraceError } from '../errors';
 import type { RunOut } from './run-bytes';
 import { RunBytes } from './run-bytes';
 import type { RunOptions, RunSource } from './run-source';
+import { shown } from '../shown';
 
 const headers = {
   'Content-Type': 'text/event-stream',

@@ -4,6 +4,7 @@ import { checkNames } from '../known-names';
 import type { Timeouts } from './engine';
 import { engineFetch } from './engine';
 import type { Transport } from './request';
+import { shown } from '../shown';
 
 export type { ChannelRequest, Transport } from './request';
 
