@@ -17,7 +17,8 @@ export class Engine {
 
   /** An answer as the engine reads it: `{ events, report, request }`. */
   async read(answer, payload = {}) {
-    const { adapter } = this.wire;
+    const { adapter, read } = this.wire;
+    if (read) return read(answer);
     if (adapter) return this.parsed(answer, adapter);
     return this.call([answer], { messages: [question], ...payload });
   }

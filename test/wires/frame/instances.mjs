@@ -11,14 +11,14 @@ import { variantsOf } from './model.mjs';
 const depthLimit = 3;
 const markerPattern = /zq[0-9a-z]{4}x/g;
 
-/** Gives markers: texts and numbers that stand nowhere else. */
+/** Gives markers: texts and numbers that stand nowhere else; no sum or difference of numbers is another one. */
 export class Markers {
   #count = 0;
 
   next() {
     this.#count += 1;
     const digits = this.#count.toString(36).padStart(4, '0');
-    return { text: `zq${digits}x`, number: 7_000_000 + this.#count };
+    return { text: `zq${digits}x`, number: 7_000_000 + ((this.#count * 7919) % 999_983) };
   }
 }
 

@@ -14,7 +14,8 @@ export class Ends {
     this.best = best;
   }
 
-  add(way, row, end, place = '') {
+  add(way, row, end, where = '') {
+    const place = withoutMarkers(where);
     const key = `${way}\t${row}`;
     const known = this.rows.get(key);
     const [worse, same] = known
@@ -29,6 +30,14 @@ export class Ends {
   list() {
     return [...this.rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   }
+}
+
+// Lists and pages are the same whatever the markers were.
+function withoutMarkers(place) {
+  return place
+    .replace(/\.kzq[0-9a-z]{4}x/g, '')
+    .replace(/zq[0-9a-z]{4}x|(?<!\d)7\d{6}(?!\d)/g, '*')
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '*');
 }
 
 /** The name of a row's own member, without labels and lists. */
@@ -128,7 +137,7 @@ export function judgePath(ends, way, { row, path }, value, sent, report, marker)
 
 function short(value) {
   const text = JSON.stringify(value) ?? 'nothing';
-  return text.replace(/zq[0-9a-z]{4}x|\b7\d{6}\b/g, '*').slice(0, 40);
+  return withoutMarkers(text).slice(0, 40);
 }
 
 // Whether a part of a request is of the kind of another: by its type or role, else by its first member.

@@ -54,13 +54,20 @@ export function lostLines(rows) {
     );
 }
 
-/** Compares what is lost with the list: `{ added, gone }`, pairs of member and way. */
-export function compareLost(wire, lines) {
+/** Whether a wire has a list of what is lost. */
+export function hasLost(wire) {
+  return existsSync(join(folder, `${wire}.lost.tsv`));
+}
+
+/** Compares what is lost with the list: pairs of member and way that are new and that are gone. */
+export function compareLost(wire, rows) {
   const listed = new Set(pairsOf(linesOf(`${wire}.lost.tsv`)));
-  const found = new Set(pairsOf(lines.map((line) => line.split('\t'))));
+  const lost = rows.filter(({ end }) => end === 'lost').map(({ row, way }) => `${row}\t${way}`);
+  const found = new Set(lost);
   return {
     added: [...found].filter((pair) => !listed.has(pair)),
     gone: [...listed].filter((pair) => !found.has(pair)),
+    isListed: (row, way) => listed.has(`${row}\t${way}`),
   };
 }
 

@@ -269,3 +269,14 @@ export function hasPath(node, label, path, { rename = (name) => name } = {}) {
   const first = node.kind === 'union' && variantsOf(node).find((one) => one.label === label)?.node;
   return reaches([first || node], steps, rename);
 }
+
+/** An object type as a union: each variant has one of these members, and all others. */
+export function oneOf(...names) {
+  return (node) =>
+    names.map((name) => {
+      const members = node.members.filter(
+        (member) => member.name === name || !names.includes(member.name),
+      );
+      return { label: name, node: { kind: 'object', name, members } };
+    });
+}

@@ -1,6 +1,6 @@
 // Members of a request, each alone, and headers of an answer.
 import { each } from './each.mjs';
-import { instancesOf, markersIn, withValue } from './instances.mjs';
+import { markersIn, withValue } from './instances.mjs';
 import { judgePath, notesOf } from './judge.mjs';
 import { boundedNumbers } from './numbers.mjs';
 import { placesOf } from './places.mjs';
@@ -18,7 +18,7 @@ export async function parameters(ways) {
     if (given.without?.includes(name)) continue;
     const own = ways.rulesOf(given);
     const rules = { ...own, bounded: [...(own.bounded ?? []), ...boundedNumbers] };
-    const made = instancesOf(inner, `parameter.${wire}`, rules, ways.markers);
+    const made = ways.make(inner, `parameter.${wire}`, rules);
     await each(
       made.filter(({ leaves }) => ways.concerns(leaves)),
       (instance) => sendParameter(ways, given, wire, instance, judged),

@@ -5,13 +5,10 @@
 
 // Copies of whole records say nothing of the members in them, and what a warning shows is not for programs.
 const copies = [/^RAW\b/, /\.rawEvent\b/, /^millrace\.warning\.value\.payload\b/];
+// Ids, times, and addresses, which have the number of the conversation.
 const unsteady = new Set([
-  'timestamp',
-  'durationMs',
-  'firstTokenMs',
-  'waitedMs',
-  'threadId',
-  'runId',
+  ...['timestamp', 'durationMs', 'firstTokenMs', 'waitedMs'],
+  ...['threadId', 'runId', 'endpoint'],
 ]);
 const joined = {
   TEXT_MESSAGE_CONTENT: 'messageId',
@@ -41,7 +38,8 @@ export function joinPieces(events) {
 /** Calls `found(place, value)` for each value in the events and the report. */
 export function eachPlace({ events, report }, found) {
   for (const event of joinPieces(events)) {
-    const { type, name, ...members } = event;
+    const { type, ...members } = event;
+    const { name } = event;
     const kind = event.value?.kind;
     const head = type === 'CUSTOM' ? `${name}${kind ? `(${kind})` : ''}` : type;
     walk(members, head, found);
@@ -59,7 +57,6 @@ export function walk(value, place, found) {
   }
   if (typeof value === 'object' && value !== null) {
     for (const [name, inner] of Object.entries(value)) {
-      if (unsteady.has(name)) continue;
       // The name itself may be what is looked for.
       if (name.startsWith('kzq')) found(`${place}.${name}`, name);
       walk(inner, `${place}.${name}`, found);

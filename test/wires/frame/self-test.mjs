@@ -21,23 +21,29 @@ export async function selfTest(ways, again, play, seed, count = 6) {
   return { dropped: [...drops].sort(), wrong: [...missed, ...further] };
 }
 
-// Members that say what something is or link it to others.
-const linking = /\.(type|role|name|schema|format|\w*id|\w+Id)$/;
+// Members that say what something is, link it to others, or decide whether it goes back.
+const linking =
+  /\.(type|role|\w*[nN]ame|schema|format|snapshot|\w*id|\w+Id|\w*signature|thoughtSignature|encrypted_\w+)$/;
+// What may always be absent: items of lists, parameters, headers.
+const loose = /\[\]$|^parameter\.[^.[:]+$|^header\./;
 
-// Members on whose absence nothing else depends.
+// Members on whose absence nothing else depends: those that the type lets be absent, and texts.
 function eligibleRows(ways) {
-  const { structural = [] } = ways.wire;
+  const { structural = [], carriers } = ways.wire;
+  const texts = carriers
+    .filter(([, places]) => places.source.includes('CONTENT'))
+    .map(([rows]) => rows);
+  const isFree = (row) =>
+    ways.optional.has(row) || [loose, ...texts].some((pattern) => pattern.test(row));
   const worst = new Map();
   for (const { row, end, way } of ways.ends.list()) {
     if (way.startsWith('order') || way === 'into others') continue;
-    if (end === 'lost' || end === 'named') worst.set(row, true);
-    else if (!worst.has(row)) worst.set(row, false);
+    worst.set(row, worst.get(row) || end === 'lost' || end === 'named');
   }
   return [...worst]
-    .filter(
-      ([row, isLost]) => !isLost && ![linking, ...structural].some((pattern) => pattern.test(row)),
-    )
+    .filter(([row, isLost]) => !isLost && isFree(row))
     .map(([row]) => row)
+    .filter((row) => ![linking, ...structural].some((pattern) => pattern.test(row)))
     .sort();
 }
 

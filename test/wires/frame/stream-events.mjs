@@ -1,6 +1,6 @@
 // The members that the events of a stream have of their own, beside what a whole answer holds.
 import { each } from './each.mjs';
-import { instancesOf, valuesOf, withValue } from './instances.mjs';
+import { valuesOf, withValue } from './instances.mjs';
 import { judgeEvents, judgeValues } from './judge.mjs';
 import { variantsOf } from './model.mjs';
 
@@ -17,7 +17,7 @@ export async function eventMembers(ways) {
       continue;
     }
     const rules = ways.rulesOf(events);
-    const made = instancesOf(node, `event:${label}`, rules, ways.markers);
+    const made = ways.make(node, `event:${label}`, rules);
     await each(
       made.filter(({ leaves }) => ways.concerns(leaves)),
       (instance) => sendEvent(ways, scene, instance),
@@ -32,7 +32,7 @@ function scenesOf(ways, events) {
     .filter(({ events: own = true }) => own)
     .flatMap((subject) => {
       const rules = ways.rulesOf(subject);
-      const made = instancesOf(ways.wire.nodes[subject.type], subject.root, rules, ways.markers);
+      const made = ways.make(ways.wire.nodes[subject.type], subject.root, rules);
       return made.map(({ value }) => subject.place(value));
     });
   for (const whole of [...wholes, ...(events.scenes ?? [])]) {

@@ -11,6 +11,7 @@ import { joinedTexts, placesOf } from './places.mjs';
 export class Ways {
   refusals = [];
   sdkOnly = new Set();
+  optional = new Set();
   counts = { instances: 0, answers: 0, read: 0 };
 
   constructor(wire, vendor, { drops = new Set(), sdk = true } = {}) {
@@ -34,9 +35,18 @@ export class Ways {
 
   instances(subject) {
     const node = this.wire.nodes[subject.type];
-    const made = instancesOf(node, subject.root, this.rulesOf(subject), this.markers);
+    const made = this.make(node, subject.root, this.rulesOf(subject));
     this.counts.instances += made.length;
     return made.filter(({ leaves }) => this.concerns(leaves));
+  }
+
+  /** Instances of a type; remembers which of their members need not be there. */
+  make(node, root, rules) {
+    const made = instancesOf(node, root, rules, this.markers);
+    for (const { leaves } of made) {
+      for (const { row, optional } of leaves) if (optional) this.optional.add(row);
+    }
+    return made;
   }
 
   // In a self-test only what has a member that is dropped is sent.

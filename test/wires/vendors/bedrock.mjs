@@ -250,7 +250,7 @@ export default {
     'x-amzn-bedrock-cache-read-input-token-count',
     'x-amzn-bedrock-invocation-latency',
   ],
-  structural: [/\.(toolUseId|name|type|format)$/],
+  structural: [/\.(toolUseId|name|type|format)$/, /block:text\.text$/],
   carriers: [
     [/block:text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/citationsContent\.content\[\]:?\w*\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],

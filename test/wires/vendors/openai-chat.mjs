@@ -1,7 +1,7 @@
 // OpenAI Chat Completions: the message of a choice, the choice, the completion around it, the messages of a request.
 import OpenAI from 'openai';
 
-import { splitBy } from '../frame/model.mjs';
+import { oneOf, splitBy } from '../frame/model.mjs';
 import { halves } from '../frame/pieces.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 
@@ -146,6 +146,14 @@ const assistant = splitBy({
   function_call: ['role', 'function_call'],
 });
 
+// The part of a message and what it holds have the same name.
+function file(node) {
+  const isContent = node.members.some(({ name }) => name === 'file_data');
+  return isContent
+    ? oneOf('file_data', 'file_id')(node)
+    : [{ label: 'part', node: { ...node, name: 'part' } }];
+}
+
 export default {
   name: 'openai-chat',
   title: 'OpenAI Chat Completions',
@@ -158,7 +166,11 @@ export default {
   types,
   input: 'Assistant',
   rules: {
-    split: { ChatCompletionMessage: message, ChatCompletionAssistantMessageParam: assistant },
+    split: {
+      ChatCompletionMessage: message,
+      ChatCompletionAssistantMessageParam: assistant,
+      File: file,
+    },
     values: [
       [/\.arguments$/, ({ text }) => JSON.stringify({ q: text })],
       [/image_url\.url$/, ({ text }) => `https://example.com/${text}.png`],

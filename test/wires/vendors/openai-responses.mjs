@@ -1,7 +1,7 @@
 // OpenAI Responses: items, the response around them, the events of its stream.
 import OpenAI from 'openai';
 
-import { splitBy } from '../frame/model.mjs';
+import { oneOf } from '../frame/model.mjs';
 import { serverSentEvents } from '../frame/server.mjs';
 import { recordsOf } from './openai-responses-stream.mjs';
 
@@ -48,15 +48,6 @@ function whole(output, more = {}) {
     },
     ...more,
   };
-}
-
-// Each variant has all members but one.
-function without(labels) {
-  return (node) =>
-    Object.entries(labels).flatMap(([label, gone]) => {
-      const names = node.members.map(({ name }) => name).filter((name) => name !== gone);
-      return splitBy({ [label]: names })(node);
-    });
 }
 
 // An output with the call that it belongs to, a thought with the words that it led to.
@@ -136,13 +127,20 @@ export default {
   reads: 'openAIResponsesAdapter',
   types,
   rules: {
-    prefer: [[/\.status$/, 'completed']],
+    prefer: [
+      [/\.status$/, 'completed'],
+      [/\.role$/, 'user'],
+    ],
     // Tools are members of the parameters.
     leaves: [/:(additional_tools|tool_search_output)\.tools\[\]$/],
     split: {
-      ResponseComputerToolCall: without({ action: 'actions', actions: 'action' }),
-      McpCall: without({ output: 'error', error: 'output' }),
-      McpListTools: without({ tools: 'error', error: 'tools' }),
+      ResponseComputerToolCall: oneOf('action', 'actions'),
+      McpCall: oneOf('output', 'error'),
+      McpListTools: oneOf('tools', 'error'),
+      ResponseInputImage: oneOf('image_url', 'file_id'),
+      ResponseInputImageContent: oneOf('image_url', 'file_id'),
+      ResponseInputFile: oneOf('file_data', 'file_url', 'file_id'),
+      ResponseInputFileContent: oneOf('file_data', 'file_url', 'file_id'),
     },
     values: [
       [/:(function_call|mcp_call)\.arguments$/, ({ text }) => JSON.stringify({ q: text })],
@@ -225,7 +223,7 @@ export default {
     (Array.isArray(input) ? input : []).filter(
       ({ role, type }) => role !== 'user' || type === 'additional_tools',
     ),
-  history: { root: 'input', type: 'Input', wrap: (value) => [value], turn: (request) => request },
+  history: { root: 'input', type: 'Input', wrap: withCall, turn: (request) => request },
   parameters: {
     type: 'Parameters',
     without: ['model', 'input', 'stream', 'stream_options'],
@@ -241,6 +239,7 @@ export default {
       ['requests', 'tokens'].map((of) => `x-ratelimit-${name}-${of}`),
     ),
   ),
+  structural: [/\.(file_url|file_data|image_url)$/],
   carriers: [
     [/:message\.content\[\]:output_text\.text$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
     [/:message\.content\[\]:refusal\.refusal$/, /^TEXT_MESSAGE_CONTENT\.delta$/],
