@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "model/call/time_source.hpp"
 #include "event/event.hpp"
 #include "model/call/call.hpp"
+#include "model/call/time_source.hpp"
 #include "net/client.hpp"
 #include "os/blocking_pool.hpp"
 

@@ -64,7 +64,10 @@ describe('check-layers', () => {
     ['lib/encoder/ag_ui_downgrade.cpp', 'json::Document document;'],
     ['js/agent/frost/a.ts', "import { a } from '../a';\nimport { b } from '../../../tool/b';"],
     ['js/index.ts', "export * from './entry/agent';"],
-    ['js/model/a.ts', "import type { A } from '../../../types/agent';\nimport { b } from 'node:fs';"],
+    [
+      'js/model/a.ts',
+      "import type { A } from '../../../types/agent';\nimport { b } from 'node:fs';",
+    ],
     ['js/tool/a.ts', "// import { a } from '../agent/a';\n/* import '../agent/b'; */"],
   ])('lets through %s: %s', (path, text) => {
     expect(violations([path, text])).toEqual([]);
