@@ -178,7 +178,7 @@ TEST(LongConversation, IsWhatAConversionFromTheBeginningGives) {
       }
       const Tree& rows = conversation.rows();
       const auto converted = kept.messages.take(kept.rows.take(rows, kept_ids));
-      const auto anew = messages_of(agent::provider_rows(rows, new_ids));
+      const auto anew = agent::messages_of(agent::provider_rows(rows, new_ids));
       ASSERT_TRUE(converted.ok() && anew.ok());
       EXPECT_EQ(without_made_ids(message::to_json(converted.value())),
                 without_made_ids(message::to_json(anew.value())));

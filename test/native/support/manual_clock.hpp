@@ -14,7 +14,7 @@
 namespace millrace::test {
 
 // Thread: engine thread.
-class ManualClock final : public app::TimeSource {
+class ManualClock final : public model::TimeSource {
  public:
   using Steady = std::chrono::steady_clock::time_point;
 
