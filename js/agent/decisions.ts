@@ -3,6 +3,7 @@ import type { AgentDecision } from '../../types/agent-run';
 import type { Interrupt, ResumeEntry } from '../../types/events';
 import { MillraceError } from '../errors';
 import { meantBy } from '../known-names';
+import { shownText } from '../shown';
 
 /** Answers to all questions of a run, or by the id of a question or of its call. */
 export type AgentDecisions = boolean | AgentDecision | Record<string, boolean | AgentDecision>;
@@ -28,12 +29,13 @@ function mistakeIn(decisions: AgentDecisions): string {
   const names = Object.keys(decisions);
   const half = names.find((name) => details.has(name));
   if (half !== undefined) {
-    return `${half} alone decides nothing, give { approved: true, editedArgs } or { approved: false, reason }`;
+    return `\`${half}\` alone is not a decision; give { approved: true, editedArgs } or { approved: false, reason }`;
   }
   const misspelt = names.find((name) => meantBy(name, decisive) !== undefined);
+  if (names.length === 0) return 'No decision was given';
   return misspelt === undefined
-    ? 'None of the answers is to an open question'
-    : `\`${misspelt}\` decides nothing. The answer to an approval needs \`approved\`: true or false`;
+    ? `The answers to ${names.map((name) => shownText(name)).join(', ')} match no pending interrupt`
+    : `\`${misspelt}\` is not a decision. The answer to an approval needs \`approved\`: true or false`;
 }
 
 /** The error of an answer that answers nothing. */
@@ -42,8 +44,8 @@ export function noAnswer(reason: string, interrupts: readonly Interrupt[]): Mill
   return new MillraceError(
     'invalid_argument',
     open === ''
-      ? 'The run asks nothing that could be answered.'
-      : `${reason}; these are open: ${open}.`,
+      ? 'The run has no pending interrupt, so there is nothing to answer.'
+      : `${reason}; pending are: ${open}.`,
   );
 }
 

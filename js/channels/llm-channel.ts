@@ -86,7 +86,7 @@ function checkOptions(options: unknown): void {
   checkSpelling(owner, options, names);
   const { url, streamAdapter, messageFormat, body, headers } =
     options as Partial<LLMChannelOptions>;
-  checkOption(typeof url === 'string' && url, owner, 'url must be a string that is not empty.');
+  checkOption(typeof url === 'string' && url, owner, 'url must be a non-empty string.');
   const { name = '', parse } = (streamAdapter ?? {}) as { name?: string; parse?: unknown };
   checkOption(
     typeof streamAdapter !== 'function',
@@ -103,7 +103,7 @@ function checkOptions(options: unknown): void {
 export function checkFormat(owner: string, format: unknown = identityMessageFormat): void {
   const { toApi, fromApi } = (format ?? {}) as Partial<MessageFormat>;
   const isFormat = typeof toApi === 'function' && typeof fromApi === 'function';
-  checkOption(isFormat, owner, 'messageFormat needs toApi and fromApi.');
+  checkOption(isFormat, owner, 'messageFormat must be an object with toApi and fromApi.');
 }
 
 /** The headers with a JSON content type, unless they have one in whatever case. */

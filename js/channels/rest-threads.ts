@@ -99,7 +99,7 @@ function caller<Further>(
       return JSON.parse(text) as unknown;
     } catch (cause) {
       const details = { status, cause };
-      throw new MillraceError('invalid_json', `${request} did not answer with JSON.`, details);
+      throw new MillraceError('invalid_json', `The answer to ${request} is not JSON.`, details);
     }
   };
 }

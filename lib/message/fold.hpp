@@ -123,9 +123,10 @@ class Folder {
 
   // What the events do, whatever they came as (fold_parts.cpp)
   void begin_text(std::string_view id, const Source& source);
-  void add_text(std::string_view id, std::string_view delta, const Source& source);
+  void add_text(std::string_view id, std::optional<std::string_view> delta, const Source& source);
   void begin_reasoning(std::string_view id, const Source& source);
-  void add_reasoning(std::string_view id, std::string_view delta, const Source& source);
+  void add_reasoning(std::string_view id, std::optional<std::string_view> delta,
+                     const Source& source);
   void note_end(Index<Place>& places, std::string_view id, const Source& source);
   void add_arguments(std::string_view call_id, std::string_view delta, const Source& source);
   void end_call(std::string_view call_id, const Source& source);

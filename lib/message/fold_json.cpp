@@ -3,13 +3,23 @@
 #include "message/fold.hpp"
 
 namespace millrace::message {
+namespace {
+
+// An empty delta makes a text; one that is missing does not.
+std::optional<std::string_view> delta_of(const json::Value& event) {
+  const json::Value delta = event["delta"];
+  if (!delta.is_string()) return std::nullopt;
+  return delta.string();
+}
+
+}  // namespace
 
 void Folder::on_text_start(const json::Value& event) {
   begin_text(event["messageId"].string(), Source(event));
 }
 
 void Folder::on_text_content(const json::Value& event) {
-  add_text(event["messageId"].string(), event["delta"].string(), Source(event));
+  add_text(event["messageId"].string(), delta_of(event), Source(event));
 }
 
 void Folder::on_text_end(const json::Value& event) {
@@ -18,7 +28,7 @@ void Folder::on_text_end(const json::Value& event) {
 
 void Folder::on_text_chunk(const json::Value& event) {
   const std::string id = chunk_id(event, "messageId");
-  if (!id.empty()) add_text(id, event["delta"].string(), Source(event));
+  if (!id.empty()) add_text(id, delta_of(event), Source(event));
 }
 
 void Folder::on_reasoning_start(const json::Value& event) {
@@ -26,7 +36,7 @@ void Folder::on_reasoning_start(const json::Value& event) {
 }
 
 void Folder::on_reasoning_content(const json::Value& event) {
-  add_reasoning(event["messageId"].string(), event["delta"].string(), Source(event));
+  add_reasoning(event["messageId"].string(), delta_of(event), Source(event));
 }
 
 void Folder::on_reasoning_end(const json::Value& event) {
@@ -35,7 +45,7 @@ void Folder::on_reasoning_end(const json::Value& event) {
 
 void Folder::on_reasoning_chunk(const json::Value& event) {
   const std::string id = chunk_id(event, "messageId");
-  if (!id.empty()) add_reasoning(id, event["delta"].string(), Source(event));
+  if (!id.empty()) add_reasoning(id, delta_of(event), Source(event));
 }
 
 // The next thought has a new id; also at the end of one.
@@ -45,7 +55,7 @@ void Folder::on_thinking_start(const json::Value& /*event*/) {
 
 void Folder::on_thinking_content(const json::Value& event) {
   if (thinking_id_.empty()) thinking_id_ = ids_.next_id();
-  add_reasoning(thinking_id_, event["delta"].string(), Source(event));
+  add_reasoning(thinking_id_, delta_of(event), Source(event));
 }
 
 void Folder::on_encrypted(const json::Value& event) {

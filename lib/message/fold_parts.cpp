@@ -1,5 +1,6 @@
 // What texts, thoughts and tool calls do to the messages of a folder, whatever they came as.
 
+#include <optional>
 #include <utility>
 
 #include "base/utf8.hpp"
@@ -19,10 +20,10 @@ void append(std::string& text, std::string_view delta) {
   text.append(delta);
 }
 
-void append_text(Message& message, std::string_view delta) {
-  if (delta.empty()) return;
+void append_text(Message& message, std::optional<std::string_view> delta) {
+  if (!delta) return;
   if (message.content.kind == Content::Kind::absent) message.content.kind = Content::Kind::text;
-  if (message.content.kind == Content::Kind::text) append(message.content.text, delta);
+  if (message.content.kind == Content::Kind::text) append(message.content.text, *delta);
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ void Folder::begin_text(std::string_view id, const Source& source) {
   merge_members(text(id, source)->message.metadata, source.metadata());
 }
 
-void Folder::add_text(std::string_view id, std::string_view delta, const Source& source) {
+void Folder::add_text(std::string_view id, std::optional<std::string_view> delta,
+                      const Source& source) {
   Message& message = text(id, source)->message;
   append_text(message, delta);
   merge_members(message.metadata, source.metadata());
@@ -43,7 +45,8 @@ void Folder::begin_reasoning(std::string_view id, const Source& source) {
   merge_members(reasoning(id, source)->message.metadata, source.metadata());
 }
 
-void Folder::add_reasoning(std::string_view id, std::string_view delta, const Source& source) {
+void Folder::add_reasoning(std::string_view id, std::optional<std::string_view> delta,
+                           const Source& source) {
   Message& message = reasoning(id, source)->message;
   append_text(message, delta);
   merge_members(message.metadata, source.metadata());
