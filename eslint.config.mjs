@@ -9,6 +9,8 @@ export default typescript.config(
     ignores: [
       ...['build/', 'dist/', 'prebuilds/', 'coverage/', 'test/e2e/app/'],
       ...['bench/node_modules/', 'test/wires/node_modules/'],
+      // Compiled by `npm run test:package`, against the installed package.
+      'test/package/subpaths.test.ts',
     ],
   },
   js.configs.recommended,

@@ -9,6 +9,7 @@ export function kindOf(value: unknown): string {
 
 /** A number, a flag or a short text, else the kind; so also for what has a name, which may be a secret's. */
 export function shown(value: unknown, name?: string): string {
-  const text = name === undefined && typeof value !== 'object' ? String(value) : '';
-  return typeof value === 'function' || !/^.{1,60}$/.test(text) ? kindOf(value) : `'${text}'`;
+  const isShort = ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
+  const text = name === undefined && isShort ? `${value as string}` : '';
+  return /^.{1,60}$/.test(text) ? `'${text}'` : kindOf(value);
 }
