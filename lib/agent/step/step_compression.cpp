@@ -15,6 +15,22 @@ using json::Tree;
 
 namespace {
 
+// The system messages before `cut`, the summary in place of the others, and what follows.
+Tree with_summary(const Tree& messages, std::size_t cut, std::string_view group,
+                  std::string_view summary) {
+  Tree made = Tree::array();
+  for (std::size_t i = 0; i < cut; ++i) {
+    if (messages.items()[i]["role"].string() == "system") made.push(messages.items()[i]);
+  }
+  Tree row = Tree::object();
+  row.set("id", group);
+  row.set("role", "compressedGroup");
+  row.set("content", summary);
+  made.push(std::move(row));
+  for (std::size_t i = cut; i < messages.items().size(); ++i) made.push(messages.items()[i]);
+  return made;
+}
+
 // What tells a row from others, whatever is noted in it later.
 std::string mark_of(const Tree& row) {
   return sha256_hex(std::string(row["role"].string()) + row["content"].to_json());
@@ -117,16 +133,7 @@ void StepMachine::finish_compression(Tree messages, std::size_t cut, Window wind
                    "The model returned an empty summary; the conversation was not compressed."));
   } else if (summary) {
     group = new_id();
-    made = Tree::array();
-    for (std::size_t i = 0; i < cut; ++i) {
-      if (messages.items()[i]["role"].string() == "system") made.push(messages.items()[i]);
-    }
-    Tree row = Tree::object();
-    row.set("id", group);
-    row.set("role", "compressedGroup");
-    row.set("content", *summary);
-    made.push(std::move(row));
-    for (std::size_t i = cut; i < messages.items().size(); ++i) made.push(messages.items()[i]);
+    made = with_summary(messages, cut, group, *summary);
     helped = estimate_context_tokens(made, Tree()) < before;
     if (!helped) {
       made = messages;
