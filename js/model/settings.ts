@@ -58,7 +58,7 @@ export interface ProviderSettings extends RouteOptions {
   /** Switches deviations of the provider from its dialect on and off, by name. */
   quirks?: Record<string, boolean> | undefined;
   /**
-   * Changes every request body before it is signed, as a JSON merge patch (RFC 7396): members that no option
+   * Changes the body of every chat request before it is signed, as a JSON merge patch (RFC 7396): members that no option
    * covers, or that must not be sent (`null`). `stream` and `stream_options.include_usage` cannot be changed.
    */
   body?: Record<string, unknown> | undefined;

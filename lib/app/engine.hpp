@@ -45,7 +45,7 @@ Result<EngineOptions> read_engine_options(std::string_view json);
 Result<net::Request> read_request(std::string_view json);
 
 // Thread: the host's, all of it; the waker is called on the engine thread.
-// Lifetime: the waker outlives the transport, whose destructor ends every stream and joins the
+// Lifetime: the waker outlives the engine, whose destructor ends every stream and joins the
 // engine thread.
 class Engine {
  public:
@@ -73,7 +73,7 @@ class Engine {
   // Runs a tool; its outcome is the head.
   StreamId start(host::ToolTask task);
   // The number of the set of builtin tools of these options (tool/builtin/builtin.hpp), which lives
-  // as long as the transport; sets of the same options are one.
+  // as long as the engine; sets of the same options are one.
   // Errors: invalid_json, invalid_option.
   Result<std::size_t> builtin_tools(const std::string& options_json);
   // Null for a number that none has.
@@ -87,7 +87,7 @@ class Engine {
   // "outputSchema"?, "timeoutMs"?}.
   // Errors: those of read_agent_plan.
   Result<std::shared_ptr<const run::AgentPlan>> plan(std::string_view json);
-  // The address of the demo model, which starts with the first call and ends with the transport.
+  // The address of the demo model, which starts with the first call and ends with the engine.
   // Errors: those of http::Server::listen.
   Result<std::string> demo_address();
   // Ends a model call or a run as cancelled; the rest of its output still comes.

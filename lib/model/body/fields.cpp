@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/json_tree.hpp"
+
 namespace millrace::model {
 
 std::string number_text(double number) {
@@ -47,17 +49,22 @@ void write_extra(message::JsonBuilder& out, const Draft& draft,
 
 namespace {
 
-// All members of `made`, and those of `given` that it lacks.
+// All members of `made`, and those of `given` that it lacks; what `given` says otherwise is noted
+// under `place`.
 void write_merged(message::JsonBuilder& out, const json::Value& made, const json::Value& given,
-                  bool deep) {
+                  const Draft& draft, const std::string& place, bool deep) {
   for (const auto& [key, value] : made.members()) {
     const json::Value other = given[std::string_view(key)];
+    const std::string name = place + "." + std::string(key);
     if (deep && value.is_object() && other.is_object()) {
       out.open_object(key);
-      write_merged(out, value, other, false);
+      write_merged(out, value, other, draft, name, false);
       out.close_object();
-    } else {
-      out.value(key, value);
+      continue;
+    }
+    out.value(key, value);
+    if (other.exists() && !(json::Tree(other) == json::Tree(value))) {
+      draft.note(name, "Another parameter of the payload sets this; its value is sent.");
     }
   }
   for (const auto& [key, value] : given.members()) {
@@ -80,7 +87,7 @@ std::string with_given(std::string made, const Draft& draft, std::string_view me
   }
   message::JsonBuilder out(json::Surrogates::replace);
   out.open_object();
-  write_merged(out, own.value(), given.value(), true);
+  write_merged(out, own.value(), given.value(), draft, std::string(member), true);
   out.close_object();
   return out.take();
 }

@@ -25,7 +25,8 @@ void write_strings(message::JsonBuilder& out, std::string_view key,
 void write_extra(message::JsonBuilder& out, const Draft& draft,
                  std::span<const std::string_view> names);
 // `made`, an object, with what the payload's further member of this name has beyond it: what is
-// made of the payload's settings holds, at the root and one level below it.
+// made of the payload's settings holds, at the root and one level below it; what it overrules is
+// noted.
 std::string with_given(std::string made, const Draft& draft, std::string_view member);
 
 // The payload's further member of this name as JSON text, or "".

@@ -237,8 +237,13 @@ void write_generation_members(JsonBuilder& out, const Draft& draft) {
       draft.is(Trait::image_output) &&
       !(payload.image_aspect_ratio.empty() && payload.image_resolution.empty());
   for (const std::string_view name : generation_members) {
-    if (name == "imageConfig" && has_image_config) continue;
-    if (const std::string_view json = extra_of(payload, name); !json.empty()) out.raw(name, json);
+    const std::string_view json = extra_of(payload, name);
+    if (json.empty()) continue;
+    if (name == "imageConfig" && has_image_config) {
+      draft.note(name, "`imageAspectRatio` and `imageResolution` of the payload are sent instead.");
+    } else {
+      out.raw(name, json);
+    }
   }
 }
 

@@ -73,7 +73,8 @@ constexpr std::array vendor_members{
 constexpr std::string_view placed_members =
     "include generationConfig toolConfig responseModalities speechConfig imageConfig "
     "mediaResolution audioTimestamp routingConfig modelSelectionConfig "
-    "enableEnhancedCivicAnswers output_config outputConfig additionalModelRequestFields "
+    "enableEnhancedCivicAnswers translationConfig output_config outputConfig "
+    "additionalModelRequestFields "
     "anthropic_beta betas options think num_ctx min_p repeat_penalty num_gpu repeat_last_n "
     "enable_thinking thinking_budget enable_search random_seed";
 

@@ -53,12 +53,12 @@ void write_options(JsonBuilder& out, const Draft& draft) {
 
 void write_thinking(JsonBuilder& out, const Draft& draft) {
   const Reasoning& reasoning = draft.payload.reasoning;
+  const std::string_view think = extra_of(draft.payload, "think");
   if (reasoning.empty()) {
-    if (const std::string_view think = extra_of(draft.payload, "think"); !think.empty()) {
-      out.raw("think", think);
-    }
+    if (!think.empty()) out.raw("think", think);
     return;
   }
+  if (!think.empty()) draft.note("think", "The payload's settings of reasoning are sent instead.");
   const std::string& effort = reasoning.effort;
   const bool is_level = effort == "low" || effort == "medium" || effort == "high";
   // Levels are known to gpt-oss alone; other models switch.

@@ -294,11 +294,12 @@ void read_flags(const json::Value& root, ChatPayload& payload) {
 
 // `text.format` is what Responses calls `response_format`; its members are not nested.
 Result<void> read_text_format(const json::Value& format, ResponseFormat& out) {
-  const std::string_view type = format["type"].string();
-  if (out.kind != ResponseFormat::Kind::unset || type != "json_schema") {
-    if (out.kind == ResponseFormat::Kind::unset) return read_response_format(format, out);
-    return {};
+  if (format.is_nothing()) return {};
+  if (out.kind != ResponseFormat::Kind::unset) {
+    return invalid_member("text.format", "contradicts `response_format`: give one of them");
   }
+  const std::string_view type = format["type"].string();
+  if (type != "json_schema") return read_response_format(format, out);
   message::JsonBuilder nested;
   nested.open_object();
   nested.text("type", type);
@@ -332,7 +333,7 @@ Result<ChatPayload> read_rest(const json::Value& root) {
     return invalid_member("model", "must be the name of a model", root["model"]);
   MILLRACE_TRY(read_api_mode(payload));
   MILLRACE_TRY(read_stop(root["stop"], payload));
-  if (payload.stop.empty()) MILLRACE_TRY(read_stop(root["stop_sequences"], payload));
+  MILLRACE_TRY(read_stop(root["stop_sequences"], payload));
   MILLRACE_TRY(read_tools(root["tools"], payload));
   MILLRACE_TRY(read_tool_choice(root["tool_choice"], payload.tool_choice));
   ResponseFormat format;

@@ -62,9 +62,9 @@ bool is_named_by_member(const json::Value& value) {
 // Members of the entry and of what is inside of it that have no field. AG-UI's `metadata` is for
 // its clients.
 void read_tool_members(const json::Value& value, std::string_view type, Tool& tool) {
-  constexpr std::array<std::string_view, 10> fields{
-      "type",   "name",   "description",   "parameters", "input_schema",
-      "strict", "format", "cache_control", "metadata",   "takes_text"};
+  constexpr std::array<std::string_view, 9> fields{"type",       "name",          "description",
+                                                   "parameters", "input_schema",  "strict",
+                                                   "format",     "cache_control", "metadata"};
   const auto add_all = [&](const json::Value& object) {
     for (const auto& [key, member] : object.members()) {
       const std::string_view name(key);

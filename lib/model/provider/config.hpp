@@ -47,7 +47,7 @@ struct ProviderConfig {
   std::string too_long;  // why the conversation does not fit, when somebody else has counted it
   // Members put into every body, JSON text each; they replace those that are there.
   std::vector<std::pair<std::string, std::string>> extra_body;
-  std::string body_patch;         // a JSON merge patch (RFC 7396) of every body, or ""
+  std::string body_patch;         // a JSON merge patch (RFC 7396) of every chat's body, or ""
   bool lobe_temperature = false;  // as of a payload
   Quirks quirks;                  // of the row, with the user's changes
   net::Timeouts timeouts;

@@ -104,6 +104,47 @@ TEST(Parameters, ThatNoVendorDocumentsGoToTheFirstProviderAlone) {
   EXPECT_TRUE(has(noted(second), "brand_new: No API documents the member")) << noted(second);
 }
 
+TEST(Parameters, ThatAreOverruledAreNoted) {
+  struct Overruled {
+    std::string_view provider;
+    std::string_view model;
+    std::string_view given;
+    std::string_view note;
+  };
+  constexpr std::array rows{
+      Overruled{"gemini", "gemini-3-pro-preview",
+                R"("temperature":0.5,"generationConfig":{"temperature":0.1})",
+                "generationConfig.temperature: "},
+      Overruled{"ollama", "llama3", R"("think":true,"reasoning_effort":"none")", "think: "},
+      Overruled{"gemini", "gemini-2.5-flash-image",
+                R"("imageAspectRatio":"1:1","imageConfig":{"imageSize":"1K"})", "imageConfig: "},
+      Overruled{"anthropic", "claude-sonnet-4-5", R"("reasoning":{"context":"auto"})",
+                "reasoning: "},
+  };
+  for (const Overruled& row : rows) {
+    const auto built =
+        test::build(test::settings_of(row.provider), test::question(row.model, row.given));
+    EXPECT_TRUE(has(noted(built), row.note)) << row.given << "\n" << noted(built);
+  }
+  const auto same =
+      test::build(test::settings_of("gemini"),
+                  test::question("gemini-3-pro-preview",
+                                 R"("temperature":0.5,"generationConfig":{"temperature":0.50})"));
+  EXPECT_EQ(noted(same), "");
+}
+
+TEST(Parameters, OfTwoSpellingsAreBothRead) {
+  const std::string body =
+      sent("anthropic", "claude-sonnet-4-5", R"("stop":"a","stop_sequences":["b"])");
+  EXPECT_TRUE(has(body, R"("stop_sequences":["a","b"])")) << body;
+  const auto both =
+      test::build(test::settings_of("openai"),
+                  test::question("gpt-5", R"("response_format":{"type":"json_object"},)"
+                                          R"("text":{"format":{"type":"json_object"}})"));
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(both.error().code, Errc::invalid_body);
+}
+
 TEST(Parameters, MisspeltOnesAreNotSent) {
   const auto built =
       test::build(test::settings_of("openai"), test::question("gpt-4.1", R"("maxTokens":9)"));
