@@ -176,7 +176,7 @@ class Bench {
     void withdraw(std::uint64_t) override {}
     void moved() override {
       const bool ended = session_->ended();
-      if (ended) tell_end(*session_, "thread", "run", encoder_);
+      if (ended) run::report_end(*session_, "thread", "run", encoder_);
       encoder_.take_into(out_);
       bench_.bytes += out_.size();
       if (!ended) return;

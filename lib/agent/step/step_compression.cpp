@@ -121,7 +121,7 @@ void StepMachine::compress_context(const Tree& instruction) {
 
 // Puts the summary in, or leaves the rows as they are; what is still too long loses whole turns,
 // and then the middles of its longest texts.
-void StepMachine::finish_compression(Tree messages, std::size_t cut, Window window,
+void StepMachine::finish_compression(const Tree& messages, std::size_t cut, Window window,
                                      std::optional<std::string> summary, Tree error) {
   const std::int64_t before = estimate_context_tokens(messages, Tree());
   Tree made = messages;

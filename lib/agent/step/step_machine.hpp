@@ -211,7 +211,7 @@ class StepMachine {
     std::int64_t room = 0;  // of the rows
     bool known = false;
   };
-  void finish_compression(Tree messages, std::size_t kept, Window window,
+  void finish_compression(const Tree& messages, std::size_t cut, Window window,
                           std::optional<std::string> summary, Tree error);
 
   // Tools (step_tools.cpp)
